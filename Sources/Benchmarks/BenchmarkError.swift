@@ -1,6 +1,6 @@
 import Glibc
 
-/// Why there is no result, and what to do about it.
+/// Why there is no result, with advice.
 public struct BenchmarkError: Error, Equatable, Sendable, CustomStringConvertible {
     public let description: String
 
@@ -8,7 +8,7 @@ public struct BenchmarkError: Error, Equatable, Sendable, CustomStringConvertibl
         self.description = description
     }
 
-    /// What a call of the system has just failed for.
+    /// An error with the message of `errno`.
     static func system(_ what: String) -> BenchmarkError {
         BenchmarkError("\(what): \(String(cString: strerror(errno)))")
     }

@@ -4,8 +4,7 @@ import HTTP2
 import PushVocabulary
 import TLS
 
-/// Nothing but HTTP/2 connections that keep all their streams busy with the same requests, made beforehand.
-/// Lives on its loop.
+/// HTTP/2 connections alone, which keep all streams busy with the same prepared requests. Confined to its loop.
 final class ConnectionsRun {
     private let run: PushRun
     private let requests: [PreparedRequest]
@@ -18,7 +17,7 @@ final class ConnectionsRun {
         self.work = work
     }
 
-    /// One run, on connections of its own. Every token is used once before it counts.
+    /// One run, on new connections. Each token is used once before the measurement.
     static func run(target: PushTarget, work: PushWork) async throws -> Sample {
         let tls = try TLSClientContext(trust: .certificateAuthority(file: target.certificateFile))
         let requests = Self.requests(target, work)
@@ -41,9 +40,9 @@ final class ConnectionsRun {
         }
     }
 
-    /// Its connections keep it alive until they are closed.
+    /// Its connections retain it until they are closed.
     private func begin(_ target: PushTarget, _ tls: TLSClientContext) {
-        // Numeric.
+        // Force-unwrap: the literal is a numeric address.
         let address = SocketAddress(host: "127.0.0.1", port: target.port)!
         connections = (0..<work.size.connections).map { index in
             HTTP2ClientConnection.connect(

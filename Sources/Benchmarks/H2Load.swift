@@ -1,14 +1,14 @@
 import ChildProcess
 import Foundation
 
-/// Debian's h2load, sending the same pushes.
+/// Runs Debian's h2load with the same pushes.
 struct H2Load {
     private static let patience = Duration.seconds(120)
 
     private let program: String
     private let target: PushTarget
     private let work: PushWork
-    /// What it takes to start, to read its files and to connect, which the others do before they are measured.
+    /// The cost of its start, files and connections, which the other contenders exclude.
     private var start: Sample?
 
     init(target: PushTarget, work: PushWork) async throws {
@@ -21,11 +21,10 @@ struct H2Load {
         start = try await measure(requests: work.size.connections)
     }
 
-    /// One run.
     func run() async throws -> Sample {
         let sample = try await measure(requests: work.size.pushes)
         guard let start else { return sample }
-        // Of a run that is not much longer than its own start, what is left would mean nothing.
+        // A run not much longer than its start would leave no meaningful difference.
         return Sample(
             count: sample.count, seconds: max(sample.seconds - start.seconds, sample.seconds / 2),
             userSeconds: max(sample.userSeconds - start.userSeconds, sample.userSeconds / 2),
@@ -42,16 +41,16 @@ struct H2Load {
             ] + fields, within: Self.patience)
         let (text, usage) = (result.output, result.usage)
         guard result.ending == .exit(0), let seconds = Self.seconds(in: text) else {
-            throw BenchmarkError("h2load did not end well: \(text.suffix(500))")
+            throw BenchmarkError("h2load failed: \(text.suffix(500))")
         }
         guard text.contains("\nstatus codes: \(requests) 2xx,") else {
-            throw BenchmarkError("not every request of h2load was answered by 200: \(text.suffix(500))")
+            throw BenchmarkError("not every request of h2load got status 200: \(text.suffix(500))")
         }
         return Sample(
             count: requests, seconds: seconds, userSeconds: usage.userSeconds, systemSeconds: usage.systemSeconds)
     }
 
-    /// From its line `finished in 1.25s, 48045.78 req/s, 1.24MB/s`.
+    /// Parses its line `finished in 1.25s, 48045.78 req/s, 1.24MB/s`.
     static func seconds(in text: String) -> Double? {
         guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("finished in ") }) else { return nil }
         let word = line.dropFirst("finished in ".count).prefix { $0 != "," }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The time and this process's CPU time at a moment.
+/// The current time, and this process's CPU time so far.
 struct OwnUsage {
     private let at: ContinuousClock.Instant
     private let usage: rusage
@@ -11,10 +11,9 @@ struct OwnUsage {
         return OwnUsage(at: .now, usage: usage)
     }
 
-    /// CPU time that the calling thread has used.
     static var threadSeconds: Double { seconds(of: CLOCK_THREAD_CPUTIME_ID) }
 
-    /// CPU time that this process has used, to the moment: what `getrusage` tells may be some milliseconds behind.
+    /// The exact CPU time of this process; `getrusage` may be some milliseconds behind.
     static var processSeconds: Double { seconds(of: CLOCK_PROCESS_CPUTIME_ID) }
 
     static func seconds(of clock: clockid_t) -> Double {

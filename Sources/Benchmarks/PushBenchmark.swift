@@ -1,9 +1,9 @@
 import CallVocabulary
 
-/// The push client against h2load, on the same work and the same server.
+/// Compares the push client with h2load, with the same work and the same server.
 public struct PushBenchmark: Sendable {
     public var work: PushWork.Size
-    /// Each contender runs once a round, one after the other.
+    /// The rounds, each of which runs every contender once.
     public var rounds: Int
 
     public init(pushes: Int, rounds: Int) {
@@ -11,11 +11,11 @@ public struct PushBenchmark: Sendable {
         self.rounds = rounds
     }
 
-    /// Starts nghttpd, and ends it whatever happens.
-    /// - Parameter progress: told after each run who it was and how it went.
-    /// - Throws: ``BenchmarkError`` and the errors of what it is made of: no result.
+    /// Starts nghttpd, and stops it in any case.
+    /// - Parameter progress: called after each run with the contender and its result.
+    /// - Throws: ``BenchmarkError``, `SystemError` and the errors of child processes.
     public func run(progress: (_ contender: String, Sample) -> Void) async throws -> PushComparison {
-        precondition(rounds > 0 && work.pushes > 0, "at least one round of one push")
+        precondition(rounds > 0 && work.pushes > 0, "a benchmark needs at least one round and one push")
         let pushes = try PushWork(size: work, now: .now())
         let target = try await PushTarget.start(pushes)
         do {

@@ -1,23 +1,21 @@
 import Foundation
 
-/// What a push benchmark has found.
 public struct PushComparison: Codable, Sendable {
-    /// What the push client has to reach, as multiples of h2load's figures.
+    /// The push client's targets, as multiples of h2load's figures.
     private static let lowestRate = 0.70
     private static let highestCPU = 2.0
 
-    /// Who is compared.
     public enum Name: String, Codable, Sendable, CaseIterable {
         case h2load
-        /// A pool with its machine over HTTP/2 on its loop, given requests that are ready: h2load's work.
+        /// A pool with its machine over HTTP/2 on its loop. Its requests are prepared, like h2load's.
         case pushClient = "push client"
-        /// The project's HTTP/2 connections with nothing on top: how much of the push client's cost is below it.
+        /// The project's HTTP/2 connections alone: the part of the push client's cost below it.
         case connections = "HTTP/2 alone"
     }
 
     public typealias Samples = [Name: [Sample]]
 
-    /// All runs of one contender, one a round.
+    /// All runs of one contender, one for each round.
     public struct Contender: Codable, Sendable {
         public let name: String
         public let samples: [Sample]
@@ -37,11 +35,11 @@ public struct PushComparison: Codable, Sendable {
     public let h2load: Contender
     public let pushClient: Contender
     public let connections: Contender
-    /// The push client's figure over h2load's, round by round.
+    /// The push client's figure divided by h2load's, for each round.
     public let rateRatio: Spread
     public let cpuRatio: Spread
 
-    /// - Parameter samples: as many of each contender, in the order of the rounds; at least one.
+    /// - Parameter samples: equally many of each contender, in the order of the rounds; at least one.
     public init(work: PushWork.Size, samples: Samples) {
         self.work = work
         h2load = Contender(.h2load, samples)
@@ -52,7 +50,7 @@ public struct PushComparison: Codable, Sendable {
         cpuRatio = Spread(rounds.map { $0.cpuMicroseconds / $1.cpuMicroseconds })
     }
 
-    /// What the push client has not reached, in words; empty when it has.
+    /// The missed targets, in words; empty on success.
     public var failures: [String] {
         var failures: [String] = []
         if rateRatio.median < Self.lowestRate {
@@ -65,7 +63,6 @@ public struct PushComparison: Codable, Sendable {
         return failures
     }
 
-    /// A table, and the verdict.
     public var text: String {
         let columns = ["", "pushes/s", "min..max", "CPU µs/push", "min..max", "user+sys"]
         var lines = [work.description, ""]

@@ -5,16 +5,15 @@ import PushClient
 import PushCore
 import PushVocabulary
 
-/// The push client: its pool with the machine, the provider token, streams, retries and outcomes, over HTTP/2 on its
-/// loop. Its requests are made beforehand, as h2load's are, and each push is cleared as soon as it is announced.
-/// Lives on its loop.
+/// The push client: its pool with the machine, provider token, streams, retries and outcomes, over HTTP/2. Its requests
+/// are prepared, like h2load's. Each push is cleared as soon as it is announced. Confined to its loop.
 final class PushPoolRun {
     private let run: PushRun
     private let requests: [PushPreparation.Prepared]
     private let work: PushWork
     private var pool: PushPool?
-    /// A ring of the requests' numbers, from the one that is to be sent next to the one that was answered last: a
-    /// server that lets one connection wait must not have a push in the pool twice.
+    /// A ring of request numbers, from the next to send to the last answered. It prevents a second copy of a push in
+    /// the pool when the server delays one connection.
     private var order: [Int]
 
     private init(_ run: PushRun, requests: [PushPreparation.Prepared], work: PushWork) {
@@ -24,7 +23,7 @@ final class PushPoolRun {
         order = Array(requests.indices)
     }
 
-    /// One run, on connections of its own. Every token is pushed to once before it counts.
+    /// One run, on new connections. Each token is used once before the measurement.
     static func run(target: PushTarget, work: PushWork) async throws -> Sample {
         let requests = try (0..<work.round).map { index in
             let order = work.order(index)
@@ -36,7 +35,7 @@ final class PushPoolRun {
         }
     }
 
-    /// Its pool keeps it alive until that is closed.
+    /// The pool retains it until it is closed.
     private func begin(_ route: PushRoute) {
         pool = PushPool(endpoint: route, loop: run.loop, now: { .now() }, log: .silent) { [self] in handle($0) }
         run.close = {
@@ -55,7 +54,7 @@ final class PushPoolRun {
             run.noteAcceptance()
             run.finishIfComplete(connections: pool?.statistics.openConnections ?? 0)
             queueNext()
-        case .outcome(_, let outcome): run.fail("a push was not answered by 200: \(outcome)")
+        case .outcome(_, let outcome): run.fail("a push did not get status 200: \(outcome)")
         }
     }
 

@@ -1,22 +1,22 @@
 import EventLoop
 
-/// One run of a contender on an event loop of its own: its counts, its end, and its time limit. Lives on its loop.
+/// One run of a contender on its own event loop: counts, end and time limit. Confined to its loop.
 ///
-/// The pushes of the warm-up, in which every token is used once, are not measured.
+/// The warm-up, which uses every token once, is not measured.
 final class PushRun {
     private static let patience = Duration.seconds(120)
 
     let loop: EventLoop
-    /// Closes what the contender has opened. Called once.
+    /// Closes the contender's connections. Called once.
     var close: () -> Void = {}
-    /// Pushes answered by 200.
+    /// Pushes with status 200.
     private(set) var accepted = 0
     private(set) var isOver = false
     private let size: PushWork.Size
     private let onDone: (Result<Sample, BenchmarkError>) -> Void
     private var timer: LoopTimer?
     private var started = 0
-    /// When the warm-up was over, and how many were accepted by then.
+    /// The end of the warm-up, and the pushes accepted until then.
     private var start: (usage: OwnUsage, accepted: Int)?
 
     private init(
@@ -34,7 +34,7 @@ final class PushRun {
         let result = await withCheckedContinuation { continuation in
             loop.execute {
                 let run = PushRun(loop: loop, size: size) { continuation.resume(returning: $0) }
-                // Keeps the run alive until it is over.
+                // Retains the run until it is over.
                 run.timer = LoopTimer(loop: loop) { run.fail("the pushes were not done within \(Self.patience)") }
                 run.timer?.start(after: Self.patience)
                 begin(run)
@@ -46,16 +46,15 @@ final class PushRun {
 
     private var total: Int { size.tokens + size.pushes }
 
-    /// The number of the push to be sent next, counted as started once ``noteStart()`` is called; nil after the last.
+    /// The number of the next push; nil after the last. ``noteStart()`` counts it as started.
     var next: Int? { started < total ? started : nil }
 
     func noteStart() { started += 1 }
 
-    /// One was answered by 200.
     func noteAcceptance() { accepted += 1 }
 
-    /// To be called after each push that is over: ends the run after the last.
-    /// - Parameter connections: how many are open.
+    /// Called after each completed push: ends the run after the last.
+    /// - Parameter connections: the number of open connections.
     func finishIfComplete(connections: @autoclosure () -> Int) {
         if start == nil, accepted >= size.tokens { start = (.now(), accepted) }
         guard accepted == total, let start else { return }
@@ -71,7 +70,7 @@ final class PushRun {
     private func finish(_ result: Result<Sample, BenchmarkError>) {
         guard !isOver else { return }
         isOver = true
-        // Not from within the timer's or the contender's own call.
+        // Not within a call of the timer or the contender.
         let run = LoopBound(self, on: loop)
         loop.execute { run.value.end() }
         onDone(result)

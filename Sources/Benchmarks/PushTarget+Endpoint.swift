@@ -7,7 +7,7 @@ import PushCore
 import TLS
 
 extension PushTarget {
-    /// What the push client is told of it.
+    /// The push client's settings for it.
     func endpoint(_ work: PushWork) -> APNSEndpoint {
         var endpoint = APNSEndpoint(
             environment: .production, host: "127.0.0.1", port: port,

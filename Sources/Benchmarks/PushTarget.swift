@@ -3,15 +3,15 @@ import EventLoop
 import Foundation
 import Glibc
 
-/// Debian's nghttpd on 127.0.0.1, with an empty file for each device token, so that every push is answered by 200.
+/// Debian's nghttpd on 127.0.0.1, with an empty file for each device token, so that every push gets status 200.
 struct PushTarget {
     private static let patience = Duration.seconds(10)
     private static let pollInterval = Duration.milliseconds(10)
 
     let port: UInt16
-    /// Everything that was made for the benchmark; removed by ``stop()``.
+    /// The benchmark's files; ``stop()`` removes them.
     let folder: String
-    /// nghttpd's own certificate, which is to be trusted, and its key: a P-256 key in PEM.
+    /// nghttpd's self-signed certificate, to be trusted, and its key: a P-256 key in PEM.
     let certificateFile: String
     let keyPEM: String
     private let server: ChildProcess
@@ -45,7 +45,6 @@ struct PushTarget {
         }
     }
 
-    /// A certificate for 127.0.0.1 that signs itself.
     private static func makeCertificate(in folder: String) async throws -> String {
         let openssl = try ChildProcess.find("openssl", package: "openssl")
         let result = try await ChildProcess.run(
@@ -56,12 +55,12 @@ struct PushTarget {
                 "-out", folder + "/certificate.pem",
             ], within: patience)
         guard result.ending == .exit(0) else {
-            throw BenchmarkError("openssl has made no certificate: \(result.output)")
+            throw BenchmarkError("openssl created no certificate: \(result.output)")
         }
         return text(of: folder + "/key.pem")
     }
 
-    /// One that nobody listens on now.
+    /// A port without a listener.
     private static func freePort() throws -> UInt16 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw SystemError(operation: "socket", errno: errno) }
@@ -108,7 +107,7 @@ struct PushTarget {
 
     func stop() async {
         await server.stop(atMost: Self.patience)
-        // Only a temporary folder; the system removes what stays behind.
+        // A temporary folder: if the removal fails, the system removes it.
         try? FileManager.default.removeItem(atPath: folder)
     }
 

@@ -4,10 +4,9 @@ import Foundation
 import PushCore
 import PushVocabulary
 
-/// The pushes that every contender sends: the same paths, header fields and bodies as far as its interface goes.
+/// The pushes of every contender: the same paths, headers and bodies, as far as its interface permits.
 public struct PushWork: Sendable {
     public struct Size: Equatable, Codable, Sendable, CustomStringConvertible {
-        /// In each run.
         public var pushes: Int
         public var connections = 4
         public var streams = 250
@@ -31,9 +30,9 @@ public struct PushWork: Sendable {
     static let teamID = "BENCHTEAM0"
 
     let size: Size
-    /// One for each token. Whoever sends one gives it an id of its own.
+    /// One for each token. Each contender assigns ids.
     let orders: [PushIntent]
-    /// Of a length that makes the body as long as it is to be.
+    /// Its length gives the body the configured size.
     let wakeToken: String
     let expiresAt: Instant
 
@@ -55,7 +54,7 @@ public struct PushWork: Sendable {
             let word = String(random.next(), radix: 16)
             return String(repeating: "0", count: 16 - word.count) + word
         }
-        // Both are handles: neither empty nor with white space.
+        // Valid handles: not empty, without white space.
         let (caller, callee) = (Handle("+14155550100")!, Handle("bob")!)
         return PushIntent(
             id: PushID(random: &random), call: CallID(random: &random), user: callee, device: DeviceID(random: &random),
@@ -64,40 +63,39 @@ public struct PushWork: Sendable {
             from: caller, fromName: "Alice", video: false, custom: nil, expiresAt: expiresAt)
     }
 
-    /// h2load asks for each path on all of its connections at about the same time, which spares nghttpd work, as it
-    /// opens the file once. So the others use each token as often in a row as there are connections.
+    /// h2load requests each path on all connections at about the same time, so nghttpd opens the file only once. The
+    /// other contenders use each token as many times in a row as there are connections.
     func order(_ index: Int) -> PushIntent {
         var intent = orders[token(index)]
         intent.id = PushID(high: 0x4000, low: 0x8000_0000_0000_0000 | UInt64(index))
         return intent
     }
 
-    /// How many pushes there are until the first is like one before.
+    /// The number of pushes until they repeat.
     var round: Int { orders.count * size.connections }
 
     private func token(_ index: Int) -> Int { index / size.connections % orders.count }
 
-    /// The number that an intent was made with.
+    /// The number of the push with this id.
     func index(of push: PushID) -> Int { Int(push.low & 0x7FFF_FFFF) }
 
-    /// Pushes under way at once: as many wait as are on the wire, so that no stream is ever idle.
+    /// Concurrent pushes: as many queued as in flight, so that no stream is idle.
     var window: Int { 2 * size.streams * size.connections }
 
-    /// Of each token, once.
     var paths: [String] { orders.map(Self.path) }
 
     func path(_ index: Int) -> String { Self.path(orders[token(index)]) }
 
     private static func path(_ intent: PushIntent) -> String { "/3/device/\(intent.token.token)" }
 
-    /// The body of the first push; the others differ in their ids.
+    /// The body of the first push. The others have the same size and other ids.
     var body: [UInt8] {
-        // Made once already, in init.
+        // Force-unwrap: init made the same payload.
         APNSPayload(voip: orders[0], wakeToken: wakeToken)!.bytes(now: expiresAt + .seconds(-3600))
     }
 
-    /// Those that are the same for every push, with a stand-in of the same size for the provider token. The push client
-    /// sends an `apns-id` as well, h2load a `content-length` and a `user-agent`.
+    /// The headers shared by all pushes, with a placeholder of the provider token's size. The push client also sends
+    /// `apns-id`; h2load sends `content-length` and `user-agent`.
     var constantFields: [(name: String, value: String)] {
         [
             ("authorization", "bearer \(Self.standInToken)"), ("apns-topic", Self.topic), ("apns-push-type", "voip"),

@@ -1,10 +1,10 @@
 /// One run of one contender.
 public struct Sample: Equatable, Codable, Sendable {
-    /// Operations, each of which ended as it should.
+    /// Successful operations.
     public let count: Int
-    /// From the first operation to the end of the last.
+    /// From the start of the first operation to the end of the last.
     public let seconds: Double
-    /// CPU time of the process that asked for them, in the program and in the kernel on its behalf.
+    /// The CPU time of the requesting process, in user mode and in the kernel.
     public let userSeconds: Double
     public let systemSeconds: Double
 
@@ -13,7 +13,6 @@ public struct Sample: Equatable, Codable, Sendable {
     public var cpuMicroseconds: Double { (userSeconds + systemSeconds) * 1_000_000 / Double(count) }
 }
 
-/// The figures of several runs.
 public struct Spread: Equatable, Codable, Sendable {
     public let median: Double
     public let min: Double

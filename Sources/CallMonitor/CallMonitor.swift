@@ -116,7 +116,6 @@ public final class CallMonitor {
     /// Counts of live calls, and of recent invites and ends.
     public func recentCalls(now: Instant) -> RecentCalls { figures.recent(now: now) }
 
-    /// The latencies of the stages.
     public var stages: StageLatencies { figures.stages }
 
     /// A page of the sessions, by user and device.

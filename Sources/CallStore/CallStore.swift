@@ -22,7 +22,6 @@ public final class CallStore {
         var records: Int
     }
 
-    /// The folder of the store.
     public let folder: String
     let tables: StoreTables
     private(set) var journal: WriteJournal?

@@ -1,7 +1,6 @@
 import CallVocabulary
 import Foundation
 
-/// JSON values in columns.
 enum JSONText {
     /// Appends a JSON string (RFC 8259, section 7).
     static func append(_ text: String, to bytes: inout [UInt8]) {

@@ -6,8 +6,8 @@ import StoreInterface
 
 /// A prepared statement whose parameters are bound, and whose columns are read, one after the other.
 ///
-/// It binds and steps through the C interface: GRDB's argument arrays cost more than SQLite's work on a row.
-/// GRDB keeps the connection, the transactions and the life of the statement. Confined to its connection.
+/// Binds and steps through the C interface, because GRDB's argument arrays cost more than SQLite's work on a row. GRDB
+/// manages the connection, the transactions and the statement. Confined to its connection.
 final class SQLRow {
     private let statement: Statement
     private let raw: OpaquePointer
@@ -56,7 +56,7 @@ final class SQLRow {
             "parameter \(parameter) of \(sqlText) cannot be bound: \(String(cString: sqlite3_errstr(result)))")
     }
 
-    // MARK: Parameters that are not copied: they have to stay until the statement has run
+    // MARK: Parameters that are not copied: valid until the statement has run
 
     var parameterCount: Int32 { sqlite3_bind_parameter_count(raw) }
 
@@ -115,7 +115,6 @@ final class SQLRow {
         return false
     }
 
-    /// Reads all rows that are left.
     func all<Record>(_ read: (SQLRow) throws(StoreFailure) -> Record) throws(StoreFailure) -> [Record] {
         var records: [Record] = []
         do {
@@ -127,14 +126,13 @@ final class SQLRow {
         return records
     }
 
-    /// Reads the first row, if there is one.
     func first<Record>(_ read: (SQLRow) throws(StoreFailure) -> Record) throws(StoreFailure) -> Record? {
         defer { reset() }
         return try next() ? try read(self) : nil
     }
 
     private func reset() {
-        // Repeats the result of the last step, which has been dealt with.
+        // Returns the result of the last step again, which was handled.
         sqlite3_reset(raw)
         parameter = 0
     }
@@ -220,7 +218,6 @@ final class SQLRow {
         return value
     }
 
-    /// A JSON list of handles.
     func handles() throws(StoreFailure) -> [Handle] {
         guard let handles = JSONText.handles(try text()) else { throw unreadable() }
         return handles
@@ -242,7 +239,7 @@ final class SQLRow {
         return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(raw, column)))
     }
 
-    /// The column read last holds something that the program does not know.
+    /// The failure for an unknown value in the last column read.
     func unreadable() -> StoreFailure {
         let last = column - 1
         let name = sqlite3_column_name(raw, last).map { String(cString: $0) } ?? "\(last)"

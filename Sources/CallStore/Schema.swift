@@ -142,7 +142,6 @@ enum Schema {
         END;
         """
 
-    /// Views for people.
     private static let views = """
         CREATE VIEW devices_readable AS SELECT user, \(uuid("device")) AS device, platform, app, name,
             \(time("seen_at")) AS seen_at, unreported_streak, \(time("suspended_at")) AS suspended_at,
@@ -308,7 +307,7 @@ enum Schema {
         CREATE INDEX push_by_call ON push (call_serial);
         """
 
-    /// Of a user's history only the order within one millisecond is new: the order of creation.
+    /// Calls of the same millisecond are now in order of creation; otherwise a user's history is unchanged.
     ///
     /// Most calls are to one user, for whom the trigger avoids the JSON functions.
     private static let partiesByCall = """

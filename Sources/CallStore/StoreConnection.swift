@@ -1,7 +1,6 @@
 import GRDB
 import StoreInterface
 
-/// Opens connections to the files of a store.
 enum StoreConnection {
     /// Opens a database; every connection of the store is opened here.
     ///
@@ -9,7 +8,7 @@ enum StoreConnection {
     static func open(_ path: String, _ configuration: Configuration) throws -> DatabaseQueue {
         guard !StoreFolder.isEmpty(path) || StoreFolder.size(StoreFolder.log(of: path)) == 0 else {
             throw StoreFailure(
-                .corrupted, path: path, detail: "it was cut off; what it held may be in its -wal, which is left alone")
+                .corrupted, path: path, detail: "it is truncated; its data may be in its -wal, which is unchanged")
         }
         return try DatabaseQueue(path: path, configuration: configuration)
     }

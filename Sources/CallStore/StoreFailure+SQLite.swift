@@ -4,7 +4,6 @@ import Glibc
 import StoreInterface
 
 extension StoreFailure {
-    /// Maps a SQLite result code.
     init(code: Int32, path: String, detail: String) {
         // The low byte is the primary result code (sqlite.org/rescode.html).
         let reason: Reason =
@@ -20,7 +19,6 @@ extension StoreFailure {
         self.init(reason, path: path, detail: "\(detail) (SQLite \(code))")
     }
 
-    /// Maps an `errno`.
     init(errno: Int32, path: String, operation: String) {
         let reason: Reason =
             switch errno {

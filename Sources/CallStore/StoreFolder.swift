@@ -79,7 +79,6 @@ enum StoreFolder {
         guard rename(path, target) == 0 else { throw StoreFailure(errno: errno, path: target, operation: "rename") }
     }
 
-    /// Creates a hard link.
     static func link(_ path: String, as target: String) throws(StoreFailure) {
         guard Glibc.link(path, target) == 0 else { throw StoreFailure(errno: errno, path: target, operation: "link") }
     }
@@ -108,7 +107,6 @@ enum StoreFolder {
             && first.st_ino == second.st_ino
     }
 
-    /// The folder part of a path.
     static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])

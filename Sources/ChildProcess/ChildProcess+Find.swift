@@ -1,11 +1,11 @@
 import Glibc
 
 extension ChildProcess {
-    /// Debian keeps servers in sbin, which not everyone's PATH has.
+    /// Debian installs servers in sbin, which may be missing in PATH.
     private static let systemFolders = ["/usr/local/bin", "/usr/bin", "/usr/sbin", "/bin"]
 
-    /// Where a program is: in a folder of PATH, or of the system.
-    /// - Parameter package: of Debian, which has it.
+    /// The path of a program, from PATH or a system folder.
+    /// - Parameter package: the Debian package of the program, for the error.
     /// - Throws: ``ChildProcessFailure/notInstalled(program:package:)``.
     public static func find(_ name: String, package: String) throws(ChildProcessFailure) -> String {
         let path = getenv("PATH").map { String(cString: $0) } ?? ""

@@ -2,20 +2,20 @@ import Glibc
 import Synchronization
 
 extension ChildProcess {
-    /// A program that has ended, and all it had to say.
+    /// The result of a program that has ended.
     public struct Result: Sendable {
         public let ending: Ending
         public let usage: Usage
-        /// With its errors where those were not to be apart.
+        /// Includes standard error unless it was captured separately.
         public let output: String
         public let errors: String
     }
 
     /// Runs a program to its end.
     /// - Parameters:
-    ///   - input: what it reads.
-    ///   - areErrorsApart: false where they are part of the output.
-    /// - Throws: ``ChildProcessFailure``; nothing runs then.
+    ///   - input: its standard input.
+    ///   - areErrorsApart: whether standard error is captured separately.
+    /// - Throws: ``ChildProcessFailure``. The program no longer runs then.
     public static func run(
         _ program: String, _ arguments: [String], environment: [String: String?] = [:], folder: String? = nil,
         input: String? = nil, areErrorsApart: Bool = false, within limit: Duration = .seconds(30)

@@ -1,45 +1,44 @@
 import Glibc
 
-/// A program that runs as a child of this process, until it ends by itself or by a signal: not by being released.
+/// A child process. It runs until it exits or is killed, even after this object is released.
 ///
-/// May be used from any thread. Each one has a thread of its own that waits for it, and one for each pipe it writes to.
+/// Any thread. Each child has a thread that waits for it, and a thread for each of its output pipes.
 public final class ChildProcess: Sendable {
-    /// How a program ended.
     public enum Ending: Equatable, Sendable {
         case exit(Int32)
         case signal(Int32)
     }
 
-    /// The CPU time of a program that has ended, and of those children of it that it has waited for.
+    /// The CPU time of an ended program and of the children that it waited for.
     public struct Usage: Sendable {
         public let userSeconds: Double
         public let systemSeconds: Double
     }
 
-    /// What it reads.
+    /// Its standard input.
     public enum Input: Sendable {
         case nothing
         case text(String)
-        /// Nothing, but the end comes only with ``ChildProcess/closeInput()``.
+        /// An empty input that ends with ``ChildProcess/closeInput()``.
         case untilClosed
     }
 
-    /// Where it writes to.
+    /// Its standard output.
     public enum Output: Sendable {
         case nowhere
-        /// A file, made anew and for its owner only.
+        /// A new file, for its owner only.
         case file(String)
-        /// To this process, which is given each part on a thread that may block, and an empty one at the end.
+        /// A closure that gets each part on a thread that may block, and an empty part at the end.
         case pipe(@Sendable ([UInt8]) -> Void)
     }
 
-    /// Where it writes its errors to.
+    /// Its standard error.
     public enum Errors: Sendable {
         case withOutput
         case apart(Output)
     }
 
-    /// Between two SIGKILLs.
+    /// The interval between repeated SIGKILLs.
     private static let killInterval = Duration.seconds(1)
 
     public let pid: Int32
@@ -52,12 +51,12 @@ public final class ChildProcess: Sendable {
         input = HeldInput(spawned.input)
     }
 
-    /// Starts a program with no signal ignored or blocked, and with no open file but its standard three.
+    /// Starts a program with all signals at their default and unblocked. Only the three standard descriptors are open.
     /// - Parameters:
-    ///   - program: its path, absolute.
-    ///   - environment: what differs from that of this process; nil takes a variable out.
-    ///   - folder: where it works; here if there is none.
-    /// - Throws: ``ChildProcessFailure/notStarted(program:errno:)``, also for a folder or a file that is not to be had.
+    ///   - program: an absolute path.
+    ///   - environment: changes to this process's environment; nil removes a variable.
+    ///   - folder: the working directory; nil for the current one.
+    /// - Throws: ``ChildProcessFailure/notStarted(program:errno:)``, also for an inaccessible folder or file.
     public static func start(
         _ program: String, _ arguments: [String], environment: [String: String?] = [:], folder: String? = nil,
         input: Input = .nothing, output: Output = .nowhere, errors: Errors = .withOutput
@@ -80,7 +79,7 @@ public final class ChildProcess: Sendable {
                 unread.removeFirst()
             }
         } catch {
-            // The system has no thread left, and a child that nobody waits for is not to stay.
+            // The system has no thread left. Without a waiter, the child must not run.
             progress.send(SIGKILL)
             if !isWaitedFor { progress.waitForEnd() }
             for output in unread { close(output.descriptor) }
@@ -89,32 +88,31 @@ public final class ChildProcess: Sendable {
         return child
     }
 
-    /// How it has ended; nil as long as it runs.
+    /// How the program ended; nil while it runs.
     public var ending: Ending? { progress.ending }
-    /// What it has used; nil as long as it runs.
+    /// The resources used; nil while it runs.
     public var usage: Usage? { progress.usage }
 
-    /// Sends a signal, if it still runs.
     public func send(_ signal: Int32) { progress.send(signal) }
 
-    /// Ends the input of one that was started with ``Input/untilClosed``.
+    /// Ends the input of ``Input/untilClosed``.
     public func closeInput() { input.close() }
 
-    /// Waits for its end, also in a task that is cancelled.
-    /// - Returns: nil if it still runs when the time is over.
+    /// Waits for the exit, even in a cancelled task.
+    /// - Returns: nil when the program still runs after `patience`.
     public func wait(atMost patience: Duration) async -> Ending? {
         await progress.wait(for: .end, atMost: patience)
     }
 
-    /// Waits for its end and for all that it, or who has its pipes from it, writes.
-    /// - Returns: nil if that has not come when the time is over.
+    /// Waits for the exit and for the end of its output pipes, which its own children may hold.
+    /// - Returns: nil when they are still open after `patience`.
     public func waitForExit(atMost patience: Duration) async -> Ending? {
         await progress.wait(for: .lastWords, atMost: patience)
     }
 
-    /// Asks it to end by SIGTERM, by SIGKILL when the time is over, and waits until it has, however long that takes
-    /// then: not even SIGKILL ends a program that waits for a disk.
-    /// - Parameter patience: what SIGTERM may take.
+    /// Sends SIGTERM, then SIGKILL after `patience`, and waits for the exit without a limit: a program in
+    /// uninterruptible disk I/O survives even SIGKILL.
+    /// - Parameter patience: the time between SIGTERM and SIGKILL.
     @discardableResult
     public func stop(atMost patience: Duration) async -> Ending {
         send(SIGTERM)

@@ -3,9 +3,8 @@ import Glibc
 /// Why a program did not run.
 public enum ChildProcessFailure: Error, Equatable, CustomStringConvertible, Sendable {
     case notInstalled(program: String, package: String)
-    /// The system would not start it.
     case notStarted(program: String, errno: Int32)
-    /// It was killed for that.
+    /// It exceeded the time limit and was killed.
     case tookTooLong(program: String, limit: Duration, output: String)
 
     public var description: String {

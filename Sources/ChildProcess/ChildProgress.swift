@@ -1,19 +1,18 @@
 import Glibc
 import Synchronization
 
-/// What is known of a child, and who waits for more. Any thread.
+/// The state of a child, and the tasks that wait for it. Any thread.
 final class ChildProgress: Sendable {
-    /// What can be waited for.
     enum Stage {
         case end
-        /// The end, and that of its pipes.
+        /// The exit and the end of all output pipes.
         case lastWords
     }
 
     private struct Waiter {
         let id: Int
         let stage: Stage
-        /// Resumed with nil when the time is over.
+        /// Resumed with nil at the timeout.
         let continuation: CheckedContinuation<ChildProcess.Ending?, Never>
     }
 
@@ -55,16 +54,17 @@ final class ChildProgress: Sendable {
     var ending: ChildProcess.Ending? { state.withLock { $0.ending } }
     var usage: ChildProcess.Usage? { state.withLock { $0.usage } }
 
-    /// Blocks until the child has ended.
+    /// Blocks until the child exits.
     func waitForEnd() {
-        // It stays a zombie until the lock is held, so that its number is not another process's when a signal is sent.
+        // The child stays a zombie until the lock is held, so that a signal cannot reach another process with a reused
+        // pid.
         var info = siginfo_t()
         while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
         state.withLock { state in
             var (status, usage) = (Int32(0), rusage())
-            // Fails where this process ignores SIGCHLD: nobody is told of the end of a child then (wait(2)).
+            // Fails where this process ignores SIGCHLD: the exit status is then lost (wait(2)).
             let isKnown = wait4(pid, &status, 0, &usage) == pid
-            // As WIFEXITED, WEXITSTATUS and WTERMSIG do it (wait(2)); Swift does not see macros with arguments.
+            // Equivalent to WIFEXITED, WEXITSTATUS and WTERMSIG (wait(2)); Swift does not import macros with arguments.
             let isExit = status & 0x7F == 0
             state.ending = !isKnown ? .exit(-1) : isExit ? .exit(status >> 8 & 0xFF) : .signal(status & 0x7F)
             state.usage = ChildProcess.Usage(

@@ -1,25 +1,25 @@
 import Glibc
 
-/// A thread that nobody waits for, for work that blocks: the threads of Swift's pool are few.
+/// Starts a detached thread for blocking work, which would occupy one of the few threads of Swift's pool.
 enum DetachedThread {
     private final class Work: Sendable {
         let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
 
-    /// The system gives no thread: there are too many, or no memory for its stack.
+    /// The system has no thread: there are too many, or no memory for the stack.
     struct Failure: Error {
         let errno: Int32
     }
 
     static func start(_ body: @escaping @Sendable () -> Void) throws(Failure) {
-        // Retained here, released by the thread, or here where there is none.
+        // Proof: retained here; released by the thread, or below when there is no thread.
         let work = Unmanaged.passRetained(Work(body))
         var thread = pthread_t()
         let failure = pthread_create(
             &thread, nil,
             { work in
-                // `work` is what was passed below, which is not nil.
+                // Proof: `work` is the pointer passed below, which is not nil.
                 Unmanaged<Work>.fromOpaque(work!).takeRetainedValue().body()
                 return nil
             }, work.toOpaque())

@@ -2,14 +2,14 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// A child that has just been started, and this process's ends of its pipes.
+/// A started child, and this process's ends of its pipes.
 struct SpawnedChild {
     let pid: pid_t
     let input: Int32?
     let outputs: [PipedOutput]
 }
 
-/// One start of a program.
+/// The parameters of one start.
 struct Spawning {
     let program: String
     let arguments: [String]
@@ -19,7 +19,7 @@ struct Spawning {
     let output: ChildProcess.Output
     let errors: ChildProcess.Errors
 
-    /// What is open for the child only, or, if it does not start, for nobody.
+    /// Descriptors for the child, which this process closes after the start.
     private struct Descriptors {
         var forChild: [Int32] = []
         var input: Int32?
@@ -39,7 +39,7 @@ struct Spawning {
             case .withOutput: posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
             case .apart(let errors): try add(errors, as: STDERR_FILENO, to: &actions, &open)
             }
-            // What this process has open without FD_CLOEXEC, now or in a moment, is not for the child.
+            // Closes descriptors without FD_CLOEXEC, including those that other threads open meanwhile.
             posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1)
             if let folder { posix_spawn_file_actions_addchdir_np(&actions, folder) }
             return SpawnedChild(pid: try spawn(&actions), input: open.input, outputs: open.outputs)
@@ -51,8 +51,8 @@ struct Spawning {
     }
 
     private func spawn(_ actions: inout posix_spawn_file_actions_t) throws(ChildProcessFailure) -> pid_t {
-        // Else the child would inherit what this process ignores, and the mask of this thread: those of Swift's pool
-        // block nearly all.
+        // By default the child inherits ignored signals and this thread's signal mask. The threads of Swift's pool
+        // block nearly all signals.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -61,7 +61,7 @@ struct Spawning {
         sigemptyset(&none)
         posix_spawnattr_setsigdefault(&attributes, &all)
         posix_spawnattr_setsigmask(&attributes, &none)
-        // A group of its own: Ctrl-C is for this process, which ends its children as it sees fit.
+        // In its own process group, so that Ctrl-C reaches only this process, which ends its children itself.
         posix_spawnattr_setpgroup(&attributes, 0)
         posix_spawnattr_setflags(
             &attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
@@ -123,14 +123,14 @@ struct Spawning {
         }
     }
 
-    /// Both ends are closed in programs that anyone starts.
+    /// With FD_CLOEXEC on both ends.
     private func makePipe() throws(ChildProcessFailure) -> (readEnd: Int32, writeEnd: Int32) {
         var ends: [Int32] = [-1, -1]
         guard pipe2(&ends, O_CLOEXEC) == 0 else { throw .notStarted(program: program, errno: errno) }
         return (ends[0], ends[1])
     }
 
-    /// A file rather than a pipe: nobody has to write while the child reads, nor be hit by SIGPIPE when it does not.
+    /// A file, not a pipe: no thread has to write, and there is no SIGPIPE.
     private func memoryFile(_ text: String) throws(ChildProcessFailure) -> Int32 {
         let file = memfd_create("input", UInt32(MFD_CLOEXEC))
         guard file >= 0 else { throw .notStarted(program: program, errno: errno) }
@@ -149,14 +149,14 @@ struct Spawning {
     }
 }
 
-/// This process's end of a pipe that a child writes to.
+/// This process's end of an output pipe.
 struct PipedOutput: Sendable {
     private static let partSize = 65_536
 
     let descriptor: Int32
     let receive: @Sendable ([UInt8]) -> Void
 
-    /// Blocks until nobody can write to it any more, and closes it.
+    /// Reads until all writers have closed the pipe, then closes it. Blocks.
     func pass() {
         var part: [UInt8]
         repeat {
@@ -173,7 +173,7 @@ struct PipedOutput: Sendable {
     }
 }
 
-/// The end of a pipe that a child reads from, closed once: on demand, or with its owner.
+/// The write end of an input pipe. Closed once: on demand, or when this object is released.
 final class HeldInput: Sendable {
     private let descriptor: Mutex<Int32?>
 

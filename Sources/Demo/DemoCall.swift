@@ -10,31 +10,30 @@ import SoftphoneKit
 import SoftphoneSession
 import StoreInterface
 
-/// The main job from end to end in one process: a server, a push simulator, a caller and an iPhone that is asleep.
+/// A complete call in one process: a server, a push simulator, a caller and a sleeping iPhone.
 ///
-/// The iPhone is woken by a push, reports it, rings, answers, and connects; then the caller hangs up. What is told of it
-/// afterwards is read from the store.
+/// A push wakes the iPhone. It reports the push, rings, answers and connects; then the caller hangs up. The report is
+/// read from the store.
 public final class DemoCall: Sendable {
     public struct Configuration: Sendable {
-        /// Everything is kept in here: the store, the secrets, the simulator's certificates.
+        /// The folder of the store, the secrets and the simulator's certificates.
         public var folder: String
-        /// How long the callee lets it ring, and the two talk.
         public var ringing = Duration.milliseconds(600)
         public var talking = Duration.milliseconds(600)
-        /// How long each step is waited for.
+        /// The longest wait for each step.
         public var limit = Duration.seconds(15)
-        /// Where the server listens; 0 lets the system choose.
+        /// The server's port; 0 lets the system choose.
         public var port: UInt16 = 0
-        /// The app on the callee's phone; it asks for the payload profile of its name.
+        /// The app on the callee's phone, which requests the payload profile of that name.
         public var app = PhoneApp.reveille
 
         public init(folder: String) { self.folder = folder }
     }
 
-    /// A step that did not come in time.
+    /// A step that did not happen in time.
     public struct Stalled: Error, CustomStringConvertible, Sendable {
         public let step: String
-        public var description: String { "the demo waited in vain: \(step)" }
+        public var description: String { "the demo timed out before this step: \(step)" }
     }
 
     public let server: CallServer
@@ -44,7 +43,7 @@ public final class DemoCall: Sendable {
     private let callee: WakeablePhone
     private let progress: DemoProgress
 
-    /// Starts everything; the callee registers its push token and goes to sleep.
+    /// Starts all parts; the callee registers its push token and sleeps.
     public static func start(_ configuration: Configuration, log: Logger) async throws -> DemoCall {
         let simulatorFolder = configuration.folder + "/push-sim"
         let simulator = try PushSimulator(
@@ -62,7 +61,7 @@ public final class DemoCall: Sendable {
     private static func start(
         _ configuration: Configuration, _ simulator: PushSimulator, _ simulatorFolder: String, _ log: Logger
     ) async throws -> DemoCall {
-        // The literal is numeric, so it is an address.
+        // Force-unwrap: the literal is a numeric address.
         var serverConfiguration = ServerConfiguration(
             address: SocketAddress(host: "127.0.0.1", port: configuration.port)!,
             data: DataFolder(path: configuration.folder))
@@ -101,16 +100,16 @@ public final class DemoCall: Sendable {
     private static func softphone(
         _ url: String, _ server: CallServer, _ handle: String, _ name: String, _ platform: Platform
     ) async throws -> Softphone.Configuration {
-        // The literals above are handles.
+        // Force-unwrap: all callers pass literals that are handles.
         let token = try await server.mintToken(user: Handle(handle)!, lifetime: .seconds(3600), name: name)
         return Softphone.Configuration(
             url: url, token: token,
             device: DeviceDescription(id: .random(), platform: platform, app: "demo", name: name))
     }
 
-    /// Places the call and sees it through to its end.
+    /// Places the call and waits for its end.
     public func run() async throws -> DemoReport {
-        // The literal is a handle.
+        // Force-unwrap: the literal is a handle.
         let call = try await caller.call(.user(Handle("bob")!), sdp: .text("v=0\r\n"))
         try await reach(.ringing, "the callee's phone rings")
         try await Task.sleep(for: configuration.ringing)
@@ -142,7 +141,6 @@ public final class DemoCall: Sendable {
             audit: audit, phones: await simulator.snapshot())
     }
 
-    /// Stops the phones, the server and the simulator.
     public func stop() async {
         await caller.disconnect()
         await callee.switchOff()

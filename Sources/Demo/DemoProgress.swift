@@ -4,13 +4,13 @@ import SoftphoneKit
 import SoftphoneSession
 import Synchronization
 
-/// How far the demo's call has come, as its phones tell it.
+/// The progress of the demo's call, from its phones' events.
 final class DemoProgress: Sendable {
     enum Milestone: Hashable {
         case ringing, answered, connected, ended, asleep
     }
 
-    /// What either side has said; a milestone that takes both is reached with the second.
+    /// An event of one side. A milestone may need events of both.
     private enum Sign: Hashable {
         case callerRinging, calleeRinging, callerAnswered, callerConnected, calleeConnected, callerEnded, calleeEnded
         case calleeAsleep
@@ -44,7 +44,7 @@ final class DemoProgress: Sendable {
         }
     }
 
-    /// - Returns: false when the time is over first.
+    /// - Returns: false when the time limit passed first.
     func reached(_ milestone: Milestone, within limit: Duration) async -> Bool {
         var timeout: Task<Void, any Error>?
         defer { timeout?.cancel() }
@@ -55,7 +55,7 @@ final class DemoProgress: Sendable {
                 return false
             }
             if isReached { return continuation.resume(returning: true) }
-            // Only now, so that it finds whom to wake.
+            // After the waiter is stored, so that the timeout finds it.
             timeout = Task {
                 try await Task.sleep(for: limit)
                 giveUp(milestone)
@@ -88,7 +88,7 @@ final class DemoProgress: Sendable {
         case .answered: signs.contains(.callerAnswered)
         case .connected: signs.isSuperset(of: [.callerConnected, .calleeConnected])
         case .ended: signs.isSuperset(of: [.callerEnded, .calleeEnded])
-        // The phone has slept before, once it was set up; what counts is that it does so after the call.
+        // The phone also slept after its setup; only the sleep after the call counts.
         case .asleep: signs.isSuperset(of: [.calleeEnded, .calleeAsleep])
         }
     }

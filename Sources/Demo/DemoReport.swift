@@ -3,14 +3,14 @@ import CallVocabulary
 import PushSimulator
 import StoreInterface
 
-/// What came of the demo's call, from the store and from the push simulator.
+/// The result of the demo's call, from the store and the push simulator.
 public struct DemoReport: Sendable {
     public let call: CallRecord
     public let timeline: CallTimeline
     public let audit: StoreAudit
     public let phones: PushSimulatorSnapshot?
 
-    /// What is not as it should be; empty when every law holds and every step came.
+    /// Deviations from the expected result; empty on success.
     public var problems: [String] {
         var problems = audit.violations
         let seen = Set(timeline.entries.map(\.step))

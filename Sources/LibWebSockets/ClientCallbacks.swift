@@ -1,12 +1,11 @@
 import CLibWebSockets
 
-/// Everything on a connection that we made. The library calls this on the loop's thread; 0 lets things go on, -1
-/// closes.
+/// The library's callback for client connections, on the loop's thread. Returns 0 to continue, -1 to close.
 func onClientEvent(
     _ wsi: OpaquePointer?, _ reason: lws_callback_reasons, _ user: UnsafeMutableRawPointer?,
     _ input: UnsafeMutableRawPointer?, _ length: Int
 ) -> Int32 {
-    // Numbers begin at 1: without one it is not about a connection of ours.
+    // Client numbers begin at 1; without one, the event concerns no client.
     guard let wsi, let user else { return 0 }
     let number = UInt(bitPattern: user)
     let context = context(of: wsi)
@@ -18,7 +17,7 @@ func onClientEvent(
     case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
         return context.client(number)?.appendHeaders(wsi, input, length) == false ? -1 : 0
     case LWS_CALLBACK_CLIENT_FILTER_PRE_ESTABLISH:
-        // A server that names no subprotocol has not understood; the library would take that.
+        // A server must select a subprotocol; the library accepts a response without one.
         return lws_hdr_total_length(wsi, WSI_TOKEN_PROTOCOL) > 0 ? 0 : -1
     case LWS_CALLBACK_CLIENT_ESTABLISHED:
         context.client(number)?.opened()

@@ -1,25 +1,25 @@
-/// Sockets in the order in which their time runs out. All wait for the same span, so each joins at the end and none is
-/// ever searched for: joining, leaving and looking at the first cost the same however many there are.
+/// Sockets sorted by deadline. All have the same timeout, so a socket is appended at the end. Every operation takes
+/// constant time.
 package struct DeadlineList {
     // Proof for `unowned(unsafe)`: see ``DeadlineLinks``.
     package private(set) unowned(unsafe) var first: ServerSocket?
     private unowned(unsafe) var last: ServerSocket?
-    /// How long each waits, in milliseconds.
+    /// The timeout of each socket, in milliseconds.
     package let span: UInt64
-    /// Which of a socket's places this list uses.
+    /// The index in a socket's `links` that this list uses.
     private let place: Int
 
-    /// - Parameter place: 0 or 1. A socket may be in one list of each at a time.
+    /// - Parameter place: 0 or 1. A socket may be in one list for each place.
     package init(span: Duration, place: Int = 0) {
         let components = span.components
         self.span = UInt64(max(1, components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000))
         self.place = place
     }
 
-    /// When the first one's time runs out, in milliseconds of the loop's clock.
+    /// The first socket's deadline, in milliseconds of the loop's clock.
     package var deadline: UInt64? { first?.links[place].deadline }
 
-    /// Those whose time has run out, the first one first.
+    /// The sockets whose deadline has passed, in order.
     package func due(at now: UInt64) -> [ServerSocket] {
         var found: [ServerSocket] = []
         var next = first
@@ -44,10 +44,10 @@ package struct DeadlineList {
     }
 }
 
-/// A socket's place in a ``DeadlineList``.
+/// A socket's links in a ``DeadlineList``.
 package struct DeadlineLinks {
-    // Proof for `unowned(unsafe)`: a socket is in a list only from `socketAdopted` to `socketReleased`, between which the
-    // library's connection retains it.
+    // Proof for `unowned(unsafe)`: a socket is in a list only from `socketAdopted` to `socketReleased`. The library's
+    // connection retains it for that time.
     unowned(unsafe) var previous: ServerSocket?
     unowned(unsafe) var next: ServerSocket?
     var deadline: UInt64 = 0

@@ -1,27 +1,25 @@
-/// Text messages of a server, and the close frame that may follow them, one behind the other, to leave in one write.
+/// Text messages of a server, and an optional close frame after them, framed for one write.
 ///
-/// A message that is sent by itself takes a system call, a segment and a wake-up of the peer. Those that are ready together
-/// for one client cost that once.
+/// A separate write for each message takes a system call, a segment and a wake-up of the peer. A batch takes one of
+/// each.
 public struct FrameBatch {
     /// FIN and the opcode of a close frame.
     private static let closeFrame: UInt8 = 0x88
-    /// Of the header with 16 bits of length, which nearly all frames have: room for it is left beforehand.
+    /// The size of a header with a 16-bit length, reserved before each payload. Most frames need it.
     private static let usualHeader = 4
 
-    /// The frames as they go on the wire.
     package private(set) var bytes: [UInt8] = []
-    /// Where the messages stand in ``bytes``.
+    /// The ranges of the payloads in ``bytes``.
     private var messages: [Range<Int>] = []
-    /// Bytes of the messages alone.
+    /// Payload bytes of all messages.
     public private(set) var messageBytes = 0
 
     public init() {}
 
     public var isEmpty: Bool { messages.isEmpty }
-    /// How many messages there are.
     public var count: Int { messages.count }
 
-    /// Adds one message: what `write` appends to the buffer it is given, which holds other bytes already.
+    /// Adds a message. `write` appends its payload to the buffer, which already holds earlier frames.
     public mutating func append(_ write: (inout [UInt8]) -> Void) {
         let start = bytes.count
         for _ in 0..<Self.usualHeader { bytes.append(0) }
@@ -32,10 +30,10 @@ public struct FrameBatch {
         messageBytes += length
     }
 
-    /// Adds a close frame, after which nothing may follow. It is no message.
+    /// Adds a close frame. No frame may follow.
     ///
     /// - Parameters:
-    ///   - code: nil for a frame with nothing in it.
+    /// - code: nil for an empty close frame.
     ///   - reason: at most 123 bytes of it are sent.
     package mutating func appendClose(code: UInt16?, reason: String) {
         guard let code else {
@@ -47,11 +45,11 @@ public struct FrameBatch {
         bytes += reason
     }
 
-    /// The shortest form that holds the length, as the RFC demands, in the place kept for it.
+    /// Writes the shortest header for the length, as the RFC demands, into the reserved bytes.
     private mutating func fillHeader(at start: Int, length: Int) {
         switch length {
         case ..<126:
-            // Two bytes shorter: what follows moves up.
+            // The header is two bytes shorter than reserved: the payload moves.
             bytes[start] = TextFrame.opcode
             bytes[start + 1] = UInt8(length)
             bytes.withUnsafeMutableBytes { bytes in
@@ -71,7 +69,7 @@ public struct FrameBatch {
         }
     }
 
-    /// Calls `body` with each message in order, as it was before it was framed.
+    /// Calls `body` with the payload of each message, in order.
     package func forEachMessage(_ body: (UnsafeRawBufferPointer) -> Void) {
         bytes.withUnsafeBytes { bytes in
             for message in messages { body(UnsafeRawBufferPointer(rebasing: bytes[message])) }

@@ -1,29 +1,28 @@
-/// Reads the frames of one client (RFC 6455, 5.2): unmasks them in place, puts fragments together, and ends at the first
-/// frame that breaks the protocol.
+/// Parses the frames of one client (RFC 6455, 5.2), unmasks them in place and joins fragments. The first invalid frame
+/// ends the input.
 ///
-/// The library's own parser (lws 4.1) takes frames without a mask, ends without a close code at some faults, and tells
-/// nobody of pings.
+/// The library's own parser (lws 4.1) accepts unmasked frames, omits the close code for some faults and does not report
+/// pings.
 package struct FrameReader {
-    /// One frame. Bytes are valid during the call only.
+    /// One frame. The bytes are valid during the call only.
     package enum Frame {
         /// A whole message, valid UTF-8.
         case text(UnsafeRawBufferPointer)
-        /// A piece of a message whose last frame is still to come.
+        /// A fragment, not the final one.
         case fragment
         case ping(UnsafeRawBufferPointer)
         case pong
-        /// The code is nil when the client gave none.
+        /// The code is nil for an empty close frame.
         case close(code: UInt16?)
-        /// The last that comes.
+        /// An invalid frame. No frame follows.
         case fault(FrameFault)
     }
 
-    /// What stands before a payload.
     private struct Header {
         let opcode: UInt8
         let isFinal: Bool
         let mask: UInt32
-        /// Of the header, in bytes.
+        /// Of this header, in bytes.
         let length: Int
         let payload: Int
     }
@@ -32,20 +31,20 @@ package struct FrameReader {
 
     /// The fragments so far; nil between messages.
     private var gathered: [UInt8]?
-    /// Bytes from the start of the next frame without which it need not be looked at again.
+    /// Bytes that the next frame needs before parsing can continue.
     package private(set) var needed = 2
 
     package init() {}
 
-    /// Whether a message has begun and not ended.
+    /// Whether a fragmented message has begun and not ended.
     package var isInMessage: Bool { gathered != nil }
 
-    /// Takes the frames that are whole out of `bytes`, which it unmasks.
+    /// Parses the complete frames in `bytes` and unmasks them in place.
     /// - Parameters:
     ///   - limit: the longest message, in bytes.
-    ///   - deliver: returns false to have the rest ignored.
-    /// - Returns: how many bytes were taken; the others have to come again with those that follow them. nil after a fault
-    ///   or when `deliver` returned false: nothing more is to be read.
+    ///   - deliver: returns false to stop reading.
+    /// - Returns: the bytes consumed. The caller passes the rest again with the bytes that follow. nil after a fault,
+    ///   or when `deliver` returned false.
     package mutating func read(
         _ bytes: UnsafeMutableRawBufferPointer, limit: Int, deliver: (Frame) -> Bool
     ) -> Int? {
@@ -68,8 +67,8 @@ package struct FrameReader {
         }
     }
 
-    /// Judges a frame by its first bytes, before its payload is waited for.
-    /// - Returns: nil when more bytes are needed to tell.
+    /// Validates a header before its payload arrives.
+    /// - Returns: nil when more bytes are needed.
     private mutating func header(_ bytes: UnsafeRawBufferPointer, limit: Int) throws(FrameFault) -> Header? {
         guard bytes.count >= 2 else {
             needed = 2
@@ -87,7 +86,7 @@ package struct FrameReader {
         }
         let long = bytes[2..<2 + extra].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         let payload = extra == 0 ? UInt64(short) : long
-        // The most significant bit is 0, and the length takes the fewest bytes that hold it.
+        // The most significant bit is 0, and the length uses the shortest form.
         guard payload >> 63 == 0, extra == 0 || payload > (extra == 2 ? 125 : 0xFFFF) else { throw .length }
         guard payload <= UInt64(max(0, limit - (gathered?.count ?? 0))) || opcode >= 8 else { throw .tooLarge }
         return Header(
@@ -108,7 +107,7 @@ package struct FrameReader {
         }
     }
 
-    /// - Returns: whether more may be read.
+    /// - Returns: whether reading continues.
     private mutating func take(
         _ header: Header, _ payload: UnsafeRawBufferPointer, _ deliver: (Frame) -> Bool
     ) throws(FrameFault) -> Bool {
@@ -132,7 +131,7 @@ package struct FrameReader {
         return message.withUnsafeBytes { deliver(.text($0)) }
     }
 
-    /// What a close frame may hold (RFC 6455, 5.5.1 and 7.4).
+    /// Validates the payload of a close frame (RFC 6455, 5.5.1 and 7.4).
     private static func closeCode(_ payload: UnsafeRawBufferPointer) throws(FrameFault) -> UInt16? {
         guard !payload.isEmpty else { return nil }
         guard payload.count >= 2 else { throw .shortClose }
@@ -154,14 +153,14 @@ package struct FrameReader {
             payload.storeBytes(of: word ^ wide, toByteOffset: place, as: UInt64.self)
             place += 8
         }
-        // Eight bytes are twice the key: what is left begins at its first byte again.
+        // The key has four bytes, so the remainder begins at its first byte.
         withUnsafeBytes(of: wide) { key in
             for index in place..<payload.count { payload[index] ^= key[index - place] }
         }
     }
 }
 
-/// What a client sent that ends its connection.
+/// An invalid frame, which ends the connection.
 package enum FrameFault: Error, CaseIterable {
     case unmasked
     case reservedBits
@@ -178,7 +177,7 @@ package enum FrameFault: Error, CaseIterable {
     case tooLarge
     case invalidText
 
-    /// By RFC 6455 or, above 3000, by the protocol.
+    /// The close code: of RFC 6455, or above 3000 of Reveille's protocol.
     package var code: UInt16 {
         switch self {
         case .unmasked, .reservedBits, .reservedOpcode, .fragmentedControl, .longControl, .length,
@@ -198,10 +197,10 @@ package enum FrameFault: Error, CaseIterable {
         case .fragmentedControl: "a control frame is one frame"
         case .longControl: "a control frame has at most 125 bytes"
         case .length: "a length takes the fewest bytes that hold it"
-        case .continuationOfNothing: "a continuation of no message"
-        case .messageInMessage: "a message within another"
+        case .continuationOfNothing: "a continuation frame without a message"
+        case .messageInMessage: "a data frame within a fragmented message"
         case .shortClose: "a close frame has a code of 2 bytes or nothing"
-        case .closeCode: "no close code that a client may send"
+        case .closeCode: "invalid close code"
         case .closeReason: "invalid UTF-8 in the reason"
         case .binary: "text frames only"
         case .tooLarge: "message too large"

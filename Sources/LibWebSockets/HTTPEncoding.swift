@@ -1,5 +1,5 @@
 extension HTTPResponse {
-    /// The response as it goes over the wire.
+    /// The bytes of the response on the wire.
     func encoded(withBody: Bool, _ persistence: RequestHead.Persistence) -> [UInt8] {
         var head = "HTTP/1.1 \(status) \(reasonPhrase)\r\n"
         // RFC 9110, 8.6: a 204 has no length.
@@ -10,7 +10,7 @@ extension HTTPResponse {
         case .close: head += "Connection: close\r\n"
         }
         for header in (status == 204 ? [] : [("Content-Type", contentType)]) + headers {
-            // Whoever smuggles a line break into a value would write headers of their own.
+            // A line break in a value would inject headers.
             guard isSafe(header.0), isSafe(header.1) else { continue }
             head += "\(header.0): \(header.1)\r\n"
         }
@@ -20,7 +20,7 @@ extension HTTPResponse {
 
     private func isSafe(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
 
-    /// RFC 9110, of the ones in use here. Clients must not read it.
+    /// Of RFC 9110, for the status codes in use. Clients ignore it.
     private var reasonPhrase: String {
         switch status {
         case 200: "OK"

@@ -1,30 +1,28 @@
-/// The requests of an HTTP connection and their answers, one after the other.
+/// The requests of one HTTP connection and their responses, one after the other.
 ///
 ///     readingHead ──▶ readingBody ──whole──▶ waiting ──respond──▶ flushing ──▶ readingHead, or closed
 ///          └── refused ───┴──▶ closed
 ///
-/// A request is refused as soon as its head tells why; its body is not waited for, and the connection is closed. Requests
-/// that come while another is at work are kept, up to ``mostAhead``.
+/// A request with an invalid head is refused before its body arrives, and the connection is closed. Pipelined requests
+/// are buffered, up to ``mostAhead``.
 final class HTTPExchange {
     private enum State {
         case readingHead(RequestHeadBuffer)
         case readingBody(Body)
-        /// The body is whole, and the resource works on its answer.
+        /// The body is complete; the resource prepares the response.
         case waiting(Answering)
-        /// The answer is on its way to the kernel.
+        /// The kernel has not taken the whole response yet.
         case flushing
-        /// The connection is closed once what was written has gone out.
+        /// The connection closes once all output is written.
         case ended
     }
 
-    /// What a request's head says of its answer.
+    /// The part of a request's head that its response depends on.
     private struct Answering {
         let method: HTTPRequest.Method
-        /// What the client wants to become of the connection.
         let persistence: RequestHead.Persistence
     }
 
-    /// A request whose body is being read.
     private struct Body {
         let request: HTTPRequest
         let length: Int
@@ -32,16 +30,16 @@ final class HTTPExchange {
         var bytes: [UInt8] = []
     }
 
-    /// The most bytes kept of further requests.
+    /// The most bytes buffered of pipelined requests.
     private static let mostAhead = RequestHead.longest
 
     /// nil once the connection is gone.
-    // Proof for `unowned(unsafe)`: the socket owns the exchange and clears this before it goes.
+    // Proof for `unowned(unsafe)`: the socket owns the exchange and clears this before it is released.
     private unowned(unsafe) var socket: ServerSocket?
     private var state = State.readingHead(RequestHeadBuffer())
-    /// Counts the requests, so that a late second answer to one is none to the next.
+    /// The number of the present request: a second response to an earlier one is ignored.
     private(set) var number = 0
-    /// What came behind the present request.
+    /// Bytes after the present request.
     private var ahead: [UInt8] = []
     private var isReadingAhead = false
     /// The connection's own peer, which may be a proxy.
@@ -65,11 +63,11 @@ final class HTTPExchange {
         switch state {
         case .readingHead(var buffer):
             if let socket { socket.server?.events.watch(socket, .request) }
-            // One owner of the buffer while it grows.
+            // The buffer has one owner while it grows, so that appending does not copy it.
             state = .readingHead(RequestHeadBuffer())
             switch buffer.append(bytes) {
             case .incomplete: state = .readingHead(buffer)
-            case .foreign: refuse(.text("this is no HTTP/1.1 request\n", status: 400))
+            case .foreign: refuse(.text("not an HTTP/1.1 request\n", status: 400))
             case .tooLong: refuse(.text("the head is longer than \(RequestHead.longest) bytes\n", status: 431))
             case .whole(let head, let rest): readHead(head, rest: rest)
             }
@@ -105,7 +103,7 @@ final class HTTPExchange {
         }
     }
 
-    /// Refuses what no resource could take, or goes on to the body.
+    /// Refuses an invalid request, or starts to read the body.
     private func begin(_ head: RequestHead, from peer: PeerAddress) {
         guard let method = HTTPRequest.Method(rawValue: head.method) else {
             return refuse(.text("unknown method\n", status: 405))
@@ -114,16 +112,16 @@ final class HTTPExchange {
         let request = HTTPRequest(
             method: method, path: head.path, query: head.query, authorization: head.value(of: .authorization),
             contentType: head.value(of: .contentType), peer: peer)
-        // From here on a refusal knows the method: the answer to HEAD has no body.
+        // From here on a refusal knows the method: a response to HEAD has no body.
         state = .readingBody(Body(request: request, length: 0, persistence: head.persistence))
         let isChunked = head.value(of: .transferEncoding) != nil
         guard let declared = head.value(of: .contentLength) else {
             // Chunked bodies are not decoded.
             return isChunked ? refuse(.text("send Content-Length\n", status: 411)) : ()
         }
-        // Whoever sends both may mean to have two servers see two requests (RFC 9112, 6.1).
+        // Transfer-Encoding with Content-Length may be request smuggling (RFC 9112, 6.1).
         guard !isChunked, !declared.isEmpty, declared.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else {
-            return refuse(.text("Content-Length is no number, or not alone\n", status: 400))
+            return refuse(.text("Content-Length is not a number, or Transfer-Encoding is present too\n", status: 400))
         }
         guard let length = Int(declared), length <= HTTPRequest.longestBody else {
             return refuse(.text("the body is longer than \(HTTPRequest.longestBody) bytes\n", status: 413))
@@ -134,7 +132,7 @@ final class HTTPExchange {
     private func readBody(_ bytes: UnsafeRawBufferPointer) {
         guard case .readingBody(var body) = state, let socket, let events = socket.server?.events else { return }
         let answering = Answering(method: body.request.method, persistence: body.persistence)
-        // One owner of the bytes while they grow.
+        // The array has one owner while it grows, so that appending does not copy it.
         state = .waiting(answering)
         let missing = body.length - body.bytes.count
         body.bytes.append(contentsOf: bytes.prefix(missing))
@@ -151,15 +149,15 @@ final class HTTPExchange {
         events.requested(request, HTTPResponder(exchange: self, request: number))
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
-    /// Answers the request with this number, once.
+    /// Responds to the request with this number, once.
     func respond(_ response: HTTPResponse, to request: Int) {
         guard request == number else { return }
         switch state {
         case .readingBody: refuse(response)
         case .waiting(let answering):
-            // More than the client may send ahead: its requests are not read on.
+            // After an overflow of `ahead` no further request can be read.
             let mayStay = ahead.count <= Self.mostAhead && socket?.admission.isReserve == false
             let persistence = mayStay ? answering.persistence : .close
             guard persistence != .close else { return put(response, to: answering.method, .close, then: .close) }
@@ -168,7 +166,7 @@ final class HTTPExchange {
         }
     }
 
-    /// Answers before the request is whole, and closes.
+    /// Responds before the request is complete, and closes.
     private func refuse(_ response: HTTPResponse) {
         switch state {
         case .readingHead: put(response, to: nil, .close, then: .linger)
@@ -188,7 +186,7 @@ final class HTTPExchange {
         socket.finish(ending)
     }
 
-    /// The answer has gone to the kernel: the next request may come, or has come already.
+    /// The kernel has taken the response: the next request may come, or is buffered already.
     func flushed() {
         guard case .flushing = state, let socket else { return }
         state = .readingHead(RequestHeadBuffer())

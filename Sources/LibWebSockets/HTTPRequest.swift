@@ -1,4 +1,4 @@
-/// A plain HTTP request that came over the port of a WebSocket listener.
+/// An HTTP request on a listener's port.
 public struct HTTPRequest: Sendable {
     public enum Method: String, Sendable, CaseIterable {
         case get = "GET"
@@ -10,20 +10,19 @@ public struct HTTPRequest: Sendable {
         case options = "OPTIONS"
     }
 
-    /// The longest body taken, in bytes; a longer one is answered with 413.
+    /// The longest body, in bytes; a longer one gets 413.
     public static let longestBody = 65_536
 
     public let method: Method
-    /// The path with its percent escapes decoded: `/v1/calls/x`.
+    /// Percent-decoded: `/v1/calls/x`.
     public let path: String
-    /// What stands behind the `?`, with its percent escapes decoded; empty without one.
+    /// The text after `?`, percent-decoded; empty without one.
     public let query: String
-    /// The value of the `Authorization` header.
     public let authorization: String?
     public let contentType: String?
-    /// The client's address, as a proxy in front of the server tells it where there is one.
+    /// The client's address; behind a trusted proxy, the address from `X-Forwarded-For`.
     public let peer: PeerAddress
-    /// At most 64 KiB: longer ones were answered with 413.
+    /// At most ``longestBody`` bytes.
     public let body: [UInt8]
 
     public init(
@@ -41,7 +40,7 @@ public struct HTTPRequest: Sendable {
 }
 
 extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Without the credential, the query and the body.
+    /// Without the token, the query and the body.
     public var description: String {
         "\(method.rawValue) \(path), authorization \(authorization == nil ? "none" : "‹redacted›"), \(body.count) bytes"
     }

@@ -1,5 +1,4 @@
-/// Takes the answer to one request. Used on the loop the request came on; keeps working, to no effect, after the
-/// client has gone.
+/// Sends the response to one request. Used on the request's loop. Has no effect once the client has disconnected.
 public final class HTTPResponder {
     private let exchange: HTTPExchange
     private let request: Int
@@ -9,7 +8,7 @@ public final class HTTPResponder {
         self.request = request
     }
 
-    /// Sends the answer. Only the first call counts. A request without an answer is cut after 30 s.
+    /// Sends the response. Only the first call counts. A request without a response is closed after 30 s.
     public func respond(_ response: HTTPResponse) {
         exchange.respond(response, to: request)
     }

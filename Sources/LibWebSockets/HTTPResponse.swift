@@ -1,9 +1,9 @@
-/// The answer to an ``HTTPRequest``.
+/// The response to an ``HTTPRequest``.
 public struct HTTPResponse: Sendable {
     /// 100 to 599.
     public var status: Int
     public var contentType: String
-    /// Further headers, name first. Names and values must not hold line breaks; those that do are left out.
+    /// Further headers. A header with a line break is omitted.
     public var headers: [(name: String, value: String)]
     public var body: [UInt8]
 

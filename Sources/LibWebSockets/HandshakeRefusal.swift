@@ -1,13 +1,11 @@
-/// A client that asked for a WebSocket and did not get one, or for anything without the listener's token.
+/// A client whose WebSocket or TLS handshake failed, or whose request lacked the listener's token.
 public struct HandshakeRefusal: Equatable, Sendable {
     public enum Cause: Equatable, Sendable {
-        /// It was answered with this HTTP status.
         case status(Int)
-        /// Its TLS handshake began and did not end.
+        /// The TLS handshake began and did not complete.
         case tls
     }
 
-    /// The client's address.
     public let peer: PeerAddress
     public let cause: Cause
 
@@ -16,7 +14,7 @@ public struct HandshakeRefusal: Equatable, Sendable {
         self.cause = cause
     }
 
-    /// `http_404` and the like, or `tls`.
+    /// `tls`, or `http_` and the status: `http_404`.
     public var reason: String {
         switch cause {
         case .status(let status): "http_\(status)"

@@ -5,81 +5,76 @@ import TLS
 
 /// One libwebsockets context on one loop. Created and used on the loop's thread.
 public final class LWSContext {
-    /// Whom a client believes.
+    /// The trust anchors a client verifies servers against.
     public enum Trust: Sendable {
-        /// The certificate authorities of the system.
         case system
-        /// Those of a PEM file, and no others.
+        /// The certificates of a PEM file only.
         case file(String)
     }
 
-    /// What the context is for.
     public enum Role {
-        /// Makes connections.
         case client(Trust)
-        /// Serves accepted descriptors.
         case server(ServerRole)
     }
 
-    /// How long a handshake may take, in seconds. A server's listener has a deadline of its own for each connection.
+    /// The handshake timeout in seconds. A server's listener has its own deadline for each connection.
     private static let handshakeSeconds: UInt32 = 10
-    /// One read of a client, and so one piece of a message, is this long. It is part of every connection: most frames fit,
-    /// longer ones come in pieces.
+    /// The size of a client's read buffer, in bytes. Each connection has one; longer frames arrive in several reads.
     static let readSize = 1024
-    /// One read of a server: a record of TLS. All connections of a context read into the same buffer.
+    /// The size of a server's read buffer, in bytes: one TLS record. All connections of a context share it.
     private static let serverReadSize: UInt32 = 16_384
-    /// The library sends no more than this at a time, and by default no more than `readSize`.
+    /// The most bytes the library sends at once; its default is `readSize`.
     private static let writeSize = 1 << 20
-    /// How many descriptors other threads may open during the first half of a destruction.
+    /// Descriptors that other threads may open during the first half of a destruction.
     private static let spareNumbers = 8
-    /// How many numbers have to be free below the bound of a context, where that is large.
+    /// Free descriptor numbers required below a large bound.
     private static let roomNeeded = 512
-    /// A context without a bound has no more: some containers have a limit of a thousand million.
+    /// The most descriptors of a context without a bound: some containers have a limit of 10⁹.
     private static let mostNumbers = 1 << 21
-    /// For a limit above that the library makes tables of 2,560 places (lws 4.1).
+    /// For a higher limit the library makes tables of 2,560 entries (lws 4.1).
     private static let mostBound = 10_000_000
-    /// All headers of an answer that a client gets, in bytes.
+    /// The most header bytes of a response to a client.
     private static let headerBytes: UInt16 = 8192
 
     public let loop: EventLoop
     let role: Role
-    /// For a message that goes to one client alone.
+    /// Reused for each message to a single client.
     var frame = FrameBatch()
-    /// What the listener noted of the connection that is being adopted.
+    /// The admission of the connection that is being adopted.
     private(set) var admitting = Admission()
-    /// For the frames of whichever client writes.
+    /// Reused for the frames of each client.
     lazy var masked = MaskedFrames()
-    /// The clients that have something to send when the turn ends.
+    /// Clients that send at the end of the turn.
     private var unflushed: [WebSocketClientConnection] = []
     private(set) var vhost: OpaquePointer?
-    /// What a server shows in its handshakes.
+    /// The certificate of a server's handshakes.
     private(set) var certificate: TLSCertificate?
     private var context: OpaquePointer?
     /// Set to nil by the library when it has freed the context.
     private let slot: UnsafeMutablePointer<OpaquePointer?>
     private let protocols: UnsafeMutablePointer<lws_protocols>
     private let retry: UnsafeMutablePointer<lws_retry_bo_t>
-    /// What the library keeps pointers to.
+    /// Strings that the library keeps pointers to.
     private var strings: [UnsafeMutablePointer<CChar>] = []
     private lazy var alpn = string("http/1.1")
-    /// Its tables have a place for each number below this.
+    /// The size of the library's tables: descriptor numbers are below it.
     private var numbers = 0
-    /// The library's own wake-up descriptor.
+    /// The library's wake-up descriptor.
     private var pipe: Int32 = -1
-    /// Descriptors with lower numbers than `pipe`, kept for ``destroyFirstHalf(_:)``.
+    /// Descriptors with lower numbers than `pipe`, reserved for ``destroyFirstHalf(_:)``.
     private var lowerNumbers: [Int32] = []
     private var ending: LoopTurn?
     private var onDestroyed: (() -> Void)?
     private(set) var isDestroyed = false
     private var isHalfDestroyed = false
 
-    /// - Throws: ``LWSError`` when the library cannot set itself up (certificates that cannot be read, memory).
+    /// - Throws: ``LWSError`` when the library cannot create the context (unreadable certificates, memory).
     public convenience init(loop: EventLoop, role: Role) throws {
         try self.init(loop: loop, role: role, numbersBelow: nil)
     }
 
-    /// - Parameter bound: the numbers of its descriptors are below that, or any that the process may have: where it is nil,
-    ///   and where too few of the numbers below are free for what the library opens itself.
+    /// - Parameter bound: the limit of its descriptor numbers. The process's limit applies where it is nil, or where
+    ///   too few numbers below it are free for the library's own descriptors.
     /// - Throws: as ``init(loop:role:)``.
     package init(loop: EventLoop, role: Role, numbersBelow bound: Int?) throws {
         loop.assertIsCurrent()
@@ -90,7 +85,7 @@ public final class LWSContext {
         slot = .allocate(capacity: 1)
         slot.initialize(to: nil)
         retry = .allocate(capacity: 1)
-        // Zero seconds: else the library puts every connection into its one linear timer list at each message.
+        // Zero seconds: otherwise each message moves its connection in the library's linear timer list.
         retry.initialize(to: lws_retry_bo_t())
         protocols = .allocate(capacity: 2)
         protocols.initialize(repeating: lws_protocols(), count: 2)
@@ -99,7 +94,7 @@ public final class LWSContext {
     }
 
     deinit {
-        // Still there when `destroy` was never called: the library's handles would go on without their callbacks.
+        // Without `destroy`, the library's handles would outlive their callbacks.
         precondition(context == nil, "an LWSContext was released without destroy()")
         slot.deallocate()
         retry.deallocate()
@@ -108,7 +103,7 @@ public final class LWSContext {
     }
 
     private func string(_ text: String) -> UnsafePointer<CChar> {
-        // nil only when memory has run out.
+        // nil only when memory is exhausted.
         let copy = strdup(text)!
         strings.append(copy)
         return UnsafePointer(copy)
@@ -145,8 +140,8 @@ public final class LWSContext {
         var rawLoop: UnsafeMutableRawPointer? = loop.rawLoop
         context = withUnsafeMutablePointer(to: &rawLoop) { rawLoop in
             info.foreign_loops = rawLoop
-            // The library makes its tables for the limit that it finds. By its own setting (`fd_limit_per_thread`) it would
-            // look through all of a smaller one for each event.
+            // The library sizes its tables by the limit it finds. Its own setting (`fd_limit_per_thread`) makes it
+            // search the whole table of a smaller one at each event.
             let most = bound.flatMap { hasRoom(below: $0) ? min($0, Self.mostBound) : nil } ?? Self.mostNumbers
             return DescriptorLimit.lowered(to: most) { limit in
                 numbers = limit
@@ -157,16 +152,16 @@ public final class LWSContext {
             closeLowerNumbers()
             throw LWSError(operation: "lws_create_context", detail: LWSLibrary.complaint)
         }
-        // The library only ever clears it.
+        // The library only clears it.
         slot.pointee = context
         pipe = loop.polledDescriptors.first { !polledBefore.contains($0) } ?? -1
         try createVhost(&info)
     }
 
-    /// Whether the library finds numbers for what it opens itself, and other threads, one that accepts above all, for what they
-    /// open meanwhile.
+    /// Whether enough numbers are free for the library's own descriptors, and for those that other threads open
+    /// meanwhile.
     private func hasRoom(below bound: Int) -> Bool {
-        // The kernel gives out the lowest first.
+        // The kernel assigns the lowest free number.
         let probes = (0..<min(Self.roomNeeded, bound / 8)).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
         defer { for probe in probes where probe >= 0 { close(probe) } }
         return probes.allSatisfy { $0 >= 0 && $0 < bound }
@@ -189,7 +184,7 @@ public final class LWSContext {
     private func createVhost(_ info: inout lws_context_creation_info) throws {
         info.vhost_name = string("reveille")
         info.protocols = UnsafePointer(protocols)
-        // HTTP/2 would be taken by the library itself, past the callbacks here.
+        // Without it the library would accept HTTP/2 itself and bypass the callbacks.
         info.alpn = UnsafePointer(alpn)
         if usesTLS { info.options |= UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT) }
         switch role {
@@ -197,7 +192,7 @@ public final class LWSContext {
         case .server(let server):
             info.port = CONTEXT_PORT_NO_LISTEN_SERVER
             if let tls = server.tls {
-                // Makes it a TLS listener; what it shows is set for each handshake.
+                // Enables TLS on the vhost; each handshake sets the certificate.
                 info.ssl_cert_filepath = string(tls.identity.certificateFile)
                 info.ssl_private_key_filepath = string(tls.identity.keyFile)
             }
@@ -207,14 +202,14 @@ public final class LWSContext {
     }
 
     private func trustAuthorities(_ trust: Trust, _ info: inout lws_context_creation_info) throws {
-        // A server that has gone without a word is noticed by the system: the library does not tell of its pings.
+        // TCP keepalive detects a dead server: the library does not report its pings.
         info.ka_time = 30
         info.ka_probes = 3
         info.ka_interval = 10
         switch trust {
         case .system: break
         case .file(let path):
-            // The library does not fail over a file it cannot read: it says so and trusts nobody.
+            // The library only logs an unreadable file and then trusts no server.
             guard access(path, R_OK) == 0 else { try fail("read \(path)", String(cString: strerror(errno))) }
             info.client_ssl_ca_filepath = string(path)
             info.options |= UInt64(LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS)
@@ -229,38 +224,36 @@ public final class LWSContext {
     // MARK: Use
 
     /// Takes over a connected, non-blocking descriptor.
-    /// - Returns: false when that failed; it is closed then, and `socketReleased` does not come.
+    /// - Returns: false when the adoption failed; the descriptor is closed, and `socketReleased` is not called.
     package func adopt(_ descriptor: Int32, as admission: Admission = Admission()) -> Bool {
-        // The library writes beyond its tables as it refuses a number that they have no place for (lws 4.1).
+        // The library refuses a number beyond its tables by writing out of bounds (lws 4.1).
         guard !isDestroyed, descriptor < numbers else {
             close(descriptor)
             return false
         }
         admitting = admission
-        // As bytes, of which the library makes nothing itself: see ``ServerSocket``. It nudges itself when it has taken one
-        // over (lws 4.1).
+        // As raw bytes: see ``ServerSocket``. Adoption wakes the library's loop (lws 4.1).
         let kind = lws_adoption_type(LWS_ADOPT_SOCKET.rawValue | LWS_ADOPT_ALLOW_SSL.rawValue)
         return lws_adopt_descriptor_vhost(vhost, kind, lws_sock_file_fd_type(sockfd: descriptor), nil, nil) != nil
     }
 
-    /// From now on handshakes show this certificate. Connections go on, those in their handshake too. Only with a context
-    /// that began with one.
+    /// Replaces the certificate for new handshakes. Open connections and handshakes in progress continue. Requires TLS.
     package func replaceCertificate(with certificate: TLSCertificate) {
         loop.assertIsCurrent()
         precondition(self.certificate != nil, "a listener without TLS has no certificate to replace")
         self.certificate = certificate
     }
 
-    /// Has the library look at its timers. It does so after its own callbacks only, so a deadline set from outside of
-    /// one goes unseen on a quiet loop (lws 4.1 on libuv).
+    /// Makes the library check its timers. It checks them only after its own callbacks, so a deadline set elsewhere is
+    /// not seen on an idle loop (lws 4.1 on libuv).
     func nudge() {
         if let context { lws_cancel_service(context) }
     }
 
     // MARK: Clients
 
-    /// Connections by the number that the library carries for them. A number, because the library does not always
-    /// tell the end of an attempt that fails at once (lws 4.1), so that no retain could be balanced.
+    /// Connections by number. The library carries the number instead of a retained pointer: it does not always report
+    /// an attempt that fails at once (lws 4.1), so a retain could leak.
     private var clients: [UInt: WebSocketClientConnection] = [:]
     private var lastClient: UInt = 0
 
@@ -274,7 +267,7 @@ public final class LWSContext {
 
     func client(_ number: UInt) -> WebSocketClientConnection? { clients[number] }
 
-    /// Has `client` write what it has queued, after all that has come in this turn is read.
+    /// Makes `client` write its queue after all input of this turn is read.
     func flushAtEndOfTurn(_ client: WebSocketClientConnection) {
         if unflushed.isEmpty { loop.atEndOfTurn { [self] in flushClients() } }
         unflushed.append(client)
@@ -282,7 +275,7 @@ public final class LWSContext {
 
     private func flushClients() {
         var next = 0
-        // Also those that come to have something to send meanwhile.
+        // Including clients added meanwhile.
         while next < unflushed.count {
             unflushed[next].flush()
             next += 1
@@ -290,7 +283,7 @@ public final class LWSContext {
         unflushed.removeAll(keepingCapacity: true)
     }
 
-    /// - Parameter address: numeric, or a `+` and the path of a Unix socket.
+    /// - Parameter address: numeric, or `+` and the path of a Unix socket.
     /// - Returns: nil when it failed at once.
     func connect(number: UInt, address: String, url: WebSocketURL, subprotocol: String) -> OpaquePointer? {
         let isStandardPort = url.port == (url.isSecure ? 443 : 80)
@@ -308,7 +301,7 @@ public final class LWSContext {
             url.path.withCString { path in
                 host.withCString { host in
                     subprotocol.withCString { subprotocol in
-                        // Copied by the library before it returns.
+                        // The library copies the strings before it returns.
                         info.address = address
                         info.path = path
                         info.host = host
@@ -326,27 +319,27 @@ public final class LWSContext {
 
     // MARK: End
 
-    /// Closes what is open without ceremony and lets go of the library's state, in the next turns of the loop.
+    /// Closes all connections without a close handshake and frees the library's state, in the next turns of the loop.
     ///
-    /// Connections tell their end in that time. May be called from within any callback; only the first call counts.
-    /// The loop does not stop before it is done.
+    /// Connections report their end in that time. May be called from within any callback; only the first call counts.
+    /// The loop does not stop before the context is freed.
     public func destroy() { destroy {} }
 
-    /// - Parameter completion: runs on the loop when nothing is left.
+    /// - Parameter completion: runs on the loop when the context is freed.
     package func destroy(_ completion: @escaping () -> Void) {
         loop.assertIsCurrent()
         guard !isDestroyed else { return }
         isDestroyed = true
-        // What was sent in this turn goes before that.
+        // Messages of this turn are sent first.
         for client in clients.values { client.flush() }
         onDestroyed = completion
         loop.beginHold()
-        // Not at once: the library must not be on the stack. Keeps `self` until the end.
+        // Later, because the library may be on the stack. Retains `self` until the end.
         ending = LoopTurn(loop: loop) { self.continueDestroying() }
     }
 
-    /// Two calls of `lws_context_destroy` are needed on a foreign loop: the first starts to close all handles, and the
-    /// second frees the memory they live in, so it has to wait until libuv has let go of them.
+    /// On a foreign loop two calls of `lws_context_destroy` are needed. The first closes all handles. The second frees
+    /// their memory, so it waits until libuv has released them.
     private func continueDestroying() {
         guard let raw = context else { return }
         if !isHalfDestroyed {
@@ -356,7 +349,7 @@ public final class LWSContext {
             return
         }
         if slot.pointee != nil {
-            // The library marks its timer and its idle handle with the context.
+            // The library's timer and idle handle carry the context.
             guard !loop.hasHandle(carrying: UnsafeRawPointer(raw)) else { return }
             lws_context_destroy(raw)
         }
@@ -369,17 +362,17 @@ public final class LWSContext {
         loop.endHold()
         let completion = onDestroyed
         onDestroyed = nil
-        // Last, as it may release `self`.
+        // Last, because it may release `self`.
         withExtendedLifetime(self) { ending = nil }
         completion?()
     }
 
     /// The library closes its wake-up descriptor twice, some turns of the loop apart (lws 4.1, `lws_destroy_event_pipe`
-    /// and the close callback), so the second close would hit whatever another thread has opened meanwhile under the
-    /// same number. Between the two a placeholder holds the number. Until it does, threads that open something are
-    /// given the numbers freed here, as the kernel always gives out the lowest.
-    /// - Returns: false when another thread was faster all the same. The second close is taken away then, and with it
-    ///   the library's way to free the context: some kilobytes are lost, but nobody's descriptor is.
+    /// and the close callback). The second close would hit a descriptor that another thread opened under the same
+    /// number. A placeholder holds the number in between. Until it does, other threads get the lower numbers freed
+    /// here, because the kernel assigns the lowest.
+    /// - Returns: false when another thread took the number anyway. The second close is then cancelled, and the library
+    ///   cannot free the context: some kilobytes leak.
     private func destroyFirstHalf(_ raw: OpaquePointer) -> Bool {
         closeLowerNumbers()
         lws_context_destroy(raw)
@@ -387,7 +380,7 @@ public final class LWSContext {
         if placeholder == pipe { return true }
         if placeholder >= 0 { close(placeholder) }
         loop.dropCloseCallback(ofPollOn: pipe)
-        // What the library still closes calls back into this object.
+        // The library's remaining callbacks use this object.
         _ = Unmanaged.passRetained(self)
         return false
     }
@@ -401,8 +394,7 @@ public final class LWSContext {
 @available(*, unavailable)
 extension LWSContext: Sendable {}
 
-/// The context of a callback: set as the user pointer when it was created, and alive until the library has freed it.
-/// Its loop's turn has begun.
+/// The context of a callback: its user pointer, alive until the library has freed it. Begins the loop's turn.
 func context(of wsi: OpaquePointer) -> LWSContext {
     let context = Unmanaged<LWSContext>.fromOpaque(lws_context_user(lws_get_context(wsi))!).takeUnretainedValue()
     context.loop.turnBegan()

@@ -1,7 +1,7 @@
-/// A call into libwebsockets that failed: what was tried and what can be done.
+/// A failed call into libwebsockets, with advice.
 public struct LWSError: Error, CustomStringConvertible, Sendable {
     public let operation: String
-    /// What the library said of it, or what is known to cause it.
+    /// The library's message, or the known cause.
     public let detail: String
 
     public var description: String { "\(operation): \(detail)" }

@@ -1,21 +1,19 @@
 import EventLoop
 
-/// Text messages of a client, masked, one behind the other, to leave in one write.
+/// Text messages of a client, masked and framed for one write.
 ///
-/// The library masks byte by byte, with a key that it reads from the system for each frame, and sends each frame by itself:
-/// two system calls for each, where frames that are put together here take one.
+/// The library masks byte by byte, reads a key from the system for each frame and sends each frame separately. That
+/// costs two system calls a frame.
 struct MaskedFrames {
-    /// What a buffer has room for that is kept for the next frames, in bytes.
+    /// The largest buffer kept for reuse, in bytes.
     private static let largestSpare = 256 * 1024
 
-    /// The frames as they go on the wire.
     private(set) var bytes: [UInt8] = []
-    /// Nobody may be able to tell the next key (RFC 6455, 5.3).
+    /// Masking keys must be unpredictable (RFC 6455, 5.3).
     private var random = SystemRandomness()
-    /// Of one number, the half that is not used yet.
+    /// The unused half of a 64-bit random number.
     private var spareKey: UInt32?
 
-    /// Adds one message.
     mutating func append(_ text: [UInt8]) {
         bytes.append(TextFrame.opcode)
         TextFrame.appendLength(text.count, isMasked: true, to: &bytes)
@@ -24,7 +22,7 @@ struct MaskedFrames {
         appendMasked(text, by: key)
     }
 
-    /// Keeps the memory for the next frames, unless it is much.
+    /// Keeps a small buffer for reuse.
     mutating func removeAll() {
         bytes.removeAll(keepingCapacity: bytes.capacity <= Self.largestSpare)
     }
@@ -39,7 +37,7 @@ struct MaskedFrames {
         return UInt32(truncatingIfNeeded: number)
     }
 
-    /// - Parameter key: its bytes in memory are those of the frame, in order.
+    /// - Parameter key: in the byte order of the frame.
     private mutating func appendMasked(_ text: [UInt8], by key: UInt32) {
         let start = bytes.count
         bytes.append(contentsOf: text)
@@ -51,7 +49,7 @@ struct MaskedFrames {
                 bytes.storeBytes(of: word ^ wide, toByteOffset: place, as: UInt64.self)
                 place += 8
             }
-            // Eight bytes are twice the key: what is left begins at its first byte again.
+            // The key has four bytes, so the remainder begins at its first byte.
             withUnsafeBytes(of: wide) { key in
                 for index in 0..<bytes.count - place { bytes[place + index] ^= key[index] }
             }

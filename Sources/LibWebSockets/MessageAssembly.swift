@@ -1,10 +1,10 @@
-/// A piece of a WebSocket message as the library hands it out.
+/// A part of a WebSocket message, as the library delivers it.
 package struct MessageChunk {
     package let bytes: UnsafeRawBufferPointer
     package let isFirst: Bool
     package let isFinal: Bool
     package let isBinary: Bool
-    /// How many bytes of the same frame are still to come.
+    /// Bytes of the same frame still to come.
     package let remaining: Int
 
     package init(
@@ -18,13 +18,13 @@ package struct MessageChunk {
     }
 }
 
-/// What a peer sent that ends the connection.
+/// An invalid message, which ends the connection.
 package enum MessageFault {
     case binary
     case tooLarge
     case invalidText
 
-    /// The close code, by RFC 6455 or, above 3000, by the protocol.
+    /// The close code: of RFC 6455, or above 3000 of Reveille's protocol.
     package var closeCode: UInt16 {
         switch self {
         case .binary: 1003
@@ -42,19 +42,19 @@ package enum MessageFault {
     }
 }
 
-/// Puts text messages together again, with a bound. A message that comes whole is passed on without a copy.
+/// Joins the parts of text messages, up to a limit. A message in one part is passed on without a copy.
 package struct MessageAssembly {
     private var gathered: [UInt8] = []
 
     package init() {}
 
     /// - Parameter limit: the longest message, in bytes.
-    /// - Returns: what is wrong with the message, if anything; `deliver` was not called then.
+    /// - Returns: the fault; nil for a valid message. `deliver` is called for a valid message only.
     package mutating func take(
         _ chunk: MessageChunk, limit: Int, deliver: (UnsafeRawBufferPointer) -> Void
     ) -> MessageFault? {
-        // The library loses the end of a message that a peer closes with an empty frame in a long header (lws 4.1):
-        // a first piece begins anew whatever was there.
+        // The library omits the last part of a message that ends with an empty frame in a long header (lws 4.1), so a
+        // first part always begins a new message.
         if chunk.isFirst { gathered = [] }
         if chunk.isBinary { return fail(.binary) }
         guard gathered.count + chunk.bytes.count + chunk.remaining <= limit else { return fail(.tooLarge) }
@@ -80,8 +80,8 @@ package struct MessageAssembly {
     }
 }
 
-/// Checked here, not by the library: its check costs one table look-up a byte, and after it has failed a message it
-/// does not tell its user that the connection is closing (lws 4.1).
+/// Replaces the library's check, which takes a table look-up for each byte and does not report that the connection
+/// closes after a failure (lws 4.1).
 func isValidUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
     bytes.withMemoryRebound(to: UInt8.self) { bytes in
         do throws(UTF8.ValidationError) {

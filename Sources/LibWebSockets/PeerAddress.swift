@@ -1,8 +1,8 @@
 import Glibc
 
-/// Where a connection comes from, in 24 bytes: there is one for each of very many connections.
+/// The address of a peer, in 24 bytes, because every connection stores one.
 public struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
-    /// A program at the other end of a Unix socket, as the system knows it (`SO_PEERCRED`, unix(7)).
+    /// The process at the other end of a Unix socket (`SO_PEERCRED`, unix(7)).
     public struct Process: Equatable, Sendable {
         public let user: UInt32
         public let id: Int32
@@ -11,10 +11,9 @@ public struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
     private var high: UInt64 = 0
     private var low: UInt64 = 0
     private var port: UInt16 = 0
-    /// `AF_INET`, `AF_INET6`, `AF_UNIX`, or 0 when the system did not tell.
+    /// `AF_INET`, `AF_INET6`, `AF_UNIX`, or 0 when unknown.
     private var family: UInt16 = 0
 
-    /// Of nobody known.
     public init() {}
 
     package init(descriptor: Int32) {
@@ -68,7 +67,7 @@ public struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
             low = $0.load(fromByteOffset: 8, as: UInt64.self)
         }
         family = UInt16(AF_INET6)
-        // ::ffff:192.0.2.7, an IPv4 client of a socket that takes both. The words are in network order.
+        // ::ffff:192.0.2.7, an IPv4 client of a dual-stack socket. The words are in network order.
         if high == 0, low.byteSwapped >> 32 == 0xFFFF { set(in_addr(s_addr: UInt32(truncatingIfNeeded: low >> 32))) }
     }
 
@@ -82,13 +81,13 @@ public struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
         family = UInt16(AF_UNIX)
     }
 
-    /// Who is at the other end of a Unix socket; nil for other connections.
+    /// The peer process of a Unix socket; nil for other connections.
     public var process: Process? {
         guard family == UInt16(AF_UNIX) else { return nil }
         return Process(user: UInt32(truncatingIfNeeded: low), id: Int32(bitPattern: UInt32(truncatingIfNeeded: high)))
     }
 
-    /// Whether it is of this machine: a loopback address or a Unix socket.
+    /// Whether the peer is on this machine: a loopback address or a Unix socket.
     public var isLocal: Bool {
         switch Int32(family) {
         case AF_UNIX: true
@@ -100,21 +99,21 @@ public struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What shares of the connections and refusals are counted by: the address without its port, and of IPv6 the /64 that one subscriber has.
+    /// The key for limits by address: the address without its port, for IPv6 the /64 of a subscriber.
     public var network: PeerAddress {
         var network = self
         network.port = 0
         switch Int32(family) {
         case AF_INET6: network.low = 0
-        // Each process of a user has another id.
+        // Processes of one user share a limit.
         case AF_UNIX: network.high = 0
         default: break
         }
         return network
     }
 
-    /// `192.0.2.7:4711`, `[2001:db8::1]:4711`, or without a port where none is known; `uid 1000, pid 4711` for a Unix
-    /// socket; empty when the system could not tell.
+    /// `192.0.2.7:4711`, `[2001:db8::1]:4711`, or without an unknown port; `uid 1000, pid 4711` for a Unix socket;
+    /// empty when unknown.
     public var description: String {
         if let process { return "uid \(process.user), pid \(process.id)" }
         guard family != 0 else { return "" }
@@ -127,12 +126,12 @@ public struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Addresses that begin with the same bits: `10.0.0.5`, `10.1.0.0/16`, `fd00::/8`.
+/// An address or a CIDR block: `10.0.0.5`, `10.1.0.0/16`, `fd00::/8`.
 public struct AddressRange: Hashable, Sendable {
     private let start: PeerAddress
     private let length: Int
 
-    /// nil for a text that is neither a numeric address nor one with `/` and a number of bits.
+    /// nil for any other text.
     public init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard let first = parts.first, parts.count <= 2, let address = PeerAddress(numeric: first) else { return nil }
@@ -149,7 +148,7 @@ public struct AddressRange: Hashable, Sendable {
 }
 
 extension PeerAddress {
-    /// Of the address alone; 0 where there is none.
+    /// The address's length in bits; 0 without an address.
     fileprivate var bitCount: Int {
         switch Int32(family) {
         case AF_INET: 32
@@ -158,7 +157,6 @@ extension PeerAddress {
         }
     }
 
-    /// The first bits, without the port.
     fileprivate func prefix(_ length: Int) -> PeerAddress {
         func masked(_ bits: UInt64, _ count: Int) -> UInt64 {
             count >= 64 ? bits : (bits.byteSwapped & ~(.max >> UInt64(max(0, count)))).byteSwapped

@@ -1,8 +1,7 @@
-/// The head of an HTTP/1.1 request (RFC 9112): the request line and the headers that are asked for here.
+/// The head of an HTTP/1.1 request (RFC 9112): the request line and the headers in use.
 ///
-/// The library's own parser (lws 4.1) cuts a connection whose head it does not like, without an answer.
+/// The library's own parser (lws 4.1) closes a connection with an invalid head without a response.
 package struct RequestHead {
-    /// The headers that are kept.
     package enum Header: String, CaseIterable {
         case host
         case upgrade
@@ -17,7 +16,8 @@ package struct RequestHead {
         case webSocketVersion = "sec-websocket-version"
         case webSocketProtocol = "sec-websocket-protocol"
 
-        /// Whether a second one makes the request ambiguous. Values of the others are joined with commas.
+        /// Whether a repeated header makes the request ambiguous. Values of other repeated headers are joined with
+        /// commas.
         fileprivate var isSingle: Bool {
             switch self {
             case .host, .contentLength, .webSocketKey, .webSocketVersion: true
@@ -28,16 +28,16 @@ package struct RequestHead {
         }
     }
 
-    /// What becomes of the connection behind the answer (RFC 9112, 9.3).
+    /// Whether the connection stays open after the response (RFC 9112, 9.3).
     enum Persistence {
-        /// The connection stays open, as HTTP/1.1 has it.
+        /// It stays open: the default of HTTP/1.1.
         case keep
-        /// It stays open if the answer says so, as a client of HTTP/1.0 has asked.
+        /// It stays open, and the response says so: an HTTP/1.0 client asked for it.
         case keepIfSaid
         case close
     }
 
-    /// What is wrong with a head: the answer's status, and words for its body.
+    /// Why a head is invalid: the status and the body of the response.
     package struct Fault: Error, Equatable {
         package let status: Int
         package let words: String
@@ -48,21 +48,21 @@ package struct RequestHead {
         }
     }
 
-    /// The longest head, in bytes. A token of 16 kB has to fit, and what proxies add.
+    /// The longest head, in bytes: a token of 16 kB and a proxy's headers must fit.
     package static let longest = 32_768
 
     package private(set) var method = ""
-    /// With its percent escapes decoded.
+    /// Percent-decoded.
     package private(set) var path = ""
-    /// What stands behind the `?`, with its percent escapes decoded.
+    /// The text after `?`, percent-decoded.
     package private(set) var query = ""
-    /// Of HTTP/1.
+    /// 0 or 1, of HTTP/1.
     private(set) var minorVersion = 1
     private var headers: [Header: String] = [:]
 
     package func value(of header: Header) -> String? { headers[header] }
 
-    /// The words of a list in a header, in lower case.
+    /// The elements of a header's list, in lower case.
     package func words(of header: Header) -> [String] {
         (headers[header] ?? "").lowercased().split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
     }
@@ -74,8 +74,8 @@ package struct RequestHead {
         return words.contains("keep-alive") ? .keepIfSaid : .close
     }
 
-    /// Where the request comes from. A peer that is trusted as a proxy names its client in the last entry of
-    /// `X-Forwarded-For`: those before it are the client's own words.
+    /// The client's address. A trusted proxy adds it as the last entry of `X-Forwarded-For`; the client can forge the
+    /// earlier entries.
     func client(behind peer: PeerAddress, _ proxies: ProxyTrust) -> PeerAddress {
         guard proxies.isTrusted(peer), let last = value(of: .forwardedFor)?.split(separator: ",").last,
             let client = PeerAddress(numeric: String(last.drop { $0 == " " }.prefix { $0 != " " }))
@@ -83,11 +83,11 @@ package struct RequestHead {
         return client
     }
 
-    /// - Parameter bytes: up to the end of the empty line.
+    /// - Parameter bytes: up to and including the empty line.
     package init(_ bytes: some Collection<UInt8>) throws(Fault) {
         var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             .map { $0.last == UInt8(ascii: "\r") ? $0.dropLast() : $0 }[...]
-        // RFC 9112, 2.2: empty lines before the request line are passed over.
+        // RFC 9112, 2.2: empty lines before the request line are skipped.
         while lines.first?.isEmpty == true { lines = lines.dropFirst() }
         guard let first = lines.popFirst() else { throw Fault(400, "an empty request") }
         try readRequestLine(String(decoding: first, as: UTF8.self))
@@ -98,30 +98,30 @@ package struct RequestHead {
     private mutating func readRequestLine(_ line: String) throws(Fault) {
         let parts = line.split(separator: " ", omittingEmptySubsequences: false)
         guard parts.count == 3, !parts[0].isEmpty, parts[0].utf8.allSatisfy(Self.isToken) else {
-            throw Fault(400, "this is no HTTP/1.1 request")
+            throw Fault(400, "not an HTTP/1.1 request")
         }
         method = String(parts[0])
         switch parts[2] {
         case "HTTP/1.1": break
         case "HTTP/1.0": minorVersion = 0
         default:
-            guard parts[2].hasPrefix("HTTP/") else { throw Fault(400, "this is no HTTP/1.1 request") }
-            throw Fault(505, "HTTP/1.1 is spoken here")
+            guard parts[2].hasPrefix("HTTP/") else { throw Fault(400, "not an HTTP/1.1 request") }
+            throw Fault(505, "use HTTP/1.1")
         }
         try readTarget(String(parts[1]))
     }
 
     private mutating func readTarget(_ target: String) throws(Fault) {
         var target = target[...]
-        // The form that proxies are asked with (RFC 9112, 3.2.2).
+        // The absolute form, used with proxies (RFC 9112, 3.2.2).
         if let scheme = target.firstRange(of: "://"), !target.hasPrefix("/") {
             let rest = target[scheme.upperBound...]
             target = rest.firstIndex(of: "/").map { rest[$0...] } ?? "/"
         }
-        guard target.hasPrefix("/") || target == "*" else { throw Fault(400, "the path begins with /") }
+        guard target.hasPrefix("/") || target == "*" else { throw Fault(400, "the path must begin with /") }
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         guard let path = Self.unescaped(parts[0]), let query = Self.unescaped(parts.count > 1 ? parts[1] : "") else {
-            throw Fault(400, "a percent escape that is none")
+            throw Fault(400, "invalid percent escape")
         }
         (self.path, self.query) = (path, query)
     }
@@ -129,9 +129,9 @@ package struct RequestHead {
     private mutating func readHeader(_ line: some Collection<UInt8>) throws(Fault) {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon != line.startIndex,
             line[..<colon].allSatisfy(Self.isToken)
-        else { throw Fault(400, "a header has a name and a colon behind it") }
+        else { throw Fault(400, "a header needs a name and a colon") }
         let bytes = line[line.index(after: colon)...]
-        // RFC 9110, 5.5; the other control characters may stay.
+        // RFC 9110, 5.5; other control characters are permitted.
         guard !bytes.contains(0x00), !bytes.contains(0x0D) else { throw Fault(400, "a line break in a header") }
         let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
         guard let header = Header(rawValue: name) else { return }
@@ -151,7 +151,7 @@ package struct RequestHead {
         return bytes
     }
 
-    /// RFC 9110, 5.6.2.
+    /// A token character (RFC 9110, 5.6.2).
     private static func isToken(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -180,7 +180,7 @@ package struct RequestHead {
     }
 }
 
-/// Gathers a head until its empty line.
+/// Buffers a head until its empty line.
 package struct RequestHeadBuffer {
     private var bytes: [UInt8] = []
     private var searched = 0
@@ -190,9 +190,9 @@ package struct RequestHeadBuffer {
     package enum Progress {
         case incomplete
         case tooLong
-        /// The first byte begins no request: what is spoken here is something else.
+        /// The first byte cannot begin a request.
         case foreign
-        /// The head, and what came behind it.
+        /// The head, and the bytes after it.
         case whole(head: ArraySlice<UInt8>, rest: ArraySlice<UInt8>)
     }
 
@@ -208,7 +208,7 @@ package struct RequestHeadBuffer {
         return bytes.count < RequestHead.longest ? .incomplete : .tooLong
     }
 
-    /// Whether the line that `newline` ends is empty, with something before it.
+    /// Whether the line that `newline` ends is empty and follows a nonempty line.
     private func isEmptyLine(endingAt newline: Int) -> Bool {
         var end = newline
         if end > 0, bytes[end - 1] == UInt8(ascii: "\r") { end -= 1 }

@@ -1,9 +1,8 @@
-/// Messages that wait for the kernel to take what went before them. Costs nothing while it is empty.
+/// Messages that wait until the kernel accepts more bytes. Allocates nothing while empty.
 package struct SendQueue {
     private var messages: [[UInt8]] = []
-    /// Where the first message stands; those before it are taken and empty.
+    /// The index of the first message; earlier elements are empty.
     private var first = 0
-    /// Payload bytes of the messages.
     package private(set) var byteCount = 0
 
     package init() {}
@@ -24,7 +23,7 @@ package struct SendQueue {
         if first == messages.count {
             removeAll()
         } else if first >= 32, first * 2 >= messages.count {
-            // A queue that never runs empty would grow at its front for ever.
+            // Without this, a queue that never becomes empty would grow forever.
             messages.removeFirst(first)
             first = 0
         }

@@ -1,8 +1,7 @@
 import CLibWebSockets
 import Glibc
 
-/// Everything on an accepted connection. The library calls this on the loop's thread; reasons not listed need no answer:
-/// 0 lets things go on, -1 closes.
+/// The library's callback for accepted connections, on the loop's thread. Returns 0 to continue, -1 to close.
 func onServerEvent(
     _ wsi: OpaquePointer?, _ reason: lws_callback_reasons, _ user: UnsafeMutableRawPointer?,
     _ input: UnsafeMutableRawPointer?, _ length: Int
@@ -10,18 +9,18 @@ func onServerEvent(
     guard let wsi else { return 0 }
     switch reason {
     case LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS:
-        // Comes once, as the vhost is made, with its settings in place of a connection's owner.
+        // Called once for the vhost; `user` is its `SSL_CTX`.
         if let user { prepareTLS(OpaquePointer(user), of: context(of: wsi)) }
     case LWS_CALLBACK_RAW_ADOPT:
         let context = context(of: wsi)
         let socket = ServerSocket(wsi: wsi, context: context, admission: context.admitting)
-        // Released below, as the connection is destroyed.
+        // Released below, when the connection is destroyed.
         lws_set_wsi_user(wsi, Unmanaged.passRetained(socket).toOpaque())
         socket.server?.events.socketAdopted(socket)
     case LWS_CALLBACK_RAW_RX:
         guard let socket = socket(user) else { return -1 }
         _ = context(of: wsi)
-        // The library gives a handshake of TLS its own time (lws 4.1), and goes on counting when it is done.
+        // The library's TLS handshake timeout (lws 4.1) keeps running after the handshake.
         if lws_get_ssl(wsi) != nil { lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0) }
         let bytes = UnsafeMutableRawBufferPointer(start: input, count: length)
         return socket.called { socket.received(bytes) } ? 0 : -1
@@ -32,7 +31,7 @@ func onServerEvent(
     case LWS_CALLBACK_RAW_CLOSE:
         socket(user)?.gone()
     case LWS_CALLBACK_WSI_DESTROY:
-        // The library has some of its own, and those whose adoption failed.
+        // The library's own connections, and those whose adoption failed, have no socket.
         guard let user else { return 0 }
         _ = context(of: wsi)
         lws_set_wsi_user(wsi, nil)
@@ -45,12 +44,12 @@ func onServerEvent(
     return 0
 }
 
-/// The socket behind a user pointer, retained by the library's connection.
+/// The socket of a user pointer, retained by the library's connection.
 private func socket(_ user: UnsafeMutableRawPointer?) -> ServerSocket? {
     user.map { Unmanaged<ServerSocket>.fromOpaque($0).takeUnretainedValue() }
 }
 
-/// A piece of a client's message, from the state the library keeps beside the bytes.
+/// Combines the bytes with the library's state of the message.
 func chunk(_ wsi: OpaquePointer, _ input: UnsafeMutableRawPointer?, _ length: Int) -> MessageChunk {
     MessageChunk(
         bytes: UnsafeRawBufferPointer(start: input, count: length), isFirst: lws_is_first_fragment(wsi) != 0,

@@ -2,30 +2,28 @@ import EventLoop
 import Glibc
 import TLS
 
-/// What serves the connections of a shard: one context, or, for many connections without TLS, one for each range of
-/// descriptors' numbers.
+/// The contexts of a shard: one, or, for many connections without TLS, one for each range of descriptor numbers.
 ///
-/// Debian's libwebsockets (4.1.6) is built with its own checks. Whenever a connection without TLS is closed, one of them
-/// looks at each number that a descriptor of the context may have, and at each connection that the context has open. So a
-/// context has connections of its range only, and knows of no numbers beyond it. It is made when the first one comes. Used on
-/// the loop's thread.
+/// Debian's libwebsockets (4.1.6) is built with assertions. When a connection without TLS closes, one of them scans
+/// every descriptor number of the context and every open connection. A smaller range shortens both scans. A context is
+/// created for the first connection in its range. Used on the loop's thread.
 package final class ServerContexts {
-    /// How many numbers belong to a range of a sole shard, at least.
+    /// The fewest descriptor numbers in a range of a sole shard.
     package static let minimumWidth = 4096
-    /// Ranges of a sole shard, at most: each has tables, of 16 bytes a number, for its own numbers and all lower ones.
+    /// The most ranges of a sole shard. Each has tables of 16 bytes a number, for its own and all lower numbers.
     private static let mostRanges = 32
 
     private let loop: EventLoop
     private let role: ServerRole
-    /// How many numbers belong to each range; nil where all are one.
+    /// The numbers in each range; nil for a single range.
     private let width: Int?
-    /// By range; nil for those that no connection has come in.
+    /// By range; nil before the range's first connection.
     private var contexts: [LWSContext?] = []
     private var isDestroyed = false
 
-    /// - Parameter width: how many numbers belong to each range, see ``width(connections:shards:hasTLS:limit:)``; nil for one
-    ///   range of all.
-    /// - Throws: ``LWSError`` when the library cannot set itself up.
+    /// - Parameter width: the numbers in each range, see ``width(connections:shards:hasTLS:limit:)``; nil for a single
+    ///   range.
+    /// - Throws: ``LWSError`` when the library cannot create the context.
     package init(loop: EventLoop, role: ServerRole, width: Int?) throws {
         loop.assertIsCurrent()
         self.loop = loop
@@ -34,11 +32,11 @@ package final class ServerContexts {
         _ = try context(for: 0)
     }
 
-    /// How many numbers should belong to a range; nil for one range of all: with few connections, or where their TLS is the
-    /// library's own, which closes them without that check.
+    /// The best number of descriptor numbers in each range. nil, a single range, for few connections, or for TLS, where
+    /// the library does not scan.
     /// - Parameters:
-    ///   - connections: of all shards together, at most.
-    ///   - shards: all take their connections' numbers from the same, so that a range of each has its share of them only.
+    ///   - connections: the limit of all shards together.
+    ///   - shards: they share the descriptor numbers, so each has a fraction of a range.
     ///   - limit: of this process's descriptors.
     package static func width(
         connections: Int, shards: Int, hasTLS: Bool, limit: Int = DescriptorLimit.current
@@ -47,13 +45,12 @@ package final class ServerContexts {
         return max(minimumWidth, (limit + mostRanges - 1) / mostRanges) * shards
     }
 
-    /// How many there are.
     package var count: Int { contexts.count { $0 != nil } }
 
     /// Takes over a connected, non-blocking descriptor.
-    /// - Returns: false when that failed; it is closed then, and `socketReleased` does not come.
+    /// - Returns: false when the adoption failed; the descriptor is closed, and `socketReleased` is not called.
     package func adopt(_ descriptor: Int32, as admission: Admission = Admission()) -> Bool {
-        // Without a context, for which memory has run out, the next connection tries again.
+        // After a failed creation (memory), the next connection tries again.
         guard !isDestroyed, let context = try? context(for: Int(descriptor)) else {
             close(descriptor)
             return false
@@ -70,15 +67,14 @@ package final class ServerContexts {
         return context
     }
 
-    /// From now on handshakes show this certificate. Connections go on, those in their handshake too. Only where it began
-    /// with one.
+    /// Replaces the certificate for new handshakes. Open connections and handshakes in progress continue. Requires TLS.
     package func replaceCertificate(with certificate: TLSCertificate) {
         for context in contexts { context?.replaceCertificate(with: certificate) }
     }
 
-    /// Closes what is open without ceremony and lets go of the library's state, in the next turns of the loop. Only the first
-    /// call counts.
-    /// - Parameter completion: runs on the loop when nothing is left.
+    /// Closes all connections without a close handshake and frees the library's state, in the next turns of the loop.
+    /// Only the first call counts.
+    /// - Parameter completion: runs on the loop when all contexts are freed.
     package func destroy(_ completion: @escaping () -> Void) {
         guard !isDestroyed else { return }
         isDestroyed = true

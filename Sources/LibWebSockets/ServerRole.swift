@@ -1,17 +1,16 @@
 import TLS
 
-/// What a server context serves. It does not listen: it takes over accepted descriptors.
+/// The settings of a server context, which takes over accepted descriptors.
 public struct ServerRole {
     let path: String
     let subprotocol: String
     let proxies: ProxyTrust
-    /// The longest message taken, in bytes.
     let maxFrameBytes: Int
-    /// What is served to a connection that came when all places were taken; everything else is answered with 503.
+    /// The paths served to a connection of the reserve; other requests get 503.
     let reservedPaths: Set<String>
-    /// What it begins with.
+    /// The initial certificate; nil without TLS.
     let tls: TLSCertificate?
-    /// Proof for `unowned(unsafe)`: the handler owns the context and destroys it before it goes.
+    /// Proof for `unowned(unsafe)`: the handler owns the context and destroys it before it is released itself.
     unowned(unsafe) let events: any ServerSocketEvents
 
     package init(
@@ -28,10 +27,10 @@ public struct ServerRole {
     }
 }
 
-/// Which peers are proxies that name their clients in `X-Forwarded-For`.
+/// The peers trusted as proxies, which name their clients in `X-Forwarded-For`.
 public enum ProxyTrust: Sendable {
     case nobody
-    /// Those that connect over a loopback address, and those in these ranges.
+    /// Loopback addresses and these ranges.
     case thisMachine(and: [AddressRange] = [])
 
     func isTrusted(_ peer: PeerAddress) -> Bool {

@@ -1,78 +1,75 @@
 import CLibWebSockets
 import Glibc
 
-/// One accepted connection: bytes in, bytes out, and what they mean for now, an HTTP request or a WebSocket.
+/// One accepted connection, which carries an HTTP request or a WebSocket.
 ///
 ///     request ──whole──▶ work ──▶ answer ──flushed──▶ kept ──▶ request, (closed), or discard ──▶ (closed)
 ///        └── upgrade ──▶ WebSocket ──▶ (closed)
 ///
-/// The library (lws 4.1) has the descriptor and its TLS; what is read and written is parsed and made here. Its connection
-/// retains this from its adoption until it is destroyed. Used on the loop's thread only.
+/// The library (lws 4.1) owns the descriptor and its TLS; this target parses and encodes the bytes. The library's
+/// connection retains the socket from adoption until it is destroyed. Used on the loop's thread only.
 package final class ServerSocket {
-    /// What the connection waits for, and so how long it may stay as it is.
+    /// The event the connection waits for, which selects its timeout.
     package enum Watch {
-        /// The whole request or handshake, TLS included.
+        /// The complete request or handshake, TLS included.
         case request
-        /// The answer to a whole request.
+        /// The response of the resource.
         case work
-        /// That the client takes its answer.
+        /// The client's receipt of the response.
         case answer
-        /// The next request, which may never come.
+        /// The next request on an HTTP connection that is kept.
         case kept
-        /// That the client, which has its answer, ends its half.
+        /// The client's end of stream after its response.
         case discard
-        /// Of a WebSocket: the next ping.
+        /// The next ping of a WebSocket.
         case idle
-        /// A sign of life after a ping.
+        /// Any bytes after a ping.
         case pinged
-        /// The rest of a message or frame that has begun.
+        /// The rest of a message or frame.
         case message
-        /// The end of its close.
+        /// The end of the close handshake.
         case closing
     }
 
-    /// What becomes of the connection once all that is written has gone out.
+    /// What happens to the connection once all output is written.
     enum Ending {
         case none
         /// The next request is read.
         case keep
         case close
-        /// Reads on for a while, as a close with bytes unread takes the answer away from the client (a reset).
+        /// Reads on for a while: a close with unread bytes resets the connection, and the client may lose the response.
         case linger
     }
 
     private static let spentOutput = 64 * 1024
 
-    /// nil once the connection is gone.
     private var wsi: OpaquePointer?
-    // Proof for `unowned(unsafe)`: the context outlives its sockets, it closes them all before it goes.
+    // Proof for `unowned(unsafe)`: the context closes all its sockets before it is released.
     private unowned(unsafe) let context: LWSContext
-    /// The client's address, as a proxy in front of the server tells it where there is one, from the request on.
+    /// The client's address; after the request, the address from a trusted proxy's `X-Forwarded-For`.
     package internal(set) var peer: PeerAddress
-    /// What the listener let it in as.
     package let admission: Admission
     package var watch = Watch.request
-    /// Whether nobody vouches for the connection: it goes first when there is no room.
+    /// Whether the connection is unvouched: it is evicted first at the limit.
     package var isStranger = false
-    /// Whether it has gone to make room.
     package var isEvicted = false
     var links = InlineArray<2, DeadlineLinks>(repeating: DeadlineLinks())
-    /// The TLS of the connection until its handshake is done, kept beyond the library's own end of it.
+    /// The TLS state until the handshake is done. Outlives the library's own reference.
     private var handshake: OpaquePointer?
     private var exchange: HTTPExchange?
     /// What `socketOpened` returned; nil before and after.
     package private(set) var owner: AnyObject?
     private var reader = FrameReader()
-    /// The start of a frame whose rest is to come.
+    /// The bytes of an incomplete frame.
     private var carried: [UInt8] = []
-    /// What the kernel has not taken.
+    /// Output that the kernel has not accepted.
     private var outgoing: [UInt8] = []
     private var sent = 0
     private var ending = Ending.none
     /// Input is dropped.
     private var isDeaf = false
     private var isBroken = false
-    /// Within a callback of the library for this connection, which ends it by its result.
+    /// Within a library callback for this connection, whose result ends it.
     private var isCalled = false
     private var mustEnd = false
 
@@ -93,8 +90,8 @@ package final class ServerSocket {
         SSL_free(handshake)
     }
 
-    /// Whether the client began a TLS handshake and has not come through it. A connection without a byte, such as a load
-    /// balancer's check, is none.
+    /// Whether the client began a TLS handshake that did not complete. False for a connection without a byte, such as a
+    /// load balancer's check.
     package var hasFailedTLS: Bool { handshake.map { reveille_tls_is_unfinished($0) != 0 } ?? false }
 
     var server: ServerRole? {
@@ -102,10 +99,9 @@ package final class ServerSocket {
         return server
     }
 
-    /// Whether bytes wait that the kernel did not take.
+    /// Whether output waits for the kernel.
     package var isBlocked: Bool { !outgoing.isEmpty }
 
-    /// Whether bytes have come that were not read yet.
     package var hasUnread: Bool {
         wsi.map { LibWebSockets.hasUnread(lws_get_socket_fd($0)) } ?? false
     }
@@ -113,7 +109,7 @@ package final class ServerSocket {
     // MARK: Writing
 
     /// Sends a text message.
-    /// - Returns: false when the connection cannot be written to any more.
+    /// - Returns: false when the connection is broken.
     package func write(_ text: UnsafeRawBufferPointer) -> Bool {
         context.frame.removeAll()
         context.frame.append { $0.append(contentsOf: text) }
@@ -121,10 +117,10 @@ package final class ServerSocket {
     }
 
     /// Sends frames as they are.
-    /// - Returns: false when the connection cannot be written to any more.
+    /// - Returns: false when the connection is broken.
     package func write(_ batch: FrameBatch) -> Bool { put(batch.bytes) }
 
-    /// Sends a ping or a pong, of which neither is a message.
+    /// Sends a control frame: a ping or a pong.
     /// - Parameter payload: at most 125 bytes.
     package func writeControl(_ opcode: UInt8, _ payload: [UInt8] = []) -> Bool {
         put([0x80 | opcode, UInt8(payload.count)] + payload)
@@ -147,7 +143,7 @@ package final class ServerSocket {
         return true
     }
 
-    /// - Returns: how many bytes the kernel took; nil when the connection is broken.
+    /// - Returns: the bytes the kernel accepted; nil when the connection is broken.
     private func transmit(_ bytes: UnsafeRawBufferPointer, _ wsi: OpaquePointer) -> Int? {
         var position = 0
         while position < bytes.count {
@@ -195,17 +191,17 @@ package final class ServerSocket {
         if let owner, !mustEnd { server?.events.socketIsWritable(owner: owner) }
     }
 
-    /// Has `socketIsWritable` called once everything written has gone to the kernel.
+    /// Requests a call of `socketIsWritable` once the kernel has accepted all output.
     package func requestWritable() {
         if let wsi { lws_callback_on_writable(wsi) }
     }
 
     // MARK: The end
 
-    /// Ends the connection once what is written has gone out. Nothing more is read, or it is read and dropped.
+    /// Ends the connection once all output is written. Further input is dropped.
     package func finish(lingering: Bool) { finish(lingering ? .linger : .close) }
 
-    /// Goes on as `ending` says once what is written has gone out.
+    /// Ends or keeps the connection once all output is written.
     func finish(_ ending: Ending) {
         if case .close = self.ending { return }
         self.ending = ending
@@ -238,12 +234,12 @@ package final class ServerSocket {
         cut()
     }
 
-    /// Ends the connection as it is. `socketReleased` follows, never from within this call.
+    /// Closes the connection at once. `socketReleased` follows, never from within this call.
     package func cut() {
         guard let wsi, !mustEnd else { return }
         mustEnd = true
         isDeaf = true
-        // Within a callback its result does it.
+        // Within a callback, its result closes the connection.
         guard !isCalled else { return }
         lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_ASYNC)
         context.nudge()
@@ -251,8 +247,8 @@ package final class ServerSocket {
 
     // MARK: From the library
 
-    /// Runs `body` as a callback of the library.
-    /// - Returns: whether the connection may go on.
+    /// Runs `body` as part of a library callback.
+    /// - Returns: whether the connection continues.
     func called(_ body: () -> Void) -> Bool {
         isCalled = true
         body()
@@ -272,8 +268,8 @@ package final class ServerSocket {
         }
     }
 
-    /// The request was a good one for a WebSocket.
-    /// - Parameter rest: what came behind it.
+    /// Turns the connection into a WebSocket.
+    /// - Parameter rest: the bytes after the request's head.
     func upgrade(_ answer: [UInt8], rest: ArraySlice<UInt8>) {
         exchange = nil
         guard put(answer), let events = server?.events else { return cut() }
@@ -328,17 +324,17 @@ package final class ServerSocket {
 @available(*, unavailable)
 extension ServerSocket: Sendable {}
 
-/// Whether bytes have come on a connection that were not read yet.
+/// Whether received bytes of a descriptor are unread.
 package func hasUnread(_ descriptor: Int32) -> Bool {
     var byte: UInt8 = 0
     return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
 }
 
-/// What a listener notes of a connection as it lets it in.
+/// The listener's decision on an accepted connection.
 package struct Admission: Sendable {
-    /// Whose share of the connections it counts to; nil for an address without a share.
+    /// The key for limits by address; nil for an address without a limit.
     package let network: PeerAddress?
-    /// Whether it came when all places were taken, and is there for ``ServerRole/reservedPaths`` only.
+    /// Whether the limit was reached: only ``ServerRole/reservedPaths`` are served.
     package let isReserve: Bool
 
     package init(network: PeerAddress? = nil, isReserve: Bool = false) {
@@ -347,34 +343,33 @@ package struct Admission: Sendable {
     }
 }
 
-/// What happens to the sockets of a server context. All calls come on the loop.
+/// The events of a server context's sockets, on the loop.
 ///
-/// A socket's `owner` is the object that `socketOpened` made for it; the socket retains it until `socketClosed`.
+/// A socket's `owner` is the result of `socketOpened`; the socket retains it until `socketClosed`.
 package protocol ServerSocketEvents: AnyObject {
-    /// A descriptor was taken over; it waits for its request.
+    /// A descriptor was adopted; the socket waits for its request.
     func socketAdopted(_ socket: ServerSocket)
-    /// Its request is on, and it waits for something else.
+    /// The socket waits for another event.
     func watch(_ socket: ServerSocket, _ watch: ServerSocket.Watch)
-    /// A handshake with the right path and subprotocol is done.
+    /// A handshake with a valid path and subprotocol completed.
     func socketOpened(_ socket: ServerSocket) -> AnyObject
     func socketReceived(_ frame: FrameReader.Frame, owner: AnyObject)
-    /// All that came in one piece has been received.
+    /// All bytes of one read were processed.
     /// - Parameters:
-    ///   - messages: how many ended in it.
-    ///   - isInMessage: whether a message or frame has begun that is not whole.
+    ///   - messages: messages completed in it.
+    ///   - isInMessage: whether a message or frame is incomplete.
     func socketRead(_ socket: ServerSocket, messages: Int, isInMessage: Bool)
-    /// What was written has gone to the kernel, after `requestWritable` or a write that blocked.
+    /// The kernel accepted all output, after `requestWritable` or a blocked write.
     func socketIsWritable(owner: AnyObject)
     func socketClosed(owner: AnyObject)
-    /// The descriptor is gone, after `socketClosed` if it was a WebSocket by then.
+    /// The descriptor is closed; for a WebSocket, after `socketClosed`.
     func socketReleased(_ socket: ServerSocket)
-    /// The answer to a client that may not become a WebSocket, whatever it asks for; nil for one that may.
+    /// The response that refuses a WebSocket handshake, whatever the path; nil to permit it.
     func refusal(authorization: String?) -> HTTPResponse?
-    /// A client may not become a WebSocket: it asked for a path or subprotocol that is not served, did not speak WebSocket
-    /// well enough, or was refused.
+    /// A WebSocket handshake failed: the path or subprotocol is not served, the request is invalid, or it was refused.
     func handshakeRefused(_ refusal: HandshakeRefusal)
-    /// A request whose body is still to come, which is not waited for where it is answered now.
+    /// A request's head is complete. A response now skips its body.
     func requestBegan(_ request: HTTPRequest, _ responder: HTTPResponder)
-    /// A request with its whole body.
+    /// A complete request.
     func requested(_ request: HTTPRequest, _ responder: HTTPResponder)
 }

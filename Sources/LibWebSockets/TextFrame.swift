@@ -1,10 +1,10 @@
-/// The header of a text frame that is a whole message (RFC 6455, 5.2).
+/// The header of an unfragmented text frame (RFC 6455, 5.2).
 enum TextFrame {
     /// FIN and the opcode.
     static let opcode: UInt8 = 0x81
 
-    /// What follows it, without a masking key: the shortest form that holds `length`, as the RFC demands.
-    /// - Parameter isMasked: whether a key follows.
+    /// Appends the length in its shortest form, as the RFC demands.
+    /// - Parameter isMasked: whether a masking key follows.
     static func appendLength(_ length: Int, isMasked: Bool, to bytes: inout [UInt8]) {
         let mask: UInt8 = isMasked ? 0x80 : 0
         switch length {

@@ -1,23 +1,22 @@
 import CLibWebSockets
 
-/// The way from a request to a WebSocket (RFC 6455, 4.2).
+/// The server's side of the opening handshake (RFC 6455, 4.2).
 enum Upgrade {
     private static let identifier = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-    /// What base64 makes of a key's 16 bytes.
+    /// The length of a 16-byte key in base64.
     private static let keyLength = 24
 
-    /// Whether the request asks for another protocol at all.
     static func isAsked(by head: RequestHead) -> Bool {
         head.value(of: .upgrade) != nil && head.words(of: .connection).contains("upgrade")
     }
 
-    /// Why a request to become a WebSocket cannot be granted; nil when it can.
+    /// The response that refuses an upgrade; nil for a valid request.
     static func refusal(of head: RequestHead, server: ServerRole) -> HTTPResponse? {
         if let refusal = server.events.refusal(authorization: head.value(of: .authorization)) { return refusal }
         guard head.words(of: .upgrade).contains("websocket") else {
-            return .text("only WebSocket is spoken here beside HTTP/1.1\n", status: 400)
+            return .text("the only upgrade here is websocket\n", status: 400)
         }
-        // RFC 6455, 4.2.1. What follows the head of an upgrade are frames, so that it has no body.
+        // RFC 6455, 4.2.1. The bytes after an upgrade's head are frames, so the request has no body.
         guard head.minorVersion == 1 else { return .text("a WebSocket begins with HTTP/1.1\n", status: 400) }
         guard head.value(of: .transferEncoding) == nil, head.value(of: .contentLength) ?? "0" == "0" else {
             return .text("a WebSocket begins with a request without a body\n", status: 400)
@@ -31,7 +30,7 @@ enum Upgrade {
         guard head.value(of: .webSocketVersion) == "13" else {
             return HTTPResponse(
                 status: 426, contentType: "text/plain", headers: [("Sec-WebSocket-Version", "13")],
-                body: Array("WebSocket version 13 is spoken here\n".utf8))
+                body: Array("use WebSocket version 13\n".utf8))
         }
         let offers = (head.value(of: .webSocketProtocol) ?? "").split(separator: ",").map { $0.filter { $0 != " " } }
         guard offers.contains(server.subprotocol) else {
@@ -43,7 +42,7 @@ enum Upgrade {
         return isKey(key) ? nil : .text("Sec-WebSocket-Key is not 16 bytes in base64\n", status: 400)
     }
 
-    /// 22 characters of base64 that end on four zero bits, and two `=`.
+    /// 22 characters of base64 whose last four bits are zero, and `==`.
     private static func isKey(_ text: String) -> Bool {
         let letters = text.utf8.prefix(keyLength - 2)
         let isBase64 = letters.allSatisfy { byte in
@@ -58,7 +57,7 @@ enum Upgrade {
             && letters.last.map("AQgw".utf8.contains) == true
     }
 
-    /// The answer that makes a WebSocket of the connection. Only where nothing speaks against it.
+    /// The response that completes the handshake. Requires that `refusal` returned nil.
     static func answer(to head: RequestHead, server: ServerRole) -> [UInt8] {
         let accept = acceptance(of: head.value(of: .webSocketKey) ?? "")
         return Array(
@@ -72,7 +71,7 @@ enum Upgrade {
         var encoded = [CChar](repeating: 0, count: 32)
         reveille_sha1(text, text.count, &digest)
         digest.withUnsafeBytes { digest in
-            // 20 bytes, so that there is a first one.
+            // Not empty: the digest has 20 bytes.
             let start = digest.baseAddress!.assumingMemoryBound(to: CChar.self)
             _ = lws_b64_encode_string(start, Int32(digest.count), &encoded, Int32(encoded.count))
         }

@@ -4,21 +4,19 @@ import Glibc
 
 /// A WebSocket to a server. Used on the loop of its context only.
 ///
-/// It keeps itself alive until its last event, `.closed` or `.failed`, after which no other comes.
+/// Retains itself until its last event, `.closed` or `.failed`.
 ///
 ///     connecting ──opened──▶ open ──close()──▶ closing ──▶ ended
 ///          └──failed──────────│────────────────────────────▲
 ///                             └──server closes──▶ ceased ──┘
 public final class WebSocketClientConnection {
     public enum Event {
-        /// The handshake is done and the server has taken the subprotocol.
+        /// The handshake is done, with the subprotocol.
         case opened
-        /// One whole text message, valid during the call only.
+        /// A text message, valid during the call only.
         case received(UnsafeRawBufferPointer)
-        /// The end of a connection that was open. `code` is the one of whoever closed first, or nil when the
-        /// connection went without one.
+        /// An open connection ended. `code` is from the first close frame, sent or received; nil without one.
         case closed(code: UInt16?, reason: String)
-        /// It was never open.
         case failed(WebSocketFailure)
     }
 
@@ -30,9 +28,9 @@ public final class WebSocketClientConnection {
         case ended
     }
 
-    /// How long a close may wait for what was sent before it.
+    /// The most seconds a close waits for earlier messages.
     private static let closeSeconds: Int32 = 5
-    /// When frames come to so many bytes, no other is put behind them.
+    /// The size at which a batch of frames is written, in bytes.
     private static let writtenTogether = 64 * 1024
 
     private let context: LWSContext
@@ -44,7 +42,7 @@ public final class WebSocketClientConnection {
     private var onEvent: ((Event) -> Void)?
     private var wsi: OpaquePointer?
     private var state = State.connecting
-    /// Numeric addresses still to be tried.
+    /// Numeric addresses not yet tried.
     private var addresses: [String] = []
     private var lastFailure = WebSocketFailure.unreachable("no address")
     private var assembly = MessageAssembly()
@@ -53,12 +51,12 @@ public final class WebSocketClientConnection {
     private var closeCode: UInt16?
     private var closeReason = ""
 
-    /// Starts to connect; how it goes is told through `onEvent`, never from within this call.
+    /// Starts to connect. The result arrives through `onEvent`, never from within this call.
     /// - Parameters:
-    ///   - unixSocket: connects there; the URL then only tells the server what is asked for.
+    /// - unixSocket: the path to connect to; the URL then only provides the request's path.
     ///   - authorization: the value of the header of that name.
-    ///   - maxMessageBytes: the longest message taken; a longer one closes with 3502.
-    ///   - onEvent: runs on the loop. It may send, close, and connect anew.
+    ///   - maxMessageBytes: the longest message; a longer one closes with 3502.
+    ///   - onEvent: runs on the loop. It may send, close and connect again.
     public static func connect(
         context: LWSContext, url: WebSocketURL, unixSocket: SocketAddress? = nil, subprotocol: String,
         authorization: String? = nil, maxMessageBytes: Int = 1 << 20, onEvent: @escaping (Event) -> Void
@@ -85,21 +83,21 @@ public final class WebSocketClientConnection {
         self.onEvent = onEvent
     }
 
-    /// Bytes given to ``send(_:)`` that neither the kernel nor the library has taken yet.
+    /// Bytes passed to ``send(_:)`` that neither the kernel nor the library has accepted.
     public var queuedBytes: Int { queue.byteCount }
 
-    /// How long ago the kernel got the last bytes from the server, read by now or not: to one of its ticks, 1 to 10 ms. nil
-    /// when it does not know.
+    /// The time since the kernel received bytes from the server, read or unread, with the resolution of a kernel tick
+    /// (1 to 10 ms). nil when unknown.
     package var lastReceivedAge: Duration? {
         guard let wsi else { return nil }
         var (info, length) = (tcp_info(), socklen_t(MemoryLayout<tcp_info>.size))
-        // Fails for a socket of another kind (tcp(7)).
+        // Fails for other kinds of socket (tcp(7)).
         guard getsockopt(lws_get_socket_fd(wsi), Int32(IPPROTO_TCP), TCP_INFO, &info, &length) == 0 else { return nil }
         return .milliseconds(Int(info.tcpi_last_data_recv))
     }
 
-    /// Sends one text message at the end of this turn of the loop, so that of many connections on one loop all that has
-    /// come is read before any of them writes. Dropped unless the connection is open.
+    /// Sends a text message at the end of this turn of the loop: all connections of the loop are read before any is
+    /// written. Dropped unless the connection is open.
     public func send(_ text: [UInt8]) {
         context.loop.assertIsCurrent()
         guard case .open = state else { return }
@@ -109,14 +107,14 @@ public final class WebSocketClientConnection {
         context.flushAtEndOfTurn(self)
     }
 
-    /// Gives the library what was sent in this turn.
+    /// Passes this turn's messages to the library.
     func flush() {
         isFlushDue = false
         guard case .open = state else { return }
         isWritable()
     }
 
-    /// Closes with `code` once what waits has gone out; gives up on a connection that is not open yet.
+    /// Closes with `code` after queued messages are sent. Cancels an attempt to connect.
     /// - Parameter reason: for humans; at most 123 bytes of it are sent.
     public func close(code: UInt16, reason: String) {
         context.loop.assertIsCurrent()
@@ -146,11 +144,11 @@ public final class WebSocketClientConnection {
 
     // MARK: Connecting
 
-    /// The library would look the name up itself, blocking the loop (Debian's build has no asynchronous resolver).
+    /// Resolves the name: the library's resolver blocks the loop (Debian's build has no asynchronous one).
     private func lookUp() {
         guard !context.isDestroyed, case .connecting = state else { return end(.failed(lastFailure)) }
         if let unixSocket {
-            // The library's sign for a path; an `@` in front of it would mean a socket without a file.
+            // The library's prefix for a path; `@` after it means an abstract socket.
             addresses = [(unixSocket.hasPrefix("@") ? "+./" : "+") + unixSocket]
             return tryNext()
         }
@@ -175,16 +173,16 @@ public final class WebSocketClientConnection {
         lastFailure = .unreachable("could not connect to " + (unixSocket ?? "\(address) port \(url.port)"))
         let number = context.register(self)
         wsi = context.connect(number: number, address: address, url: url, subprotocol: subprotocol)
-        // The library reports what fails at once by its result alone.
+        // The library reports an immediate failure only by its result.
         if wsi == nil, context.unregister(number) != nil { attemptFailed(nil) }
     }
 
-    /// An attempt is over before the connection was open. The next one starts outside of the library's callback.
+    /// An attempt failed. The next one starts outside of the library's callback.
     func attemptFailed(_ reason: WebSocketFailure?) {
         wsi = nil
         if let reason, case .connecting = state {
             lastFailure = reason
-            // Who answered has decided; that nobody listens at the next address would only hide it.
+            // A server's response is final: an error of the next address would hide it.
             if reason.isAnswer { addresses = [] }
         }
         let bound = LoopBound(self, on: context.loop)
@@ -203,11 +201,11 @@ public final class WebSocketClientConnection {
 
     // MARK: From the library
 
-    /// Adds what the request says besides what the library writes by itself.
+    /// Adds this target's headers to the library's request.
     /// - Parameters:
-    ///   - place: where the library keeps how far it has written.
-    ///   - room: what is left there, in bytes.
-    /// - Returns: false when there is no room.
+    ///   - place: the library's pointer to its write position.
+    ///   - room: the bytes left.
+    /// - Returns: false when they do not fit.
     func appendHeaders(_ wsi: OpaquePointer, _ place: UnsafeMutableRawPointer?, _ room: Int) -> Bool {
         guard let authorization, let place else { return true }
         // The library's `unsigned char **`.
@@ -245,8 +243,8 @@ public final class WebSocketClientConnection {
         beginClose(of: wsi)
     }
 
-    /// Gives the library what waits, as much as may leave in one write.
-    /// - Returns: false when the connection cannot be written to any more.
+    /// Passes queued messages to the library, up to the size of one write.
+    /// - Returns: false when the connection is broken.
     private func writeWaiting(to wsi: OpaquePointer) -> Bool {
         defer { context.masked.removeAll() }
         while context.masked.bytes.count < Self.writtenTogether, let message = queue.removeFirst() {
@@ -255,15 +253,15 @@ public final class WebSocketClientConnection {
         return writeWhole(frames: context.masked.bytes, to: wsi)
     }
 
-    /// By the book a callback would return -1 for that, but when it does so as the socket becomes writable, Debian's build of
-    /// lws 4.1.6 (with `_DEBUG` on libuv) closes twice and never sends the close frame.
+    /// The documented way is to return -1 from a callback. In the writable callback, Debian's build of lws 4.1.6 (with
+    /// `_DEBUG` on libuv) then closes twice and never sends the close frame.
     private func beginClose(of wsi: OpaquePointer) {
         var reason = CloseFrame.reason(closeReason)
         lws_close_reason(wsi, lws_close_status(UInt32(closeCode ?? 1000)), &reason, reason.count)
         lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_SYNC)
     }
 
-    /// The server's close frame: two bytes of code, then the reason.
+    /// The server's close frame: a two-byte code, then the reason.
     func peerCloses(_ payload: UnsafeRawBufferPointer) {
         guard case .open = state else { return }
         state = .ceased

@@ -1,10 +1,10 @@
-/// Why a WebSocket never opened.
+/// Why a WebSocket did not open.
 public enum WebSocketFailure: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The server wants other credentials than were shown: it answered with 401.
+    /// The server answered with 401.
     case unauthorized
-    /// The server's certificate is not one to trust, in words.
+    /// The server's certificate failed verification, with the reason.
     case untrusted(String)
-    /// Anything else, in words.
+    /// Any other failure.
     case unreachable(String)
 
     public var description: String {
@@ -15,7 +15,7 @@ public enum WebSocketFailure: Error, Equatable, Sendable, CustomStringConvertibl
         }
     }
 
-    /// Whether a server said so, or showed it.
+    /// Whether the server itself responded.
     var isAnswer: Bool {
         switch self {
         case .unauthorized, .untrusted: true
@@ -23,23 +23,23 @@ public enum WebSocketFailure: Error, Equatable, Sendable, CustomStringConvertibl
         }
     }
 
-    /// From what lws 4.1 says of an attempt, which is all there is to tell its failures apart.
+    /// Classifies lws 4.1's message of an attempt, its only result.
     init(libraryWords words: String) {
         let badCertificate = "server's cert didn't look good, "
         if words == "HS: ws upgrade unauthorized" {
             self = .unauthorized
         } else if words.hasPrefix(badCertificate) {
-            // Behind it stands `X509_V_ERR = 18: ` and OpenSSL's words.
+            // Followed by `X509_V_ERR = 18: ` and OpenSSL's message.
             let rest = words.dropFirst(badCertificate.count)
             self = .untrusted(rest.firstIndex(of: ":").map { String(rest[rest.index($0, offsetBy: 2)...]) } ?? words)
         } else if words.hasPrefix("connect SSL err"), let reason = LWSLibrary.takeVerificationComplaint() {
             self = .untrusted(reason)
         } else if words.hasPrefix("connect SSL err") {
-            self = .unreachable("TLS is not agreed on there; check whether the address is one of ws:// (\(words))")
+            self = .unreachable("the TLS handshake failed; check whether the server expects ws:// (\(words))")
         } else if words == "HS: ws upgrade response not 101" {
             self = .unreachable("what answers there does not take this connection; check the port")
         } else if words.isEmpty || words == "closed before established" {
-            // The library's words for a connection refused as well as for one that broke.
+            // The library's messages for a refused and for a broken connection.
             self = .unreachable("no WebSocket server answers there")
         } else {
             self = .unreachable(words)

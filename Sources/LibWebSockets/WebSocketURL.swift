@@ -1,10 +1,10 @@
-/// `ws://host:port/path` or `wss://host:port/path`, taken apart.
+/// A parsed `ws://host:port/path` or `wss://host:port/path`.
 public struct WebSocketURL: Sendable, Hashable, CustomStringConvertible {
     public let isSecure: Bool
-    /// A name or a numeric address; an IPv6 address stands without its brackets.
+    /// A name or a numeric address, IPv6 without brackets.
     public let host: String
     public let port: UInt16
-    /// Begins with a slash; holds the query too.
+    /// Begins with a slash; includes the query.
     public let path: String
 
     public init(isSecure: Bool, host: String, port: UInt16, path: String) {
@@ -14,7 +14,7 @@ public struct WebSocketURL: Sendable, Hashable, CustomStringConvertible {
         self.path = path
     }
 
-    /// Reads a URL. Without a port it means 80 or 443, without a path `/`. nil for anything else than ws and wss.
+    /// Without a port, 80 or 443; without a path, `/`. nil for other schemes.
     public init?(_ text: String) {
         var rest = text[...]
         if rest.hasPrefix("wss://") {

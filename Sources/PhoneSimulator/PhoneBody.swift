@@ -5,17 +5,17 @@ import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
 
-/// The phone's side that lives on the loop: what the system does to the app, and the app's answer to it.
+/// The loop-confined part of a phone: the system's actions on the app, and the app's reactions.
 final class PhoneBody {
     private struct WeakBody {
         weak var body: PhoneBody?
     }
 
-    /// What the phone is woken by, and where else it takes pushes.
+    /// The topics of the phone's tokens.
     struct Addresses {
         /// `<bundle>.voip`, or the Firebase project.
         var call: String
-        /// The bundle; nil: the phone registers no token for alerts.
+        /// The bundle; nil when the phone registers no token for alerts.
         var alerts: String?
     }
 
@@ -23,13 +23,13 @@ final class PhoneBody {
     private let addresses: Addresses
     private let links: PhoneLinks
     private var link: PhoneLink?
-    /// What the phone is woken by, once it is switched on.
+    /// nil until the phone is switched on.
     private(set) var callToken: String?
     private(set) var alertToken: String?
     private var liveCalls: Set<CallID> = []
-    /// Waits for the phone to be reachable; called once.
+    /// Called once the phone is reachable, or has failed.
     private var settle: ((Result<String, WakeablePhone.Failure>) -> Void)?
-    /// The owner keeps both.
+    /// The owner retains both.
     weak var softphone: Softphone?
     var onEvent: ((WakeablePhone.Event) -> Void)?
 
@@ -42,7 +42,6 @@ final class PhoneBody {
     private var loop: EventLoop { links.loop }
     private var tokensHeld: Int { addresses.alerts == nil ? 1 : 2 }
 
-    /// What the app registers with the server.
     func pushTokens(_ token: String) -> [PushToken] {
         let call = PushToken(
             provider: provider, kind: provider == .fcm ? .data : .voip, environment: environment,
@@ -54,10 +53,10 @@ final class PhoneBody {
     }
 
     private var provider: PushProvider { configuration.system == .android ? .fcm : .apns }
-    /// FCM has but one.
+    /// FCM has a single environment.
     private var environment: PushEnvironment { provider == .fcm ? .production : configuration.environment }
 
-    /// Gets a token, unless there is one, and makes the phone reachable by it.
+    /// Obtains a token, unless there is one, and makes the phone reachable.
     func switchOn(completion: @escaping (Result<String, WakeablePhone.Failure>) -> Void) {
         settle = completion
         let complete: (Result<String, WakeablePhone.Failure>) -> Void = { [weak self] result in
@@ -77,13 +76,13 @@ final class PhoneBody {
         }
     }
 
-    /// Makes the phone reachable by a token for `topic`: the `known` one, or a new one.
+    /// Makes the phone reachable by a token for `topic`: by `known`, or by a new one.
     private func obtain(
         _ known: String?, _ provider: PushProvider, topic: String, through link: PhoneLink,
         completion: @escaping (Result<String, WakeablePhone.Failure>) -> Void
     ) {
         guard let known else { return register(provider, topic: topic, through: link, completion: completion) }
-        // A simulator that was started anew does not know it any more; then the phone gets another one.
+        // A restarted simulator does not know the token; then the phone gets a new one.
         attach(known, through: link) { [weak self] result in
             switch result {
             case .success: completion(result)
@@ -155,12 +154,13 @@ final class PhoneBody {
         }
     }
 
-    /// The PushKit delegate, or the messaging service: show the call, say so, and only then let go of the push.
+    /// The code of the PushKit delegate or the messaging service: shows the call, reports it to the system, then
+    /// completes the push.
     private func handle(_ push: PhoneLink.Push, _ token: String) {
         onEvent?(.pushed(push))
         guard let content = PushContent(push) else { return }
         if let notice = content.notice { onEvent?(.notified(notice)) }
-        // An alert for a call is shown by the system; the app starts when the user touches it.
+        // The system shows a call's alert; the app starts when the user taps it.
         guard push.isVoIP || push.provider == .fcm, content.notice?.type == nil else { return }
         let call: CallPush
         switch content.call(by: configuration.app, push) {
@@ -180,7 +180,7 @@ final class PhoneBody {
         }
     }
 
-    /// Goes online to say that the call is shown, before anything else is said of it.
+    /// Goes online and reports the push before any other request.
     private func reportToServer(_ push: CallPush) {
         guard let softphone else { return }
         let me = LoopBound(WeakBody(body: self), on: loop)
@@ -224,7 +224,7 @@ final class PhoneBody {
 
     private func sleepIfIdle(_ softphone: Softphone) {
         guard configuration.sleepsAfterCalls, liveCalls.isEmpty else { return }
-        // Behind what the same frame brought: that may be the next call.
+        // After the other messages of the same frame, which may contain the next call.
         loop.inNextTurn { [weak self] in
             guard let self, liveCalls.isEmpty else { return }
             softphone.stop()

@@ -4,17 +4,17 @@ import HTTP2
 import PushSimulator
 import TLS
 
-/// The connections from the phones of one loop to the push simulator: each carries as many phones as it can.
+/// Shares connections to the push simulator among the phones of one loop.
 ///
-/// Any thread. A connection is made when a phone needs one, and closed when its last phone is switched off.
+/// Any thread. A connection is opened when a phone needs one, and closed when its last phone is switched off.
 public final class PhoneLinks: Sendable {
     let manifest: PushSimulatorManifest
     let loop: EventLoop
     private let folder: String
     private let table: LoopBound<Table>
 
-    /// - Parameter loop: of the phones.
-    /// - Throws: ``WakeablePhone/Failure`` without a push simulator, `HTTP2Failure` when its certificate cannot be read.
+    /// - Parameter loop: the phones' loop.
+    /// - Throws: ``WakeablePhone/Failure`` without a push simulator, `HTTP2Failure` for an unreadable certificate.
     public init(simulatorFolder: String, environment: PushEnvironment = .production, loop: EventLoop) throws {
         folder = simulatorFolder
         manifest = try PushSimulatorManifest.load(folder: simulatorFolder)
@@ -27,7 +27,7 @@ public final class PhoneLinks: Sendable {
     }
 
     /// The Firebase project.
-    /// - Throws: ``WakeablePhone/Failure`` where FCM is not played.
+    /// - Throws: ``WakeablePhone/Failure`` when the simulator does not simulate FCM.
     func project() throws -> String {
         guard let fcm = manifest.fcm else { throw Self.missing("FCM", in: folder) }
         return fcm.project
@@ -37,13 +37,13 @@ public final class PhoneLinks: Sendable {
         WakeablePhone.Failure(description: "\(folder) names no \(service) push simulator")
     }
 
-    /// A link with room for `tokens` more device tokens. On the loop; give the room back with ``leave(_:tokens:)``.
+    /// A link with room for `tokens` more device tokens, released with ``leave(_:tokens:)``. On the loop.
     func join(tokens: Int) -> PhoneLink { table.value.join(tokens) }
 
     /// On the loop.
     func leave(_ link: PhoneLink, tokens: Int) { table.value.leave(link, tokens) }
 
-    /// The links that stand, on the loop.
+    /// The open links, on the loop.
     private final class Table {
         private struct Entry {
             let link: PhoneLink
@@ -67,7 +67,7 @@ public final class PhoneLinks: Sendable {
                 return entries[index].link
             }
             var lost: PhoneLink?
-            // Its phones are told of it one by one.
+            // Each of its phones is notified by itself.
             let link = PhoneLink(loop: loop, to: address, tls: tls) { [weak self] _ in
                 self?.entries.removeAll { $0.link === lost }
                 lost = nil

@@ -3,14 +3,14 @@ import Foundation
 import PushSimulator
 import SoftphoneSession
 
-/// A push as the system hands it to the app: a dictionary.
+/// A push as the app receives it: a dictionary.
 struct PushContent {
-    /// The members at the top of the payload, or those of FCM's `data`, as texts.
+    /// The top-level members of the payload, or of FCM's `data`, as texts.
     var fields: [String: String] = [:]
-    /// What the system shows, or is asked to do, beside a call.
+    /// The alert or background task of a push without a ringing call.
     var notice: WakeablePhone.Notice?
 
-    /// - Returns: nil for a payload that is no JSON object.
+    /// - Returns: nil for a payload that is not a JSON object.
     init?(_ push: PhoneLink.Push) {
         guard let object = try? JSONSerialization.jsonObject(with: Data(push.payload)) as? [String: Any] else {
             return nil
@@ -18,7 +18,7 @@ struct PushContent {
         fields = Self.texts(push.provider == .fcm ? object["data"] as? [String: Any] ?? [:] : object)
         let alert = (object["aps"] as? [String: Any])?["alert"] ?? object["notification"]
         let words = alert as? [String: Any]
-        // Plugins have a `type` of their own in a call's push, a number.
+        // A plugin's push has its own `type`, a number.
         let type = fields["type"].flatMap { PushPurpose(rawValue: $0) == nil ? nil : $0 }
         let isWithoutCall = type != nil
         guard alert != nil || isWithoutCall || push.headers["apns-push-type"] == "background" else { return }
@@ -27,13 +27,13 @@ struct PushContent {
             type: type)
     }
 
-    /// Why there is no call to show.
+    /// Why a push has no call to show.
     struct Failure: Error {
         let reading: PhoneApp.Reading
     }
 
-    /// The call of the push, as the app's code reads it. The ids for the server are read by the app's own code, at the
-    /// top of the payload whatever the profile.
+    /// The call of the push, parsed by the rules of `app`. The app reads the server's ids at the top of the payload,
+    /// whatever the profile.
     func call(by app: PhoneApp, _ push: PhoneLink.Push) -> Result<CallPush, Failure> {
         let reading = app.read(push.payload, isAndroid: push.provider == .fcm)
         guard case .shown(let shown) = reading else { return .failure(Failure(reading: reading)) }

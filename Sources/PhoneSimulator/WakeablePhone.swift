@@ -6,15 +6,14 @@ import SoftphoneKit
 import SoftphoneSession
 import Synchronization
 
-/// A whole phone, an iPhone or one with Android: the app is a ``SoftphoneKit/Softphone``, the system a
-/// ``PushSimulator/PhoneLink`` to the push simulator.
+/// A simulated iPhone or Android phone: a ``SoftphoneKit/Softphone`` as the app, and a ``PushSimulator/PhoneLink`` as
+/// the system.
 ///
-/// It does what an app on PushKit, or with FCM's data messages, does: registers its device token with the server, goes
-/// to sleep, is launched by a push, shows the call and says so to the system and to the server, connects, and sleeps
-/// again after the last call. A push that it does not report has iOS kill it, as on a real phone; Android takes its
-/// messages' high priority away.
+/// Behaves like an app with PushKit or FCM data messages. It registers its device token with the server and sleeps. A
+/// push launches it; it shows the call, reports it to the system and the server, and connects. It sleeps again after
+/// the last call. iOS kills an app that does not report a push; Android removes the high priority of its messages.
 ///
-/// Any thread. Its parts live on the loop of the runtime.
+/// Any thread. Its parts are confined to the runtime's loop.
 public final class WakeablePhone: Sendable {
     public enum System: String, Sendable, CaseIterable {
         case iPhone = "ios"
@@ -22,31 +21,28 @@ public final class WakeablePhone: Sendable {
     }
 
     public struct Configuration: Sendable {
-        /// The app: server, user token, device.
+        /// The app's server, user token and device.
         public var softphone: Softphone.Configuration
-        /// The data folder of the push simulator.
         public var simulatorFolder: String
         public var environment = PushEnvironment.production
         public var system = System.iPhone
-        /// Which app is installed: the rules by which it reads pushes.
+        /// The installed app, which determines how it reads pushes.
         public var app = PhoneApp.reveille
-        /// The payload profile that the app asks for with its token; nil for that of its topic.
+        /// The payload profile requested with the token; nil for the profile of the topic.
         public var profile: String?
-        /// Whether an iPhone registers a token for alerts too, with the app's bundle as its topic.
+        /// Whether an iPhone also registers a token for alerts, with the bundle as its topic.
         public var takesAlerts = false
-        /// Shared by phones on one loop; nil makes a connection for this phone alone. Names the simulator and the
-        /// environment in place of ``simulatorFolder`` and ``environment``.
+        /// Connections shared by the phones of one loop; nil opens one for this phone. Replaces ``simulatorFolder`` and
+        /// ``environment``.
         public var links: PhoneLinks?
-        /// For people who look at the simulator's state.
+        /// Shown in the simulator's state.
         public var name: String
-        /// The token of an earlier run; nil asks for a new one.
+        /// The token of an earlier run; nil requests a new one.
         public var deviceToken: String?
-        /// The same for alerts.
+        /// The alert token of an earlier run; nil requests a new one.
         public var alertToken: String?
-        /// Whether the app keeps to the contract and reports its pushes. One that does not hangs: it does nothing about
-        /// them, does not go online, and is ended.
+        /// Whether the app reports its pushes. An app that does not ignores them, stays offline, and is killed.
         public var reportsPushes = true
-        /// Goes offline after the last call, to be woken by the next.
         public var sleepsAfterCalls = true
 
         public init(softphone: Softphone.Configuration, simulatorFolder: String, name: String) {
@@ -56,33 +52,31 @@ public final class WakeablePhone: Sendable {
         }
     }
 
-    /// What the system shows, or gives the app to do, beside a ringing call.
+    /// A push without a ringing call: an alert or a background task.
     public struct Notice: Equatable, Sendable {
         public var title: String?
         public var body: String?
-        /// The payload's `type`: `missed_call`, `sync`; nil for a call's alert.
+        /// The payload's `type`: `missed_call`, `sync`; nil for an alert of a call.
         public var type: String?
     }
 
     public enum Event: Sendable {
-        /// A push has come, whatever it is; ``woken(_:)`` and ``notified(_:)`` say what the system makes of it.
+        /// Any push arrived. ``woken(_:)`` or ``notified(_:)`` follows.
         case pushed(PhoneLink.Push)
-        /// The system has launched the app for a push.
         case woken(CallPush)
         /// The app cannot show the call of a push: it reports nothing, or crashes.
         case failed(reason: String)
-        /// The system has shown an alert, or given the app a background push.
+        /// The system showed an alert, or passed the app a background push.
         case notified(Notice)
-        /// The system has been told that the call is shown.
         case reportedToSystem(CallPush)
-        /// The server has answered the app's word on the push, or never will.
+        /// The server replied to the report of the push, or the report failed.
         case reportedToServer(CallPush, failure: SoftphoneError?)
-        /// The system has ended the app, for pushes it did not report.
+        /// The system killed the app for unreported pushes.
         case killed(isVoIPBlocked: Bool)
-        /// The link to the push simulator is gone; the phone cannot be woken any more.
+        /// The link to the push simulator closed; the phone cannot be woken.
         case unreachable(reason: String)
         case app(SoftphoneEvent)
-        /// Offline, and ready to be woken.
+        /// Offline and ready for a push.
         case asleep
     }
 
@@ -91,7 +85,7 @@ public final class WakeablePhone: Sendable {
         public let description: String
     }
 
-    /// Called on the loop's thread, in order; it must be quick.
+    /// Called on the loop's thread, in order; it must not block.
     public typealias EventHandler = @Sendable (WakeablePhone, Event) -> Void
 
     public let softphone: Softphone
@@ -124,7 +118,7 @@ public final class WakeablePhone: Sendable {
         _ runtime: SoftphoneRuntime, _ onEvent: @escaping EventHandler
     ) throws {
         var softphoneConfiguration = configuration.softphone
-        // The body reports, and tells of the answer.
+        // ``PhoneBody`` reports the push and observes the reply.
         softphoneConfiguration.session.automaticReport = nil
         self.configuration = configuration
         let body = PhoneBody(configuration: configuration, addresses: addresses, links: links)
@@ -143,7 +137,7 @@ public final class WakeablePhone: Sendable {
         body.loop.execute { [body] in body.value.switchOff() }
     }
 
-    /// Gets a device token, opens one session to register it with the server, and goes to sleep unless a call rings.
+    /// Obtains a device token, registers it with the server in one session, and sleeps unless a call rings.
     /// - Returns: the device token.
     /// - Throws: ``Failure`` or `SoftphoneError`.
     @discardableResult
@@ -153,13 +147,13 @@ public final class WakeablePhone: Sendable {
         guard let pushes else { throw Failure(description: "the phone's loop has stopped") }
         try await softphone.connect()
         try await softphone.updatePushTokens(pushes)
-        // A call that rang already has come with the session: the phone sleeps after it.
+        // The session may deliver a call that already rings: the phone sleeps after it.
         let hasCall = await body.loop.run { [body] in body.value.hasCall } ?? false
         if !hasCall { await softphone.disconnect() }
         return token
     }
 
-    /// The token for alerts, once ``setUp()`` has returned; nil without one.
+    /// The alert token, after ``setUp()``; nil without one.
     public func alertToken() async -> String? {
         await body.loop.run { [body] in body.value.alertToken } ?? nil
     }
@@ -173,20 +167,20 @@ public final class WakeablePhone: Sendable {
         }
     }
 
-    /// Lets something go wrong with pushes to this phone alone. On the phone's loop.
-    /// - Returns: false, and `completion` is not called, when the phone cannot be reached by pushes anyway.
+    /// Orders a fault for pushes to this phone. On the phone's loop.
+    /// - Returns: false, and `completion` is not called, when the phone is unreachable for pushes.
     public func injectPushFault(_ order: PushFaultOrder, completion: @escaping (_ isTaken: Bool) -> Void) -> Bool {
         body.value.inject(order, completion: completion)
     }
 
-    /// What the user does with the phone, or the network with its connection. On the phone's loop.
-    /// - Parameter completion: called when it holds, or when the push simulator does not take it.
-    /// - Returns: false, and `completion` is not called, when the phone cannot be reached by pushes anyway.
+    /// Simulates an action of the user or of the network. On the phone's loop.
+    /// - Parameter completion: called when the state holds, or when the push simulator refuses it.
+    /// - Returns: false, and `completion` is not called, when the phone is unreachable for pushes.
     public func move(to state: PhoneLink.PhoneState, completion: @escaping (_ isTaken: Bool) -> Void) -> Bool {
         body.value.move(to: state, completion: completion)
     }
 
-    /// Breaks the link to the push simulator, as a phone does that is switched off. The app is gone with it.
+    /// Closes the link to the push simulator, as a phone that is switched off, and ends the app.
     public func switchOff() async {
         _ = await body.loop.run { [body] in body.value.switchOff() }
         softphone.abandon()

@@ -1,4 +1,4 @@
-/// How often what happened, by name: shows what a set of runs has never tried.
+/// Event counts by name. They show what a set of runs never tried.
 public struct Coverage: Equatable, Sendable {
     private var counts: [String: Int] = [:]
 
@@ -8,7 +8,6 @@ public struct Coverage: Equatable, Sendable {
 
     mutating func count(_ name: String) { counts[name, default: 0] += 1 }
 
-    /// Sorted by name.
     public var lines: [(name: String, count: Int)] {
         counts.sorted { $0.key < $1.key }.map { (name: $0.key, count: $0.value) }
     }

@@ -3,7 +3,7 @@ import CallVocabulary
 import PushCore
 import PushVocabulary
 
-/// What is going to happen. Those that belong to a process carry its number, and are void once it is gone.
+/// A scheduled event. An event of a server process carries the process's number and is ignored after its end.
 enum Event {
     // The server.
     case toCore(process: Int, CoreInput)
@@ -50,13 +50,13 @@ enum ClientFrame {
 
 enum ServerFrame {
     case message(ServerMessage)
-    /// The server's end is gone; nil when it went without a word.
+    /// The server's end is closed; nil without a close frame.
     case end(CloseCode?)
 }
 
-/// What a phone, or its owner, is about to do.
+/// A scheduled action of a phone or its owner.
 enum Act {
-    /// Something of its owner's own accord; goes on for as long as the run does.
+    /// A random action, repeated until the end of the run.
     case anything
     case connect(How)
     case ring(CallID)

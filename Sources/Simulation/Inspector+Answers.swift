@@ -2,11 +2,11 @@ import CallCore
 import CallVocabulary
 import RecordModel
 
-/// What must hold of the answer to a request.
+/// Invariants of replies to requests.
 extension Inspector {
     func check(_ reply: Reply, to request: ServerRequest) {
         if !request.isEntitled(decided), decided.knows(request.user) {
-            violate("a stranger's request was granted: \(reply)")
+            violate("a request without permission was granted: \(reply)")
         }
         if case .command(.owner(.invite(let invite))) = request.body {
             checkInvite(invite, by: request.device, isConflict: false)
@@ -21,14 +21,14 @@ extension Inspector {
         case .inviteEnded(let id, let reason):
             coverage.count("invite.\(reason.rawValue)")
             guard let call = decided.calls[id] else { return violate("an invite was refused and not recorded") }
-            if call.state != .ended || call.endReason != reason { violate("an invite was told of another end") }
+            if call.state != .ended || call.endReason != reason { violate("an invite got another end reason") }
         case .callState(let state, let reason):
             guard let id = request.call, let standing = standing(of: id, for: request.key) else { return }
             if standing != (state, reason) { violate("told that \(id) is \(state), not \(standing.0)") }
             checkDecision(request, id)
         case .won:
-            guard let id = request.call, let call = decided.calls[id] else { return violate("won a call unknown") }
-            if call.answeredBy != Party(user: request.user, device: request.device) { violate("told to a loser: won") }
+            guard let id = request.call, let call = decided.calls[id] else { return violate("an unknown call was won") }
+            if call.answeredBy != Party(user: request.user, device: request.device) { violate("a loser was told: won") }
         case .call(let snapshot):
             check(snapshot, for: request)
             guard snapshot.state == .ended else { return }
@@ -44,14 +44,14 @@ extension Inspector {
         guard case .command(let command) = request.body, let key = request.key else { return }
         let held = decided.devices[key]?.tokens.map(\.token) ?? []
         switch command {
-        case .owner(.logout): if !held.isEmpty { violate("a device that logged out keeps a token") }
+        case .owner(.logout): if !held.isEmpty { violate("a logged-out device still has a token") }
         case .owner(.updateDevice(let tokens)):
-            if Set(held) != Set(tokens.prefix(8)) { violate("a device's tokens are not those it gave") }
+            if Set(held) != Set(tokens.prefix(8)) { violate("a device's tokens differ from the registered ones") }
         case .open, .session, .call, .owner: break
         }
     }
 
-    /// What was acknowledged has been done.
+    /// Checks that an acknowledged request took effect.
     private func checkDecision(_ request: ServerRequest, _ id: CallID) {
         let leg = request.key.flatMap { decided.leg(id, $0) }
         switch request.body {
@@ -72,7 +72,7 @@ extension Inspector {
         }
     }
 
-    /// How the call stands for a device; nil for one that has no part of its own in it.
+    /// The state of the call for a device; nil for a device without a leg that is not the caller.
     private func standing(of id: CallID, for key: DeviceKey?) -> (CallState, EndReason?)? {
         guard let key, let call = decided.calls[id] else { return nil }
         if let leg = decided.leg(id, key) {
@@ -84,16 +84,16 @@ extension Inspector {
 
     func check(_ snapshot: CallSnapshot, for request: ServerRequest) {
         coverage.count("snapshot")
-        guard let call = decided.calls[snapshot.call] else { return violate("a snapshot of a call unknown") }
+        guard let call = decided.calls[snapshot.call] else { return violate("a snapshot of an unknown call") }
         if snapshot.from != call.caller.user || snapshot.to != call.to { violate("a snapshot of another call") }
         guard let standing = standing(of: snapshot.call, for: request.key) else { return }
-        // A part that ended only because nothing reached the device is taken up again with this very session.
+        // This session may reopen a leg that ended only because the device was unreachable.
         let isReopened = standing.1 == .noDevices && snapshot.state == call.state
         if standing != (snapshot.state, snapshot.reason), !isReopened {
             violate("a snapshot shows \(snapshot.call) as \(snapshot.state), not as \(standing.0)")
         }
         if snapshot.mergedInto != call.mergedInto, snapshot.role == .caller {
-            violate("a snapshot hides the glare's winner")
+            violate("a snapshot omits the glare's winner")
         }
     }
 
@@ -106,15 +106,15 @@ extension Inspector {
                 violate("a party was refused: \(request.body)")
             }
         case .callEnded(let reason):
-            if record?.state != .ended, leg?.state != .ended { violate("call_ended of a call that is not over") }
+            if record?.state != .ended, leg?.state != .ended { violate("call_ended of a call that has not ended") }
             if (leg?.endReason ?? record?.endReason) != reason { violate("call_ended with another reason") }
-        case .alreadyAnswered(let by): if record?.answeredBy != by { violate("already_answered by somebody else") }
+        case .alreadyAnswered(let by): if record?.answeredBy != by { violate("already_answered names another device") }
         case .conflict:
             if case .command(.owner(.invite(let invite))) = request.body {
                 checkInvite(invite, by: request.device, isConflict: true)
             }
         case .badState, .limitReached, .overloaded, .draining, .rateLimited, .tooLarge: break
-        // A request that was under way when its session was replaced.
+        // A request in progress when its session was replaced.
         case .unauthenticated: break
         case .parseError, .invalidRequest, .methodNotFound, .invalidParams, .internalError, .notFound:
             violate("refused as \(error.code.name): \(request.body)")

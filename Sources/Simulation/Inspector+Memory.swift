@@ -2,20 +2,20 @@ import CallCore
 import CallVocabulary
 import RecordModel
 
-/// What may be in the core's memory, going by the records: nothing that is not needed any more.
+/// The upper bound of the core's memory, derived from the records: only what is still needed.
 struct MemoryBook {
     enum Hold: Equatable {
         case attached
         case detached(since: Instant)
     }
 
-    /// Until when a call that is over may stay, unless one of its pushes is open.
+    /// When an ended call must be released, unless one of its pushes is open.
     private(set) var neededUntil: [CallID: Instant] = [:]
     private(set) var sessions: [SessionID: (key: DeviceKey, hold: Hold)] = [:]
-    /// Calls that the store was asked for.
+    /// Calls that the core looked up in the store.
     private(set) var searched: Set<CallID> = []
 
-    /// Calls that are over and yet open, for the sake of a push, come back at a start.
+    /// At a start, the core reloads ended calls with an open push.
     mutating func begin(on disk: Disk, now: Instant, timers: CallTimers) {
         self = MemoryBook()
         for id in disk.openPushes {
@@ -36,7 +36,7 @@ struct MemoryBook {
     // MARK: Sessions
 
     mutating func open(_ session: SessionID, of key: DeviceKey) {
-        // A device has one.
+        // A device has one session.
         for (other, entry) in sessions where entry.key == key { sessions[other] = nil }
         sessions[session] = (key, .attached)
     }
@@ -47,7 +47,7 @@ struct MemoryBook {
 
     var detachedSessions: Int { sessions.values.count { $0.hold != .attached } }
 
-    /// Everything due by `now` has fallen due.
+    /// Called once all deadlines up to `now` have passed.
     mutating func prune(_ now: Instant, _ disk: Disk, _ timers: CallTimers) {
         let open = Set(disk.openPushes.compactMap { disk.pushes[$0] }.filter { $0.purpose == .call }.map(\.call))
         neededUntil = neededUntil.filter { $0.value > now || open.contains($0.key) }
@@ -59,7 +59,6 @@ struct MemoryBook {
 }
 
 extension Inspector {
-    /// After each step: what is held, and for how long.
     func checkMemory(_ core: CallCore, _ now: Instant, areDeadlinesDone: Bool) {
         if areDeadlinesDone { memory.prune(now, decided, core.timers) }
         let census = core.census
@@ -68,13 +67,13 @@ extension Inspector {
         if census.sessions != memory.sessions.count {
             violate("\(census.sessions) sessions in memory, \(memory.sessions.count) can be resumed or are open")
         }
-        if (census.lookUps == 0) != memory.searched.isEmpty { violate("look-ups wait for no search") }
+        if (census.lookUps == 0) != memory.searched.isEmpty { violate("look-ups are pending without a search") }
         let notices = decided.openPushes.count { decided.pushes[$0]?.purpose != .call }
         if census.notices != notices { violate("\(census.notices) notices in memory, \(notices) are open") }
         if areDeadlinesDone { checkParts(census, of: calls) }
     }
 
-    /// No leg, push or deadline outside of what is in memory.
+    /// Checks that all legs, pushes and deadlines belong to calls in memory.
     private func checkParts(_ census: CoreCensus, of calls: [CallID]) {
         var legs = 0
         var pushes = 0

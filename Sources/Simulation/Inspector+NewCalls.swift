@@ -2,7 +2,7 @@ import CallCore
 import CallVocabulary
 import RecordModel
 
-/// What must hold of a call when it has just been taken in: whom it may ring, and that two never cross.
+/// Invariants of a new call: the devices it may ring, and the resolution of glare.
 extension Inspector {
     func checkNewCalls() {
         for id in newCalls {
@@ -24,14 +24,15 @@ extension Inspector {
                 violate("the calling device was called")
             }
             guard let policy = decided.users[user]?.policy else { continue }
-            if policy.doNotDisturb, user != call.caller.user { violate("a call to a user who is not to be disturbed") }
+            if policy.doNotDisturb, user != call.caller.user { violate("a call to a user with do not disturb") }
             if !policy.callWaiting, user != call.caller.user, isEngaged(user, besides: call) {
                 violate("a second call to a user without call waiting")
             }
         }
     }
 
-    /// In a live call as caller, or with a leg that has not ended. A call that this one has just displaced is over.
+    /// Whether the user is the caller of a live call, or has a leg that has not ended. A call that this one replaced is
+    /// over.
     private func isEngaged(_ user: Handle, besides call: CallRecord) -> Bool {
         decided.liveCalls.contains { id in
             guard id != call.id, let other = decided.calls[id] else { return false }
@@ -45,12 +46,12 @@ extension Inspector {
         for id in decided.liveCalls where id != call.id {
             guard let other = decided.calls[id], other.state.isRingingPhase else { continue }
             if other.caller.user == callee, other.onlyCallee == call.caller.user {
-                violate("\(call.id) and \(id) cross and both ring")
+                violate("\(call.id) and \(id) are glare and both ring")
             }
         }
     }
 
-    /// The same invite always has the same answer; the id never names a second call.
+    /// Repeated invites get the same reply, and an id never names a second call.
     func checkInvite(_ invite: Invite, by device: DeviceID?, isConflict: Bool) {
         if let index = unnamed.firstIndex(of: invite.call) {
             unnamed.remove(at: index)
@@ -58,7 +59,7 @@ extension Inspector {
         }
         guard let call = decided.calls[invite.call], let first = invites[invite.call] else { return }
         let isSame = first == invite && call.caller.device == device
-        if isConflict, isSame { violate("the same invite is a conflict with itself") }
+        if isConflict, isSame { violate("a repeated invite got a conflict") }
         if !isConflict, !isSame { violate("an id was given to a second call") }
     }
 }

@@ -3,21 +3,21 @@ import CallVocabulary
 import PushVocabulary
 import RecordModel
 
-/// What must hold of a push for a call: queued as it was intended, and sent only while it can still make the device ring.
+/// Invariants of a push for a call: it is queued as intended, and sent only while it can make the device ring.
 extension Inspector {
     func check(_ intent: PushIntent) {
-        guard let push = decided.pushes[intent.id] else { return violate("queued a push that nobody intended") }
+        guard let push = decided.pushes[intent.id] else { return violate("queued a push that was not intended") }
         if push.status != .intended { violate("queued a push that is \(push.status)") }
         if push.token != intent.token || push.device != DeviceKey(user: intent.user, device: intent.device) {
             violate("queued a push for another device than intended")
         }
-        if intent.purpose != push.purpose || intent.expiresAt != push.expiresAt { violate("queued another push") }
+        if intent.purpose != push.purpose || intent.expiresAt != push.expiresAt { violate("queued an altered push") }
         if push.purpose == .call, decided.calls[push.call]?.state.isRingingPhase != true {
             violate("queued a push for a call past ringing")
         }
     }
 
-    /// A suspended device is sent a push that it owes a report for only as a probe, when one is due.
+    /// A suspended device gets a push that requires a report only as a due probe.
     func checkProbe(_ push: PushRecord) {
         guard push.status == .sent, decided.pushes[push.id]?.status == .intended, push.purpose == .call,
             push.owesReport, let device = decided.devices[push.device], device.suspendedAt != nil
@@ -30,7 +30,7 @@ extension Inspector {
         coverage.count("effect.transmit")
         guard let push = decided.pushes[id] else { return violate("transmitted a push that was never intended") }
         if push.status != .sent { violate("transmitted a push that is recorded as \(push.status)") }
-        if now >= push.expiresAt { violate("transmitted a push after its time") }
+        if now >= push.expiresAt { violate("transmitted an expired push") }
         guard let device = decided.devices[push.device] else {
             return violate("transmitted a push to an unknown device")
         }
@@ -38,7 +38,7 @@ extension Inspector {
             violate("transmitted a push to a token that is not its device's")
         }
         if push.owesReport, device.suspendedAt != nil, device.probes == 0 {
-            violate("transmitted a push that is to be reported to a suspended device")
+            violate("transmitted to a suspended device a push that requires a report")
         }
         guard push.purpose == .call else { return checkTransmission(ofNotice: push) }
         if !push.owesReport {
@@ -48,7 +48,7 @@ extension Inspector {
         case .idle, .offered, .waking: break
         case .ringing:
             if isAttended(push) { violate("transmitted a push to a device that rings and has a socket") }
-        case .answered, .ended, nil: violate("transmitted a push to a device that needs none any more")
+        case .answered, .ended, nil: violate("transmitted a push to a device that no longer needs it")
         }
         if decided.calls[push.call]?.state.isRingingPhase != true {
             violate("transmitted a push for a call past ringing")
@@ -56,12 +56,12 @@ extension Inspector {
         if hasSeen(push.call, push.device) { violate("transmitted a push to a device that has seen the call") }
     }
 
-    /// A push that may still come starts an app that has to learn that its call is over.
+    /// A push in flight may start an app, which must then learn that its call is over.
     func checkEnds(toldWith calls: [CallSnapshot], to key: DeviceKey) {
-        // A frame may have no room for all of them.
+        // A frame may not have room for all calls.
         guard calls.count < 30 else { return }
         for push in decided.pushes.values {
-            // The opening itself has closed the report as acted.
+            // Opening the session closes the report as acted.
             let isOwed = push.report == .awaited || push.report == .acted && push.reportedAt == now
             guard push.device == key, push.purpose == .call, isOwed,
                 decided.legs(of: push.call).contains(where: { $0.device == key && $0.state == .ended })

@@ -3,8 +3,8 @@ import CallVocabulary
 import PushVocabulary
 import RecordModel
 
-/// Checks each effect of the core as it is decided, and the whole after each step. Judges by the records alone: it
-/// knows nothing of the core's own state.
+/// Checks each effect of the core, and the whole state after each step. Uses only the records, never the core's own
+/// state.
 final class Inspector {
     struct SessionLog {
         var key: DeviceKey
@@ -12,15 +12,15 @@ final class Inspector {
         var events: [UInt64: ServerEvent] = [:]
         var offered: Set<CallID> = []
         var ended: Set<CallID> = []
-        /// The last candidate told of each call, by its place among all that came.
+        /// The index of the last candidate sent for each call.
         var lastCandidate: [CallID: Int] = [:]
-        /// The number of the event that offered each call.
+        /// The event number of each call's offer.
         var offeredAs: [CallID: UInt64] = [:]
-        /// What it was sent has been seen up to here.
+        /// The highest acknowledged event number.
         var acknowledged: UInt64 = 0
         var isInBackground = false
 
-        /// What was never sent is not acknowledged.
+        /// Ignores numbers that were not sent.
         mutating func acknowledge(_ seq: UInt64) {
             if seq <= events.keys.max() ?? 0 { acknowledged = max(acknowledged, seq) }
         }
@@ -28,50 +28,46 @@ final class Inspector {
 
     struct ConnectionLog {
         var session: SessionID
-        /// The number of the event that has to come next.
+        /// The number of the next event.
         var next: UInt64
         var openedAtStep: Int
         var isResumed: Bool
     }
 
-    /// All records in the order they were decided, durable or not.
+    /// All records in order of decision, durable or not.
     private(set) var decided = Disk()
     private(set) var violations: [String] = []
     var requests: [RequestID: ServerRequest] = [:]
     var coverage = Coverage()
     private(set) var step = 0
-    /// What the step in progress was told.
     private var input: CoreInput?
-    /// When a device last showed that its app runs, other than by a report.
+    /// When a device last showed, other than by a report, that its app runs.
     var lastLife: [DeviceKey: Instant] = [:]
-    /// The body each call was made with.
     var invites: [CallID: Invite] = [:]
 
     var memory = MemoryBook()
-    /// What the push client was given and not taken back.
+    /// The pushes that the push client has.
     private var queued: Set<PushID> = []
-    /// Given to the push client by this process.
+    /// The pushes that this process passed to the push client.
     private var everQueued: Set<PushID> = []
     private(set) var timers = CallTimers()
-    /// Of users without one of their own.
+    /// The policy of users without their own.
     private(set) var userPolicy = UserPolicy()
-    /// The process takes no new calls.
     private var isDraining = false
-    /// All pushes there are records of.
     private var books = LedgerCounts()
-    /// Pushes about missed calls whose device has opened a session since.
+    /// Pushes about missed calls whose device has since opened a session.
     var mootNotices: Set<PushID> = []
     private(set) var sessions: [SessionID: SessionLog] = [:]
     private(set) var connections: [ConnectionID: ConnectionLog] = [:]
     private var endedAtStep: [CallID: Int] = [:]
-    /// The place of each candidate among all that came.
+    /// The index of each candidate in order of arrival.
     private var candidatesHeard: [RawJSON: Int] = [:]
     var newCalls: [CallID] = []
     var newLegs: [LegRecord] = []
-    /// New calls whose invite is not answered yet.
+    /// New calls whose invite has no reply yet.
     var unnamed: [CallID] = []
     private var opened: [ConnectionID] = []
-    /// Which devices have asked about a call and learned that it is over.
+    /// The devices that asked about a call and learned that it is over.
     var shownEnds: Set<Disk.LegKey> = []
     private(set) var now = Instant(milliseconds: 0)
 
@@ -79,7 +75,7 @@ final class Inspector {
 
     // MARK: Processes
 
-    /// Another process starts on what is durable.
+    /// A new process starts from the durable records.
     func begin(on disk: Disk, now: Instant, odds: Odds) {
         decided = disk
         self.now = now
@@ -91,16 +87,16 @@ final class Inspector {
         memory.begin(on: disk, now: now, timers: timers)
         sessions = [:]
         connections = [:]
-        // A sign of life that was not durable has not been.
+        // Activity that was not durable is lost.
         lastLife = [:]
-        // An end that was not durable has not been.
+        // An end that was not durable is lost.
         endedAtStep = endedAtStep.filter { disk.calls[$0.key]?.state == .ended }
         books = LedgerCounts()
         for push in disk.pushes.values { books.add(status: push.status, report: push.report) }
         clearStep()
     }
 
-    /// What the core is about to be told.
+    /// Notes an input before the core gets it.
     func hear(_ input: CoreInput, now: Instant) {
         self.input = input
         if let device = actor(of: input) { lastLife[device] = now }
@@ -118,13 +114,12 @@ final class Inspector {
         case .store(.callSearchFailed(let call)): memory.searchIsOver(call)
         case .push(.ended(let push, .unsent)): queued.remove(push)
         case .drainingBegan: isDraining = true
-        // Not in these runs: the inspector judges by the times that a run began with.
+        // Simulations never reconfigure: the inspector uses the initial timers.
         case .reconfigured: break
         case .client, .push, .store, .administered: break
         }
     }
 
-    /// The device that acts over a session.
     private func actor(of input: CoreInput) -> DeviceKey? {
         switch input {
         case .client(.requested(_, _, .call(.report))): nil
@@ -134,19 +129,19 @@ final class Inspector {
         }
     }
 
-    /// Only somebody's act closes a report as acted, and only a provider's word is an answer.
+    /// Checks that only a request closes a report as acted, and that only the provider settles a push.
     private func checkCause(of push: PushRecord) {
         let old = decided.pushes[push.id]
         if push.report == .acted, old?.report != .acted {
             switch input {
             case .client, .store(.callFound): break
             case .connectionLost, .push, .store, .administered, .drainingBegan, .reconfigured, nil:
-                violate("a push was acted on by nobody")
+                violate("a report was closed as acted without an action")
             }
         }
         guard push.status == .accepted, push.answeredAt != nil, old?.answeredAt == nil else { return }
         guard case .push(.ended(push.id, .accepted)) = input else {
-            return violate("a push has an answer that its provider did not give")
+            return violate("a push has a result that the provider did not send")
         }
     }
 
@@ -175,7 +170,7 @@ final class Inspector {
             if let log = connections.removeValue(forKey: connection) { memory.close(log.session) }
         case .queuePush(let order), .queueNewPush(let order):
             if !everQueued.insert(order.id).inserted, case .queueNewPush = effect {
-                violate("queued a push as new that was in line before")
+                violate("queued a push as new that was queued before")
             }
             queued.insert(order.id)
             check(order)
@@ -243,22 +238,22 @@ final class Inspector {
         memory.keep(call.id, until: now + timers.tombstone)
         guard call.endReason == .glare, let winner = call.mergedInto else { return }
         if winner >= call.id { violate("glare: the higher id \(winner) won over \(call.id)") }
-        if decided.calls[winner] == nil { violate("glare: \(call.id) merged into a call nobody knows") }
+        if decided.calls[winner] == nil { violate("glare: \(call.id) merged into an unknown call") }
     }
 
     private func check(declined leg: LegRecord) {
         guard leg.endReason == .declinedElsewhere, decided.users[leg.device.user]?.policy.decline == .device else {
             return
         }
-        // The policy that holds is the one at the decline, which is in this step.
+        // The policy in force is the one at the decline, in this step.
         if decided.leg(leg.call, leg.device)?.state != .ended {
-            violate("a sibling's decline ended this device's part")
+            violate("another device's decline ended this device's leg")
         }
     }
 
     // MARK: Sessions
 
-    /// The device's app is in the foreground, with a socket over which it has been offered the call, and has said so.
+    /// Whether the app is in the foreground, has said so, and has a socket that offered it the call.
     func hasSeen(_ call: CallID, _ device: DeviceKey) -> Bool {
         connections.values.contains { log in
             guard let session = sessions[log.session], session.key == device, !session.isInBackground,
@@ -287,24 +282,24 @@ final class Inspector {
 
     private func answered(_ id: RequestID, on connection: ConnectionID) -> ServerRequest? {
         guard let request = requests[id] else {
-            violate("an answer to a request nobody made")
+            violate("a reply to an unknown request")
             return nil
         }
-        if request.isAnswered { violate("a request was answered twice") }
-        if request.connection != connection { violate("an answer went to another connection") }
+        if request.isAnswered { violate("a request got two replies") }
+        if request.connection != connection { violate("a reply went to another connection") }
         requests[id]?.isAnswered = true
         return request
     }
 
     private func open(_ session: SessionOpened, _ request: ServerRequest, _ connection: ConnectionID) {
         guard let key = request.key, case .open(let open) = request.body else {
-            return violate("a session was opened that nobody asked for")
+            return violate("a session was opened without a request")
         }
         opened.append(connection)
         coverage.count(session.resumed ? "session.resumed" : "session.new")
         let known = sessions[session.session]
         if session.resumed {
-            if known?.key != key || known?.scope != request.scope { violate("a session was resumed by somebody else") }
+            if known?.key != key || known?.scope != request.scope { violate("a session was resumed by another device") }
         } else {
             if known != nil { violate("a new session has the id of an old one") }
             sessions[session.session] = SessionLog(key: key, scope: request.scope)
@@ -317,10 +312,10 @@ final class Inspector {
         checkNotices(to: key, openedWith: request.scope)
         for snapshot in session.calls { check(snapshot, for: request) }
         if case .call(let call) = request.scope, !session.calls.contains(where: { $0.call == call }) {
-            violate("a woken device was not told how its call stands")
+            violate("a woken device was not told its call's state")
         }
         if request.scope == .full, let device = decided.devices[key], device.suspendedAt != nil {
-            violate("a device that has opened a session is still suspended")
+            violate("a device with a new session is still suspended")
         }
         if request.scope == .full, !session.resumed { checkEnds(toldWith: session.calls, to: key) }
     }
@@ -338,7 +333,7 @@ final class Inspector {
         session.events[seq] = event
         defer { sessions[log.session] = session }
         guard let id = event.call else { return }
-        if case .call(let only) = session.scope, only != id { violate("a wake session was told of another call") }
+        if case .call(let only) = session.scope, only != id { violate("a wake session got an event of another call") }
         if session.ended.contains(id) { violate("an event of \(id) after its call.ended") }
         let isReplay = log.isResumed && log.openedAtStep == step
         if !isReplay, let ended = endedAtStep[id], ended != step { violate("an event of \(id) after its end") }
@@ -361,11 +356,11 @@ final class Inspector {
         case .ended(let end):
             coverage.count("event.ended")
             session.ended.insert(id)
-            if call.state != .ended, leg?.state != .ended { violate("call.ended before the end is recorded") }
-            if !isReplay, end.mergedInto != call.mergedInto, end.reason == .glare { violate("a glare names no winner") }
+            if call.state != .ended, leg?.state != .ended { violate("call.ended before the recorded end") }
+            if !isReplay, end.mergedInto != call.mergedInto, end.reason == .glare { violate("glare without a winner") }
         case .state(let change):
             coverage.count("event.state.\(change.state.rawValue)")
-            if change.state.rank > call.state.rank { violate("a state was told before it is recorded") }
+            if change.state.rank > call.state.rank { violate("a state was sent before it was recorded") }
             if !isReplay, change.state != call.state { violate("told \(change.state) of a call that is \(call.state)") }
         case .candidates(let batch):
             coverage.count("event.candidates")
@@ -376,10 +371,10 @@ final class Inspector {
         }
     }
 
-    /// In the order they came, none twice.
+    /// Candidates arrive in order, and none twice.
     private func check(_ candidates: some Sequence<RawJSON>, of call: CallID, in session: inout SessionLog) {
         for candidate in candidates {
-            guard let place = candidatesHeard[candidate] else { return violate("a candidate that nobody sent") }
+            guard let place = candidatesHeard[candidate] else { return violate("an unknown candidate") }
             if let last = session.lastCandidate[call], last >= place { violate("candidates of \(call) out of order") }
             session.lastCandidate[call] = place
         }
@@ -387,7 +382,7 @@ final class Inspector {
 
     // MARK: After a step
 
-    /// - Parameter areDeadlinesDone: everything due by `now` has been let fall due.
+    /// - Parameter areDeadlinesDone: whether all deadlines up to `now` have passed.
     func finishStep(_ core: CallCore, now: Instant, areDeadlinesDone: Bool) {
         for violation in core.ledgerViolations { violate(violation) }
         checkLedger(core.ledger)
@@ -402,7 +397,7 @@ final class Inspector {
         clearStep()
     }
 
-    /// The ledger counts the pushes of calls in memory: those that are open, and some of those that are not.
+    /// The ledger counts the pushes of calls in memory: all open ones, and some closed ones.
     private func checkLedger(_ ledger: LedgerCounts) {
         var open = LedgerCounts()
         for id in decided.openPushes {
@@ -420,8 +415,8 @@ final class Inspector {
         }
     }
 
-    /// What waits to be sent is still needed: its device neither rings nor has left, and the call is not answered. It is
-    /// with the push client, unless the device may hear of the call over a socket.
+    /// Checks that a push not yet sent is still needed: its device neither rings nor has left, and the call is
+    /// unanswered. The push client has it, unless a socket may tell the device about the call.
     private func checkWaiting(areDeadlinesDone: Bool) {
         for id in decided.openPushes {
             guard let push = decided.pushes[id], push.status == .intended else { continue }
@@ -429,20 +424,20 @@ final class Inspector {
                 if !queued.contains(id) { checkHeld(push, areDeadlinesDone: areDeadlinesDone) }
                 continue
             }
-            if !queued.contains(id), !isOnline(push.device) { violate("a push waits and nobody is going to send it") }
+            if !queued.contains(id), !isOnline(push.device) { violate("a push is intended, and nothing will send it") }
             switch decided.leg(push.call, push.device)?.state {
             case .idle, .offered, .waking:
                 if decided.calls[push.call]?.state.isRingingPhase == true { continue }
             case .ringing:
-                // Its app may be gone: nobody hears of the end.
+                // The app may be gone and not learn of the end.
                 if !isAttended(push), decided.calls[push.call]?.state.isRingingPhase == true { continue }
             case .answered, .ended, nil: break
             }
-            violate("a push waits that nobody needs any more")
+            violate("a push is intended that is no longer needed")
         }
     }
 
-    /// Whether the push's device has a socket over which it hears of the call.
+    /// Whether the push's device has a socket that tells it about the call.
     func isAttended(_ push: PushRecord) -> Bool {
         connections.values.contains { log in
             guard let session = sessions[log.session], session.key == push.device else { return false }
@@ -468,12 +463,12 @@ final class Inspector {
         }
         for id in decided.openPushes {
             guard let push = decided.pushes[id] else { continue }
-            if push.status == .intended, push.expiresAt <= now { violate("a push waits beyond its ring time") }
-            if push.status != .sent, let due = push.reportDueAt, due <= now { violate("a report stays awaited") }
+            if push.status == .intended, push.expiresAt <= now { violate("a push is intended beyond its ring time") }
+            if push.status != .sent, let due = push.reportDueAt, due <= now { violate("a report is awaited too long") }
         }
     }
 
-    /// Every live call is offered to a session that is new, if its device has a part in it.
+    /// A new session is offered every live call with a leg of its device.
     private func checkOffers(on connection: ConnectionID) {
         guard let log = connections[connection], !log.isResumed, let session = sessions[log.session] else { return }
         for id in decided.liveCalls {

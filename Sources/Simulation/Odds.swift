@@ -3,9 +3,9 @@ import CallVocabulary
 import Determinism
 import PushCore
 
-/// How likely each fault and each act is in one run, in a thousand. Drawn for every seed anew ("swarm testing", Groce
-/// et al. 2012): some runs are calm, some are terrible, and in most only some things go wrong, so that one fault does not
-/// hide what another would have shown.
+/// The probability of each fault and action in one run, in thousandths. Drawn anew for each seed ("swarm testing",
+/// Groce et al. 2012). Some runs have no faults, some many, and most only a few kinds, so that one fault does not mask
+/// another.
 struct Odds {
     // Sockets.
     var stall = 0
@@ -23,7 +23,7 @@ struct Odds {
     var slowCommit = 0
     var failedSearch = 0
     var slowSearch = 0
-    /// The listing of the stored calls comes at once, late, or not at all.
+    /// Whether the listing of stored calls is fast, late or missing.
     var listing = 0
     // Pushes.
     var refusal = 0
@@ -43,7 +43,7 @@ struct Odds {
     var doubleDelivery = 0
     // Phones.
     var deaf = 0
-    /// A phone that does not hear pushes for the whole run, and whose owner seldom looks at it.
+    /// A phone that gets no pushes during the whole run, and whose owner seldom opens the app.
     var silent = 0
     var lateReport = 0
     var wakeOpen = 0
@@ -61,13 +61,13 @@ struct Odds {
 
     var timers = CallTimers()
     var limits = CoreLimits()
-    /// Of users without one of their own.
+    /// The policy of users without their own.
     var userPolicy = UserPolicy()
     var policy = PushPolicy()
 
     init(random: inout SeededGenerator) {
         let terror = Int.random(in: 0...3, using: &random)
-        /// Off in a third of the runs and in all calm ones, else up to `most`.
+        /// 0 in all calm runs and a third of the others, else up to `most`.
         func draw(_ most: Int) -> Int {
             let isOff = Int.random(in: 0..<3, using: &random) == 0
             let value = Int.random(in: 1...most, using: &random)
@@ -83,7 +83,7 @@ struct Odds {
         undelivered = draw(250)
         noAck = draw(800)
         noMedia = draw(300)
-        // Not faults: they belong to calm runs as well.
+        // Not faults, so calm runs have them too.
         wakeOpen = Int.random(in: 0...900, using: &random)
         native = Int.random(in: 0...700, using: &random)
         stray = Int.random(in: 0...300, using: &random)
@@ -128,7 +128,7 @@ struct Odds {
     private mutating func drawSizes(_ random: inout SeededGenerator) {
         userPolicy.missedCalls =
             MissedCallPush.allCases[Int.random(in: 0..<MissedCallPush.allCases.count, using: &random)]
-        // Short enough to run out before the end.
+        // Short enough to expire within a run.
         timers.notice = .seconds(Int.random(in: 40...240, using: &random))
         timers.backgroundWindow = timers.notice
         timers.probePauses = [.seconds(15), .seconds(40), .seconds(90)]
@@ -143,11 +143,11 @@ struct Odds {
         policy.connections = Int.random(in: 2...3, using: &random)
         policy.streamsPerConnection = Int.random(in: 1...8, using: &random)
         if Int.random(in: 0..<8, using: &random) == 0 { policy.queueCapacity = 2 }
-        // So that a run sees it close again.
+        // Short enough to close again within a run.
         policy.circuitBackoff = Backoff.Limits(base: .seconds(5), cap: .seconds(20))
     }
 
-    /// Nothing fails any more; people do as before.
+    /// Stops all faults; the actions of users continue.
     mutating func heal() {
         drawFaults { _ in 0 }
         deaf = 0

@@ -1,15 +1,14 @@
 import CallCore
 import CallVocabulary
 
-/// One device of one user: its app, and what the app believes.
+/// One device of one user: its app and the app's state.
 final class Phone {
-    /// A call as the app knows it.
     struct Call {
         var id: CallID
         var role: CallRole
         var state: CallState
         var push: PushID?
-        /// The invite's result is not there yet.
+        /// The reply to the invite is missing.
         var isUnconfirmed = false
 
         var isOver: Bool { state == .ended }
@@ -23,11 +22,11 @@ final class Phone {
     let index: Int
     let key: DeviceKey
     var tokens: [PushToken]
-    /// Hears no push, and seldom comes by itself.
+    /// Gets no push, and seldom connects by itself.
     var isSilent = false
 
     var link: Int?
-    /// `session.open` was answered on `link`.
+    /// Whether `session.open` succeeded on `link`.
     var isOpen = false
     var openRequest: RequestID?
     var session: SessionOpened?
@@ -35,9 +34,9 @@ final class Phone {
     var openScope = SessionGrant.Scope.full
     var lastSeq: UInt64 = 0
     var calls: [Call] = []
-    /// Asked and not answered.
+    /// Requests without a reply.
     var pending: [Pending] = []
-    /// Reports of pushes that go out once a session is open.
+    /// Reports to send once a session is open.
     var reports: [PushReport] = []
 
     init(index: Int, key: DeviceKey, tokens: [PushToken]) {
@@ -55,19 +54,19 @@ final class Phone {
     func end(_ id: CallID) { change(id) { $0.state = .ended } }
 }
 
-/// One TCP connection, with a way up and a way down that keep their order.
+/// One TCP connection, with ordered delivery in both directions.
 struct Link {
-    /// nil for one HTTP exchange.
+    /// nil for an HTTP exchange.
     var phone: Int?
     var process: Int
     var isServerOpen = true
     var isClientOpen = true
     var upLane: Int64 = 0
     var downLane: Int64 = 0
-    /// What the shard knows: the core was told of a good token here, and has opened a session.
+    /// The shard's state: whether the core accepted a token here and opened a session.
     var hasToken = false
     var hasSession = false
-    /// What the token shown here entitles to.
+    /// The scope of that token.
     var scope = SessionGrant.Scope.full
 
     func serverHolds(_ number: Int) -> Bool { isServerOpen && process == number }

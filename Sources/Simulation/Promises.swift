@@ -2,7 +2,7 @@ import CallCore
 import CallVocabulary
 import RecordModel
 
-/// What has left the server, and so must never be taken back: not even by a crash.
+/// Facts that the server has sent, which must survive even a crash.
 struct Promises {
     private struct Call: Equatable {
         var rank = 0
@@ -15,9 +15,9 @@ struct Promises {
     private var ends: [Disk.LegKey] = []
 
     /// - Parameters:
-    ///   - request: what the reply answers.
-    ///   - isPushed: whether a push is recorded. A device may report the push of a call that it got over its socket, and
-    ///     be pushed after it has lost that: then the report says nothing of the push.
+    ///   - request: the request of the reply.
+    ///   - isPushed: whether a push is recorded. A device may report a call that arrived over its socket, and get the
+    ///     push later, after losing the socket. That report does not concern the push.
     mutating func note(_ reply: Reply, to request: ServerRequest, isPushed: (PushID) -> Bool) {
         switch reply {
         case .invited(let id, let state, _): raise(id, to: state)
@@ -51,26 +51,26 @@ struct Promises {
         calls[id]?.winner = party
     }
 
-    /// The first promise that the disk does not keep.
+    /// The first fact that the disk contradicts.
     func violation(of disk: Disk) -> String? {
         for id in calls.keys {
             guard let promised = calls[id] else { continue }
             guard let call = disk.calls[id] else { return "call \(id) was acknowledged and is lost" }
-            if call.state.rank < promised.rank { return "call \(id) was told further than \(call.state)" }
+            if call.state.rank < promised.rank { return "call \(id) was reported in a later state than \(call.state)" }
             if let winner = promised.winner, call.answeredBy != winner {
-                return "the winner of \(id) was told so and is not"
+                return "the winner of \(id) was told so, but has not won"
             }
-            if let end = promised.end, call.endReason != end { return "call \(id) was told another end" }
+            if let end = promised.end, call.endReason != end { return "call \(id) was reported with another end" }
         }
         for id in reports {
             guard let push = disk.pushes[id] else { continue }
             if push.report == .awaited || push.report == .unreported {
-                return "the report of \(id) was taken and is lost"
+                return "the report of \(id) was acknowledged and is lost"
             }
         }
         for key in ends where disk.calls[key.call]?.state != .ended {
-            guard let leg = disk.legs[key] else { return "the end of \(key.call) was told and is lost" }
-            if leg.state != .ended { return "a leg's end was told and is lost" }
+            guard let leg = disk.legs[key] else { return "the end of \(key.call) was reported and is lost" }
+            if leg.state != .ended { return "a leg's end was reported and is lost" }
         }
         return nil
     }

@@ -4,14 +4,13 @@ import Determinism
 import PushCore
 import PushVocabulary
 
-/// One life of the server: what is in its memory, and lost with it.
+/// One server process: its memory, which is lost at its end.
 final class ServerProcess {
-    /// What one turn of the core decided.
     struct Batch {
         var serial: Int
         var rows: [StoreRecord]
         var outputs: [CoreEffect]
-        /// Its new pushes were in line before its rows were committed.
+        /// Whether its new pushes were queued before its rows were committed.
         var isAhead: Bool
     }
 
@@ -19,11 +18,11 @@ final class ServerProcess {
     struct Connection {
         var id: PushConnectionID
         var isOpen = false
-        /// Takes everything and answers nothing.
+        /// Accepts everything and sends nothing.
         var isBlackHole = false
         var streamLimit = 0
         var nextStream: Int32 = 1
-        /// GOAWAY was sent with this last id.
+        /// The last stream id of a GOAWAY.
         var lastStream = Int32.max
         var lane: Int64 = 0
     }
@@ -34,12 +33,12 @@ final class ServerProcess {
 
     var inbox: [CoreInput] = []
     var isTurnDue = false
-    /// Batches that wait for the next commit, and those of the one under way.
+    /// The batches of the next commit, and those of the current one.
     var waiting: [Batch] = []
     var committing: [Batch] = []
     var rows: [StoreRecord] = []
     var outputs: [CoreEffect] = []
-    /// Takes nothing in any more but the outcomes of pushes.
+    /// Whether the core accepts only the outcomes of pushes.
     var isResting = false
     var coreTimer: Int64?
     private var coreTimerFor: Instant?
@@ -53,10 +52,10 @@ final class ServerProcess {
     var pushTimer: Int64?
     private var pushTimerFor: Instant?
 
-    /// When what is on the way arrives at the latest: nothing overtakes.
+    /// The arrival time of the last scheduled message, so that none overtakes another.
     var coreLane: Int64 = 0
     var pushLane: Int64 = 0
-    /// Requests posted to the core, and connections whose end it was told.
+    /// Requests passed to the core, and connections whose end was reported to it.
     var requests: [RequestID] = []
     var lost: Set<ConnectionID> = []
 
@@ -68,7 +67,7 @@ final class ServerProcess {
         machine = PushMachine(policy: odds.policy, seed: ~own)
     }
 
-    /// - Returns: whether the deadline is another than the timer was set for.
+    /// - Returns: whether the timer needs another deadline.
     func coreDeadlineMoved() -> Bool {
         let next = core.nextDeadline()
         defer { coreTimerFor = next }
@@ -81,7 +80,7 @@ final class ServerProcess {
         return next != pushTimerFor
     }
 
-    /// The timer has gone off: the same deadline sets it again.
+    /// The timer fired, so the same deadline sets it again.
     func coreTimerFired() {
         coreTimer = nil
         coreTimerFor = nil

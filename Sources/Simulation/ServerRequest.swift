@@ -2,7 +2,7 @@ import CallCore
 import CallVocabulary
 import RecordModel
 
-/// A request as it reached the server: kept so that its answer can be judged.
+/// A request as it reached the server, for checking its reply.
 struct ServerRequest {
     enum Body {
         case open(SessionOpen)
@@ -12,7 +12,7 @@ struct ServerRequest {
 
     var connection: ConnectionID
     var user: Handle
-    /// nil for a request by HTTP with a token that names no device.
+    /// nil for an HTTP request whose token names no device.
     var device: DeviceID?
     var scope: SessionGrant.Scope
     var body: Body
@@ -20,7 +20,6 @@ struct ServerRequest {
 
     var key: DeviceKey? { device.map { DeviceKey(user: user, device: $0) } }
 
-    /// The report it makes.
     var report: PushReport? {
         switch body {
         case .ask(.report(let report)), .command(.call(.report(let report))): report
@@ -28,7 +27,6 @@ struct ServerRequest {
         }
     }
 
-    /// The call it is about.
     var call: CallID? {
         switch body {
         case .open:
@@ -39,7 +37,7 @@ struct ServerRequest {
         }
     }
 
-    /// Whether the rules let this device do it, going by the records: only parties act on a call, each in its role.
+    /// Whether the device may make the request, according to the records: only parties act on a call, each in its role.
     func isEntitled(_ disk: Disk) -> Bool {
         guard let id = call else { return needsNoCall }
         if case .call(let only) = scope, only != id { return false }
@@ -79,7 +77,7 @@ struct ServerRequest {
         scope != .full && key.flatMap { disk.devices[$0] }?.tokens.isEmpty != false
     }
 
-    /// What is not about a call is a full session's, but for coming and going.
+    /// Whether a request without a call is permitted. Other than opening and closing, it needs a full session.
     private var needsNoCall: Bool {
         switch body {
         case .open, .command(.session): true
@@ -87,7 +85,7 @@ struct ServerRequest {
         }
     }
 
-    /// Any device of a user who has a part in the call.
+    /// Whether the user has a part in the call, on any device.
     private func isParty(_ record: CallRecord?, _ disk: Disk) -> Bool {
         guard let record, disk.knows(user) else { return false }
         return record.caller.user == user || record.callees.contains(user)
@@ -102,7 +100,7 @@ struct ServerRequest {
 }
 
 extension ClientRequest {
-    /// For the trace and the counters.
+    /// The name in the trace and in the counters.
     var name: String {
         switch self {
         case .open: "open"

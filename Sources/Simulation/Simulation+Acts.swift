@@ -2,13 +2,13 @@ import CallCore
 import CallVocabulary
 import RecordModel
 
-/// What the owners of phones do, and what goes wrong around them.
+/// Actions of phone owners, and faults around them.
 extension Simulation {
     func perform(_ act: Act, _ phone: Phone) {
         switch act {
         case .anything: doAnything(phone)
         case .connect(let how):
-            // Somebody else has woken it meanwhile, or it is on its way.
+            // The phone may have been woken meanwhile, or be connecting.
             if phone.link == nil || phone.openScope != .full || chance(50) { connect(phone, how) }
         case .ring(let id):
             guard let call = phone.call(id), call.state.isRingingPhase, phone.isOpen else { return }
@@ -131,7 +131,6 @@ extension Simulation {
         place(invite, phone)
     }
 
-    /// The other way round, while it rings here.
     private func callBack(_ id: CallID, _ phone: Phone) {
         guard phone.scope == .full, let caller = disk.calls[id]?.caller.user else { return }
         place(Invite(call: CallID(random: &random), to: .user(caller)), phone)
@@ -143,7 +142,7 @@ extension Simulation {
             Phone.Call(id: invite.call, role: .caller, state: .routing, isUnconfirmed: true))
         send(.invite(invite), phone)
         if chance(odds.impatience) { schedule(.act(phone: phone.index, .hangUp(invite.call)), in: draw(300...15_000)) }
-        // Both at once: the commonest glare.
+        // Both call each other at once: the most common glare.
         guard chance(odds.glare), case .user(let callee) = invite.to,
             let other = phones.first(where: { $0.key.user == callee && $0.isOpen && $0.scope == .full }),
             other !== phone
@@ -166,7 +165,7 @@ extension Simulation {
         }
     }
 
-    /// An id that was used before: by its owner or a stranger, with the same body or another.
+    /// Reuses an id: by its owner or another user, with the same body or a different one.
     private func inviteAgain(_ phone: Phone) {
         var invite = chance(600) ? pick(Array(invites.suffix(6))) : pick(invites)
         if chance(300) { invite.video.toggle() }
@@ -176,7 +175,7 @@ extension Simulation {
 
     // MARK: Strays
 
-    /// A command about any call, late, early or none of the phone's business.
+    /// A command for a random call: late, early or without a part in the call.
     private func stray(_ phone: Phone) {
         guard let id = someCall() else { return }
         let leg = disk.leg(id, phone.key)
@@ -207,7 +206,7 @@ extension Simulation {
         }
     }
 
-    /// Mostly one of the last.
+    /// A random call, mostly a recent one.
     private func someCall() -> CallID? {
         let ids = disk.calls.keys
         guard !ids.isEmpty else { return nil }
@@ -216,7 +215,7 @@ extension Simulation {
 
     // MARK: Trouble
 
-    /// Once in a while, whatever the odds say.
+    /// A fault now and then, according to the odds.
     func makeTrouble() {
         guard !isHealed else { return }
         schedule(.trouble, in: draw(200...3000))
@@ -234,7 +233,7 @@ extension Simulation {
         troubleProvider()
     }
 
-    /// The machine slept: nothing ran, and it is later.
+    /// The machine was suspended: nothing ran, and the time is later.
     private func jump() {
         count("clock.jump")
         wallOffset += Int64(draw(1000...90_000))

@@ -2,7 +2,7 @@ import CallCore
 import CallVocabulary
 import RecordModel
 
-/// Sockets: frames under way, ends that close, and ends that do not know that the other is gone.
+/// Sockets: frames in flight, closes, and half-open connections.
 extension Simulation {
     private func connection(_ link: Int) -> ConnectionID { ConnectionID(shard: link % 2, serial: UInt64(link)) }
 
@@ -18,7 +18,7 @@ extension Simulation {
         schedule(.toServer(link: link, frame), on: &links[link].upLane, in: delay)
     }
 
-    /// The shard: reads a frame and passes it on to the core.
+    /// The shard: parses a frame and passes it to the core.
     func receive(_ frame: ClientFrame, on index: Int) {
         guard let process, links[index].serverHolds(process.number) else { return }
         let id = connection(index)
@@ -52,7 +52,7 @@ extension Simulation {
             connection: connection, user: grant.user, device: device, scope: grant.scope, body: body)
     }
 
-    /// The shard has noticed that the client is gone, or has closed the socket itself.
+    /// The shard noticed that the client is gone, or closed the socket itself.
     private func serverLoses(_ index: Int) {
         guard links[index].isServerOpen else { return }
         links[index].isServerOpen = false
@@ -71,11 +71,11 @@ extension Simulation {
         if case .reply(_, .opened) = message { links[index].hasSession = true }
         let delay = chance(odds.stall) ? draw(1000...9000) : draw(1...60)
         schedule(.toPhone(link: index, .message(message)), on: &links[index].downLane, in: delay)
-        // The answer is lost with the socket, right behind what it acknowledges.
+        // The reply is lost with the socket, right after the action it acknowledges.
         if chance(odds.lostAnswer / 10), links[index].phone != nil { breakDown(index) }
     }
 
-    /// The core has told the shard to close it.
+    /// The core told the shard to close the connection.
     func close(_ connection: ConnectionID, _ code: CloseCode) {
         count("close.\(code.rawValue)")
         cut(Int(connection.serial), code)
@@ -89,7 +89,7 @@ extension Simulation {
 
     // MARK: Faults
 
-    /// The connection is gone: each end notices by itself, at once or only when nothing is heard for long.
+    /// Breaks a connection. Each end notices it separately, at once or after a long silence.
     func breakDown(_ index: Int) {
         guard links[index].isClientOpen || links[index].isServerOpen else { return }
         count("link.broken")

@@ -4,7 +4,7 @@ import Determinism
 import PushVocabulary
 import RecordModel
 
-/// What phones hear and how they take it.
+/// The messages that phones get, and their reactions.
 extension Simulation {
     func populate() {
         let names = ["alice", "bob", "carol", "dave"]
@@ -45,7 +45,7 @@ extension Simulation {
             topic: kind == .voip ? "org.example.voip" : "org.example", token: String(random.next(), radix: 16))
     }
 
-    /// The app now belongs to somebody else: what reached one reaches the other. Best while a push is on its way there.
+    /// Tokens of another user: the same phone now has another user. Prefers a token with a push in flight.
     func othersTokens() -> [PushToken] {
         let waiting = disk.openPushes.compactMap { disk.pushes[$0] }.last { $0.status == .intended }
         let victim = waiting.flatMap { push in phones.first { $0.key == push.device } }
@@ -73,7 +73,7 @@ extension Simulation {
             guard let session = phone.session else { return connect(phone, .open) }
             scope = phone.scope
             if chance(odds.stray / 4) {
-                // What it kept is not what it saw last.
+                // The app's stored number may be older than the last event it saw.
                 phone.lastSeq -= UInt64(draw(0...Int(min(phone.lastSeq, 4))))
             }
             open.resume = ResumeRequest(
@@ -90,7 +90,7 @@ extension Simulation {
         guard phone.link == link else { return }
         phone.link = nil
         phone.isOpen = false
-        // Who was sent away, or has left, stays away for now; everybody else comes back.
+        // After a rejection or its own end, a phone stays away for now; otherwise it reconnects.
         let mayReturn = code?.allowsReconnect ?? true
         guard mayReturn, isHealed || chance(phone.isSilent ? 100 : 850) else { return }
         let how: Act.How = isHealed || chance(200) ? .open : .resume
@@ -101,12 +101,12 @@ extension Simulation {
         phone.isOpen = true
         phone.scope = phone.openScope
         if !opened.resumed { phone.lastSeq = 0 }
-        // The app itself comes up behind what the push woke, mostly.
+        // After a push woke the phone, the app usually starts fully.
         if phone.scope != .full, isHealed || chance(600) {
             schedule(.act(phone: phone.index, .connect(.open)), in: draw(1000...20_000))
         }
         phone.session = opened
-        // What no snapshot shows is over, as far as this session would know of it.
+        // A call without a snapshot is over, as far as this session knows.
         for call in phone.calls where !call.isOver && !opened.resumed && !call.isUnconfirmed {
             if case .call(let only) = phone.scope, only != call.id { continue }
             if !opened.calls.contains(where: { $0.call == call.id }) { phone.end(call.id) }
@@ -129,7 +129,7 @@ extension Simulation {
         if phone.call(snapshot.call) == nil {
             phone.calls.append(Phone.Call(id: snapshot.call, role: snapshot.role, state: snapshot.state))
         }
-        // A snapshot is the truth of its moment, and the only way back from what was lost.
+        // A snapshot is the current state, and the only recovery from lost events.
         phone.change(snapshot.call) { call in
             call.state = snapshot.state
             call.push = snapshot.push ?? call.push
@@ -196,7 +196,7 @@ extension Simulation {
         switch error.code {
         case .callEnded, .alreadyAnswered: phone.end(id)
         case .overloaded(let wait):
-            // Said of a search that failed: the client asks again.
+            // A failed search: the client retries.
             phone.pending.append(Phone.Pending(request: nextRequest(), command: command))
             schedule(.act(phone: phone.index, .retry), in: Int(wait.wholeMilliseconds) + draw(0...1000))
         default:
@@ -233,7 +233,7 @@ extension Simulation {
 
     // MARK: Pushes
 
-    /// A push has come: the phone wakes, unless it does not.
+    /// A push arrived: it wakes the phone, unless a fault prevents it.
     func push(_ intent: PushIntent, to phone: Phone) {
         count("phone.pushed")
         note("phone \(phone.index) is pushed \(Trace.short(intent.id))")
@@ -249,8 +249,8 @@ extension Simulation {
         schedule(.act(phone: phone.index, .report(report, byHTTP: chance(300))), in: wait)
     }
 
-    /// The system shows an alert, or lets the app look after itself; sometimes somebody opens the app for it. An app
-    /// may well report what it was not asked to.
+    /// The system shows an alert, or runs the app in the background; sometimes the user opens the app. An app may
+    /// report a push that requires no report.
     private func show(_ intent: PushIntent, to phone: Phone) {
         guard phone.link == nil, chance(intent.purpose == .call ? 500 : 150) else { return }
         schedule(.act(phone: phone.index, .connect(.open)), in: draw(1000...20_000))

@@ -3,13 +3,13 @@ import CallVocabulary
 import PushCore
 import PushVocabulary
 
-/// One request to APNs, and what APNs made of it.
+/// One request to APNs and its result.
 struct Attempt {
     enum Fate {
         case onWire
-        /// APNs has certainly not processed it, and says so.
+        /// APNs has not processed it, and says so.
         case untaken
-        /// It was processed, or nobody knows.
+        /// It was processed, or its state is unknown.
         case taken
     }
 
@@ -19,11 +19,10 @@ struct Attempt {
     var stream: Int32
     var submittedAt: Int64
     var fate = Fate.onWire
-    /// How often it came to the phone.
     var deliveries = 0
 }
 
-/// APNs, with every fault it is known for.
+/// APNs, with all its known faults.
 extension Simulation {
     func connected(_ id: PushConnectionID, _ process: ServerProcess) {
         guard let index = process.connections.firstIndex(where: { $0.id == id }) else { return }
@@ -42,7 +41,7 @@ extension Simulation {
         schedule(event, on: &process.connections[index].lane, in: milliseconds)
     }
 
-    /// Where the connection of an attempt is, if it still stands.
+    /// The connection of an attempt, if it is still open.
     private func place(of attempt: Attempt) -> (process: ServerProcess, index: Int)? {
         guard let process, process.number == attempt.process,
             let index = process.connections.firstIndex(where: { $0.id == attempt.connection })
@@ -50,7 +49,7 @@ extension Simulation {
         return (process, index)
     }
 
-    /// The request has come to APNs, or its bytes were under way when the connection was lost.
+    /// The request reached APNs, or was in flight when the connection broke.
     func arrive(_ number: Int) {
         let attempt = attempts[number]
         guard attempt.fate == .onWire else { return }
@@ -108,7 +107,7 @@ extension Simulation {
         return PushAnswer.apns(status: reason.status, body: Array((body + "}").utf8))
     }
 
-    /// APNs has it. That says nothing about delivery.
+    /// APNs accepts it, without a guarantee of delivery.
     private func accept(_ number: Int) {
         if chance(odds.undelivered) { return count("apns.undelivered") }
         let isLate = chance(odds.lateDelivery)
@@ -122,11 +121,11 @@ extension Simulation {
 
     func deliver(_ number: Int) {
         let intent = attempts[number].intent
-        // Apple drops what has expired; the clocks differ by a little.
+        // APNs drops expired pushes; the clocks may differ slightly.
         guard time < intent.expiresAt.milliseconds + 2000 else { return }
         attempts[number].deliveries += 1
         guard let phone = phones.first(where: { $0.key == DeviceKey(user: intent.user, device: intent.device) }) else {
-            return violate("a push came to a phone that is none")
+            return violate("a push was delivered to an unknown phone")
         }
         push(intent, to: phone)
     }
@@ -152,7 +151,7 @@ extension Simulation {
         }
     }
 
-    /// APNs cannot be reached for a while, from now on.
+    /// APNs becomes unreachable for a while.
     private func breakOut(_ process: ServerProcess) {
         count("apns.outage")
         providerIsDown = true
@@ -161,7 +160,7 @@ extension Simulation {
         }
     }
 
-    /// Streams above the last id are not processed, and will not be.
+    /// Streams above the last id will not be processed.
     private func goAway(_ index: Int, _ process: ServerProcess) {
         count("apns.goaway")
         let id = process.connections[index].id
@@ -180,6 +179,6 @@ extension Simulation {
         reply(.goneAway(id, lastStream: last, reason: "NO_ERROR"), index, process, in: draw(1...50))
     }
 
-    /// The process is gone, and its connections with it.
+    /// The process ended, with its connections.
     func loseWires(of process: ServerProcess) { process.connections = [] }
 }

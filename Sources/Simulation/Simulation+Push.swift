@@ -4,11 +4,11 @@ import PushCore
 import PushVocabulary
 import RecordModel
 
-/// The push client's shell: carries out what the push machine says, as the server's dispatcher and pool do.
+/// The shell of the push client: carries out the push machine's effects, like the server's dispatcher and pool.
 extension Simulation {
     func take(_ message: PushMessage, _ process: ServerProcess) {
         guard !process.isPushStopping else {
-            // What was just committed as sent is given back; what was queued waits on disk for the next start.
+            // A push just committed as sent is returned; a queued one waits on disk for the next start.
             guard case .transmit(let push) = message, process.machine.isAnnounced(push) else { return }
             drive(.dropped(push), process)
             return post(.push(.ended(push, .returned)), to: process)
@@ -61,7 +61,7 @@ extension Simulation {
         }
     }
 
-    /// An input of the machine from a connection, unless the machine has closed it meanwhile.
+    /// Passes an input from a connection to the machine, unless the machine has closed the connection.
     func hear(_ input: PushInput, _ process: ServerProcess) {
         switch input {
         case .closed(let id, _):
@@ -91,7 +91,7 @@ extension Simulation {
         carryOut(&effects, process)
     }
 
-    /// In order; what an effect leads to at once comes behind those that are there.
+    /// In order; immediate consequences are appended.
     private func carryOut(_ effects: inout [PushEffect], _ process: ServerProcess) {
         var next = 0
         while next < effects.count {
@@ -130,7 +130,7 @@ extension Simulation {
         case .outcome(let push, let outcome):
             count("outcome.\(outcome.name)")
             if outcome != .returned { process.queued[push] = nil }
-            // At the stop the core's last turn takes it; otherwise it crosses with whatever else is on its way.
+            // During a stop the core's last turn gets it; otherwise it is in flight with other messages.
             if process.isClosing {
                 process.inbox.append(.push(.ended(push, outcome)))
             } else {
@@ -153,24 +153,24 @@ extension Simulation {
         process.connections[index].nextStream += 2
         attempts.append(
             Attempt(intent: intent, process: process.number, connection: id, stream: stream, submittedAt: time))
-        // A GOAWAY is under way already, and says that nobody will look at this one.
+        // A GOAWAY that excludes this stream is already in flight.
         if stream > process.connections[index].lastStream { attempts[attempts.count - 1].fate = .untaken }
         process.machine.handle(.submitted(id, push, stream: stream), now: now, effects: &effects)
         schedule(.request(attempt: attempts.count - 1), on: &process.connections[index].lane, in: draw(5...120))
     }
 
-    /// The last moment at which anything can be said about a push: its bytes leave now.
+    /// Checks a push at the last moment: its bytes leave now.
     private func checkSubmission(_ intent: PushIntent) {
         count("push.submitted")
-        guard let push = disk.pushes[intent.id] else { return violate("a push left that is not on disk") }
-        if push.status != .sent { violate("a push left that is on disk as \(push.status)") }
-        if push.token != intent.token { violate("a push left to another token than was committed") }
-        if now >= intent.expiresAt { violate("a push left after its time") }
+        guard let push = disk.pushes[intent.id] else { return violate("submitted a push that is not on disk") }
+        if push.status != .sent { violate("submitted a push that is on disk as \(push.status)") }
+        if push.token != intent.token { violate("submitted a push to another token than committed") }
+        if now >= intent.expiresAt { violate("submitted an expired push") }
         let before = attempts.filter {
             $0.intent.call == intent.call && $0.intent.device == intent.device && $0.intent.purpose == intent.purpose
         }
         if before.contains(where: { $0.intent.user == intent.user && $0.fate != .untaken }) {
-            violate("a second push left for one device and call, where the first may have arrived")
+            violate("submitted a second push for a device and call, and the first may have arrived")
         }
         if before.count > 1 { count("push.third_try") }
         guard intent.purpose == .call else { return }
@@ -179,12 +179,12 @@ extension Simulation {
                 && $0.intent.token.token == intent.token.token
         }
         if !toToken.isEmpty { count("push.token_again") }
-        if toToken.contains(where: { $0.fate != .untaken }) { violate("a second push left to one phone for one call") }
-        // On its way to the push client for so long at most.
-        if let over = overSince[intent.call], over + 20 < time { violate("a push left for a call known to be over") }
+        if toToken.contains(where: { $0.fate != .untaken }) { violate("second push to one phone for one call") }
+        // The longest delay of a message to the push client.
+        if let over = overSince[intent.call], over + 20 < time { violate("submitted a push for an ended call") }
     }
 
-    /// The process stops: every connection is closed, and what was on the wire ends as unknown.
+    /// The process stops: all connections close, and pushes in flight end as unknown.
     func closePool(_ process: ServerProcess) {
         process.isClosing = true
         for connection in process.connections {

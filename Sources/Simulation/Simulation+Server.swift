@@ -3,7 +3,7 @@ import CallVocabulary
 import Determinism
 import RecordModel
 
-/// The core's thread and the store's: inbox, turns, output commit, start, stop and crash.
+/// The core's thread and the store's thread: inbox, turns, commits, start, stop and crash.
 extension Simulation {
     // MARK: Start
 
@@ -36,7 +36,7 @@ extension Simulation {
         return filter
     }
 
-    /// The listing reads a snapshot of the store while the core goes on.
+    /// The listing reads a snapshot of the store while the core continues.
     func list(_ process: ServerProcess) { post(.store(.callsListed(filter())), to: process) }
 
     // MARK: The inbox
@@ -82,7 +82,7 @@ extension Simulation {
         finishTurn(process)
     }
 
-    /// Each effect by itself, then the whole.
+    /// Checks each effect, then the whole state.
     private func inspect(_ process: ServerProcess, areDeadlinesDone: Bool = false) {
         for effect in process.effects.drain() {
             note("  \(Trace.text(effect))")
@@ -100,10 +100,10 @@ extension Simulation {
         if let violation = inspector.violations.first { note("VIOLATION \(violation)") }
     }
 
-    /// With more turns than this waiting for the store, new pushes wait for it too.
+    /// With more turns than this waiting for a commit, new pushes wait too.
     private static let commitsAhead = 3
 
-    /// The outputs of a turn wait for its rows, and for those of the turns before.
+    /// The outputs of a turn wait until its rows and those of earlier turns are committed.
     private func finishTurn(_ process: ServerProcess) {
         lastBatch += 1
         let isAhead = process.waiting.count + process.committing.count < Self.commitsAhead
@@ -112,7 +112,7 @@ extension Simulation {
         process.rows = []
         process.outputs = []
         if isAhead { for case .queueNewPush(let order) in batch.outputs { tell(.queue(order), process) } }
-        // What is on disk as sent waits for no commit.
+        // Pushes already on disk as sent wait for no commit.
         for case .transmitPush(let id) in batch.outputs { tell(.transmit(id), process) }
         arm(process)
         if batch.rows.isEmpty, process.waiting.isEmpty, process.committing.isEmpty { return release(batch, process) }
@@ -151,9 +151,9 @@ extension Simulation {
         durableBatch = batch.serial
     }
 
-    /// What was decided leaves the process.
+    /// Sends the outputs of a committed batch.
     private func release(_ batch: ServerProcess.Batch, _ process: ServerProcess) {
-        if !batch.rows.isEmpty, batch.serial > durableBatch { violate("outputs left before their rows were committed") }
+        if !batch.rows.isEmpty, batch.serial > durableBatch { violate("outputs sent before their rows were committed") }
         for effect in batch.outputs {
             switch effect {
             case .persist: violate("a row among the outputs")
@@ -161,7 +161,7 @@ extension Simulation {
             case .disconnect(let connection, let code): close(connection, code)
             case .queuePush(let order): tell(.queue(order), process)
             case .queueNewPush(let order):
-                if batch.rows.isEmpty { violate("a push in line without a row") }
+                if batch.rows.isEmpty { violate("a push is queued without a row") }
                 if !batch.isAhead { tell(.queue(order), process) }
             case .confirmPush(let id): post(.push(.committed(id)), to: process)
             case .transmitPush: break
@@ -183,7 +183,7 @@ extension Simulation {
         schedule(.toPush(process: process.number, message), on: &process.pushLane, in: draw(0...3))
     }
 
-    /// The history thread's answer: the store as it is now.
+    /// The reply of the history thread: the current state of the store.
     func search(_ id: CallID, _ process: ServerProcess) {
         post(
             chance(odds.failedSearch) ? .store(.callSearchFailed(id)) : .store(.callFound(id, disk.stored(id))),
@@ -199,13 +199,13 @@ extension Simulation {
 
     // MARK: The end of a process
 
-    /// `kill -9`, or the power: what was not committed is gone, and what waited for it never left.
+    /// `kill -9` or a power failure: uncommitted rows are lost, and their outputs were not sent.
     func crash() {
         guard let process else { return }
         count("process.crash")
         note("crash")
         if !process.committing.isEmpty, chance(500) {
-            // The commit under way has reached the disk; of its outputs some have left, from the front.
+            // The current commit reached the disk; the first of its outputs were sent.
             let batches = process.committing
             for batch in batches { write(batch) }
             for batch in batches.prefix(draw(0...batches.count)) { release(batch, process) }
@@ -213,7 +213,7 @@ extension Simulation {
         end(process, code: nil)
     }
 
-    /// SIGTERM: takes nothing more in, commits and sends what was decided, and waits for what is on the wire.
+    /// SIGTERM: accepts no more input, commits and sends all decisions, and waits for pushes in flight.
     func stop() {
         guard let process, !process.isResting else { return }
         count("process.stop")
@@ -225,7 +225,7 @@ extension Simulation {
         schedule(.stopped(process: process.number), in: draw(0...8000))
     }
 
-    /// Before it is stopped it takes no new calls for a while.
+    /// Before a stop, the server rejects new calls for a while.
     func drain() {
         guard let process, !process.isResting else { return }
         post(.drainingBegan(within: .seconds(60)), to: process)
@@ -247,7 +247,7 @@ extension Simulation {
     private func end(_ process: ServerProcess, code: CloseCode?) {
         for link in links.indices where links[link].serverHolds(process.number) {
             links[link].isServerOpen = false
-            // Without power there is nobody to say that the connection is gone.
+            // Without power, the server's end cannot report the lost connection.
             if code != nil || !chance(odds.halfOpen) {
                 schedule(.toPhone(link: link, .end(code)), on: &links[link].downLane, in: draw(1...50))
             } else {
@@ -262,7 +262,7 @@ extension Simulation {
 
     // MARK: Administration
 
-    /// Groups, aliases and policies, before anybody calls.
+    /// Sets groups, aliases and policies before the first call.
     private func administer() {
         var commands: [AdminCommand] = [
             .setGroup(CallGroup(name: "team", strategy: .all, members: members())),
@@ -270,7 +270,7 @@ extension Simulation {
         ]
         if let alias = Handle("+81312345678") { commands.append(.setAlias(Alias(handle: alias, user: pick(handles)))) }
         for handle in handles where chance(400) { commands.append(.setUser(handle, change())) }
-        for command in commands { post(.administered(admin(), command), to: process!) }  // Called by `start` alone.
+        for command in commands { post(.administered(admin(), command), to: process!) }  // Only `start` calls this.
     }
 
     func administerSomething() {
@@ -284,7 +284,7 @@ extension Simulation {
         case 4: command = .showUser(pick(handles))
         case 5: command = .listAliases
         case 6: command = .setAlias(Alias(handle: Handle("+81312345678")!, user: pick(handles)))
-        case 7: command = .deleteAlias(Handle("+81312345678")!)  // A handle by its looks.
+        case 7: command = .deleteAlias(Handle("+81312345678")!)  // The literal is a handle.
         case 8:
             let device = pick(phones).key
             command = .resumeDevice(device.user, device.device)

@@ -4,27 +4,25 @@ import Determinism
 import PushCore
 import RecordModel
 
-/// The whole system in one thread and under one clock: the call core and the push machine as they are, and around them
-/// a store, sockets, phones and APNs made up here, with all that goes wrong in the field.
+/// The whole system on one thread and one clock: the real call core and push machine, with a simulated store, sockets,
+/// phones and APNs, and the faults of production.
 ///
-/// Everything is drawn from one seed: the same seed does the same again, on every machine. Laws are checked after every
-/// step (``Inspector``); then the faults stop, and everything has to come to its end.
+/// All random values come from one seed: the same seed gives the same run on every machine. ``Inspector`` checks
+/// invariants after each step. Then the faults stop, and every call and push must end.
 public final class Simulation {
-    /// What a run came to.
     public struct Report: Sendable {
         public let seed: UInt64
         /// Steps until the end, or until the violation.
         public let steps: Int
-        /// What did not hold, in words; empty when all did.
+        /// Broken invariants, in words; empty on success.
         public let violations: [String]
         public let coverage: Coverage
-        /// A digest of all that happened: the same for the same seed.
+        /// A digest of all events: equal for equal seeds.
         public let fingerprint: UInt64
     }
 
-    /// Steps with faults, unless the run is told otherwise.
     public static let defaultSteps = 1200
-    /// What heals must do so within as many steps.
+    /// The most steps for recovery after the faults stop.
     private static let mostHealingSteps = 60_000
 
     let seed: UInt64
@@ -36,7 +34,7 @@ public final class Simulation {
     let limits: CoreLimits
     var isHealed = false
 
-    /// Milliseconds since the epoch; never goes back. The server's clock differs by `wallOffset`.
+    /// Milliseconds since the epoch; never goes back. The server's clock is `wallOffset` ahead.
     private(set) var time: Int64 = 1_800_000_000_000
     var wallOffset: Int64 = 0
     var agenda = DeadlineQueue<Event>()
@@ -45,7 +43,7 @@ public final class Simulation {
 
     let inspector = Inspector()
     var disk = Disk()
-    /// Batches that are on disk, over all processes.
+    /// The last batch on disk, across all processes.
     var durableBatch = 0
     var lastBatch = 0
     var promises = Promises()
@@ -57,16 +55,15 @@ public final class Simulation {
     var phones: [Phone] = []
     var handles: [Handle] = []
     var attempts: [Attempt] = []
-    /// Since when the running process knows of a call that it is over.
+    /// When the running process learned that a call is over.
     var overSince: [CallID: Int64] = [:]
-    /// Ids of calls, the newest last, each with the body it was first made with.
+    /// Call ids, the newest last, each with its first body.
     var invites: [Invite] = []
     var serial: Int64 = 0
     var searches: [CallID] = []
-    /// While set, APNs takes no connections.
     var providerIsDown = false
 
-    /// - Parameter trace: given one line for each input and effect.
+    /// - Parameter trace: called with a line for each input and effect.
     public init(seed: UInt64, steps: Int = Simulation.defaultSteps, trace: ((String) -> Void)? = nil) {
         self.seed = seed
         self.steps = steps
@@ -97,13 +94,13 @@ public final class Simulation {
         _ = agenda.add(event, at: Instant(milliseconds: time + Int64(milliseconds)))
     }
 
-    /// Behind what is on the same way already.
+    /// After earlier messages on the same lane.
     func schedule(_ event: Event, on lane: inout Int64, in milliseconds: Int) {
         lane = max(lane, time + Int64(milliseconds))
         _ = agenda.add(event, at: Instant(milliseconds: lane))
     }
 
-    /// Does what is next, whenever that is; false when nothing is.
+    /// Runs the next event; false when there is none.
     @discardableResult
     func advance(until end: Int64 = .max) -> Bool {
         let core = process?.coreTimer ?? .max
@@ -161,7 +158,7 @@ public final class Simulation {
 
     func draw(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
 
-    /// - Precondition: there is at least one.
+    /// - Precondition: `elements` is not empty.
     func pick<Element>(_ elements: [Element]) -> Element { elements[draw(0...elements.count - 1)] }
 
     // MARK: Notes
@@ -180,7 +177,7 @@ public final class Simulation {
 
     // MARK: The end
 
-    /// The faults stop, the phones come back or stay away, and time passes: everything has to end.
+    /// The faults stop, and phones return or stay away. Time passes until all calls and pushes have ended.
     private func heal() {
         note("healing")
         isHealed = true
@@ -201,16 +198,16 @@ public final class Simulation {
         guard inspector.violations.isEmpty else { return }
         for phone in phones { hangUpSocket(phone) }
         guard pass(300_000) else { return }
-        if let process, process.core.nextDeadline() != nil { violate("deadlines stay behind") }
-        if process?.core.onlineSessions != 0 { violate("sessions stay behind") }
-        for (id, request) in unanswered() { violate("request \(id) was never answered: \(request.body)") }
+        if let process, process.core.nextDeadline() != nil { violate("deadlines are left") }
+        if process?.core.onlineSessions != 0 { violate("sessions are left") }
+        for (id, request) in unanswered() { violate("request \(id) got no reply: \(request.body)") }
     }
 
     private func pass(_ milliseconds: Int64) -> Bool {
         let end = time + milliseconds
         let last = stepsDone + Self.mostHealingSteps
         while inspector.violations.isEmpty, stepsDone < last, advance(until: end) {}
-        if stepsDone >= last { violate("no rest: \(Self.mostHealingSteps) steps without an end") }
+        if stepsDone >= last { violate("\(Self.mostHealingSteps) steps after the faults stopped were not enough") }
         time = max(time, end)
         return inspector.violations.isEmpty
     }
@@ -219,11 +216,11 @@ public final class Simulation {
         guard let process else { return violate("the server did not come back") }
         if process.core.liveCalls != 0 { violate("\(process.core.liveCalls) calls never ended") }
         let ledger = process.core.ledger
-        if ledger.queued + ledger.inFlight + ledger.count(.awaited) != 0 { violate("pushes stay open in memory") }
+        if ledger.queued + ledger.inFlight + ledger.count(.awaited) != 0 { violate("pushes are still open in memory") }
         if !disk.liveCalls.isEmpty { violate("\(disk.liveCalls.count) calls are live on disk") }
         if !disk.openPushes.isEmpty { violate("\(disk.openPushes.count) pushes are open on disk") }
-        if !disk.candidates.isEmpty { violate("candidates of ended calls stay on disk") }
-        if !disk.descriptions.values.isEmpty { violate("descriptions of ended calls stay on disk") }
+        if !disk.candidates.isEmpty { violate("candidates of ended calls are still on disk") }
+        if !disk.descriptions.values.isEmpty { violate("descriptions of ended calls are still on disk") }
         if process.machine.queueDepth + process.machine.streamsInFlight != 0 {
             violate("the push client has work left")
         }
@@ -235,12 +232,12 @@ public final class Simulation {
         }
         for phone in phones where phone.isOpen {
             for call in phone.calls where !call.isOver {
-                violate("\(phone.key.user) still believes in \(call.id) as \(call.state) (\(call.role))")
+                violate("\(phone.key.user) still has \(call.id) as \(call.state) (\(call.role))")
             }
         }
     }
 
-    /// A call that is asked for now comes from the store: it has left memory.
+    /// A call requested now comes from the store: it is no longer in memory.
     private func checkForgotten() {
         for id in disk.calls.keys {
             guard let call = disk.calls[id], let device = call.caller.device else { continue }

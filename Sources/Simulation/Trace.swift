@@ -3,7 +3,7 @@ import CallVocabulary
 import PushCore
 import PushVocabulary
 
-/// One line for each thing that happens, short enough to be read by the hundred.
+/// One short line for each event.
 enum Trace {
     static func short<Subject>(_ id: Identifier<Subject>) -> String { String(id.description.prefix(8)) }
 
@@ -71,7 +71,7 @@ enum Trace {
 }
 
 extension CoreInput {
-    /// For the counters.
+    /// The name in the counters.
     var name: String {
         switch self {
         case .client(.opened(_, _, let open, let grant)):

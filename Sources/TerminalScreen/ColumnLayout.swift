@@ -1,14 +1,14 @@
-/// How wide the columns of a table are on a screen that has not room for all they want.
+/// Assigns widths to a table's columns on a screen that may be too narrow for all of them.
 public struct ColumnLayout: Sendable {
     public struct Column: Sendable {
-        /// In cells; with less it is left out.
+        /// In cells; with less space the column is omitted.
         public var least: Int
         public var most: Int
-        /// Columns of a higher rank are left out first; those of rank 0 never are.
+        /// Columns of a higher rank are omitted first; columns of rank 0 never are.
         public var rank: Int
 
         public init(least: Int, most: Int, rank: Int = 0) {
-            precondition(0 < least && least <= most, "a column has room")
+            precondition(0 < least && least <= most, "a column needs 0 < least <= most")
             self.least = least
             self.most = most
             self.rank = rank
@@ -19,7 +19,6 @@ public struct ColumnLayout: Sendable {
         }
     }
 
-    /// Where a column stands.
     public struct Place: Equatable, Sendable {
         public var start: Int
         public var width: Int
@@ -27,7 +26,7 @@ public struct ColumnLayout: Sendable {
 
     private static let gap = 1
 
-    /// - Returns: for each column its place, nil when it is left out.
+    /// - Returns: the position of each column; nil for an omitted one.
     public static func places(_ columns: [Column], width: Int) -> [Place?] {
         var kept = Array(columns.indices)
         func need() -> Int { kept.reduce(0) { $0 + columns[$1].least } + gap * max(0, kept.count - 1) }
@@ -40,7 +39,7 @@ public struct ColumnLayout: Sendable {
         }
         var widths = Dictionary(uniqueKeysWithValues: kept.map { ($0, columns[$0].least) })
         var room = width - need()
-        // One cell each in turn, so that those that want more grow alike. As many rounds as there are cells at most.
+        // One cell at a time to each column in turn, so that all grow equally.
         while room > 0 {
             let growing = kept.filter { widths[$0, default: 0] < columns[$0].most }
             guard !growing.isEmpty else { break }
@@ -53,7 +52,7 @@ public struct ColumnLayout: Sendable {
         var start = 0
         for column in kept {
             let wanted = widths[column, default: 0]
-            // The screen may be narrower than what is never left out.
+            // The screen may be too narrow for the columns of rank 0.
             guard start < width else { break }
             places[column] = Place(start: start, width: min(wanted, width - start))
             start += wanted + gap

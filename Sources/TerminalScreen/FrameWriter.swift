@@ -1,16 +1,15 @@
-/// Turns one picture into the next with as few bytes as is simple: only what differs is written.
+/// Encodes the difference between two frames as terminal output.
 public struct FrameWriter: Sendable {
-    /// Cells that do not differ are written all the same where going around them takes as many bytes.
+    /// The longest unchanged gap, in cells, that is rewritten: a cursor movement takes as many bytes.
     private static let shortGap = 4
 
     private let hasColour: Bool
     private var bytes: [UInt8] = []
-    /// What the terminal writes with now; nil when that is not known.
+    /// The terminal's current style; nil when unknown.
     private var style: Style?
 
     /// - Parameters:
-    ///   - old: what the terminal shows; nil, or of another size, when that is not known.
-    ///   - new: what it shall show.
+    ///   - old: the frame on the terminal. nil, or a frame of another size, writes all of `new`.
     public static func bytes(from old: ScreenBuffer?, to new: ScreenBuffer, hasColour: Bool) -> [UInt8] {
         var writer = FrameWriter(hasColour: hasColour)
         if let old, old.width == new.width, old.height == new.height {
@@ -20,7 +19,7 @@ public struct FrameWriter: Sendable {
             writer.escape("[2J")
             writer.write(from: ScreenBuffer(width: new.width, height: new.height), to: new)
         }
-        // The next frame, or another program, begins with what is known.
+        // The next frame, or another program, starts from the plain style.
         if writer.style != nil { writer.use(.plain) }
         return writer.bytes
     }
@@ -30,7 +29,7 @@ public struct FrameWriter: Sendable {
     private mutating func write(from old: ScreenBuffer, to new: ScreenBuffer) {
         for row in 0..<new.height {
             let base = row * new.width
-            // From here on the row is empty, so that it can be cleared at one go.
+            // The rest of the row is empty and is cleared with one sequence.
             var end = new.width
             while end > 0, new.cells[base + end - 1] == .blank { end -= 1 }
             var column = 0
@@ -47,7 +46,6 @@ public struct FrameWriter: Sendable {
         }
     }
 
-    /// Where the run that begins at `start` has its end.
     private static func endOfRun(
         _ old: ScreenBuffer, _ new: ScreenBuffer, _ base: Int, _ start: Int, _ limit: Int
     ) -> Int {
@@ -67,7 +65,7 @@ public struct FrameWriter: Sendable {
             if !isPlaced { move(row, start + offset) }
             use(cell.style)
             bytes += Array(String(cell.character).utf8)
-            // How far a terminal moves for a character beyond ASCII is its own opinion: say where the next one goes.
+            // Terminals disagree on the width of characters beyond ASCII: the next one needs a cursor position.
             isPlaced = cell.character.isASCII
         }
     }

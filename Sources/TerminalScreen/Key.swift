@@ -1,8 +1,7 @@
-/// A key that was pressed.
 public enum Key: Hashable, Sendable {
-    /// Text, one scalar with what belongs to it.
+    /// One scalar with its combining marks.
     case character(Character)
-    /// With Ctrl held: a lower-case letter.
+    /// Ctrl and a lower-case letter.
     case control(Character)
     case up, down, left, right
     case pageUp, pageDown, home, end

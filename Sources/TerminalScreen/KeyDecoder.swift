@@ -1,5 +1,5 @@
-/// Reads keys from what a terminal sends, in pieces of any size. No clock: who feeds it says when the rest of a
-/// sequence has not come in time.
+/// Decodes keys from a terminal's bytes, in parts of any size. Has no clock: the caller reports a timeout of an
+/// incomplete sequence.
 ///
 ///     ground ──ESC──▶ escape ──[──▶ control sequence ──final byte──▶ ground
 ///        ▲              ├──O──▶ shifted ──▶ ground
@@ -8,22 +8,22 @@ public struct KeyDecoder: Sendable {
     private enum State {
         case ground
         case escape
-        /// Behind `ESC [`, with what has come since.
+        /// The bytes after `ESC [`.
         case sequence([UInt8])
-        /// Behind `ESC O`: keys in application mode.
+        /// After `ESC O`: a key in application mode.
         case shifted
-        /// Of a character in UTF-8, with how many bytes are missing.
+        /// An incomplete UTF-8 character, with the number of missing bytes.
         case text([UInt8], missing: Int)
     }
 
-    /// Nothing of a key's sequence is longer; what is comes from no keyboard.
+    /// Longer than any key's sequence; a longer one is discarded.
     private static let longestSequence = 32
 
     private var state = State.ground
 
     public init() {}
 
-    /// More bytes may belong to what has come: call ``timedOut()`` when they do not.
+    /// Whether a sequence is incomplete: call ``timedOut()`` if no bytes follow.
     public var isWaiting: Bool { if case .ground = state { false } else { true } }
 
     public mutating func take(_ bytes: some Sequence<UInt8>) -> [Key] {
@@ -32,12 +32,12 @@ public struct KeyDecoder: Sendable {
         return keys
     }
 
-    /// No more bytes have come: an ESC was the key itself.
+    /// No more bytes arrived: the ESC was the Esc key.
     public mutating func timedOut() -> [Key] {
         defer { state = .ground }
         switch state {
         case .escape: return [.escape]
-        // What follows an ESC that slowly was typed by itself.
+        // After a timeout, the bytes following the ESC are separate keys.
         case .sequence(let bytes): return [.escape, .character("[")] + Self.typed(bytes)
         case .shifted: return [.escape, .character("O")]
         case .ground, .text: return []
@@ -56,7 +56,7 @@ public struct KeyDecoder: Sendable {
             case UInt8(ascii: "["): state = .sequence([])
             case UInt8(ascii: "O"): state = .shifted
             default:
-                // On a slow line the key after Esc comes along with it; Alt is not used.
+                // On a slow line, the key after Esc arrives with it; Alt is not used.
                 keys.append(.escape)
                 state = .ground
                 begin(byte, &keys)
@@ -75,7 +75,7 @@ public struct KeyDecoder: Sendable {
                 return
             }
             state = .ground
-            // What is no UTF-8 is left out: a key that sends it is not one we know.
+            // Invalid UTF-8 is discarded.
             if let text = String(validating: bytes + [byte], as: UTF8.self), let character = text.first {
                 keys.append(.character(character))
             }
@@ -99,7 +99,7 @@ public struct KeyDecoder: Sendable {
 
     private mutating func sequence(_ bytes: [UInt8], _ byte: UInt8, _ keys: inout [Key]) {
         switch byte {
-        // The Linux console's function keys are `ESC [ [ A`.
+        // The Linux console sends `ESC [ [ A` for function keys.
         case 0x5B where bytes.isEmpty, 0x20...0x3F:
             guard bytes.count < Self.longestSequence else { return state = .ground }
             state = .sequence(bytes + [byte])
@@ -116,7 +116,7 @@ public struct KeyDecoder: Sendable {
     private static func key(sequence bytes: [UInt8], final byte: UInt8) -> Key? {
         guard bytes.first != 0x5B else { return nil }
         guard byte == UInt8(ascii: "~") else { return key(final: byte) }
-        // Modifiers come behind a semicolon; the key is the same with them.
+        // Modifiers follow a semicolon and are ignored.
         let number = bytes.prefix { $0 != UInt8(ascii: ";") }
         return switch String(decoding: number, as: UTF8.self) {
         case "1", "7": .home

@@ -1,16 +1,16 @@
-/// One place of the screen.
+/// One cell of the screen.
 public struct Cell: Equatable, Sendable {
     public var character: Character
     public var style: Style
 
     public static let blank = Cell(character: " ", style: .plain)
 
-    /// The right half of a wide character to the left of it.
+    /// Whether the cell is the right half of the wide character to its left.
     public var isContinuation: Bool { character == Self.continuation }
     static let continuation: Character = "\0"
 }
 
-/// A picture of the whole screen. Rows and columns count from 0; what lies outside is dropped.
+/// The content of the screen. Rows and columns count from 0; writes outside are ignored.
 public struct ScreenBuffer: Equatable, Sendable {
     public let width: Int
     public let height: Int
@@ -26,8 +26,8 @@ public struct ScreenBuffer: Equatable, Sendable {
 
     public subscript(row: Int, column: Int) -> Cell { cells[row * width + column] }
 
-    /// Writes `text` from a place on, within `limit` cells; where it is longer, the last of them tells so.
-    /// - Returns: the column behind it.
+    /// Writes `text` within `limit` cells; a longer text is truncated with a mark.
+    /// - Returns: the column after the text.
     @discardableResult
     public mutating func put(
         _ text: String, row: Int, column: Int, limit: Int = .max, style: Style = .plain
@@ -44,7 +44,7 @@ public struct ScreenBuffer: Equatable, Sendable {
             at += glyph.width
         }
         if isCut {
-            // A wide character may have left a gap before the mark.
+            // A truncated wide character may leave a gap before the mark.
             while at < end { (at, end) = (put(blankAt: at, row, style), end) }
             set(Glyph(character: isUnicode ? "…" : "~", width: 1), row: row, column: at, style)
             at += 1
@@ -52,19 +52,17 @@ public struct ScreenBuffer: Equatable, Sendable {
         return at
     }
 
-    /// Writes `text` so that it ends before the column.
+    /// Writes `text` right-aligned, ending before the column.
     public mutating func put(_ text: String, row: Int, endingAt column: Int, limit: Int = .max, style: Style = .plain) {
         let width = min(VisibleText.width(of: text, isUnicode: isUnicode), limit)
         put(text, row: row, column: max(0, column - width), limit: limit, style: style)
     }
 
-    /// Gives all cells of a row a style.
     public mutating func paint(row: Int, style: Style) {
         guard row >= 0, row < height else { return }
         for index in row * width..<(row + 1) * width { cells[index].style = style }
     }
 
-    /// Makes all that is on the screen look as if it were over.
     public mutating func dim(rows: Range<Int>) {
         let rows = rows.clamped(to: 0..<height)
         for index in rows.lowerBound * width..<rows.upperBound * width {
@@ -72,7 +70,7 @@ public struct ScreenBuffer: Equatable, Sendable {
         }
     }
 
-    /// The text of a row, without trailing space.
+    /// The text of a row, without trailing spaces.
     public func text(row: Int) -> String {
         var text = ""
         for cell in cells[row * width..<(row + 1) * width] where !cell.isContinuation { text.append(cell.character) }
@@ -80,7 +78,7 @@ public struct ScreenBuffer: Equatable, Sendable {
         return text
     }
 
-    /// All rows, without empty ones at the end.
+    /// The text of all rows, without trailing empty ones.
     public var lines: [String] {
         var lines = (0..<height).map { text(row: $0) }
         while lines.last == "" { lines.removeLast() }
@@ -99,7 +97,7 @@ public struct ScreenBuffer: Equatable, Sendable {
         if glyph.width == 2 { cells[index + 1] = Cell(character: Cell.continuation, style: style) }
     }
 
-    /// Empties a cell, and the other half of a wide character that it belongs to.
+    /// Clears a cell, with the other half of a wide character.
     private mutating func clear(_ row: Int, _ column: Int) {
         let index = row * width + column
         if cells[index].isContinuation { cells[index - 1].character = " " }

@@ -11,7 +11,7 @@ public final class ScreenInbox<Event: Sendable>: Sendable {
     private let state = Mutex(State())
     private let pipe: WakePipe
 
-    /// - Throws: ``TerminalError`` when the process is out of descriptors.
+    /// - Throws: ``TerminalError`` when the process has no free descriptor.
     public init() throws(TerminalError) { pipe = try WakePipe() }
 
     public func post(_ event: Event) {
@@ -23,7 +23,7 @@ public final class ScreenInbox<Event: Sendable>: Sendable {
         if wakes { pipe.wake(1) }
     }
 
-    /// Readable when there are events.
+    /// Readable while events wait.
     var descriptor: Int32 { pipe.readEnd }
 
     func take() -> [Event] {
@@ -35,7 +35,7 @@ public final class ScreenInbox<Event: Sendable>: Sendable {
     }
 }
 
-/// A pipe whose read end tells a `poll` to end.
+/// A pipe that ends a `poll`.
 struct WakePipe: ~Copyable, Sendable {
     let readEnd: Int32
     let writeEnd: Int32
@@ -51,11 +51,11 @@ struct WakePipe: ~Copyable, Sendable {
     }
 
     func wake(_ byte: UInt8) {
-        // When it is full, the reader is woken anyway.
+        // A full pipe wakes the reader too.
         _ = withUnsafePointer(to: byte) { write(writeEnd, $0, 1) }
     }
 
-    /// All bytes that wait: at most those of one read.
+    /// The waiting bytes, at most one read.
     func drain() -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: 256)
         let count = read(readEnd, &bytes, bytes.count)

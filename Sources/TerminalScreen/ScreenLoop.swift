@@ -1,20 +1,19 @@
 import Glibc
 
-/// Runs a ``ScreenProgram`` on a terminal: reads keys, signals and events, and draws, on the calling thread.
+/// Runs a ``ScreenProgram`` on a terminal, on the calling thread: reads keys, signals and events, and draws frames.
 public struct ScreenLoop {
-    /// Why it is over.
+    /// Why the loop ended.
     public enum Ending: Equatable, Sendable {
-        /// The program wanted to end.
         case over
         /// SIGINT, SIGTERM or SIGHUP.
         case signal(Int32)
-        /// Nobody is at the terminal any more.
+        /// The terminal disconnected.
         case gone
     }
 
-    /// Frames come at most so often, so that a slow line is not busy with what nobody can read.
+    /// The shortest interval between frames.
     static let frameInterval = Duration.milliseconds(100)
-    /// How long the bytes of one key may take: those of a slow line come in one packet all the same.
+    /// The time allowed for the bytes of one key. Even on a slow line they arrive in one packet.
     static let keyPatience = Duration.milliseconds(100)
 
     private let device: TerminalDevice
@@ -36,13 +35,13 @@ public struct ScreenLoop {
             wallMilliseconds: Int64(wall.tv_sec) * 1000 + Int64(wall.tv_nsec) / 1_000_000)
     }
 
-    /// Returns when the program is over, with the terminal as it was before.
+    /// Returns when the program ends, with the terminal restored.
     public func run<Program: ScreenProgram>(
         _ program: inout Program, inbox: ScreenInbox<Program.Event>, carryOut: (Program.Effect) -> Void
     ) throws(TerminalError) -> Ending {
         let signals = try TerminalSignals()
         try device.takeOver()
-        // The signals are caught until the terminal is as it was: a second one must not end the process before.
+        // Signals are caught until the terminal is restored: a second one must not end the process earlier.
         defer { withExtendedLifetime(signals) { device.exit() } }
         var state = LoopState(nextTick: clock().uptime)
         while true {
@@ -60,15 +59,14 @@ public struct ScreenLoop {
         }
     }
 
-    /// What the loop knows between its turns.
     private struct LoopState {
         var decoder = KeyDecoder()
         var keyDeadline: Duration?
         var nextTick: Duration
         var nextFrame = Duration.zero
-        /// Something has come since the last frame.
+        /// Whether an event arrived since the last frame.
         var isDirty = true
-        /// What the terminal shows.
+        /// The frame on the terminal.
         var shown: ScreenBuffer?
         var ending: Ending?
         var isSuspending = false
@@ -113,14 +111,14 @@ public struct ScreenLoop {
         return effects
     }
 
-    /// In ms until something is due without anything coming.
+    /// The milliseconds until the next deadline.
     private func timeout(_ state: LoopState) -> Int32 {
         var due = state.nextTick
         if let deadline = state.keyDeadline { due = min(due, deadline) }
         if state.isDirty, !device.isBlocked { due = min(due, state.nextFrame) }
         let left = due - clock().uptime
         let milliseconds = left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000
-        // Rounded up, or the last fraction would be spent in turns without a wait.
+        // Rounded up: a remainder below 1 ms would make the loop spin.
         return Int32(clamping: left <= .zero ? 0 : milliseconds + 1)
     }
 
@@ -130,7 +128,7 @@ public struct ScreenLoop {
             case SIGINT, SIGTERM, SIGHUP: state.ending = state.ending ?? .signal(signal)
             case SIGTSTP: state.isSuspending = true
             case SIGCONT:
-                // After a SIGSTOP: whoever had the terminal meanwhile has left it as they liked.
+                // After a SIGSTOP: another program may have changed the terminal.
                 device.resume()
                 state.forgetScreen()
             default: state.forgetScreen()
@@ -154,7 +152,7 @@ public struct ScreenLoop {
         return keys
     }
 
-    /// A frame that the terminal has not taken yet holds up the next: those between are never drawn.
+    /// Draws nothing while the terminal has not accepted the previous frame: intermediate frames are skipped.
     private func draw<Program: ScreenProgram>(
         _ program: inout Program, _ time: ScreenTime, _ state: inout LoopState
     ) {

@@ -1,6 +1,6 @@
-/// A moment as a program on the screen sees it.
+/// A point in time, on two clocks.
 public struct ScreenTime: Equatable, Sendable {
-    /// On a clock that only goes forward.
+    /// On a monotonic clock.
     public var uptime: Duration
     /// Since the epoch.
     public var wallMilliseconds: Int64
@@ -11,19 +11,18 @@ public struct ScreenTime: Equatable, Sendable {
     }
 }
 
-/// What runs on the whole screen: no I/O and no clock of its own. All calls come on the thread of its ``ScreenLoop``.
+/// A full-screen program without I/O and clock. Called on the thread of its ``ScreenLoop``.
 public protocol ScreenProgram {
-    /// What comes from elsewhere, through a ``ScreenInbox``.
+    /// An event from another thread, through a ``ScreenInbox``.
     associatedtype Event: Sendable
-    /// What it wants done, which is then told it by events.
+    /// A requested action. Its result arrives as an event.
     associatedtype Effect
 
     mutating func pressed(_ key: Key, at time: ScreenTime) -> [Effect]
     mutating func received(_ event: Event, at time: ScreenTime) -> [Effect]
-    /// Comes about once a second, for what changes with time.
+    /// Called about once a second.
     mutating func passed(at time: ScreenTime) -> [Effect]
-    /// Draws all of it into an empty buffer. At most once a frame, and only when something has come.
+    /// Draws the whole screen into an empty buffer. At most once a frame, and only after an event.
     mutating func draw(into buffer: inout ScreenBuffer, at time: ScreenTime)
-    /// It wants to end.
     var isOver: Bool { get }
 }

@@ -1,6 +1,5 @@
-/// How a cell looks.
 public struct Style: Hashable, Sendable {
-    /// The terminal's own palette: what the person has chosen is readable on their background.
+    /// From the terminal's palette, which the user has made readable.
     public enum Colour: UInt8, Sendable {
         case standard = 0
         case red = 31
@@ -27,7 +26,7 @@ public struct Style: Hashable, Sendable {
     public static let dim = Style(dim: true)
     public static let reversed = Style(reversed: true)
 
-    /// The same, of something that is over or not to be relied on.
+    /// The style for ended or uncertain items.
     public var dimmed: Style {
         var style = self
         style.isDim = true

@@ -1,23 +1,21 @@
 import Glibc
 
-/// A terminal that a program has to itself: raw keys in, frames out, and as it was before when the program leaves.
+/// A terminal in exclusive use: reads keys, writes frames, and restores the terminal on exit.
 ///
-/// It is opened anew, so that writing can be made not to block without the shell's own descriptors being so too.
-/// Used on one thread.
+/// Opens the device again, so that its non-blocking mode does not affect the shell's descriptors. Used on one thread.
 public final class TerminalDevice {
     private static let enter = Array("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[0m\u{1B}[2J".utf8)
     static let leave = Array("\u{1B}[0m\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l".utf8)
-    /// How long a terminal that takes nothing is waited for when the program leaves.
+    /// The longest wait on exit for a terminal that accepts no output.
     private static let farewell = Duration.seconds(1)
 
     public let descriptor: Int32
-    /// The settings to go back to.
     private var original = termios()
     private(set) var isEntered = false
-    /// What the terminal has not taken of the last frame: bounded by one frame, as no other is written before.
+    /// The unwritten rest of the last frame. Bounded, because no other frame is written before.
     private var pending: ArraySlice<UInt8> = []
 
-    /// The terminal that the process belongs to.
+    /// Opens the controlling terminal.
     public convenience init() throws(TerminalError) { try self.init(path: "/dev/tty") }
 
     public init(path: String) throws(TerminalError) {
@@ -30,7 +28,7 @@ public final class TerminalDevice {
         close(descriptor)
     }
 
-    /// Takes the terminal: raw, on its alternate screen, without a cursor.
+    /// Switches to raw mode and the alternate screen, without a cursor.
     public func takeOver() throws(TerminalError) {
         guard !isEntered else { return }
         guard tcgetattr(descriptor, &original) == 0 else { throw TerminalError("tcgetattr", errno) }
@@ -40,7 +38,7 @@ public final class TerminalDevice {
         send(Self.enter)
     }
 
-    /// Gives the terminal back. Bounded in time, also when it takes nothing.
+    /// Restores the terminal, within a bounded time.
     public func exit() {
         guard isEntered else { return }
         isEntered = false
@@ -50,21 +48,20 @@ public final class TerminalDevice {
         while !pending.isEmpty, ScreenLoop.now().uptime < end {
             var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             _ = Glibc.poll(&poll, 1, 50)
-            // Hung up: nobody is there to say goodbye to.
             if poll.revents & Int16(POLLHUP | POLLERR | POLLNVAL) != 0 { break }
             flush()
         }
         pending = []
         tcflush(descriptor, TCIFLUSH)
-        // At once: a terminal that is stopped would never have sent what waits.
+        // Without waiting for output: a stopped terminal would never finish it.
         tcsetattr(descriptor, TCSANOW, &original)
         TerminalRestore.forget()
     }
 
-    /// Takes it once more as it is to be, whatever another program has made of it.
+    /// Sets the modes again after another program changed them.
     func resume() {
         guard isEntered else { return }
-        // When it is gone, reading tells.
+        // A disconnected terminal is detected by the next read.
         try? setRaw()
         send(Self.enter)
     }
@@ -75,17 +72,17 @@ public final class TerminalDevice {
         guard tcsetattr(descriptor, TCSANOW, &raw) == 0 else { throw TerminalError("tcsetattr", errno) }
     }
 
-    /// Columns and rows; 80 by 24 where the terminal does not say.
+    /// In columns and rows; 80 by 24 where unknown.
     public var size: (width: Int, height: Int) {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
-    /// Bytes of a frame wait for the terminal: the next one is not to be drawn yet.
+    /// Whether the terminal has not accepted the whole last frame.
     var isBlocked: Bool { !pending.isEmpty }
 
-    /// Writes a frame; what the terminal does not take now waits.
+    /// Writes a frame; the rest waits until the terminal accepts it.
     func send(_ frame: [UInt8]) {
         pending += frame
         flush()
@@ -101,7 +98,7 @@ public final class TerminalDevice {
         pending = []
     }
 
-    /// What was typed; nil when the terminal is gone.
+    /// The bytes typed; nil when the terminal is disconnected.
     func read() -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: 1024)
         let count = Glibc.read(descriptor, &bytes, bytes.count)

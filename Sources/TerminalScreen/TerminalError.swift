@@ -1,6 +1,6 @@
 import Glibc
 
-/// A call to the system about the terminal that failed.
+/// A failed system call on the terminal.
 public struct TerminalError: Error, CustomStringConvertible, Sendable {
     public let operation: String
     public let errno: Int32

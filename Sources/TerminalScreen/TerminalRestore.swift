@@ -1,7 +1,6 @@
 import Glibc
 
-/// Restores the terminal when the process dies of a fault, where no code of the program runs any more. `write` and
-/// `tcsetattr` may be called from signal handlers (signal-safety(7)).
+/// Restores the terminal when the process crashes. `write` and `tcsetattr` are async-signal-safe (signal-safety(7)).
 enum TerminalRestore {
     private static let faults = [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV]
 
@@ -12,8 +11,8 @@ enum TerminalRestore {
         var before: [(Int32, sigaction)] = []
     }
 
-    // Proof: written on the thread that owns the terminal, before the handlers are set and after they are taken back;
-    // read only by the handler of a process that is dying.
+    // Proof: written on the terminal's thread, before the handlers are installed and after they are removed; read only
+    // by the handler of a crashing process.
     nonisolated(unsafe) private static var state = State()
 
     static func settle(_ terminal: Int32, _ original: termios) {
@@ -21,7 +20,7 @@ enum TerminalRestore {
         state.descriptor = terminal
         state.settings = original
         if state.words == nil {
-            // Never freed: one small block for the life of the process.
+            // Never freed: one small allocation for the life of the process.
             let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: TerminalDevice.leave.count)
             _ = copy.initialize(from: TerminalDevice.leave)
             state.words = copy
@@ -29,7 +28,7 @@ enum TerminalRestore {
         for signal in faults {
             var (action, old) = (sigaction(), sigaction())
             action.__sigaction_handler.sa_handler = { _ in TerminalRestore.give() }
-            // Afterwards the fault happens again, and ends the process as it would have.
+            // The default action follows: the fault recurs and ends the process.
             action.sa_flags = Int32(bitPattern: UInt32(SA_RESETHAND))
             sigaction(signal, &action, &old)
             state.before.append((signal, old))

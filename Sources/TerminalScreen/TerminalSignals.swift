@@ -1,11 +1,11 @@
 import Glibc
 import Synchronization
 
-/// The signals that concern a program on a terminal, as bytes in a pipe. One at a time in a process.
+/// The signals of a terminal program, as bytes in a pipe. At most one instance in a process.
 final class TerminalSignals {
     static let caught = [SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH]
 
-    /// What the handler writes to; -1 when nobody listens.
+    /// The descriptor the handler writes to; -1 when unused.
     private static let target = Atomic<Int32>(-1)
 
     private let pipe: WakePipe
@@ -15,7 +15,7 @@ final class TerminalSignals {
         pipe = try WakePipe()
         let (isFree, _) = Self.target.compareExchange(
             expected: -1, desired: pipe.writeEnd, ordering: .sequentiallyConsistent)
-        precondition(isFree, "one program has the terminal")
+        precondition(isFree, "only one program can use the terminal")
         for signal in Self.caught {
             var (action, old) = (Self.action, sigaction())
             sigaction(signal, &action, &old)
@@ -31,18 +31,18 @@ final class TerminalSignals {
         Self.target.store(-1, ordering: .sequentiallyConsistent)
     }
 
-    /// Readable when a signal has come.
+    /// Readable after a signal.
     var descriptor: Int32 { pipe.readEnd }
 
     func take() -> [Int32] { pipe.drain().map { Int32($0) } }
 
-    /// Stops the process as the shell expects it; returns when it goes on.
+    /// Stops the process with SIGTSTP; returns when it continues.
     func suspend() {
         var action = sigaction()
         action.__sigaction_handler.sa_handler = SIG_DFL
         sigaction(SIGTSTP, &action, nil)
-        // On this very thread, so that it is stopped before the call returns. A thread that was started from one of
-        // libdispatch's has that one's mask, which blocks nearly all signals.
+        // On this thread, so that it stops before the call returns. A thread started from a libdispatch thread inherits
+        // its mask, which blocks nearly all signals.
         var (stop, before) = (sigset_t(), sigset_t())
         sigemptyset(&stop)
         sigaddset(&stop, SIGTSTP)

@@ -1,4 +1,3 @@
-/// What a terminal can show.
 public struct TerminalTraits: Equatable, Sendable {
     /// Text beyond ASCII; without it, such text is escaped.
     public var isUnicode: Bool
@@ -9,9 +8,9 @@ public struct TerminalTraits: Equatable, Sendable {
         self.hasColour = hasColour
     }
 
-    /// As the environment says: the locale by `LC_ALL`, `LC_CTYPE` and `LANG`, the first of them that is not empty;
-    /// no colour when `NO_COLOR` is not empty (no-color.org).
-    /// - Returns: nil when `TERM` is one that cannot place text: `dumb`, or not set.
+    /// From the environment: the locale by `LC_ALL`, `LC_CTYPE` and `LANG`, the first that is not empty; no colour when
+    /// `NO_COLOR` is not empty (no-color.org).
+    /// - Returns: nil when `TERM` is `dumb` or not set: such a terminal cannot position text.
     public init?(environment: [String: String]) {
         guard let terminal = environment["TERM"], !terminal.isEmpty, terminal != "dumb" else { return nil }
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty } ?? ""

@@ -1,15 +1,15 @@
-/// What takes one cell, or two, of the screen.
+/// A character of one or two cells.
 public struct Glyph: Equatable, Sendable {
-    /// One visible scalar, with the marks upon it.
+    /// One visible scalar with its combining marks.
     public var character: Character
     /// 1 or 2.
     public var width: Int
 }
 
-/// Text as it can be shown in cells, whoever wrote it: what would move the cursor, change direction or hide is spelt
-/// out as `\u{202E}`.
+/// Converts untrusted text to cells. Scalars that move the cursor, change the direction or are invisible are escaped,
+/// as `\u{202E}`.
 public enum VisibleText {
-    /// Marks on one base letter; what is piled higher would grow out of its line.
+    /// The most combining marks on a base letter; more would overlap other rows.
     static let mostMarks = 3
 
     public static func glyphs(of text: String, isUnicode: Bool = true) -> [Glyph] {
@@ -35,7 +35,7 @@ public enum VisibleText {
                 marks += 1
                 var joined = String(glyphs[last].character)
                 joined.unicodeScalars.append(scalar)
-                // Scalars that Swift takes for two characters are kept apart; the terminal would do as it likes.
+                // Scalars that Swift does not join are escaped: terminals differ in joining them.
                 if joined.count == 1 { glyphs[last].character = Character(joined) } else { glyphs += escaped(scalar) }
             } else if glyphs.isEmpty {
                 glyphs += escaped(scalar)
@@ -49,7 +49,7 @@ public enum VisibleText {
         glyphs(of: text, isUnicode: isUnicode).reduce(0) { $0 + $1.width }
     }
 
-    /// Signs that have an old form in ASCII.
+    /// ASCII replacements for common signs.
     private static let spelt: [Unicode.Scalar: [Glyph]] = [
         "…": "...", "→": "->", "↑": "^", "↓": "v", "“": "\"", "”": "\"", "▲": "^", "▼": "v",
     ].mapValues { $0.map { Glyph(character: $0, width: 1) } }
@@ -58,7 +58,7 @@ public enum VisibleText {
         "\\u{\(String(scalar.value, radix: 16, uppercase: true))}".map { Glyph(character: $0, width: 1) }
     }
 
-    /// Controls, marks of direction, fillers, joiners, and what has no form of its own.
+    /// Controls, direction marks, fillers, joiners and scalars without a glyph.
     private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
         let properties = scalar.properties
         if properties.isDefaultIgnorableCodePoint { return true }
@@ -69,7 +69,7 @@ public enum VisibleText {
         }
     }
 
-    /// 0 for marks that are drawn upon the letter before, 2 for wide characters (Unicode, UAX #11: W and F).
+    /// 0 for combining marks, 2 for wide characters (Unicode, UAX #11: W and F).
     public static func width(of scalar: Unicode.Scalar) -> Int {
         let value = scalar.value
         if value < 0x300 { return 1 }
@@ -77,7 +77,7 @@ public enum VisibleText {
         case .nonspacingMark, .enclosingMark: return 0
         default: break
         }
-        // Vowels and finals of Korean that join the syllable before.
+        // Korean vowels and finals, which join the syllable before them.
         if 0x1160...0x11FF ~= value || 0xD7B0...0xD7FF ~= value { return 0 }
         if value < 0x1100 { return 1 }
         return isWide(value) ? 2 : 1
@@ -92,7 +92,7 @@ public enum VisibleText {
         return low < wide.count && wide[low].contains(value)
     }
 
-    /// In order. From EastAsianWidth.txt of Unicode 15.
+    /// Sorted. From EastAsianWidth.txt of Unicode 15.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x231A...0x231B, 0x2329...0x232A, 0x23E9...0x23EC, 0x23F0...0x23F0, 0x23F3...0x23F3,
         0x25FD...0x25FE, 0x2614...0x2615, 0x2648...0x2653, 0x267F...0x267F, 0x2693...0x2693, 0x26A1...0x26A1,

@@ -7,7 +7,7 @@ import Logging
 @testable import CallServer
 
 extension AdminShard.Environment {
-    /// That of a server without anything around it: an empty store in `folder`, and no log.
+    /// The environment of a minimal server: an empty store in `folder`, and no log.
     static func plain(
         _ folder: DataFolder, core: Mailbox<CoreInput>,
         hooks: AdminHooks = AdminHooks(setLogLevel: { _ in nil }, stop: {}),

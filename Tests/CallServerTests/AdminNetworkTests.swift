@@ -32,7 +32,7 @@ private final class NetworkFixture: Sendable {
         let inbox = Mailbox<CoreInput>(loop: core, capacity: 100) { inputs in
             for case .administered(let request, _) in inputs { slot.answer(request) }
         }
-        // Numeric, so never nil.
+        // Force-unwrap: the literal is a numeric address.
         let listener = AdminListenerConfiguration(
             address: SocketAddress(host: "127.0.0.1", port: 0)!, token: Self.token, tls: tls)
         service = try await AdminService.start(
@@ -64,7 +64,7 @@ private final class NetworkFixture: Sendable {
 
 @Suite("The admin API on TCP")
 struct AdminNetworkTests {
-    /// What came of listing the groups, as something to compare.
+    /// The comparable result of listing the groups.
     private func list(_ client: AdminClient) async -> Result<[GroupView], AdminFailure> {
         let result: Result<[GroupView], AdminFailure>
         do throws(AdminFailure) {
@@ -76,7 +76,7 @@ struct AdminNetworkTests {
         return result
     }
 
-    @Test("answers who has the token, beside the socket in the data folder, each its own")
+    @Test("accepts the token, and works in parallel with the socket in the data folder")
     func answered() async throws {
         let fixture = try await NetworkFixture()
         let (near, far) = (
@@ -90,7 +90,7 @@ struct AdminNetworkTests {
         await fixture.end()
     }
 
-    @Test("tells a wrong token, a path that is another's and a port where nobody listens apart")
+    @Test("distinguishes a wrong token, another service's path and a port without a listener")
     func failures() async throws {
         let fixture = try await NetworkFixture()
         let url = try fixture.url()
@@ -112,7 +112,7 @@ struct AdminNetworkTests {
         #expect(reason.hasPrefix("ws://localhost:\(url.port)/v1/admin: "))
     }
 
-    @Test("speaks TLS, and tells a certificate that is not trusted from a token that is not known")
+    @Test("works over TLS, and distinguishes an untrusted certificate from an unknown token")
     func secure() async throws {
         let (identity, other) = (try await TestIdentity(), try await TestIdentity())
         defer { for identity in [identity, other] { identity.remove() } }
@@ -139,7 +139,7 @@ struct AdminNetworkTests {
         await fixture.end()
     }
 
-    @Test("is not started beyond this machine without TLS, nor with a token that can be guessed")
+    @Test("does not start on a remote address without TLS, nor with a token that can be guessed")
     func refused() throws {
         let everywhere = try #require(SocketAddress(host: "0.0.0.0", port: 0))
         var listener = AdminListenerConfiguration(address: everywhere, token: NetworkFixture.token)

@@ -8,8 +8,8 @@ import Testing
 @testable import AdminServer
 @testable import CallServer
 
-@Suite("What administrators read") struct AdminReadsTests {
-    @Test("a picture begins anew with all that is committed, also what no table has yet", .timeLimit(.minutes(1)))
+@Suite("Reads of administrators") struct AdminReadsTests {
+    @Test("a reset picture has all committed records, even those not yet in the tables", .timeLimit(.minutes(1)))
     func settled() async throws {
         let folder = try TemporaryDataFolder()
         var behind = WriteBehind()

@@ -12,13 +12,12 @@ import Testing
 @testable import AdminServer
 @testable import CallServer
 
-/// An admin service on a socket of its own, with the test in the core's place.
+/// An admin service on its own socket, with the test as the core.
 private final class Fixture: Sendable {
     typealias Answer = Result<AdminReply, AdminRefusal>
 
     let folder: DataFolder
     let socket: SocketAddress
-    /// What the core was asked.
     let asked = Journal<CoreInput>()
     let core: EventLoop
     let inbox: Mailbox<CoreInput>
@@ -42,7 +41,7 @@ private final class Fixture: Sendable {
         try AdminClient(socket: socket, patience: patience)
     }
 
-    /// Waits until the core was asked for `count` things in all.
+    /// Waits until the core got `count` requests in total.
     func requests(_ count: Int) async throws -> [(AdminRequestID, AdminCommand)] {
         try await asked.wait(for: "\(count) requests") { $0.count >= count }
         return asked.entries.compactMap {
@@ -54,7 +53,7 @@ private final class Fixture: Sendable {
         service.mailbox.postAlways(.answered(request, answer))
     }
 
-    /// Answers the next request, the `count`th in all.
+    /// Answers the next request, number `count` in total.
     func answer(_ count: Int, _ answer: Answer) async throws -> AdminCommand {
         let (request, command) = try await requests(count)[count - 1]
         self.answer(request, answer)
@@ -68,14 +67,14 @@ private final class Fixture: Sendable {
     }
 }
 
-/// Holds what has to be released on its loop.
+/// Holds an object that must be released on its loop.
 private final class Slot {
     var acceptor: SocketAcceptor?
 }
 
 @Suite("The admin API")
 struct AdminServiceTests {
-    private static let alice = Handle("alice")!  // Both are handles.
+    private static let alice = Handle("alice")!  // The literals are handles.
     private static let bob = Handle("bob")!
     private static let sales = CallGroup(name: "sales", strategy: .hunt, members: [alice, bob])
     private static let user = UserSummary(
@@ -83,7 +82,7 @@ struct AdminServiceTests {
         liveCalls: 0)
     private static let alias = Alias(handle: bob, user: alice)
 
-    /// What came of a request, as something to compare.
+    /// The comparable result of a request.
     private func outcome<Request: AdminRequest>(
         _ client: AdminClient, _ request: Request
     ) async -> Result<Request.Response, AdminFailure> {
@@ -104,7 +103,7 @@ struct AdminServiceTests {
         }
     }
 
-    /// One exchange, the `count`th in all.
+    /// One exchange, number `count` in total.
     private func exchange<Request: AdminRequest>(
         _ fixture: Fixture, _ client: AdminClient, _ count: Int, _ request: Request, _ command: AdminCommand,
         _ reply: AdminReply, _ response: Request.Response
@@ -114,7 +113,7 @@ struct AdminServiceTests {
         #expect(await outcome == .success(response))
     }
 
-    @Test("every request to the core reaches it as it was asked, and its answer comes back")
+    @Test("every request reaches the core unchanged, and its answer comes back")
     func commands() async throws {
         let fixture = try await Fixture()
         let client = try fixture.client()
@@ -149,7 +148,7 @@ struct AdminServiceTests {
         #expect(fixture.asked.entries.count == 12)
     }
 
-    @Test("what the core refuses is told with its word and its sentence", arguments: AdminRefusal.Code.allCases)
+    @Test("a refusal of the core arrives with its code and its message", arguments: AdminRefusal.Code.allCases)
     func refused(code: AdminRefusal.Code) async throws {
         let fixture = try await Fixture()
         let client = try fixture.client()
@@ -161,7 +160,7 @@ struct AdminServiceTests {
         await fixture.end()
     }
 
-    @Test("two clients get each its own answers, in whatever order the core gives them")
+    @Test("two clients each get their own answers, in any order of the core's answers")
     func twoClients() async throws {
         let fixture = try await Fixture()
         let (first, second) = (try fixture.client(), try fixture.client())
@@ -183,7 +182,7 @@ struct AdminServiceTests {
         await fixture.end()
     }
 
-    @Test("a client that goes before its answer is missed by nobody")
+    @Test("a client that disconnects before its answer causes no error")
     func gone() async throws {
         let fixture = try await Fixture()
         let (hasty, patient) = (try fixture.client(), try fixture.client())
@@ -196,7 +195,7 @@ struct AdminServiceTests {
         fixture.answer(request, .success(.done))
         _ = try await fixture.answer(2, .success(.groups([Self.sales])))
         #expect(await first == .success([GroupView(Self.sales)]))
-        // An answer that was given already, and one that nobody asked for.
+        // A second answer to the same request, and one to an unknown request.
         fixture.answer(request, .success(.done))
         fixture.answer(AdminRequestID(serial: 99), .success(.done))
         async let second = outcome(ofAll: patient, ListAliases())
@@ -206,7 +205,7 @@ struct AdminServiceTests {
         await fixture.end()
     }
 
-    @Test("with the core's inbox full a request is refused as overloaded, and taken again later")
+    @Test("with the core's inbox full a request is refused as overloaded, and accepted later")
     func overloaded() async throws {
         let fixture = try await Fixture(inboxCapacity: 1)
         _ = await fixture.core.run { [inbox = fixture.inbox] in inbox.pause() }
@@ -225,7 +224,7 @@ struct AdminServiceTests {
         await fixture.end()
     }
 
-    @Test("a list of many frames comes whole and in order; what is no list and too long is an error")
+    @Test("a list of many frames arrives completely and in order; a longer result that is no list is an error")
     func longAnswers() async throws {
         let fixture = try await Fixture()
         let client = try fixture.client()
@@ -249,7 +248,7 @@ struct AdminServiceTests {
         await fixture.end()
     }
 
-    @Test("a server that stops tells its administrators, and takes its socket away")
+    @Test("a stopping server tells its administrators, and removes its socket")
     func stop() async throws {
         let fixture = try await Fixture()
         let client = try fixture.client()
@@ -265,7 +264,7 @@ struct AdminServiceTests {
         await fixture.end()
     }
 
-    @Test("a server that does not answer in time, and something else behind the socket, are told apart")
+    @Test("a server that does not answer in time and a foreign program behind the socket give different errors")
     func noAnswer() async throws {
         let fixture = try await Fixture()
         let client = try fixture.client(patience: .milliseconds(100))
@@ -289,7 +288,7 @@ struct AdminServiceTests {
         await fixture.end()
     }
 
-    @Test("a data folder whose socket would have too long a path is refused in words")
+    @Test("a data folder with too long a path for its socket is refused with a clear message")
     func longFolder() {
         let longest = DataFolder(path: "/" + String(repeating: "x", count: 95))
         #expect((try? longest.adminSocket())?.path?.utf8.count == 107)

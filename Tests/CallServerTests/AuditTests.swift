@@ -51,7 +51,7 @@ struct AuditTests {
             let mailbox = Mutex<Mailbox<AdminMessage>?>(nil)
         }
 
-        /// What was logged about changes.
+        /// The logged lines about changes.
         func take() -> [String] { lines.take().filter { $0.hasPrefix("notice admin ") } }
 
         func end() async {
@@ -61,13 +61,13 @@ struct AuditTests {
         }
     }
 
-    private static let alice = Handle("alice")!  // A handle, as the others.
+    private static let alice = Handle("alice")!  // The literals are handles.
     private static let sales = Handle("sales")!
     private static let device = DeviceID(high: 1, low: 2)
     private static let me = "uid=\(getuid())"
     private static let myProcess = "pid=\(getpid())"
 
-    /// A request of each method that changes something, and how its parameters are shown.
+    /// A request of each changing method, and its parameters as logged.
     private static func sample(_ method: AdminMethod) -> (any AdminRequest, String)? {
         let device = "device_id: \(Self.device)"
         return switch method {
@@ -90,7 +90,7 @@ struct AuditTests {
     }
 
     @Test(
-        "each method that changes something is one line with who asked, its parameters and its result",
+        "each method that changes something logs one line with the user, its parameters and its result",
         arguments: AdminMethod.allCases)
     func changes(method: AdminMethod) async throws {
         switch method.effect {
@@ -103,7 +103,7 @@ struct AuditTests {
             let client = try AdminClient(socket: fixture.folder.adminSocket())
             func perform(_ request: some AdminRequest) async throws { _ = try await client.perform(request) }
             try await perform(request)
-            // Behind the answer and its line.
+            // After the answer and its log line.
             _ = try await client.perform(SetLogLevel())
             let lines = fixture.take()
             #expect(lines.count == 1)
@@ -117,7 +117,7 @@ struct AuditTests {
         }
     }
 
-    @Test("what only asks is no change, and a change that was refused is told with the code and the sentence")
+    @Test("reads are not logged as changes, and a refused change is logged with the code and the message")
     func refused() async throws {
         let fixture = try await Fixture { command in
             if case .listGroups = command { return .success(.groups([])) }
@@ -138,10 +138,10 @@ struct AuditTests {
         await fixture.end()
     }
 
-    @Test("a long list is cut, over TCP address and credential are told, and a stop leaves no change out")
+    @Test("a long list is truncated, TCP connections show address and credential, and a stop logs all changes")
     func bounds() async throws {
         let token = "0123456789abcdef-token"
-        // Numeric, so never nil.
+        // Force-unwrap: the literal is a numeric address.
         let listener = AdminListenerConfiguration(address: SocketAddress(host: "127.0.0.1", port: 0)!, token: token)
         let unanswered = Journal<AdminCommand>()
         let fixture = try await Fixture(listener: listener) { command in
@@ -168,7 +168,7 @@ struct AuditTests {
         #expect(fixture.take().contains { $0.contains("method=group.delete") && $0.contains("result=unanswered") })
     }
 
-    @Test("the last line of a call that an administrator has ended names who")
+    @Test("the last line of a call ended by an administrator names the administrator")
     func calls() {
         let lines = LogLines()
         let log = CallLog(log: lines.logger())

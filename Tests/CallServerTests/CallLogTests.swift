@@ -11,9 +11,9 @@ import Testing
 @testable import CallServer
 @testable import ServerLog
 
-@Suite("Lines of transitions")
+@Suite("Log lines of transitions")
 struct CallLogTests {
-    /// Keeps what is logged as `level message key=value …`, the keys in order.
+    /// Collects log lines as `level message key=value …`, with sorted keys.
     private final class Lines: Sendable {
         let all = Mutex<[String]>([])
 
@@ -61,7 +61,7 @@ struct CallLogTests {
         return record
     }
 
-    @Test("a call's line has its id, who calls whom, the state before and the time since the invite")
+    @Test("a call's line has its id, caller and callee, the previous state and the time since the invite")
     func calls() {
         let head = "\(Self.call) from=alice"
         let steps: [(CallRecord, CallState?, String)] = [
@@ -88,7 +88,7 @@ struct CallLogTests {
     }
 
     @Test(
-        "users with any characters stand beside their device in the line as it is written",
+        "users with any characters appear unchanged beside their device",
         arguments: ["bob-7_x.y/z", "bo\"b", "bøb", "b@b", "b\\b"])
     func parties(user: String) throws {
         var ends: [Int32] = [0, 0]
@@ -111,7 +111,7 @@ struct CallLogTests {
         #expect(line?["message"] as? String == "call answered")
     }
 
-    @Test("on a terminal each step is a sentence with the time since it began and the id's first digits")
+    @Test("on a terminal each step is a sentence with the elapsed time and the id's first digits")
     func sentences() throws {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
@@ -159,7 +159,7 @@ struct CallLogTests {
             ])
     }
 
-    @Test("the line of a call's end has the reason, who ended it, and how long it rang and was talked")
+    @Test("the line of a call's end has the reason, who ended it, and the durations of ringing and talking")
     func endings() {
         let talked = Self.call(.ended) {
             $0.ringingAt = Self.start + .seconds(1)
@@ -199,7 +199,7 @@ struct CallLogTests {
             ])
     }
 
-    @Test("a leg's line is for debugging")
+    @Test("a leg's line has level debug")
     func legs() {
         var leg = LegRecord(
             call: Self.callID, device: Self.bobs, push: PushID(high: 0, low: 3), state: .waking, createdAt: Self.start)
@@ -211,7 +211,7 @@ struct CallLogTests {
         #expect(
             Self.lines(.leg(leg, was: .waking))
                 == ["debug leg ended \(tail) ms=2000 reason=answered_elsewhere user=bob was=waking"])
-        // A step on its way there, which came with the end as one record.
+        // An earlier step that arrived in the same record as the end.
         leg.state = .idle
         #expect(Self.lines(.leg(leg, was: nil)) == ["debug leg idle \(tail) ms=0 user=bob"])
     }
@@ -233,7 +233,7 @@ struct CallLogTests {
     }
 
     @Test(
-        "a push's line says what has changed, as loud as somebody should hear it",
+        "a push's line has the change, and a level that matches its importance",
         arguments: [
             (ProviderStatus.intended, ReportStatus?.none, PushStanding?.none, "debug push intended|"),
             (.sent, .awaited, PushStanding(status: .intended, report: nil), "debug push sent| ms=5"),
@@ -270,7 +270,7 @@ struct CallLogTests {
         #expect(Self.lines(.push(Self.push(status, report), was: was)) == [expected])
     }
 
-    @Test("the provider's and the device's words are in the line, and the token is not")
+    @Test("the texts of provider and device are in the line, and the token is not")
     func words() {
         var push = Self.push(.rejected, nil)
         push.reason = "BadDeviceToken"
@@ -282,14 +282,14 @@ struct CallLogTests {
         #expect(!line.contains("01234567"))
     }
 
-    @Test("a push that stands where it stood has no line")
+    @Test("an unchanged push has no line")
     func unchanged() {
         let push = Self.push(.accepted, .awaited)
         #expect(Self.lines(.push(push, was: PushStanding(status: .accepted, report: .awaited))) == [])
         #expect(Self.lines(.push(push, was: PushStanding(status: .accepted, report: nil))) == [])
     }
 
-    @Test("a device that is taken off pushes, and one that gets them again, is a notice")
+    @Test("a device's suspension and resumption have level notice")
     func devices() {
         let device = DeviceRecord(
             key: Self.bobs, platform: .ios, app: nil, name: nil, tokens: [], seenAt: Self.start, unreportedStreak: 3,
@@ -300,7 +300,7 @@ struct CallLogTests {
         #expect(Self.lines(.deviceSuspended(device), .warning) == [])
     }
 
-    @Test("levels hold: at info calls alone, at warning what went wrong alone")
+    @Test("levels filter: at info only calls, at warning only problems")
     func levels() {
         let transitions: [Transition] = [
             .call(Self.call(.routing), was: nil), .push(Self.push(.intended, nil), was: nil),

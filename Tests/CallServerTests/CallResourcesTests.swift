@@ -8,7 +8,7 @@ import Testing
 
 @testable import CallServer
 
-/// Call resources on a loop of their own, with the test as the core.
+/// Call resources on their own loop, with the test as the core.
 private final class Fixture {
     struct Answer: Sendable {
         let number: Int
@@ -18,7 +18,7 @@ private final class Fixture {
         var text: String { String(decoding: response.body, as: UTF8.self) }
     }
 
-    /// So that the resources are released on their loop.
+    /// Releases the resources on their loop.
     private final class Slot {
         var resources: CallResources?
     }
@@ -63,7 +63,7 @@ private final class Fixture {
         slot = try #require(made)
     }
 
-    /// A test that fails does not come to its `close`.
+    /// A failing test does not reach its `close`.
     deinit {
         loop.execute { [slot] in slot.value.resources = nil }
         loop.stop()
@@ -75,7 +75,7 @@ private final class Fixture {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Asks for the call `count` times; the answers are numbered through from 0.
+    /// Requests the call `count` times; the responses are numbered from 0.
     func ask(_ count: Int = 1) async {
         let request = HTTPRequest(
             method: .get, path: "/v1/calls/\(Self.call)", authorization: "Bearer \(token)")
@@ -103,7 +103,7 @@ private final class Fixture {
         return try #require(answer)
     }
 
-    /// The serial of the next question the core is asked.
+    /// The serial of the core's next request.
     func nextSerial() async throws -> UInt64 {
         let input = await inputs.next()
         guard case .client(.asked(let connection, _, let question, let grant, let device)) = input else {
@@ -118,11 +118,11 @@ private final class Fixture {
     }
 }
 
-@Suite("Questions about calls by HTTP", .timeLimit(.minutes(1)))
+@Suite("Requests about calls by HTTP", .timeLimit(.minutes(1)))
 struct CallResourcesTests {
     private static let ringing = ServerMessage.reply(.number(0), .callState(.ringing, nil))
 
-    @Test("each has a serial of its own that no WebSocket of the shard has, and its own answer, once")
+    @Test("each has a serial that no WebSocket of the shard has, and one answer")
     func serials() async throws {
         let fixture = try await Fixture()
         await fixture.ask(3)
@@ -136,7 +136,7 @@ struct CallResourcesTests {
         #expect(second.number == 1)
         #expect(second.response.status == 200)
         #expect(second.text == #"{"state":"ringing"}"#)
-        // The next answer is the next question's, not a second one to this.
+        // The next answer belongs to the next request, not to this one again.
         await fixture.answer(.max, .reply(.number(0), .callState(.ended, .hangup)))
         let first = try await fixture.nextAnswer()
         #expect(first.number == 0)
@@ -147,7 +147,7 @@ struct CallResourcesTests {
         await fixture.close()
     }
 
-    @Test("more than may be under way are told at once when to come back, until one has its answer")
+    @Test("requests above the limit are refused at once with a retry time, until an earlier one is answered")
     func bound() async throws {
         let fixture = try await Fixture()
         await fixture.ask(CallResources.mostQuestions + 1)
@@ -166,7 +166,7 @@ struct CallResourcesTests {
         await fixture.close()
     }
 
-    @Test("a core that is behind makes it 503, and takes no place")
+    @Test("a full core mailbox gives 503, and does not count against the limit")
     func coreBehind() async throws {
         let fixture = try await Fixture(coreCapacity: 0)
         for number in 0..<3 {
@@ -180,7 +180,7 @@ struct CallResourcesTests {
         await fixture.close()
     }
 
-    @Test("a core that never answers makes it 503 after a while, and an answer that comes later goes nowhere")
+    @Test("a request without an answer of the core gets 503 after a timeout, and a late answer is dropped")
     func neverAnswered() async throws {
         let fixture = try await Fixture(patience: .milliseconds(60))
         await fixture.ask(2)
@@ -192,7 +192,7 @@ struct CallResourcesTests {
         #expect(overdue.response.status == 503)
         #expect(fixture.counters.unansweredQuestions == 1)
         await fixture.answer(.max - 1, Self.ringing)
-        // The timer is set anew for the next one.
+        // The timer is set again for the next request.
         await fixture.ask()
         let next = try await fixture.nextAnswer()
         #expect(next.number == 2)
@@ -200,7 +200,7 @@ struct CallResourcesTests {
         await fixture.close()
     }
 
-    @Test("an answer that was lost on its way to the shard makes it 503")
+    @Test("an answer lost on its way to the shard gives 503")
     func lost() async throws {
         let fixture = try await Fixture()
         await fixture.ask()
@@ -210,7 +210,7 @@ struct CallResourcesTests {
         await fixture.close()
     }
 
-    @Test("the core's refusals have the status of their code, and say when to come back where the core says so")
+    @Test("a refusal of the core has the status of its code, and the core's retry time if there is one")
     func refusals() async throws {
         let fixture = try await Fixture()
         let cases: [(SignalError.Code, Int, String?)] = [
@@ -231,7 +231,7 @@ struct CallResourcesTests {
     }
 
     @Test(
-        "only its own paths are a call's resources",
+        "only the documented paths are resources of calls",
         arguments: [
             ("/v1/calls/x", CallResource.call(id: "x")), ("/v1/calls/", .call(id: "")),
             ("/v1/pushes/y/report", .report(push: "y")), ("/v1/calls/x/answer", .action(.answer, id: "x")),

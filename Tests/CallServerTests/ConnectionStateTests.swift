@@ -4,13 +4,13 @@ import Testing
 
 @testable import CallServer
 
-@Suite("What one connection may send")
+@Suite("The rate limits of a connection")
 struct ConnectionStateTests {
-    // The handle is a literal that is one.
+    // The literal is a handle.
     private static let holder = ConnectionState.Holder(
         grant: SessionGrant(user: Handle("alice")!), device: DeviceID(high: 1, low: 1))
 
-    /// A connection with a session, which has its whole allowance.
+    /// A connection with a session, and its full allowance.
     private func opened() -> ConnectionState {
         let state = ConnectionState(now: Instant(milliseconds: 0))
         state.check(.number(1), at: Instant(milliseconds: 0))
@@ -20,8 +20,8 @@ struct ConnectionStateTests {
         return state
     }
 
-    /// Sends `perSecond` frames a second, evenly, for so many seconds.
-    /// - Returns: how many were admitted, and after how many it was closed for abuse; nil when it was not.
+    /// Sends `perSecond` frames a second, evenly spaced.
+    /// - Returns: the number admitted, and the number after which it was closed for abuse; nil when it was not.
     private func flood(
         _ state: ConnectionState, perSecond: Int, seconds: Int, limits: ConnectionLimits = ConnectionLimits()
     ) -> (admitted: Int, closedAfter: Int?) {
@@ -37,20 +37,20 @@ struct ConnectionStateTests {
         return (admitted, nil)
     }
 
-    @Test("a client within its limits is never refused, however long it goes on")
+    @Test("a client within its limits is never refused, however long it sends")
     func within() {
         let (admitted, closed) = flood(opened(), perSecond: 100, seconds: 600)
         #expect(admitted == 60_000 && closed == nil)
     }
 
-    @Test("a little more than the limit is refused now and then, and never closed")
+    @Test("a client slightly above the limit is sometimes refused, and never closed")
     func slightlyMore() {
         let (admitted, closed) = flood(opened(), perSecond: 110, seconds: 600)
         #expect(admitted < 66_000 && closed == nil)
     }
 
     @Test(
-        "a flood is closed, though messages of it are admitted all the time",
+        "a flood is closed, although some of its messages are admitted",
         arguments: [(150, 60), (200, 20), (1_000, 3), (20_000, 1)])
     func flood(_ perSecond: Int, _ within: Int) throws {
         let (admitted, closed) = flood(opened(), perSecond: perSecond, seconds: 600)
@@ -59,14 +59,14 @@ struct ConnectionStateTests {
         #expect(admitted <= 400 + 100 * within)
     }
 
-    @Test("before its session a client may send what it takes to open one, and is closed after as much again")
+    @Test("before its session a client may send the frames to open one, and is closed after twice as many")
     func unopened() throws {
         let (admitted, closed) = flood(ConnectionState(now: Instant(milliseconds: 0)), perSecond: 1_000, seconds: 10)
         #expect(admitted == 20)
         #expect(try #require(closed) <= 45)
     }
 
-    @Test("a session begins with its whole allowance, whatever came before it")
+    @Test("a session begins with its full allowance, whatever came before")
     func opensAfresh() {
         let state = ConnectionState(now: Instant(milliseconds: 0))
         let now = Instant(milliseconds: 0)
@@ -82,7 +82,7 @@ struct ConnectionStateTests {
         }
     }
 
-    @Test("a lower limit of the configuration holds before the session as well")
+    @Test("a lower configured limit also applies before the session")
     func lower() {
         var limits = ConnectionLimits()
         (limits.messagesPerSecond, limits.burst, limits.refusalsUntilAbuse) = (1, 3, 2)
@@ -94,10 +94,10 @@ struct ConnectionStateTests {
 }
 
 extension SessionOpened {
-    /// Of a session without calls.
+    /// A session without calls.
     fileprivate static var plain: SessionOpened {
         SessionOpened(
-            // A good handle.
+            // The literal is a handle.
             session: SessionID(high: 1, low: 2), user: Handle("alice")!, resumeToken: "r", resumeWindow: .seconds(30),
             resumed: false, calls: [], missed: [])
     }

@@ -33,7 +33,7 @@ struct CoreLoopTests {
         return harness
     }
 
-    /// Alice is on connection 1, and Bob's phone is known and away.
+    /// Alice is on connection 1; Bob's phone is known and offline.
     private static func openAway(_ harness: ServerHarness) {
         harness.open(bob, on: 2, push: [token])
         harness.request(.close, on: 2)
@@ -44,16 +44,16 @@ struct CoreLoopTests {
         harness.request(.invite(Invite(call: call, to: .user(bob))), on: 1)
     }
 
-    /// Alice, on connection 1, calls Bob, whose phone is known and away.
+    /// Alice, on connection 1, calls Bob, whose phone is known and offline.
     private static func callAway(_ harness: ServerHarness) async {
         openAway(harness)
         invite(harness)
         await harness.settle()
     }
 
-    /// Alice and Bob are online. With the store held, Alice calls Bob with the last batch that the core may decide;
-    /// the call may not ring at all, so its deadline falls due in the next turn of the core's loop, and is let wait.
-    /// - Returns: what lets the store go on when it is signalled.
+    /// Alice and Bob are online. While the store is held, Alice calls Bob in the last batch that the core may decide.
+    /// The call's ring time is zero, so its deadline passes in the next turn of the core's loop, and waits.
+    /// - Returns: a semaphore that releases the store.
     private static func callBehindTheStore(_ harness: ServerHarness) async throws -> DispatchSemaphore {
         harness.open(alice, on: 1)
         harness.open(bob, on: 2)
@@ -69,11 +69,11 @@ struct CoreLoopTests {
         return gate
     }
 
-    /// Has so many batches wait for the store.
-    /// - Returns: what lets the store go on when it is signalled.
+    /// Makes this many batches wait for the store.
+    /// - Returns: a semaphore that releases the store.
     private static func holdStore(_ harness: ServerHarness, behind batches: Int) async -> DispatchSemaphore {
         let gate = await harness.holdStore()
-        // The first batch has a row to wait for, and so all others wait behind it.
+        // The first batch has a row, so all others wait behind it.
         harness.open(alice, on: 3)
         await harness.parts.core.drain()
         for _ in 1..<batches {
@@ -83,7 +83,7 @@ struct CoreLoopTests {
         return gate
     }
 
-    @Test("what a provider answers while the server stops is written down, and nothing else is taken")
+    @Test("push outcomes during a stop are stored, and no other input is accepted")
     func outcomeAtTheStop() async throws {
         let folder = try TemporaryDataFolder()
         let harness = try await ServerHarness(folder)
@@ -102,7 +102,7 @@ struct CoreLoopTests {
         #expect(try harness.reader.call(Self.call)?.call.state.isLive == true, "the call waits for the next start")
     }
 
-    @Test("while a commit does not come requests are refused after a few seconds, reads too, and events wait")
+    @Test("during a stalled commit requests, even reads, are refused after some seconds, and events wait")
     func stalledStore() async throws {
         let folder = try TemporaryDataFolder()
         let harness = try await ServerHarness(folder)
@@ -120,7 +120,7 @@ struct CoreLoopTests {
         }
         while await !refused(7) { await Task.yield() }
         #expect(await refused(8), "a read may show what is not durable")
-        // What comes now is refused at once.
+        // Further requests are refused at once.
         harness.request(.get(Self.call), 9, on: 1)
         while await !refused(9) { await Task.yield() }
         #expect(await !harness.messages(to: 2).contains { if case .event = $0 { true } else { false } })
@@ -144,7 +144,7 @@ struct CoreLoopTests {
         }
         #expect(answers.count == 3, "each request is answered once")
         #expect(await harness.messages(to: 2).contains { if case .event(_, .incoming) = $0 { true } else { false } })
-        // The stall is over with the next look: the same invite finds its call.
+        // The next check ends the stall: the same invite finds its call.
         harness.request(.invite(Invite(call: Self.call, to: .user(Self.bob))), 10, on: 1)
         func isInvited() async -> Bool {
             await harness.messages(to: 1).contains { if case .reply(_, .invited) = $0 { true } else { false } }
@@ -156,7 +156,7 @@ struct CoreLoopTests {
         await harness.stop()
     }
 
-    @Test("a push is made ready beside the commit of its call, and leaves only once it is on disk as sent")
+    @Test("a push is prepared in parallel with the commit of its call, and sent only once it is on disk as sent")
     func pushBesideTheCommit() async throws {
         let folder = try TemporaryDataFolder()
         let server = try await PushTestServer { _, _ in .silence }
@@ -165,7 +165,7 @@ struct CoreLoopTests {
         await harness.settle()
         let gate = await harness.holdStore()
         Self.invite(harness)
-        // The invite's batch waits for the store, and behind it the one with the word that the push may go.
+        // The invite's batch waits for the store, and behind it the batch that permits the push.
         while await harness.parts.core.snapshot()?.commitsPending != 2 { await Task.yield() }
         #expect(harness.parts.push.statistics.pools.first?.counters.sent == 0)
         #expect(try harness.reader.call(Self.call) == nil)
@@ -179,7 +179,7 @@ struct CoreLoopTests {
         await server.stop()
     }
 
-    @Test("a push of a call that is given up while the store stands still is never sent")
+    @Test("a push of a call cancelled during a stalled commit is never sent")
     func pushBehindTheStore() async throws {
         let folder = try TemporaryDataFolder()
         let server = try await PushTestServer { _, _ in .silence }
@@ -189,7 +189,7 @@ struct CoreLoopTests {
         let gate = await Self.holdStore(harness, behind: CoreLoop.commitsAhead)
         Self.invite(harness)
         await harness.parts.core.drain()
-        // A few turns, in which what the push client had would be in line.
+        // A few turns, so that the push client would have queued the push.
         for _ in 0..<10 { await harness.parts.push.loop?.run {} }
         #expect(harness.parts.push.statistics.pools.first?.counters.queued == 0)
         harness.request(.hangup(Self.call, .hangup), 2, on: 1)
@@ -203,7 +203,7 @@ struct CoreLoopTests {
         await server.stop()
     }
 
-    @Test("a push whose call is given up while the disk is still to have it as sent never leaves")
+    @Test("a push of a call cancelled before the disk has it as sent is never sent")
     func lastLookBehindTheStore() async throws {
         let folder = try TemporaryDataFolder()
         let server = try await PushTestServer { _, _ in .silence }
@@ -212,13 +212,13 @@ struct CoreLoopTests {
         await harness.settle()
         let gate = await harness.holdStore()
         Self.invite(harness)
-        // The invite's batch waits for the store, and behind it the one that says the push is sent.
+        // The invite's batch waits for the store, and behind it the batch that records the push as sent.
         while await harness.parts.core.snapshot()?.commitsPending != 2 { await Task.yield() }
         harness.request(.hangup(Self.call, .hangup), 2, on: 1)
         await harness.parts.core.drain()
         gate.signal()
         await harness.settle()
-        // A few turns, in which what was released would leave.
+        // A few turns, so that a released push would be sent.
         for _ in 0..<10 {
             await harness.parts.core.drain()
             await harness.parts.push.loop?.run {}
@@ -232,7 +232,7 @@ struct CoreLoopTests {
         await server.stop()
     }
 
-    @Test("a push that is on the wire when the server stops ends as unknown in the store")
+    @Test("a push in flight when the server stops ends as unknown in the store")
     func pushOnTheWireAtTheStop() async throws {
         let folder = try TemporaryDataFolder()
         let server = try await PushTestServer { _, _ in .silence }
@@ -247,7 +247,7 @@ struct CoreLoopTests {
         await server.stop()
     }
 
-    @Test("a deadline that falls due while the store is behind waits for what is in the inbox")
+    @Test("a deadline that passes while the store lags waits for the inbox")
     func deadlineBehindTheStore() async throws {
         let folder = try TemporaryDataFolder()
         let harness = try await ServerHarness(folder) { $0.timers.ring = .zero }
@@ -264,7 +264,7 @@ struct CoreLoopTests {
         await harness.stop()
     }
 
-    @Test("a deadline that the store has held up passes once the inbox is taken")
+    @Test("a deadline that the store delayed takes effect after the inbox is processed")
     func deadlineAfterTheStore() async throws {
         let folder = try TemporaryDataFolder()
         let harness = try await ServerHarness(folder) { $0.timers.ring = .zero }
@@ -275,7 +275,7 @@ struct CoreLoopTests {
         await harness.stop()
     }
 
-    @Test("no deadline passes any more while the server stops, also when the store was behind")
+    @Test("no deadline takes effect during a stop, even if the store lags")
     func deadlineAtTheStop() async throws {
         let folder = try TemporaryDataFolder()
         let harness = try await ServerHarness(folder) { $0.timers.ring = .zero }

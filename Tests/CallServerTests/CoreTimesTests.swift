@@ -4,15 +4,15 @@ import Testing
 
 @testable import CallServer
 
-/// All times that leave the core are moved, and no other number is.
-@Suite("Times at the core's door") struct CoreTimesTests {
+/// All times that leave the core are converted, and no other numbers.
+@Suite("Conversion of the core's times") struct CoreTimesTests {
     private static let (alice, bob) = (Handle("alice")!, Handle("bob")!)
     private static let call = CallID(high: 1, low: 2)
     private static let push = PushID(high: 3, low: 4)
     private static let device = DeviceKey(user: bob, device: DeviceID(high: 5, low: 6))
     private static let step = Duration.seconds(7200)
 
-    /// Each `Instant` in a value, wherever it stands.
+    /// Each `Instant` within a value.
     private static func instants(in value: Any) -> [Int64] {
         if let instant = value as? Instant { return [instant.milliseconds] }
         return Mirror(reflecting: value).children.flatMap { instants(in: $0.value) }
@@ -99,7 +99,7 @@ import Testing
         ]
     }
 
-    @Test("are all moved by the offset on their way out, each of them")
+    @Test("adds the offset to every time on its way out")
     func out() {
         let times = CoreTimes(offset: Self.step)
         for record in Self.records {
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test("come back as they were: what a restart recovers, a call from the store, a client's word")
+    @Test("is reversed for inputs: a restart's recovery, a call from the store, a client's message")
     func back() {
         let times = CoreTimes(offset: Self.step)
         var state = RecoveredState()
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test("of a call that a step finds live: deadlines follow, and what has happened stays where it was")
+    @Test("after a clock step, a live call's deadlines move and its past times stay")
     func acrossAStep() {
         var times = CoreTimes(offset: .seconds(10))
         times.step(to: Self.step, restated: [.call(Self.callRecord), .push(Self.pushRecord)])
@@ -162,17 +162,17 @@ import Testing
         #expect(push.intendedAt == Self.at(10_001) && push.expiresAt == Self.at(7_200_002))
         #expect(push.reportDueAt == Self.at(7_200_006))
         #expect(leg.createdAt == Self.at(10_001))
-        // Over: its deadlines belong to the past as well.
+        // Ended: its deadlines are past times too.
         var ended = Self.callRecord
         ended.state = .ended
         guard case .call(let over)? = times.wall([.call(ended)]).first else { return }
         #expect(over.ringsUntil == Self.at(10_002) && over.connectsUntil == Self.at(10_005))
-        // A call that begins after the step knows nothing of it.
+        // A call created after the clock step is not affected.
         var later = Self.callRecord
         later.id = CallID(high: 9, low: 9)
         guard case .call(let new)? = times.wall([.call(later)]).first else { return }
         #expect(new.createdAt == Self.at(7_200_001))
-        // The next step finds it still live.
+        // It is still live at the next step.
         times.step(to: .zero, restated: [.call(Self.callRecord)])
         guard case .call(let again)? = times.wall([.call(Self.callRecord)]).first else { return }
         #expect(again.createdAt == Self.at(10_001) && again.ringsUntil == Self.at(2))

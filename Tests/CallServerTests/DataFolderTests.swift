@@ -97,7 +97,7 @@ import Testing
     }
 }
 
-/// A data folder of its own for a test, removed with the value.
+/// A temporary data folder, removed with this object.
 final class TemporaryDataFolder {
     let data: DataFolder
 

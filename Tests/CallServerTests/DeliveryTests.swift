@@ -3,13 +3,12 @@ import Testing
 
 @testable import CallServer
 
-@Suite("What the core has for a shard")
+@Suite("A delivery to a shard")
 struct DeliveryTests {
     private let states = (0..<3).map { _ in
         ConnectionState(now: Instant(milliseconds: 0))
     }
 
-    /// The messages in the order in which they would be written, by connection.
     private func written(_ delivery: Delivery<String>) -> [[String: [Int]]] {
         delivery.shares.map { share in
             var messages = [share.first]
@@ -18,7 +17,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("is written connection by connection, to each in its order, those first that are told something first")
+    @Test("is written by connection, in order for each, and connections in the order of their first message")
     func order() {
         var delivery = Delivery<String>()
         delivery.begin(count: 7)
@@ -28,7 +27,7 @@ struct DeliveryTests {
         #expect(written(delivery) == [["b": [0, 2, 6]], ["a": [1, 5]], ["c": [4]]])
     }
 
-    @Test("leaves nothing behind for the next time")
+    @Test("is empty afterwards")
     func reuse() {
         var delivery = Delivery<String>()
         delivery.begin(count: 3)

@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import CallServer
 
-/// Clocks that stand still until a test moves them.
+/// Clocks that only a test advances.
 final class FakeClocks: Sendable {
     private struct State {
         var wall: Int64

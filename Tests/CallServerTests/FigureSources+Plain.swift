@@ -7,7 +7,7 @@ import CallVocabulary
 @testable import CallServer
 
 extension FigureSources {
-    /// Those of a server without a listener; the core's, if there is one.
+    /// The sources of a server without a listener, with the core if given.
     static func plain(_ core: CoreThread?) -> Self {
         Self { completion in
             let gather: @Sendable (CoreSnapshot?) -> Void = { core in completion { live, now in view(core, live, now) }

@@ -7,28 +7,28 @@ import WebSocketServer
 
 @testable import CallServer
 
-/// What one limit means for another. Each line names why.
+/// Relations between limits. Each assertion gives its reason.
 @Suite("Limits fit together")
 struct LimitRelationTests {
     private let listener = ServerConfiguration(
-        // Numeric, so never nil.
+        // Force-unwrap: the literal is a numeric address.
         address: SocketAddress(host: "127.0.0.1", port: 0)!, data: DataFolder(path: "/nowhere")
     ).listener
 
-    @Test("the token that a WebSocket takes fits an HTTP request, with as much again for other headers")
+    @Test("the longest WebSocket token fits an HTTP request, with the same space for other headers")
     func tokens() {
         #expect(FrameLimits.token + 8_192 <= RequestHead.longest)
         #expect(FrameLimits.token + 4_096 <= FrameLimits.frame)
     }
 
-    @Test("a frame of the protocol is what the listener takes, and so is the body of a request")
+    @Test("the listener accepts frames and request bodies of the protocol's maximum size")
     func frames() {
         #expect(listener.maxFrameBytes == FrameLimits.frame)
         #expect(HTTPRequest.longestBody == FrameLimits.frame)
         #expect(FrameLimits.reportError * 6 + 4_096 < HTTPRequest.longestBody)
     }
 
-    @Test("the parts of a frame fit it, whatever they are together")
+    @Test("the parts of a frame fit it together at their maximum sizes")
     func parts() {
         #expect(FrameLimits.content < FrameLimits.frame)
         #expect(FrameLimits.sdp + FrameLimits.target <= FrameLimits.content)
@@ -37,7 +37,7 @@ struct LimitRelationTests {
         #expect(FrameLimits.pushTokens * (PushToken.longest + FrameLimits.topic) < FrameLimits.frame)
     }
 
-    @Test("what may wait for one client is many frames, and holds all that a resume sends again")
+    @Test("the send queue of a client holds many frames, and all events of a resume")
     func queues() {
         let limits = CoreLimits()
         #expect(listener.maxQueuedBytes >= 8 * FrameLimits.frame)
@@ -46,7 +46,7 @@ struct LimitRelationTests {
         #expect(limits.bufferedCandidateBytes <= limits.replayBytes)
     }
 
-    @Test("a burst is longer than a second, and what is allowed before a session is part of what is allowed in one")
+    @Test("a burst exceeds one second's rate, and the allowance before a session is below that of a session")
     func rates() {
         let limits = ConnectionLimits()
         #expect(limits.burst >= limits.messagesPerSecond)
@@ -55,7 +55,7 @@ struct LimitRelationTests {
         #expect(limits.beforeSession.refusalsUntilAbuse < limits.refusalsUntilAbuse)
     }
 
-    @Test("times follow one upon the other: a request, its session, pings, and the core's patience")
+    @Test("timeouts are ordered: request, session, pings, and the core's timeout")
     func times() {
         #expect(listener.requestTimeout <= listener.answerTimeout)
         #expect(CallResources.standardPatience < listener.answerTimeout)
@@ -63,7 +63,7 @@ struct LimitRelationTests {
         #expect(ConnectionLimits().openWithin <= listener.pingInterval)
     }
 
-    @Test("connections leave descriptors for the store, the pushes and the administrators, however few there are")
+    @Test("however few descriptors there are, connections leave some for store, pushes and administrators")
     func descriptors() {
         for limit in [300, 600, 1_024, 4_096, 65_536, 1_048_576] {
             let connections = DescriptorLimit.connections(within: limit)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import CallServer
 
-@Suite("The ends of certificates")
+@Suite("Expiring certificates")
 struct ListenerCertificatesTests {
-    @Test("are told two weeks before and from then on")
+    @Test("are reported from two weeks before their expiration")
     func words() {
         let end = Instant(milliseconds: 1_800_000_000_000)
         let before = Duration.seconds(14 * 24 * 3600)
@@ -21,7 +21,7 @@ struct ListenerCertificatesTests {
                 == "the certificate has expired on 2027-01-15: clients cannot connect; renew it and reload")
     }
 
-    @Test("are looked at again and again, until the watch is stopped")
+    @Test("are checked periodically until the watch is stopped")
     func watch() async throws {
         let loop = try EventLoop(name: "watch")
         loop.start()

@@ -13,11 +13,11 @@ import Testing
 @testable import AdminServer
 @testable import CallServer
 
-/// What an administrator is told who watches.
+/// The notifications of a watching administrator.
 private final class Watch: Sendable {
     let frames = Journal<CallsChanged>()
 
-    /// The calls it knows of.
+    /// The calls that result from the notifications.
     static func picture(_ frames: [CallsChanged]) -> [CallID: CallView] {
         var calls: [CallID: CallView] = [:]
         for frame in frames {
@@ -47,7 +47,7 @@ struct LivePictureTests {
     private static let (alice, bob) = (Handle("alice")!, Handle("bob")!)
     private static let call = CallID(high: 5, low: 5)
 
-    /// Asks again until the list is as it should be.
+    /// Repeats the request until the list meets the condition.
     private static func live(_ client: AdminClient, _ condition: ([CallView]) -> Bool) async throws -> [CallView] {
         for _ in 0..<10_000 {
             let calls = try await client.perform(ListCalls(live: true)).items
@@ -57,7 +57,7 @@ struct LivePictureTests {
         return []
     }
 
-    @Test("a call is seen as it rings, is answered and ends, and the sessions with it")
+    @Test("a call appears as it rings, is answered and ends, with its sessions")
     func oneCall() async throws {
         let folder = try TemporaryDataFolder()
         let harness = try await ServerHarness(folder)
@@ -82,7 +82,7 @@ struct LivePictureTests {
         harness.request(.answer(Self.call, sdp: nil), 3, on: 2)
         try await all.wait("the answer") { $0[Self.call]?.answeredBy == Self.bob }
         #expect(try await client.perform(EndCall(Self.call)) == Done())
-        // What an administrator is told has been done is in the picture.
+        // An acknowledged change is visible in the live calls.
         #expect(try await client.perform(ListCalls(live: true)).items.isEmpty)
         for watch in [all, bobs] {
             try await watch.wait("the end") { $0.isEmpty }
@@ -94,7 +94,7 @@ struct LivePictureTests {
         await harness.stop()
     }
 
-    @Test("a restarted server shows the calls it has taken up")
+    @Test("a restarted server shows the recovered calls")
     func restart() async throws {
         let folder = try TemporaryDataFolder()
         let first = try await ServerHarness(folder)
@@ -113,10 +113,10 @@ struct LivePictureTests {
         await second.stop()
     }
 
-    @Test("a feed that nearly everything is lost on still shows the calls and the sessions there are")
+    @Test("a feed that loses nearly every batch still shows all current calls and sessions")
     func overflow() async throws {
         let folder = try TemporaryDataFolder()
-        // Each batch of more than one record is too much.
+        // Each batch of more than one record exceeds the capacity.
         let harness = try await ServerHarness(folder) { $0.monitorCapacity = 1 }
         let client = try AdminClient(socket: harness.adminSocket)
         let watch = Watch()
@@ -143,14 +143,14 @@ struct LivePictureTests {
         await harness.stop()
     }
 
-    @Test("somebody who watches and does not read keeps nothing waiting, and has the whole picture in the end")
+    @Test("a watcher that does not read delays nothing, and has the complete state in the end")
     func slowReader() async throws {
         let folder = try TemporaryDataFolder()
         let harness = try await ServerHarness(folder)
         let (slow, quick) = (try AdminClient(socket: harness.adminSocket), try AdminClient(socket: harness.adminSocket))
         let gate = DispatchSemaphore(value: 0)
         let watch = Watch()
-        // Its thread reads nothing more until the gate opens.
+        // The client's thread does not read until the gate opens.
         _ = try await slow.subscribe(SubscribeToCalls(intervalMilliseconds: 100)) { [frames = watch.frames] event in
             guard case .notification(let frame) = event else { return }
             if frames.entries.isEmpty { gate.wait() }
@@ -161,7 +161,7 @@ struct LivePictureTests {
             for number in 0..<calls where round == 0 || number.isMultiple(of: 3) == (round == 3) {
                 harness.feed([.call(Self.record(number, round))])
             }
-            // The quick one is answered meanwhile.
+            // Meanwhile the other client gets its answers.
             let live = try await quick.perform(GetServerInfo()).liveCalls
             #expect(live <= calls)
         }
@@ -178,7 +178,7 @@ struct LivePictureTests {
         await harness.stop()
     }
 
-    /// A call that is invited, woken, rings, and every third of which ends.
+    /// A call that is created, woken and rings; every third one ends.
     private static func record(_ number: Int, _ round: Int) -> CallRecord {
         let at = Instant(milliseconds: 1_800_000_000_000)
         var call = CallRecord(
@@ -189,7 +189,7 @@ struct LivePictureTests {
         return call
     }
 
-    @Test("figures come at once and then with each interval; unsubscribing ends it")
+    @Test("statistics arrive at once and then at each interval, until the unsubscription")
     func figures() async throws {
         let folder = try TemporaryDataFolder()
         let harness = try await ServerHarness(folder)
@@ -207,7 +207,7 @@ struct LivePictureTests {
         await harness.stop()
     }
 
-    @Test("intervals out of range and too many subscriptions are refused in words")
+    @Test("intervals out of range and too many subscriptions are refused with a clear message")
     func refusals() async throws {
         let folder = try TemporaryDataFolder()
         let harness = try await ServerHarness(folder)

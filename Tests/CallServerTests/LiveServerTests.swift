@@ -27,7 +27,7 @@ struct LiveServerTests {
         return try Softphone(configuration: configuration, runtime: runtime) { _, _ in }
     }
 
-    /// The parts of a server that has had its day.
+    /// Weak references to the parts of a stopped server.
     private struct Ghosts {
         weak var server: CallServer?
         weak var webSockets: WebSocketServer?
@@ -63,11 +63,11 @@ struct LiveServerTests {
         }
     }
 
-    @Test("a server that has stopped is let go of with all its parts", arguments: [1, 2])
+    @Test("a stopped server is released with all its parts", arguments: [1, 2])
     func letGo(shards: Int) async throws {
         let folder = try TemporaryDataFolder()
         func run() async throws -> Ghosts {
-            // A numeric address.
+            // Force-unwrap: the literal is a numeric address.
             let address = SocketAddress(host: "127.0.0.1", port: 0)!
             let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let server = try await CallServer.start(
@@ -82,16 +82,16 @@ struct LiveServerTests {
             return ghosts
         }
         let ghosts = try await run()
-        // The threads that have just ended let go of their last jobs.
+        // The ended threads release their last jobs.
         let deadline = ContinuousClock.now + .seconds(10)
         while !ghosts.those.isEmpty, ContinuousClock.now < deadline { await Task.yield() }
         #expect(ghosts.those.isEmpty)
     }
 
-    @Test("a call between two phones is watched to its end, and the figures have it")
+    @Test("a call between two phones is watched until its end, and counted in the statistics")
     func phones() async throws {
         let folder = try TemporaryDataFolder()
-        // A numeric address.
+        // Force-unwrap: the literal is a numeric address.
         let address = SocketAddress(host: "127.0.0.1", port: 0)!
         let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let server = try await CallServer.start(
@@ -118,7 +118,7 @@ struct LiveServerTests {
         try await alice.hangup(call)
         try await seen.wait(for: "the end") { $0.contains { $0.callID == call && $0.reason == .hangup } }
 
-        // The core's part of the figures is at most a second old.
+        // The core's part of the statistics is at most a second old.
         var stats = try await client.perform(GetStats())
         for _ in 0..<100_000 where stats.calls.ended[.hangup] != 1 { stats = try await client.perform(GetStats()) }
         #expect(stats.calls.invited == 1 && stats.calls.answered == 1 && stats.calls.live.isEmpty)

@@ -1,13 +1,13 @@
 import Logging
 import Synchronization
 
-/// Keeps what is logged as `level message key=value …`, the keys in order.
+/// Collects log lines as `level message key=value …`, with sorted keys.
 final class LogLines: Sendable {
     private let all = Mutex<[String]>([])
 
     var lines: [String] { all.withLock { $0 } }
 
-    /// What was logged since the last time.
+    /// The lines since the last call.
     func take() -> [String] {
         all.withLock { lines in
             defer { lines = [] }

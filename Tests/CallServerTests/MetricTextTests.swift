@@ -14,7 +14,7 @@ import Testing
 struct MetricTextTests {
     private static let start = Instant(milliseconds: 1_772_353_800_000)
 
-    @Test("the monitor's figures are there for each live state and each stage, as histograms that add up")
+    @Test("the monitor's figures contain each live state, and each stage as a consistent histogram")
     func monitor() {
         var stages = StageLatencies()
         for milliseconds in [5, 300, 200_000] {
@@ -40,7 +40,7 @@ struct MetricTextTests {
         #expect(!report.text.contains(#"state="ended""#))
     }
 
-    @Test("what is behind in the journal is told with the age of its oldest, until it is in the tables")
+    @Test("the journal's backlog is exported with the age of its oldest entry, until it is in the tables")
     func behind() async throws {
         let folder = NSTemporaryDirectory() + "metrics-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -66,10 +66,10 @@ struct MetricTextTests {
         await committer.close()
     }
 
-    @Test("a loop's time and its turns are told, each loop once")
+    @Test("a loop's busy time and turns are exported, once for each loop")
     func loops() async throws {
         let (core, shard) = (try EventLoop(name: "core"), try EventLoop(name: "shard"))
-        // One shares the core's, as one without TLS does.
+        // One shard shares the core's loop, as without TLS.
         #expect(LoopMetrics.loops(core: core, shards: [core]).map(\.name) == ["core"])
         let all = LoopMetrics.loops(core: core, shards: [shard, shard])
         #expect(all.map(\.name) == ["core", "shard_0", "shard_1"])
@@ -113,7 +113,7 @@ struct MetricTextTests {
         }
     }
 
-    @Test("a histogram without labels has its bound as the only one, and what would end a label is left out")
+    @Test("a histogram without labels has the bound as its only label, and characters that end a label are omitted")
     func form() {
         var report = PrometheusText()
         report.histogram(

@@ -7,10 +7,10 @@ import Testing
 @testable import AdminServer
 @testable import CallServer
 
-@Suite("The feed of the live picture", .timeLimit(.minutes(1)))
+@Suite("The feed of the live calls", .timeLimit(.minutes(1)))
 struct MonitorFeedTests {
     private let loop: EventLoop
-    /// What the monitor was told.
+    /// The notifications to the monitor.
     private let news = Journal<String>()
     private let mailbox: Mailbox<AdminMessage>
 
@@ -35,13 +35,13 @@ struct MonitorFeedTests {
 
     private static func names(_ batches: [MonitorFeed.Batch]) -> [[StoreRecord]] { batches.map(\.records) }
 
-    /// What it was told, with all that was posted before.
+    /// The notifications, after all posted jobs have run.
     private func told() async -> [String] {
         _ = await loop.run {}
         return news.entries
     }
 
-    @Test("it wakes for the first batch, and for none while it looks by itself, until it has found nothing")
+    @Test("a wake-up follows the first batch, and none while the monitor polls, until it finds nothing")
     func wakes() async {
         let feed = MonitorFeed(mailbox: mailbox)
         for name in ["a", "b"] { feed.post(Self.batch(name)) }
@@ -49,7 +49,7 @@ struct MonitorFeedTests {
         #expect(Self.names(feed.take(orSleep: true)) == [[.groupDeleted("a")], [.groupDeleted("b")]])
         feed.post(Self.batch("c", "d"))
         #expect(await told() == ["fed"])
-        // Somebody else looks in between: that it finds nothing then is no reason to rest.
+        // Another reader polls in between: an empty result does not let the monitor sleep.
         #expect(Self.names(feed.take(orSleep: false)) == [[.groupDeleted("c"), .groupDeleted("d")]])
         #expect(feed.take(orSleep: false).isEmpty)
         feed.post(Self.batch("e"))
@@ -61,7 +61,7 @@ struct MonitorFeedTests {
         await loop.stopAndWait()
     }
 
-    @Test("what was taken counts until it is done; too much is lost, which is told once, and later batches come again")
+    @Test("taken batches count until done; beyond the capacity they are lost, reported once, and later ones arrive")
     func loss() async {
         let feed = MonitorFeed(mailbox: mailbox, capacity: 3)
         feed.post(Self.batch("a", "b"))

@@ -8,16 +8,16 @@ import Testing
 @testable import AdminServer
 @testable import CallServer
 
-@Suite("Calls and pushes that administrators name by a part of their id")
+@Suite("Calls and pushes named by a part of their id")
 struct NamedRecordsTests {
     private static let begin = Instant(milliseconds: 1_789_689_600_000)
 
-    /// Of one minute, with more calls than a page has.
+    /// Created within one minute; more calls than fit a page.
     private static let calls: [CallRecord] = {
         var generator = SystemRandomNumberGenerator()
         return (0..<300).map { number in
             let at = begin + .milliseconds(Int64(number) * 100)
-            // The handles are literals that are some.
+            // The literals are handles.
             return CallRecord(
                 id: CallID(at: at, random: &generator), caller: Party(user: Handle("alice")!, device: .random()),
                 callerName: nil, to: .user(Handle("bob")!), video: false, inviteDigest: 1, state: .routing,
@@ -33,7 +33,7 @@ struct NamedRecordsTests {
         try await folder.data.withQueries(body)
     }
 
-    @Test("the oldest call is found by its end as well as the newest, as in the store itself")
+    @Test("the oldest call is found by the end of its id, like the newest, as in the store itself")
     func found() async throws {
         try await withStore { queries in
             for call in Self.calls {
@@ -45,7 +45,7 @@ struct NamedRecordsTests {
         }
     }
 
-    @Test("of a part that many have, a page full is told")
+    @Test("a part that many ids have returns one page")
     func many() async throws {
         try await withStore { queries in
             let part = try #require(IDPart<CallSubject>(Self.calls[0].id.description.prefix(6)))
@@ -54,7 +54,7 @@ struct NamedRecordsTests {
         }
     }
 
-    @Test("other conditions beside it are refused rather than left out of account")
+    @Test("further conditions are refused, not ignored")
     func conditions() async throws {
         try await withStore { queries in
             var calls = ListCalls(id: try #require(IDPart("0b9c8e4e")))

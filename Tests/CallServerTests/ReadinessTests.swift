@@ -32,12 +32,12 @@ struct ReadinessTests {
         ).problems
     }
 
-    @Test("a server of which all parts do their work is ready")
+    @Test("a server is ready if all of its parts work")
     func ready() {
         #expect(Self.problems() == [])
     }
 
-    @Test("each part that does not is named, with the reason")
+    @Test("each failing part is named, with the reason")
     func problems() {
         let failure = StoreFailure(.diskFull, path: "/data", detail: "no space left")
         #expect(Self.problems(store: failure) == ["store: \(failure)"])
@@ -59,7 +59,7 @@ struct ReadinessTests {
         #expect(Self.problems(store: failure, core: nil, push: waiting).count == 3)
     }
 
-    @Test("a topic whose tokens are all refused is named, with what to check")
+    @Test("a topic whose tokens are all refused is named, with advice")
     func suspectTopic() {
         let push = Self.push {
             $0.suspectTopics = [SuspectTopic(topic: "a.voip", reason: "BadDeviceToken", refusals: 3)]
@@ -76,7 +76,7 @@ struct ReadinessTests {
         #expect(words[0].hasPrefix(begin) && words[0].contains("environment") && words[0].contains("kept"))
     }
 
-    @Test("a client certificate is a problem when it has expired, and not before")
+    @Test("a client certificate is a problem only after its expiration")
     func certificate() {
         #expect(Self.problems(push: Self.push { $0.certificateExpiresAt = Instant(milliseconds: 1001) }) == [])
         let words = "the certificate has expired on 1970-01-01: APNs takes nothing until it is replaced"
@@ -86,7 +86,7 @@ struct ReadinessTests {
     }
 
     @Test(
-        "a credential that has failed three times in a row is named, with what to check",
+        "a credential that failed three times in a row is named, with advice",
         arguments: [
             (
                 PushAlarm.credentialRefused(reason: "InvalidProviderToken"),

@@ -13,10 +13,10 @@ import Testing
 
 @testable import CallServer
 
-/// Secrets are kept out of logs by their types: whatever prints them, or something that holds them.
+/// Types redact their secrets, however they or their containers are printed.
 @Suite("Redaction")
 struct RedactionTests {
-    /// Longer than the eight characters of a push token that may be shown, which are not of it.
+    /// The secret part of a push token: it follows the eight characters that may be shown.
     private static let marker = "c0ffee5ec2e7c0ffee"
     private static let json = RawJSON(bytes: Array("\"\(marker)\"".utf8))
     private static let start = Instant(milliseconds: 1_000_000)
@@ -49,13 +49,13 @@ struct RedactionTests {
         }
     }
 
-    @Test("what is checked here would be seen if a type let it through")
+    @Test("these tests detect an unredacted secret")
     func check() {
         struct Open { var token = RedactionTests.marker }
         #expect(Self.texts(of: Open()).values.allSatisfy { $0.contains(Self.marker) })
     }
 
-    @Test("a secret and a raw value say nothing, and what holds them nothing of them")
+    @Test("secrets and raw values are redacted, also within other values")
     func basics() {
         struct Holder {
             @Secret var token: String

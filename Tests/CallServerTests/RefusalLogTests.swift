@@ -4,7 +4,7 @@ import Testing
 
 @testable import CallServer
 
-@Suite("The log of who was turned away")
+@Suite("The log of refusals")
 struct RefusalLogTests {
     private let lines = LogLines()
     private let start = Instant(milliseconds: 1_000_000)
@@ -17,7 +17,7 @@ struct RefusalLogTests {
             user: Handle("alice"), device: nil)
     }
 
-    @Test("of nine bad tokens in a minute five are lines with reason and address, and one line counts the others")
+    @Test("of nine bad tokens in a minute five have lines with reason and address, and one line counts the rest")
     func nine() throws {
         let log = RefusalLog(log: lines.logger())
         for second in 0..<9 { log.write(try refusal(), now: start + .seconds(second)) }
@@ -35,7 +35,7 @@ struct RefusalLogTests {
         #expect(lines.take() == [line])
     }
 
-    @Test("another address, reason or kind has lines of its own; of IPv6 a /64 is one address")
+    @Test("each address, reason and kind has its own lines; an IPv6 /64 counts as one address")
     func apart() throws {
         let log = RefusalLog(log: lines.logger())
         for number in 0..<9 { log.write(try refusal("2001:db8::\(number)"), now: start) }
@@ -46,7 +46,7 @@ struct RefusalLogTests {
         #expect(lines.take().count == 3)
     }
 
-    @Test("however many addresses there are, what is kept is bounded and so are the lines")
+    @Test("with any number of addresses, the state and the lines are bounded")
     func flood() throws {
         let log = RefusalLog(log: lines.logger())
         for number in 0..<20_000 {

@@ -10,7 +10,7 @@ import Testing
 
     init() { clock = ServerClock(clocks.sources) }
 
-    @Test("begins with the system's time, and goes on with it")
+    @Test("begins with the system's time, and continues from there")
     func plain() {
         #expect(clock.now() == Instant(milliseconds: 1_800_000_000_000))
         clocks.pass(.seconds(5))
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(
-        "is moved by no step; what is said follows it", arguments: [7200, -7200, 1, -1, 86_400 * 365, -86_400 * 3650])
+        "ignores steps; the reported offset follows", arguments: [7200, -7200, 1, -1, 86_400 * 365, -86_400 * 3650])
     func steps(seconds: Int64) {
         let step = Duration.seconds(seconds)
         let before = clock.now()
@@ -38,7 +38,7 @@ import Testing
         #expect(clock.figures.stepsForward == 1 && clock.figures.stepsBackward == 1)
     }
 
-    @Test("takes less than half a second for noise, and many such for the step that they are")
+    @Test("treats less than half a second as noise, and an accumulation of it as a step")
     func noise() {
         clocks.set(by: .milliseconds(499))
         #expect(clock.check() == [] && clock.offset == .zero)
@@ -48,7 +48,7 @@ import Testing
         #expect(clock.check() == [.stepped(by: .milliseconds(-500))])
     }
 
-    @Test("goes on while the machine is suspended, which is no step")
+    @Test("continues while the machine is suspended, which is not a step")
     func suspension() {
         let before = clock.now()
         clocks.suspend(for: .seconds(3600))
@@ -59,12 +59,12 @@ import Testing
         #expect(clock.check() == [])
         clocks.set(by: .seconds(60))
         clocks.suspend(for: .seconds(10))
-        // Together with what was too short to be told.
+        // Including steps that were too short to report.
         #expect(clock.check() == [.suspended(for: .milliseconds(10_999)), .stepped(by: .seconds(60))])
         #expect(clock.figures.suspensions == 2 && clock.figures.suspended == .milliseconds(3_610_999))
     }
 
-    @Test("goes on in the next process of the same boot, and notices what was set meanwhile")
+    @Test("continues in the next process of the same boot, and detects steps in between")
     func nextProcess() throws {
         clocks.set(by: .seconds(7200))
         _ = clock.check()
@@ -78,7 +78,7 @@ import Testing
         #expect(next.offset == .seconds(7140))
     }
 
-    @Test("begins anew after a boot, without an anchor, and with one that cannot be read")
+    @Test("starts again after a boot, without an anchor, and with an unreadable one")
     func anew() throws {
         clocks.set(by: .seconds(7200))
         let anchor = clock.anchor
@@ -96,7 +96,7 @@ import Testing
         #expect(ClockAnchor(in: folder.data) == nil)
     }
 
-    @Test("of the machine reads three clocks that agree, and knows the boot")
+    @Test("reads three consistent clocks of the machine, and the boot id")
     func system() {
         let sources = ClockSources.system
         #expect(sources.boot != nil && sources.boot == ClockSources.system.boot)

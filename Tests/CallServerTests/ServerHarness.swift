@@ -11,11 +11,10 @@ import Testing
 @testable import AdminServer
 @testable import CallServer
 
-/// The core, the store and the push client of a server on their own threads, with the test in place of the sockets.
+/// A server's core, store and push client on their own threads, with the test in place of the sockets.
 final class ServerHarness: Sendable {
     let parts: ServerParts
     let reader: StoreReader
-    /// Where administrators connect.
     let adminSocket: SocketAddress
     private let admin: AdminService
     private let folder: String
@@ -27,7 +26,7 @@ final class ServerHarness: Sendable {
     }
 
     init(_ folder: TemporaryDataFolder, change: (inout ServerConfiguration) -> Void = { _ in }) async throws {
-        // A numeric address.
+        // Force-unwrap: the literal is a numeric address.
         var configuration = ServerConfiguration(
             address: SocketAddress(host: "127.0.0.1", port: 0)!, data: folder.data, shards: 1)
         change(&configuration)
@@ -60,24 +59,23 @@ final class ServerHarness: Sendable {
             shards: ShardOutlets([mailbox], log: log), push: parts.push, core: parts.core.inbox,
             storedCalls: parts.storedCalls, history: parts.history, admin: admin.mailbox, feed: admin.feed)
         await parts.core.run(configuration, parts.clock, store.recovered, store.recordLog, outputs, log)
-        // The store is empty, so that no call has to be looked up in it.
+        // The store is empty, so the core never looks up a call in it.
         parts.core.inbox.postAlways(.store(.callsListed(CallIDFilter(expecting: 0))))
     }
 
-    /// What was sent to a connection so far.
     func messages(to connection: UInt64) async -> [ServerMessage] {
         await shard.run {}
         return sent.messages.withLock { messages in messages.filter { $0.connection == connection }.map(\.message) }
     }
 
-    /// Ends the parts as a server does, and what the test has put in place of the sockets.
+    /// Stops the parts as a server does, and the test's substitutes for sockets.
     func stop() async {
         await admin.stop(grace: .milliseconds(200))
         await parts.stop()
         await shard.stopAndWait()
     }
 
-    // MARK: What comes in
+    // MARK: Input
 
     func open(_ user: Handle, on connection: UInt64, push: [PushToken]? = nil) {
         let device = DeviceDescription(id: DeviceID(high: 1, low: connection), platform: .ios)
@@ -95,26 +93,26 @@ final class ServerHarness: Sendable {
                 .client(.requested(ConnectionID(shard: 0, serial: connection), .number(number), request))))
     }
 
-    /// Hands rows to the live picture as if they had been committed.
+    /// Passes records to the live calls as if they were committed.
     func feed(_ records: [StoreRecord]) { admin.feed.post(MonitorFeed.Batch(records: records, sessions: [])) }
 
     // MARK: Waiting without sleeping
 
-    /// Returns once all that was posted before is decided, durable and sent.
+    /// Returns once all earlier input is decided, durable and sent.
     func settle() async {
         await parts.core.drain()
         await parts.store.recordLog.flush()
-        // The store's completions go back to the core, which may have rested until then.
+        // The store's completions return to the core, which may have been suspended.
         for _ in 0..<3 {
             await parts.core.drain()
             await parts.store.recordLog.flush()
         }
     }
 
-    /// Holds the store's thread in a completion: nothing that is given to it from then on becomes durable until the signal.
+    /// Blocks the store's thread in a completion: later batches become durable only after the signal.
     func holdStore() async -> DispatchSemaphore {
         let gate = DispatchSemaphore(value: 0)
-        // What came before the thread is there would be in the same transaction.
+        // Earlier batches, not yet committed, would be in the same transaction.
         await withCheckedContinuation { isHeld in
             let isTaken = parts.store.recordLog.commit(batch: []) { _ in
                 isHeld.resume()

@@ -16,12 +16,12 @@ import WebSocketServer
         func requested(_: HTTPRequest, _: HTTPResponder) {}
     }
 
-    @Test("are the core's for one shard without TLS, and else their own")
+    @Test("are the core's for one shard without TLS, otherwise their own")
     func arrangement() async throws {
         let folder = try TemporaryDataFolder()
         let harness = try await ServerHarness(folder)
         let core = harness.parts.core.loop
-        // A numeric address.
+        // Force-unwrap: the literal is a numeric address.
         var configuration = ServerConfiguration(
             address: SocketAddress(host: "127.0.0.1", port: 0)!, data: folder.data, shards: 1)
         #expect(try harness.parts.listener(configuration) { _, _ in Nobody() }.shardLoops.map { $0 === core } == [true])
@@ -36,12 +36,12 @@ import WebSocketServer
         await harness.stop()
     }
 
-    @Test("the push client is on the core's for one shard, and else on its own")
+    @Test("the push client uses the core's loop for one shard, otherwise its own")
     func push() async throws {
         for shards in 1...2 {
             let folder = try TemporaryDataFolder()
             let harness = try await ServerHarness(folder)
-            // A numeric address.
+            // Force-unwrap: the literal is a numeric address.
             let address = SocketAddress(host: "127.0.0.1", port: 0)!
             let parts = harness.parts
             try parts.startPush(ServerConfiguration(address: address, data: folder.data, shards: shards))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CallServer
 
-/// A datagram socket in the place of a service manager's.
+/// A datagram socket in place of the service manager's.
 private final class NotifySocket: Sendable {
     let path = NSTemporaryDirectory() + "notify-\(UUID().uuidString.prefix(8))"
     private let descriptor: Int32
@@ -28,7 +28,6 @@ private final class NotifySocket: Sendable {
         unlink(path)
     }
 
-    /// What has come and was not read yet.
     func read() -> [String] {
         var states: [String] = []
         var bytes = [UInt8](repeating: 0, count: 64)
@@ -44,9 +43,9 @@ private final class WatchdogSlot {
     var watchdog: Watchdog?
 }
 
-@Suite("What the service manager is told", .timeLimit(.minutes(1)))
+@Suite("Notifications to the service manager", .timeLimit(.minutes(1)))
 struct ServiceManagerTests {
-    @Test("nobody is told where no service manager listens, and the watchdog is the process's own")
+    @Test("nothing is sent without a service manager, and another process's watchdog is ignored")
     func environment() throws {
         #expect(ServiceManager(environment: [:]) == nil)
         #expect(ServiceManager(environment: ["NOTIFY_SOCKET": "relative"]) == nil)
@@ -61,7 +60,7 @@ struct ServiceManagerTests {
         }
     }
 
-    @Test("the watchdog hears of a server that turns, and nothing while a commit hangs")
+    @Test("the watchdog is notified while the server works, and not while a commit hangs")
     func watchdog() async throws {
         let socket = NotifySocket()
         let manager = try #require(ServiceManager(environment: ["NOTIFY_SOCKET": socket.path]))

@@ -4,9 +4,9 @@ import WebSocketServer
 
 @testable import CallServer
 
-@Suite("What sessions and connections are counted by")
+@Suite("Labels of sessions and connections")
 struct SessionOutcomeTests {
-    @Test("whatever a client sends as its close code, the labels are a fixed list")
+    @Test("the labels are a fixed list, whatever close code a client sends")
     func codes() {
         let counters = SessionCounters()
         for code in 0...UInt16.max { counters.countClose(by: .client, code: code) }
@@ -19,7 +19,7 @@ struct SessionOutcomeTests {
         #expect(count(.network, "none") == 1 && count(.server, "none") == 0)
     }
 
-    @Test("each ending has who and the code")
+    @Test("each end has its origin and the code")
     func endings() {
         for (ending, by, code) in [
             (.server(code: 3503), .server, 3503), (.client(code: 1001), .client, 1001),
@@ -29,7 +29,7 @@ struct SessionOutcomeTests {
         }
     }
 
-    @Test("an HTTP answer is counted only if it refuses")
+    @Test("an HTTP response is counted only if it refuses")
     func answers() {
         let counters = SessionCounters()
         for status in [200, 204, 401, 401, 403, 503] { counters.countAnswer(status) }

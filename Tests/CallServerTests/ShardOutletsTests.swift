@@ -8,7 +8,7 @@ import Testing
 @testable import CallServer
 
 @Suite struct ShardOutletsTests {
-    /// - Returns: once the loop stands still, what lets it go on.
+    /// - Returns: a semaphore that releases the loop, once it is blocked.
     private static func hold(_ loop: EventLoop) -> DispatchSemaphore {
         let (isHeld, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         loop.execute {
@@ -39,7 +39,7 @@ import Testing
             gate.signal()
             await loop.run {}
             #expect(ended.withLock { $0.sorted() } == [7, 8].flatMap { [UInt64](repeating: $0, count: round) })
-            // There is room again.
+            // There is space again.
             outlets.deliver([], to: 0)
         }
         await loop.stopAndWait()

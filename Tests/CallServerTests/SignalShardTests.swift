@@ -12,8 +12,7 @@ import WebSocketServer
 
 @Suite("A shard between its clients and the core", .timeLimit(.minutes(1)))
 struct SignalShardTests {
-    /// A real listener with one shard, and a mailbox in place of the core, which takes nothing out of it until its loop
-    /// is started.
+    /// A real listener with one shard, and a mailbox in place of the core. It is not drained until its loop is started.
     private final class World: Sendable {
         let harness: ServerHarness
         let server: WebSocketServer
@@ -29,7 +28,7 @@ struct SignalShardTests {
             harness = try await ServerHarness(folder)
             coreLoop = try EventLoop(name: "core")
             core = Mailbox(loop: coreLoop, capacity: room) { [inputs] in for input in $0 { inputs.append(input) } }
-            // Numeric, so never nil.
+            // Force-unwrap: the literal is a numeric address.
             let address = SocketAddress(host: "127.0.0.1", port: 0)!
             let configuration = ServerConfiguration(address: address, data: folder.data, shards: 1)
             let (parts, core, shard) = (harness.parts, core, ShardSlot())
@@ -53,7 +52,7 @@ struct SignalShardTests {
             let loop = try EventLoop(name: "client")
             loop.start()
             clientLoop = loop
-            // The loop was started just now.
+            // The loop was started above.
             context = try await loop.run {
                 Result { LoopBound(try LWSContext(loop: loop, role: .client(.system)), on: loop) }
             }!.get()
@@ -63,7 +62,7 @@ struct SignalShardTests {
             let mailbox = Mutex<Mailbox<ShardMessage>?>(nil)
         }
 
-        /// A client that writes down what it is told.
+        /// A client that records its events.
         func connect() async throws -> (LoopBound<WebSocketClientConnection>, Journal<String>) {
             let frames = Journal<String>()
             let client = await clientLoop.run { [self] in
@@ -81,7 +80,7 @@ struct SignalShardTests {
             _ = await clientLoop.run { for text in texts { client.value.send(Array(text.utf8)) } }
         }
 
-        /// Opens a session as far as the shard goes: its token is good, and the core is told.
+        /// Opens the shard's part of a session: the token is valid, and the core is informed.
         func open(_ client: LoopBound<WebSocketClientConnection>) async throws {
             let token = try await mint()
             let before = core.count
@@ -91,7 +90,7 @@ struct SignalShardTests {
         }
 
         func mint(device: DeviceID? = nil) async throws -> String {
-            // A good handle.
+            // The literal is a handle.
             try await harness.parts.tokens.mint(user: Handle("alice")!, lifetime: .seconds(600), device: device)
         }
 
@@ -102,7 +101,7 @@ struct SignalShardTests {
 
         func tell(_ messages: [ShardMessage]) { #expect(shard.withLock { $0?.post(contentsOf: messages) } == true) }
 
-        /// A test that fails does not come to its `stop`.
+        /// A failing test does not reach its `stop`.
         deinit {
             clientLoop.execute { [context] in context.value.destroy() }
             clientLoop.stop()
@@ -121,7 +120,7 @@ struct SignalShardTests {
         #"{"jsonrpc":"2.0","id":\#(request),"method":"call.get","params":{"call_id":"\#(call)"}}"#
     }
 
-    @Test("what the core has no room for is refused, one by one, and the rest comes to it in order")
+    @Test("messages beyond the core's capacity are refused one by one, and the others arrive in order")
     func full() async throws {
         let folder = try TemporaryDataFolder()
         let world = try await World(folder, room: 3)
@@ -149,7 +148,7 @@ struct SignalShardTests {
         await world.stop()
     }
 
-    @Test("what goes on to other phones comes to the core in memory that the shard uses again")
+    @Test("relayed content reaches the core in memory that the shard reuses")
     func payloads() async throws {
         let folder = try TemporaryDataFolder()
         let world = try await World(folder, room: 100)
@@ -173,12 +172,12 @@ struct SignalShardTests {
             return
         }
         #expect(sent == batch && asked == update)
-        // No array that was made for so little has so much room.
+        // A new array for this little content would have a smaller capacity.
         #expect(sent.candidates.bytes.capacity >= 256 && (asked.sdp?.bytes.capacity ?? 0) >= 256)
         await world.stop()
     }
 
-    @Test("a token that names a device opens no session of another, the first time and when it is known")
+    @Test("a token that names a device opens no session of another, neither at first nor when cached")
     func boundToken() async throws {
         let folder = try TemporaryDataFolder()
         let world = try await World(folder, room: 100)
@@ -202,7 +201,7 @@ struct SignalShardTests {
         await world.stop()
     }
 
-    @Test("each client is told everything in order, and a close comes after what was said before it")
+    @Test("each client gets all messages in order, and a close after earlier messages")
     func delivery() async throws {
         let folder = try TemporaryDataFolder()
         let world = try await World(folder, room: 100)

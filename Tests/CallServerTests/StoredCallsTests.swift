@@ -9,7 +9,7 @@ import Testing
 
 @testable import CallServer
 
-/// A store with calls in it, with the test as the core.
+/// A store with calls, with the test as the core.
 private final class Fixture {
     struct Unreadable: Error {}
 
@@ -31,7 +31,7 @@ private final class Fixture {
         let (inputs, input) = AsyncStream.makeStream(of: CoreInput.self)
         self.inputs = inputs.makeAsyncIterator()
         let core = await loop.run {
-            // Full at all times: what is told the core here is never lost.
+            // Always full: input to the core must use the unbounded path.
             Mailbox<CoreInput>(loop: loop, capacity: 0) { for fact in $0 { input.yield(fact) } }
         }
         self.core = try #require(core)
@@ -60,11 +60,11 @@ private final class Fixture {
     }
 }
 
-@Suite("Calls of the store", .timeLimit(.minutes(1)))
+@Suite("Calls from the store", .timeLimit(.minutes(1)))
 struct StoredCallsTests {
     private static let log = Logger(label: "stored-calls-test") { _ in SwiftLogNoOpLogHandler() }
 
-    @Test("one is found with its legs and its pushes, and of one that is not there the core is told so")
+    @Test("a call is found with its legs and pushes, and a missing one is reported to the core")
     func found() async throws {
         let call = try Fixture.call(1)
         let bob = DeviceKey(user: try #require(Handle("bob")), device: DeviceID(high: 3, low: 1))
@@ -88,7 +88,7 @@ struct StoredCallsTests {
         await fixture.close()
     }
 
-    @Test("a store that cannot be read is told of call by call, and read again for the next one")
+    @Test("an unreadable store is reported for each call, and the next call reads it again")
     func unreadable() async throws {
         let fixture = try await Fixture([])
         let failures = Mutex(2)
@@ -113,7 +113,7 @@ struct StoredCallsTests {
         await fixture.close()
     }
 
-    @Test("all are listed in slices, and a query that fails is repeated where it was")
+    @Test("all calls are listed in slices, and a failed query is repeated at its position")
     func listing() async throws {
         let ids = (1...9_000).map { UInt64($0) }
         let fixture = try await Fixture(try ids.map { .call(try Fixture.call($0)) })
@@ -142,7 +142,7 @@ struct StoredCallsTests {
         await fixture.close()
     }
 
-    @Test("none stored are listed as none, and the list is given once")
+    @Test("an empty store is listed as empty, and the list is delivered once")
     func empty() async throws {
         let fixture = try await Fixture([])
         let (queries, core) = (fixture.queries, fixture.core)
@@ -155,7 +155,7 @@ struct StoredCallsTests {
         await fixture.close()
     }
 
-    @Test("a listing that waits for a store to be readable ends when it is cancelled")
+    @Test("a listing that waits for a readable store ends when it is cancelled")
     func stopped() async throws {
         let fixture = try await Fixture([])
         let core = fixture.core

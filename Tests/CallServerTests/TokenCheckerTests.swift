@@ -8,7 +8,7 @@ import Testing
 
 @testable import CallServer
 
-/// A JWT is checked off the loop once, and from then on at once, for as long as it is good.
+/// A JWT is verified off the loop once, and then answered from a cache while it is valid.
 @Suite("The check of a token", .timeLimit(.minutes(1))) final class TokenCheckerTests {
     private final class Clock: Sendable {
         let ahead = Mutex(0.0)
@@ -38,7 +38,7 @@ import Testing
 
     deinit { loop.stop() }
 
-    /// - Returns: what the token came to, and whether that was known before `check` returned.
+    /// - Returns: the result for the token, and whether it was known before `check` returned.
     private func check(_ token: String) async throws -> (result: TokenChecker.Result, isAtOnce: Bool) {
         let (answers, answer) = AsyncStream.makeStream(of: (TokenChecker.Result, Bool).self)
         loop.execute { [checker] in
@@ -50,7 +50,7 @@ import Testing
         return try #require(await iterator.next())
     }
 
-    @Test("is made once for a token that comes again")
+    @Test("runs once for a repeated token")
     func again() async throws {
         let user = try #require(Handle("bob"))
         let device = DeviceID(high: 7, low: 8)
@@ -62,17 +62,17 @@ import Testing
             let verified = try result.get()
             #expect(verified.grant == SessionGrant(user: user, displayName: "Bob") && verified.device == device)
         }
-        // One letter of the claims more or less is another token.
+        // Any change to the claims makes another token.
         let other = try await check(token + "A")
         #expect(throws: TokenAuthority.Refusal.self) { try other.result.get() }
         #expect(!other.isAtOnce)
-        // And what was refused once is not taken the next time either.
+        // A refused token is refused again.
         let once = try await check(token + "A")
         #expect(throws: TokenAuthority.Refusal.self) { try once.result.get() }
         #expect(!once.isAtOnce)
     }
 
-    /// What a completion keeps.
+    /// An object that a completion retains.
     private final class Asker {}
 
     private final class WeakParts {
@@ -80,11 +80,11 @@ import Testing
         weak var checker: TokenChecker?
     }
 
-    @Test("forgets whom it has answered")
+    @Test("releases its callers after the answer")
     func forgets() async throws {
         let token = try await authority.mint(user: #require(Handle("bob")), lifetime: .seconds(60))
         let kept = LoopBound(WeakParts(), on: loop)
-        // Checked, refused, and known from the first time.
+        // Verified, refused, and cached.
         for token in [token, token + "A", token] {
             let answers = Journal<Bool>()
             loop.execute { [checker] in
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("answers each of those that ask for one token at a time")
+    @Test("answers all concurrent requests for one token")
     func atOneTime() async throws {
         let token = try await authority.mint(user: #require(Handle("bob")), lifetime: .seconds(60))
         let answers = Journal<Int>()
@@ -112,7 +112,7 @@ import Testing
         #expect(Set(answers.entries) == [1, 2, 3])
     }
 
-    @Test("calls nobody once it is released, and is not kept by what is under way")
+    @Test("makes no callback after its release, and is not retained by work in progress")
     func release() async throws {
         let token = try await authority.mint(user: #require(Handle("bob")), lifetime: .seconds(60))
         let answers = Journal<String>()
@@ -128,12 +128,12 @@ import Testing
             return kept.asker == nil && kept.checker == nil
         }
         #expect(isGone == true)
-        // Asked after it.
+        // Requested after it.
         _ = try await check(token).result.get()
         #expect(answers.entries.isEmpty)
     }
 
-    @Test("refuses a token that was good when it last came")
+    @Test("refuses a cached token that has expired")
     func expiry() async throws {
         let token = try await authority.mint(user: #require(Handle("bob")), lifetime: .seconds(7200))
         _ = try await check(token).result.get()
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test("knows the tokens that came last, and no more than it has room for")
+    @Test("caches the most recent tokens, up to its capacity")
     func bound() throws {
         let user = try #require(Handle("bob"))
         let kept = 64
@@ -159,7 +159,7 @@ import Testing
         let count = 3 * kept
         for number in 0..<count {
             recent.insert("token \(number)", verified(number))
-            // It comes all the time.
+            // This token is used all the time.
             #expect(number == 0 || recent.find("token 0")?.expiresAt == Instant(milliseconds: 0))
         }
         for number in count - kept..<count {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CallServer
 
-/// Each kind of fault has a diagnosis of its own, which names the claim and what stands there.
+/// Each kind of fault has its own diagnosis, which names the claim and its value.
 @Suite("A user's token") struct UserTokensTests {
     private let tokens = UserTokens(secret: Array(0..<32))
     private static let good = #"{"sub":"bob","exp":4000000000,"name":"Bob"}"#
@@ -19,7 +19,7 @@ import Testing
         return refusal
     }
 
-    @Test("is read with its claims, whole and fractional times, members in any order and unknown ones")
+    @Test("is parsed with its claims: whole and fractional times, members in any order, unknown members")
     func good() throws {
         let device = DeviceID(high: 7, low: 8)
         let claims = try read(
@@ -37,7 +37,7 @@ import Testing
         #expect(plain.notBefore == nil && plain.device == nil)
     }
 
-    @Test("that is no JWT is said to be none, and why")
+    @Test("that is not a JWT is refused with the reason")
     func malformed() {
         let token = tokens.sign(claims: Self.good.utf8)
         let parts = token.split(separator: ".").map(String.init)
@@ -71,9 +71,9 @@ import Testing
         #expect(cut?.contains("the part header is not valid JSON") == true)
     }
 
-    @Test("in standard base64, padded or not, is refused by each of its parts")
+    @Test("in standard base64, with or without padding, is refused in each of its parts")
     func standardBase64() {
-        // A letter of three bytes in UTF-8 makes both alphabets differ.
+        // These characters have different encodings in the two alphabets.
         let claims = #"{"sub":"bob","exp":4000000000,"name":"ÿÿÿ>>>???"}"#
         let parts = tokens.sign(claims: claims.utf8).split(separator: ".").map(String.init)
         func padded(_ text: String) -> String {
@@ -115,14 +115,14 @@ import Testing
         #expect(said == found)
     }
 
-    @Test("with a critical extension is refused, for the server knows none")
+    @Test("with a critical extension is refused, because the server knows none")
     func critical() {
         let header = #"{"alg":"HS256","b64":false,"crit":["b64"]}"#
         #expect(refusal(Self.good, header: header) == .critical(found: #"["b64"]"#))
         #expect(refusal(Self.good, header: #"{"alg":"HS256","crit":[]}"#) == .critical(found: "[]"))
     }
 
-    @Test("of another key, or changed in any character, is not said to be anything else")
+    @Test("signed with another key, or changed in any character, is refused")
     func signature() {
         let other = UserTokens(secret: Array(1..<33)).sign(claims: Self.good.utf8)
         guard case .failure(.signature) = read(other) else {
@@ -138,7 +138,7 @@ import Testing
                 continue
             }
         }
-        // Claims are looked at below a valid signature only.
+        // Claims are checked only after a valid signature.
         guard case .failure(.signature) = read(UserTokens(secret: [7]).sign(claims: "{}".utf8)) else {
             Issue.record("claims without a signature are diagnosed")
             return
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(
-        "without a claim that it needs, or with one that is none, names the claim and what stands there",
+        "without a required claim, or with an invalid one, is refused with the claim and its value",
         arguments: [
             (#"{"sub":"bob"}"#, "has no exp; expected a number"),
             (#"{"sub":"bob","exp":null}"#, "has no exp"),
@@ -175,14 +175,14 @@ import Testing
         #expect(refusal?.message.contains(words) == true, "\(refusal?.message ?? "taken")")
     }
 
-    @Test("is shown in a refusal in bounded length, however long its claims are")
+    @Test("is quoted in a refusal in bounded length, however long its claims are")
     func bounded() {
         let long = String(repeating: "x", count: 5000)
         let refusal = refusal(#"{"exp":"\#(long)","sub":"bob"}"#)
         #expect((refusal?.message.utf8.count ?? .max) < 250)
     }
 
-    @Test("has a name without what would break a line or turn the text around")
+    @Test("has a name without characters that break a line or change the text direction")
     func names() throws {
         for (name, shown) in [
             ("Bob", "Bob"), (#"B\u0000o\u0085b\u2028\u2029"#, "Bob"), (#"\u202egpj.bob\u202c"#, "gpj.bob"),
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test("is compared with wall time, and says both times when it is over or not good yet", .timeLimit(.minutes(1)))
+    @Test("is checked against wall-clock time, and a refusal names both times", .timeLimit(.minutes(1)))
     func times() async throws {
         let folder = try TemporaryDataFolder()
         let clocks = FakeClocks(wall: 1_800_000_000_000)
@@ -221,10 +221,10 @@ import Testing
         let early = refusal(#"{"sub":"bob","exp":1900000000,"nbf":1800000061}"#)
         #expect(early == .early(Instant(milliseconds: 1_800_000_061_000), now: now))
         #expect(early?.message.contains("nbf is 1800000061 (2027-01-15T08:01:01Z)") == true)
-        // A clock that is ahead at the issuer is no fault of the token.
+        // The issuer's clock may be ahead.
         #expect(refusal(#"{"sub":"bob","exp":1900000000,"iat":1800000900}"#) == nil)
 
-        // The clock is set: at once, whatever the timeline says, also for what the server itself has minted.
+        // A clock step takes effect at once, even on tokens that the server minted.
         let minted = try await authority.mint(user: #require(Handle("bob")), lifetime: .seconds(60))
         clocks.set(by: .seconds(7200))
         #expect(throws: TokenRefusal.self) { try authority.verify(minted) }

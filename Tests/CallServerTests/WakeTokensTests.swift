@@ -12,7 +12,7 @@ import Testing
         device: DeviceID("00000000-0000-4000-8000-0000000000b0")!,
         user: Handle("bøb@example.com")!, expiresAt: Instant(milliseconds: 1_000_000_000_123))
 
-    @Test("says what it was made of, in characters that need no escape anywhere")
+    @Test("contains its data, in characters that need no escape anywhere")
     func roundTrip() throws {
         let token = tokens.mint(Self.claims)
         #expect(tokens.read(token) == Self.claims)
@@ -20,7 +20,7 @@ import Testing
         #expect(token.dropFirst(6).allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) })
     }
 
-    @Test("is made for handles of each length, and a payload has room for the longest")
+    @Test("exists for handles of each length, and a payload has space for the longest")
     func lengths() throws {
         for length in 1...128 {
             let claims = WakeTokens.Claims(
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("is refused with any of its characters changed, cut short, or signed with another key")
+    @Test("is refused when a character is changed, when truncated, or when signed with another key")
     func forged() {
         let token = Array(tokens.mint(Self.claims).utf8)
         for index in token.indices {
@@ -46,11 +46,11 @@ import Testing
     }
 
     @Test(
-        "is nothing else",
+        "accepts no other text",
         arguments: ["", "wake1.", "wake1.====", "wake1.%%%", "wake1.AAAA", "eyJhbGciOiJIUzI1NiJ9.e30.c2ln"])
     func others(_ text: String) { #expect(tokens.read(text) == nil) }
 
-    @Test("is told from a user's token, and refused at once when it is too old or forged", .timeLimit(.minutes(1)))
+    @Test("is distinguished from a user's token, and refused at once when expired or forged", .timeLimit(.minutes(1)))
     func authority() async throws {
         let folder = try TemporaryDataFolder()
         let authority = try await TokenAuthority(folder: folder.data)

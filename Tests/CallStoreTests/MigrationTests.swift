@@ -360,7 +360,7 @@ private final class Crashes: Sendable {
         #expect(counts == ["bob 1", "erin 2"])
         #expect(
             try reader.audit().violations == first.violations + [
-                "2 legs do not stand with their calls, or have none, first \(lost[0])"
+                "2 legs have another serial than their call, or no call, first \(lost[0])"
             ])
         store.close()
     }

@@ -166,7 +166,7 @@ import Testing
             let violations = try reader.audit().violations
             for part in [
                 "cancelled and yet have a report status", "accepted and have no report status",
-                "1 pushes are marked as sent against their status, first \(neverSent.id)",
+                "1 pushes have a send time that contradicts their status, first \(neverSent.id)",
                 "1 pushes belong to no call", "more than one push of one purpose for one call; calls, first \(over.id)",
                 "not ended, first \(halfEnded.id)", "answered on more than one device, first \(over.id)",
                 "2 legs are live in calls that are over",
@@ -189,8 +189,8 @@ import Testing
             }
             #expect(
                 try reader.audit().violations == [
-                    "1 legs do not stand with their calls, or have none, first \(other.id)",
-                    "1 pushes do not stand with their calls, first \(other.id)",
+                    "1 legs have another serial than their call, or no call, first \(other.id)",
+                    "1 pushes have another serial than their call, first \(other.id)",
                 ])
         }
     }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The commands that administer a running server", .world)
 struct AdminCommandTests {
-    @Test("groups are made, listed, shown, replaced and deleted")
+    @Test("groups are created, listed, shown, replaced and deleted")
     func groups() async throws {
         _ = try await world.startServer()
         let made = try await world.output("groups set sales alice +81312345678 --strategy hunt")
@@ -38,7 +38,7 @@ struct AdminCommandTests {
         }
     }
 
-    @Test("what holds for a user is set piece by piece, and shown with the user's aliases and groups")
+    @Test("a user's policy is set field by field, and shown with the user's aliases and groups")
     func users() async throws {
         let server = try await world.startServer()
         _ = try await world.onlinePhone("alice", at: server.address)
@@ -64,7 +64,7 @@ struct AdminCommandTests {
         #expect(table.output.contains("aliases         +81312345678"))
     }
 
-    @Test("aliases are made, listed, turned and deleted")
+    @Test("aliases are created, listed, redirected and deleted")
     func aliases() async throws {
         _ = try await world.startServer()
         #expect(try await world.reveille("aliases set +81312345678 alice").output == "+81312345678 is alice")
@@ -82,7 +82,7 @@ struct AdminCommandTests {
         #expect(missing.errors == "reveille: no alias desk@example.org; see reveille aliases list")
     }
 
-    @Test("with a server that was killed, and for another user it is exit code 2, with what to do")
+    @Test("with a killed server, or as another user, the exit code is 2, with advice")
     func unreachable() async throws {
         let commands = ["groups list", "groups set sales alice", "users show alice", "aliases list"]
         for command in commands {
@@ -105,7 +105,7 @@ struct AdminCommandTests {
         #expect(killed.errors.contains("no server is running on"))
     }
 
-    /// As a user who may not use the socket. The superuser always may, and has to become somebody else.
+    /// Runs as a user without access to the socket. The superuser always has access, so it changes its user id.
     private func askAsAnother() async throws -> Program.Result {
         let socket = world.folder + "/admin.sock"
         chmod(socket, 0)
@@ -115,7 +115,7 @@ struct AdminCommandTests {
         return try await Program.run("/usr/bin/setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups"] + line)
     }
 
-    @Test("a server takes the place of a killed one's socket, and leaves that of a live one alone")
+    @Test("a server replaces the socket of a killed one, and not that of a running one")
     func sockets() async throws {
         let (killed, _) = try await world.serve()
         try await killed.end(by: SIGKILL)
@@ -128,7 +128,7 @@ struct AdminCommandTests {
         #expect(!FileManager.default.fileExists(atPath: world.folder + "/admin.sock"))
     }
 
-    @Test("a server does not start on a folder whose path is too long for its socket, nor over what is no socket")
+    @Test("a server does not start with too long a socket path, nor over a file that is no socket")
     func badSockets() async throws {
         let long = world.folder + "/" + String(repeating: "x", count: 100)
         let result = try await Program.reveille("serve", "--data", long, "--port", "0")
@@ -140,11 +140,11 @@ struct AdminCommandTests {
         #expect(error?.description.hasPrefix("\(world.folder)/admin.sock is in the way") == true)
         #expect(FileManager.default.contents(atPath: world.folder + "/admin.sock") == Data("precious".utf8))
         try FileManager.default.removeItem(atPath: world.folder + "/admin.sock")
-        // Nothing of the failed start holds the folder.
+        // The failed start holds no lock on the folder.
         _ = try await world.startServer()
     }
 
-    @Test("Debian's client speaks the protocol's text with it, in right and in wrong")
+    @Test("Debian's WebSocket client follows the protocol's text, with valid and invalid requests")
     func foreignClient() async throws {
         _ = try await world.startServer()
         let result = try await Program.script("admin.py", world.folder + "/admin.sock")

@@ -13,13 +13,13 @@ import Testing
 
 @Suite("A backup", .world, .serialized)
 struct BackupTests {
-    /// Two phones that are online, of which one calls the other.
+    /// Two online phones, one of which calls the other.
     private struct Line: Sendable {
         let caller: Phone
         let callee: Phone
         let user: Handle
 
-        /// Every third call wakes a phone that sleeps, and is taken back; the others connect and are hung up.
+        /// Every third call wakes a sleeping phone and is cancelled; the others connect and are hung up.
         func call(_ number: Int) async throws {
             if number % 3 == 2 {
                 let call = try await caller.softphone.call(.user("bob"), ringTime: .seconds(5))
@@ -32,7 +32,7 @@ struct BackupTests {
         }
     }
 
-    @Test("taken again and again under load is whole: each is restored, started on, and its books are balanced")
+    @Test("taken repeatedly under load is complete: each is restored, starts a server, and passes its audit")
     func underLoad() async throws {
         _ = try await world.startSimulator()
         let (server, address) = try await world.serve("--push-sim")
@@ -80,7 +80,7 @@ struct BackupTests {
         return lines
     }
 
-    /// Restores `file` into a folder of its own, and has a server take up what was live in it.
+    /// Restores `file` into a new folder, and starts a server that recovers its live calls.
     private static func startOn(_ file: String) async throws {
         let folder = file + "-restored"
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -95,7 +95,7 @@ struct BackupTests {
         let server = try await CallServer.start(configuration, log: World.log)
         let settled: Bool?
         do {
-            // Nobody comes back: what was live ends, and what was on its way is settled.
+            // No phone reconnects: live calls end, and pending pushes are closed.
             settled = try await eventually("all is settled", within: .seconds(30)) {
                 let live = try reader.calls(CallFilter(isLive: true)).count
                 let open = try reader.pushes(PushFilter(isOpen: true)).count
@@ -115,7 +115,7 @@ struct BackupTests {
         }
     }
 
-    @Test("restored into another folder has what was live end, each with the reason of what fell due meanwhile")
+    @Test("restored into another folder ends its live calls, each with the reason of its passed deadline")
     func liveCalls() async throws {
         let now = Instant.now
         let past = now + .seconds(-3600)
@@ -164,11 +164,11 @@ struct BackupTests {
         let unknown = try #require(try reader.push(push.id))
         #expect(unknown.status == .unknown && unknown.report == .unreported)
         #expect(try reader.audit().violations == [])
-        // The store that was backed up knows nothing of that.
+        // The restored store does not have these changes.
         #expect(try world.reader().calls(CallFilter(isLive: true)).count == 2)
     }
 
-    @Test("is checked, refused and replaced as the exit codes say, and tells programs what it holds")
+    @Test("is checked, refused and replaced with the documented exit codes, and describes its contents as JSON")
     func commands() async throws {
         let server = try await world.startServer()
         let (alice, bob, call) = try await world.liveCall(at: server.address)
@@ -200,7 +200,7 @@ struct BackupTests {
         let kept = try #require(restored["kept"] as? [String])
         #expect(kept.first?.contains("reveille-replaced-") == true && restored["replaced"] as? String == kept.first)
         #expect(try Data(contentsOf: URL(fileURLWithPath: world.folder + "/client-token.key")) == tokens)
-        // The tokens that were minted before are good after it.
+        // Earlier tokens are valid with the restored secret.
         _ = try await world.startServer { $0.address = server.address }
         _ = try await alice.events.first("alice is back", from: alice.events.count) { $0.opened }
 
@@ -221,14 +221,14 @@ struct BackupTests {
         }
     }
 
-    @Test("that there is no room for says so with exit code 2, and leaves nothing behind")
+    @Test("without enough space gives exit code 2 and a message, and leaves no file behind")
     func noRoom() async throws {
         let server = try await world.startServer()
         await server.stop()
         let target = world.folder + "-full"
         try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
         world.atEnd { try? FileManager.default.removeItem(atPath: target) }
-        // Files may have eight blocks of 512 bytes, and writing beyond that is an error, not a signal.
+        // A limit of eight blocks of 512 bytes per file; exceeding it is an error, not a signal.
         let full = try await Program.run(
             "/bin/bash",
             [
@@ -241,7 +241,7 @@ struct BackupTests {
     }
 }
 
-/// Set once.
+/// Set at most once.
 private final class Flag: Sendable {
     private let value = Atomic<Bool>(false)
 

@@ -13,7 +13,7 @@ import Testing
 @Suite("A cancelled call", .world)
 struct CancelTests {
     @Test(
-        "whose push the push service has not answered ends at once; the push is unknown, and a late report proves it"
+        "whose push has no response yet ends at once; the push is unknown, and a late report corrects it"
     )
     func pushInFlight() async throws {
         let (simulator, server, handset) = try await sleeper() {
@@ -31,7 +31,7 @@ struct CancelTests {
         #expect(try await alice.hangUp(call) == .cancelled)
         #expect(try world.reader().calls().map(\.endReason) == [.cancelled])
 
-        // No word came: whether the phone has it is not known, and nothing is sent again for a call that is over.
+        // No response arrived: the delivery is unknown, and no push is sent for an ended call.
         let push = try await world.push("is unknown, and unreported") {
             $0.status == .unknown && $0.report == .unreported
         }
@@ -47,7 +47,7 @@ struct CancelTests {
         #expect(await simulator.snapshot()?.counts.received == 1)
     }
 
-    @Test("whose accepted push comes late tells the phone so by the push's wake token alone, and takes the late report")
+    @Test("whose accepted push arrives late is shown as ended with the push's wake token, and accepts the late report")
     func afterAcceptBeforeWake() async throws {
         let (simulator, server, handset) = try await sleeper() { $0.timers.report = .milliseconds(200) }
         let bob = try await world.awayPhone("bob", at: server.address, push: [handset.token])
@@ -60,7 +60,7 @@ struct CancelTests {
         #expect(try world.reader().devices(user: "bob").map(\.unreportedStreak) == [1])
 
         let push = try await handset.push(of: call)
-        // A phone that knows nothing but what the push said.
+        // A phone that knows only the push.
         let result = try await Program.script(
             "woken_late.py", "ws://\(server.address)", try #require(push.wakeToken),
             bob.softphone.configuration.session.device.id.description, call.description, push.push.description,
@@ -73,7 +73,7 @@ struct CancelTests {
         #expect(await simulator.snapshot()?.counts.received == 1)
     }
 
-    @Test("whose phone woke and has not shown it yet ends there unseen, and its push is reported all the same")
+    @Test("whose phone woke and has not shown it yet ends there unseen, and its push is still reported")
     func afterWake() async throws {
         let (simulator, server, handset) = try await sleeper()
         let bob = try await world.awayPhone("bob", at: server.address, push: [handset.token]) {
@@ -96,7 +96,7 @@ struct CancelTests {
         #expect(await simulator.snapshot()?.counts.received == 1)
     }
 
-    @Test("whose phone woke, reported and rings stops ringing there, is missed, and no push says so")
+    @Test("whose phone woke, reported and rings stops ringing there, is missed, and no push announces it")
     func afterReport() async throws {
         let (simulator, server) = try await world.startPushing()
         let bob = try await world.sleepingPhone("bob", at: server.address)
@@ -116,7 +116,7 @@ struct CancelTests {
         #expect(opened.missed.map(\.reason) == [.cancelled])
     }
 
-    /// A server that pushes, and a phone's system side.
+    /// A server that pushes, and the system side of a phone.
     private func sleeper(
         _ configure: (inout ServerConfiguration) -> Void = { _ in }
     ) async throws -> (PushSimulator, CallServer, Handset) {

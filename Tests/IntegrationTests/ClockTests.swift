@@ -8,14 +8,13 @@ import SoftphoneSession
 import Synchronization
 import Testing
 
-/// The machine's clocks, ahead of what they are as a test says.
+/// Clocks that a test moves ahead of the machine's clocks.
 private final class MovedClocks: Sendable {
     private let ahead = Mutex((wall: Int64(0), elapsed: Int64(0)))
 
-    /// Somebody sets the system clock.
     func set(by step: Duration) { ahead.withLock { $0.wall += step.milliseconds } }
 
-    /// The machine sleeps: its clocks go on, timers do not.
+    /// A suspended machine: its clocks continue, its timers do not.
     func suspend(for time: Duration) {
         ahead.withLock {
             $0.wall += time.milliseconds
@@ -36,13 +35,13 @@ extension Duration {
     fileprivate var milliseconds: Int64 { Int64(self / .milliseconds(1)) }
 }
 
-/// The system clock is set, or the machine sleeps, in each phase of a call.
+/// Clock steps and suspensions in each phase of a call.
 @Suite("The clock", .world, .serialized)
 struct ClockTests {
     private static let steps = [Duration.seconds(7200), .seconds(-7200)]
     private static let ringTime = Duration.seconds(40)
 
-    /// Alice calls Bob's phone, which sleeps. Their tokens are good whatever the clock says.
+    /// Alice calls Bob's sleeping phone. Their tokens are valid at any time of the clock.
     private struct Scene {
         let clocks = MovedClocks()
         let server: CallServer
@@ -75,7 +74,7 @@ struct ClockTests {
             try #require(try world.reader().call(call)?.call)
         }
 
-        /// Sets the clock, and waits until the ring deadline of the call is stored by it.
+        /// Sets the clock, and waits until the call's ring deadline is stored in the new time.
         func step(_ step: Duration, during call: CallID) async throws {
             let before = try record(call)
             clocks.set(by: step)
@@ -87,7 +86,7 @@ struct ClockTests {
         }
     }
 
-    @Test("is set to and fro while media flows: nobody loses the call", arguments: steps)
+    @Test("is set ahead and back while media flows: the call continues", arguments: steps)
     func whileConnected(step: Duration) async throws {
         let scene = try await Scene()
         let (alice, bob) = (scene.alice, scene.bob)
@@ -99,7 +98,7 @@ struct ClockTests {
     }
 
     @Test(
-        "is set before a restart or while no server runs: the call has the time that is left",
+        "is set before a restart, or while no server runs: the call keeps its remaining time",
         arguments: steps, [false, true])
     func beforeARestart(step: Duration, whileDown: Bool) async throws {
         let scene = try await Scene()
@@ -125,7 +124,7 @@ struct ClockTests {
         #expect(reason == .declined)
     }
 
-    @Test("stands still for the machine's sleep: what fell due meanwhile takes effect when it wakes")
+    @Test("is suspended with the machine: passed deadlines take effect after the resume")
     func suspended() async throws {
         let scene = try await Scene()
         let call = try await scene.alice.softphone.call(.user("bob"), ringTime: Self.ringTime)
@@ -135,7 +134,7 @@ struct ClockTests {
         #expect(try scene.record(call).endReason == .ringTimeout)
     }
 
-    @Test("was two hours behind at the start and is corrected: from then on the provider takes every push")
+    @Test("is two hours behind at the start and then corrected: the provider accepts every later push")
     func behindAtTheStart() async throws {
         let scene = try await Scene(clocksAhead: .seconds(-7200))
         let lost = try await scene.alice.softphone.call(.user("bob"), ringTime: Self.ringTime)
@@ -154,7 +153,7 @@ struct ClockTests {
         #expect(try await scene.handset.push(of: call).call == call)
     }
 
-    @Test("is ahead of the one that dated a user's token: the refusal names the claim and both times")
+    @Test("is ahead of the issuer's clock of a user's token: the refusal names the claim and both times")
     func expiredToken() async throws {
         let clocks = MovedClocks()
         let server = try await world.startServer(clocks: clocks.sources)

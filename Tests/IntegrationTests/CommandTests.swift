@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The commands", .world)
 struct CommandTests {
-    @Test("from an empty folder to a call that woke a phone, and the ledger of it, with nothing but reveille")
+    @Test("from an empty folder to a call that woke a phone, and its ledger, only with reveille")
     func wholeWay() async throws {
         let simulator = try world.start("push-sim --port 0 --sandbox-port 0")
         try await simulator.errors.first("the simulator is ready") { $0.contains("ready") ? true : nil }
@@ -36,7 +36,7 @@ struct CommandTests {
         try await look()
     }
 
-    @Test("a phone finds the server on its data folder, whatever its port, and says at once what it tries")
+    @Test("a phone finds the server by its data folder, on any port, and names the address it tries")
     func findsServer() async throws {
         let nowhere = try await world.reveille("phone alice")
         #expect(nowhere.ending == .exit(2))
@@ -49,12 +49,12 @@ struct CommandTests {
         #expect(phone.output.contains("online as alice"))
     }
 
-    @Test("a missed call is told by a push as the tour says: the phone was off, and shows it when it is back")
+    @Test("a missed call is announced by a push as in the tour: the phone was off, and shows it after its start")
     func missedCall() async throws {
         let simulator = try world.start("push-sim --port 0 --sandbox-port 0 --fcm-port 0")
         try await simulator.errors.first("the simulator is ready") { $0.contains("ready") ? true : nil }
         _ = try await world.serve("--push-sim")
-        // It ends with its input, and is off then.
+        // The phone ends with its input, and is then off.
         let carol = ["phone", "carol", "--asleep", "--platform", "android"]
         #expect(try await Program.run(Program.reveille, carol + ["--data", world.folder]).ending == .exit(0))
         let set = try await world.reveille("users set carol --missed-calls alert")
@@ -69,7 +69,7 @@ struct CommandTests {
         #expect(try JSONObject(pushes.output).objects("pushes").count == 1)
     }
 
-    @Test("a phone on a terminal shows what happens while it waits for a line")
+    @Test("a phone on a terminal shows events while it waits for a line")
     func terminal() async throws {
         let (server, address) = try await world.serve()
         let result = try await Program.script(
@@ -80,7 +80,7 @@ struct CommandTests {
         #expect(try await server.end(by: SIGTERM) == .exit(0))
     }
 
-    /// At the store of one call from alice to bob, whom a push woke; no server runs.
+    /// Reads the store of one call from alice to bob, whom a push woke, without a server.
     private func look() async throws {
         let calls = try await world.json("calls list").objects("calls")
         #expect(calls.count == 1)
@@ -116,7 +116,7 @@ struct CommandTests {
         #expect(books["intended"] as? Int == 1)
     }
 
-    @Test("pushes audit exits with 1 when a law is broken, and says which")
+    @Test("pushes audit exits with 1 and names the violated rule")
     func brokenLaw() async throws {
         let server = try await world.startServer()
         let (alice, _, call) = try await world.liveCall(at: server.address)
@@ -128,11 +128,11 @@ struct CommandTests {
         let audit = try await world.reveille("pushes audit")
         #expect(audit.ending == .exit(1))
         #expect(audit.output.contains("BROKEN: 1 calls are ended without time or reason"))
-        // It is not to be audited at the end.
+        // Without the folder, the audit at the end is skipped.
         try FileManager.default.removeItem(atPath: world.folder)
     }
 
-    @Test("a phone's script that fails ends the phone with exit code 1")
+    @Test("a failed command of a phone's script ends the phone with exit code 1")
     func failingScript() async throws {
         let (_, address) = try await world.serve()
         for (number, orders) in ["call nobody\n", "hangup\n", "call bob\nsing\n", "wait connected 0\n"].enumerated() {
@@ -143,7 +143,7 @@ struct CommandTests {
         }
     }
 
-    @Test("a phone whose server is gone is exit code 2, and says where it looked")
+    @Test("a phone without a server has exit code 2, and names the address")
     func noServer() async throws {
         let server = try await world.startServer()
         await server.stop()
@@ -153,7 +153,7 @@ struct CommandTests {
         #expect(phone.errorLines.count == 2)
     }
 
-    @Test("what is said wrongly is exit code 64, and the reason on standard error")
+    @Test("a wrong command line has exit code 64, with the reason on standard error")
     func usage() async throws {
         let result = try await Program.reveille("calls", "list", "--limit", "0")
         #expect(result.ending == .exit(64))
@@ -162,19 +162,19 @@ struct CommandTests {
     }
 
     @Test(
-        "results that nobody takes end a command quietly, and those there is no room for in words",
+        "output into a closed pipe ends a command quietly, and output to a full disk with a message",
         arguments: [
             ("| true", "", "141"), ("> /dev/full", "No space left on device", "2"), (">&-", "Bad file descriptor", "2"),
         ])
     func unheard(redirection: String, words: String, code: String) async throws {
-        // Bash, for the exit code of a pipe's first program.
+        // Bash provides the exit code of a pipe's first program.
         let line = "\(Program.reveille) config reference \(redirection); echo ${PIPESTATUS[0]} >&2"
         let result = try await Program.run("/bin/bash", ["-c", line])
         #expect(result.errorLines.last.map(String.init) == code)
         #expect(words.isEmpty ? result.errorLines.count == 1 : result.errors.contains(words))
     }
 
-    @Test("so do the demo's")
+    @Test("the demo's output too")
     func unheardDemo() async throws {
         let result = try await Program.run("/bin/bash", ["-c", "\(Program.reveille) demo > /dev/full"])
         #expect(result.ending == .exit(2))

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("The demo", .world)
 struct DemoTests {
-    @Test("a sleeping phone is woken, and every push is a reported call")
+    @Test("a sleeping phone is woken, and every push becomes a reported call")
     func inProcess() async throws {
         var configuration = DemoCall.Configuration(folder: world.folder)
         configuration.ringing = .milliseconds(50)

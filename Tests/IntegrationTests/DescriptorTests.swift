@@ -6,9 +6,9 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-@Suite("What servers leave open in their process", .world, .timeLimit(.minutes(2)))
+@Suite("Descriptors that servers leave open in their process", .world, .timeLimit(.minutes(2)))
 struct DescriptorTests {
-    /// Descriptors of this process that are open, with what for.
+    /// The open descriptors of this process, with their targets.
     private func descriptors() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { number in
             let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + number)
@@ -16,7 +16,7 @@ struct DescriptorTests {
         }
     }
 
-    /// A server with one call that is answered and ended, from its start to its stop.
+    /// Starts a server, makes one call that is answered and ended, and stops the server.
     private func serve() async throws {
         let server = try await world.startServer()
         let (alice, bob) = (
@@ -31,13 +31,13 @@ struct DescriptorTests {
         await server.stop()
     }
 
-    @Test("after five starts and stops on one folder none of its files is open, nor anything that was not before")
+    @Test("after five starts and stops on one folder, none of its files and no new descriptor is open")
     func stops() async throws {
-        // What is opened once in the life of a process, such as the system's source of random numbers.
+        // Opens the descriptors that a process opens only once, such as the system's source of random numbers.
         try await serve()
         let before = try descriptors()
         for _ in 0..<5 { try await serve() }
-        // The phones' sockets are closed on their own thread.
+        // Another thread closes the phones' sockets.
         _ = try? await eventually("the sockets are closed") { try descriptors().count == before.count ? true : nil }
         let after = try descriptors()
         #expect(after.filter { $0.contains(world.folder) }.isEmpty)

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Devices and sessions", .world)
 struct DevicesTests {
-    @Test("of two devices that ring, one answers and the other hears answered_elsewhere")
+    @Test("of two ringing devices one answers, and the other gets answered_elsewhere")
     func answeredElsewhere() async throws {
         let (alice, bob) = try await pair()
         let call = try await alice.softphone.call(.user("bob"))
@@ -27,7 +27,7 @@ struct DevicesTests {
         _ = try await bob[1].ended(call)
     }
 
-    @Test("of two devices that ring, one declines for both, and the caller hears declined")
+    @Test("of two ringing devices one declines for both, and the caller gets declined")
     func declinedElsewhere() async throws {
         let (alice, bob) = try await pair()
         let call = try await alice.softphone.call(.user("bob"))
@@ -40,7 +40,7 @@ struct DevicesTests {
         #expect(try await alice.ended(call).reason == .declined)
     }
 
-    @Test("a call that is cancelled while it rings ends so everywhere")
+    @Test("a call cancelled while it rings ends on every device")
     func cancelled() async throws {
         let (alice, bob) = try await pair()
         let call = try await alice.softphone.call(.user("bob"))
@@ -49,17 +49,17 @@ struct DevicesTests {
         try await alice.softphone.hangup(call)
         for device in bob { #expect(try await device.ended(call).reason == .cancelled) }
         #expect(try await alice.ended(call).isOwnAct)
-        // It is what bob has missed.
+        // Bob missed the call.
         let opened = try await world.phone("bob", at: bob[0].address).softphone.connect()
         #expect(opened.missed.map(\.reason) == [.cancelled])
     }
 
-    @Test("a session resumed after its socket was cut replays what it missed, in order, each once")
+    @Test("a session resumed after its socket was cut replays missed events, in order, each once")
     func resumed() async throws {
         let server = try await world.startServer()
         let alice = try await world.phone("alice", at: server.address)
         let bob = try await world.phone("bob", at: server.address) {
-            // Stays away while the others talk on.
+            // Stays offline while the others continue.
             $0.session.backoffBase = .milliseconds(400)
             $0.session.backoffCeiling = .milliseconds(400)
         }

@@ -8,11 +8,11 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-@Suite("A server that is drained", .world, .serialized, .timeLimit(.minutes(3)))
+@Suite("A draining server", .world, .serialized, .timeLimit(.minutes(3)))
 struct DrainTests {
-    /// Two phones that are online, of which one calls the other again and again.
+    /// Two online phones, one of which calls the other repeatedly.
     private struct Line: Sendable {
-        /// What the line did until the server took no more of its calls.
+        /// The calls of this line until the server refused one.
         struct Record: Sendable {
             var calls: [CallID] = []
             var refusal: SoftphoneError?
@@ -20,10 +20,10 @@ struct DrainTests {
 
         let caller: Phone
         let callee: Phone
-        /// Each call, once it is over.
+        /// Each call after its end.
         let over = Journal<CallID>()
 
-        /// Whole calls, one after the other, until one is refused.
+        /// Makes complete calls, one after the other, until one is refused.
         func callUntilRefused() async throws -> Record {
             var record = Record()
             let user = try await callee.softphone.connect().user
@@ -55,7 +55,7 @@ struct DrainTests {
             callee: try await world.phone("carol\(number)", at: address))
     }
 
-    @Test("under a stream of calls takes no new one, lets each live one come to its own end, and stops by itself")
+    @Test("under constant calls accepts no new one, lets each live one end by itself, and stops")
     func underLoad() async throws {
         _ = try await world.startSimulator()
         let (server, address) = try await world.serve("--push-sim")
@@ -64,7 +64,7 @@ struct DrainTests {
             let line = try await Self.line(number, at: address)
             steady.append((line, try await line.caller.connects(to: line.callee)))
         }
-        // A phone that was woken rings all the while: a call is not lost because nobody has answered it yet.
+        // A woken phone rings meanwhile: an unanswered call is not lost.
         let bob = try await world.sleepingPhone("bob", at: address)
         let dave = try await world.onlinePhone("dave", at: address)
         let ringing = try await dave.softphone.call(.user("bob"), ringTime: .seconds(120))
@@ -91,7 +91,7 @@ struct DrainTests {
         try await drain.errors.first("what is left is shown") { $0.hasSuffix(" live") ? true : nil }
         #expect(drain.errors.entries.first == "the server on \(world.folder) takes no new calls")
 
-        // The server tells of its calls once a second: it has said several times that there are some.
+        // The server reports its live calls once a second: it has reported some several times.
         let begin = try await Self.uptime()
         _ = try await eventually("the drain has waited for a while") {
             try await Self.uptime() >= begin + 4 ? true : nil
@@ -99,7 +99,7 @@ struct DrainTests {
         try await bob.softphone.answer(ringing)
         try await dave.talks(with: bob, in: ringing)
         for (line, call) in steady {
-            // It waits for this one too.
+            // The drain waits for this call too.
             #expect(drain.output.count == 0)
             try await line.callee.softphone.hangup(call)
             #expect(try await line.caller.ended(call).reason == .hangup)
@@ -114,7 +114,7 @@ struct DrainTests {
         try await Self.nothingIsLost(made, at: address, dave)
     }
 
-    /// All who are there, whether they are in a call or not.
+    /// Checks that all phones are informed, with or without a call.
     private static func areTold(_ phones: [Phone]) async throws {
         for phone in phones {
             try await phone.events.first("the server says that it drains") { event -> Bool? in
@@ -123,13 +123,14 @@ struct DrainTests {
         }
     }
 
-    /// Of the server, in seconds.
+    /// The machine's uptime, in seconds.
     private static func uptime() async throws -> Double {
         let stats = try await world.json("stats")
         return try #require((stats["process"] as? [String: Any])?["uptime_seconds"] as? Double)
     }
 
-    /// Each call is in the store with the end that its phones gave it, and the next server finds none to take over.
+    /// Checks that each call is in the store with the end its phones got, and that the next server recovers no live
+    /// call.
     private static func nothingIsLost(_ made: [CallID], at address: String, _ dave: Phone)
         async throws
     {
@@ -145,14 +146,14 @@ struct DrainTests {
         #expect(server.errors.entries.contains { $0.contains(#""live_calls_recovered":0"#) })
         let audit = try await world.reveille("pushes audit")
         #expect(audit.ending == .exit(0), "\(audit.output)")
-        // The phones come back by themselves, and it takes calls again.
+        // The phones reconnect by themselves, and the server accepts calls again.
         try await dave.events.first("dave is back", from: mark) { $0.opened }
         let erin = try await world.phone("erin", at: address)
         let call = try await dave.connects(to: erin)
         try await erin.hangUp(call, seenBy: dave)
     }
 
-    @Test("goes on draining when the time is up, which is exit code 1, and a second drain takes up the wait")
+    @Test("continues after the timeout, with exit code 1, and a second drain command waits again")
     func timeIsUp() async throws {
         let (server, address) = try await world.serve()
         let line = try await Self.line(0, at: address)
@@ -180,7 +181,7 @@ struct DrainTests {
         #expect(try await server.ending() == .exit(0))
     }
 
-    @Test("that is killed while it drains is exit code 2 for whoever waits, with the calls that were left")
+    @Test("that is killed gives its drain command exit code 2, with the number of calls left")
     func killed() async throws {
         let (server, address) = try await world.serve()
         let line = try await Self.line(0, at: address)

@@ -11,9 +11,9 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-@Suite("When the surroundings fail", .world)
+@Suite("Failures of the environment", .world)
 struct EnvironmentTests {
-    @Test("with the push service down the call waits for it, ends with ring_timeout, and its push was never sent")
+    @Test("with the push service down the call waits for it, ends with ring_timeout, and its push is never sent")
     func pushServiceDown() async throws {
         let (simulator, server) = try await world.startPushing { $0.timers.ring = .seconds(1) }
         _ = try await world.sleepingPhone("bob", at: server.address)
@@ -26,14 +26,14 @@ struct EnvironmentTests {
         #expect(push.status == .expired)
         #expect(push.sentAt == nil)
 
-        // The server is as well as before.
+        // The server still works.
         let carol = try await world.phone("carol", at: server.address)
         let dave = try await world.phone("dave", at: server.address)
         let other = try await carol.connects(to: dave)
         #expect(try await carol.hangUp(other, seenBy: dave) == .hangup)
     }
 
-    @Test("a push service that comes back within the ring time gets the push that waited for it")
+    @Test("a push service that recovers within the ring time gets the waiting push")
     func pushServiceBack() async throws {
         let simulator = try await world.startSimulator()
         let manifest = try PushSimulatorManifest.load(folder: world.simulatorFolder)
@@ -55,11 +55,11 @@ struct EnvironmentTests {
         #expect(try await alice.hangUp(call) == .cancelled)
     }
 
-    @Test("a token the push service calls dead ends the call at once with no_devices")
+    @Test("a token that the push service calls unregistered ends the call at once with no_devices")
     func deadToken() async throws {
         let (simulator, server) = try await world.startPushing()
         let bob = try await world.sleepingPhone("bob", at: server.address)
-        // A token that is registered in the millisecond of its removal counts as registered again.
+        // A token registered in the millisecond of its removal counts as registered again.
         let token = try #require(try world.reader().devices(user: "bob").flatMap(\.tokens).first)
         _ = try await eventually("a millisecond has passed") { Instant.now > token.registeredAt ? true : nil }
         await simulator.removeApp(fromPhone: bob.token)
@@ -80,7 +80,7 @@ struct EnvironmentTests {
             says: #""level":"critical""#, "\(world.folder) is a file; name a folder with --data")
     }
 
-    @Test("a data folder that cannot be made stops serve")
+    @Test("a data folder that cannot be created stops serve")
     func folderCannotBeWritten() async throws {
         try await serveInVain(
             "--data", "/proc/reveille",
@@ -101,12 +101,12 @@ struct EnvironmentTests {
         try await serveInVain("--data", world.folder, says: "process id \(ProcessInfo.processInfo.processIdentifier)")
     }
 
-    @Test("serve without the simulator it is to push to stops")
+    @Test("serve with --push-sim stops without the simulator")
     func noSimulator() async throws {
         try await serveInVain("--data", world.folder, "--push-sim", says: "reveille push-sim")
     }
 
-    @Test("a new data folder and the secrets in it are their owner's alone")
+    @Test("a new data folder and its secrets are accessible to their owner only")
     func permissions() async throws {
         _ = try await world.startServer()
         for (name, mode) in [("", 0o700), ("/client-token.key", 0o600), ("/wake-token.key", 0o600)] {
@@ -115,7 +115,7 @@ struct EnvironmentTests {
         }
     }
 
-    /// A server that does not start: exit code 2, and one line that says what to do.
+    /// A server that does not start: exit code 2, and one line with advice.
     private func serveInVain(_ arguments: String..., says words: String...) async throws {
         let result = try await Program.run(
             Program.reveille,

@@ -7,9 +7,9 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-@Suite("A call to several", .world)
+@Suite("A call to several users", .world)
 struct FanOutTests {
-    @Test("rings a hundred and fifty members; one answers, and each of the others hears who, once")
+    @Test("rings a hundred and fifty members; one answers, and each of the others is told who, once")
     func manyMembers() async throws {
         let server = try await world.startServer { $0.shards = 2 }
         let alice = try await world.onlinePhone("alice", at: server.address)
@@ -33,14 +33,14 @@ struct FanOutTests {
             #expect(member.timesRung == 1)
             #expect(member.events.entries.count { $0.call(call, in: .ended) != nil } == 1)
         }
-        // So much at once is written behind: what is read is there in the end.
+        // This load uses the journal; the tables are complete after the stop.
         await server.stop()
         let legs = try #require(try world.reader().call(call)?.legs)
         #expect(legs.count == 150)
         #expect(legs.count { $0.answeredAt != nil } == 1)
     }
 
-    @Test("goes on until the last member has declined, and ends with declined")
+    @Test("continues until the last member has declined, and ends with declined")
     func allDecline() async throws {
         let server = try await world.startServer()
         let alice = try await world.onlinePhone("alice", at: server.address)
@@ -61,7 +61,7 @@ struct FanOutTests {
         #expect(ended.by?.user == "carol")
     }
 
-    @Test("that has the caller among the members rings the caller's other devices, never the one that calls")
+    @Test("with the caller among the members rings the caller's other devices, never the calling one")
     func callerAmongMembers() async throws {
         let server = try await world.startServer()
         let (calling, other) = (
@@ -79,7 +79,7 @@ struct FanOutTests {
         #expect(try await calling.hangUp(call, seenBy: other) == .hangup)
         #expect(calling.timesRung == 0)
 
-        // A call to oneself alone, too; and with nobody else there it finds no device.
+        // A call to oneself, too; without another device it ends with no_devices.
         let own = try await calling.softphone.call(.user("alice"))
         try await other.rings(own)
         try await other.softphone.decline(own)
@@ -91,7 +91,7 @@ struct FanOutTests {
         #expect(calling.timesRung == 0)
     }
 
-    @Test("is offered to a device that comes late, and to a member nobody had heard of before; the late one answers")
+    @Test("is offered to a device that connects late, and to a previously unknown member; the late one answers")
     func lateRegistration() async throws {
         let server = try await world.startServer()
         let alice = try await world.onlinePhone("alice", at: server.address)
@@ -106,7 +106,7 @@ struct FanOutTests {
         try await carol.softphone.answer(call)
         #expect(try await alice.state(.answered, of: call).by?.user == "carol")
         for phone in [bob, late] { #expect(try await phone.ended(call).reason == .answeredElsewhere) }
-        // Too late even for that: it is not offered any more.
+        // After the answer it is no longer offered.
         let tooLate = try await world.phone("bob", at: server.address)
         #expect(try await tooLate.softphone.connect().calls == [])
         #expect(try await alice.hangUp(call, seenBy: carol) == .hangup)
@@ -114,7 +114,7 @@ struct FanOutTests {
         #expect(try world.reader().call(call)?.legs.count == 3)
     }
 
-    @Test("rings out on every device that rings, and each user has missed it")
+    @Test("rings out on every ringing device, and each user has a missed call")
     func ringsOut() async throws {
         let server = try await world.startServer { $0.timers.ring = .seconds(1) }
         let alice = try await world.onlinePhone("alice", at: server.address)

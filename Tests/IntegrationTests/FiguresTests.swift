@@ -5,14 +5,14 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-@Suite("The figures of a running server", .world, .timeLimit(.minutes(2)))
+@Suite("The statistics of a running server", .world, .timeLimit(.minutes(2)))
 struct FiguresTests {
     private static func stats() async throws -> [String: Any] {
         let result = try await world.output("stats --output json")
         return try #require(try JSONSerialization.jsonObject(with: Data(result.utf8)) as? [String: Any])
     }
 
-    /// One call is hung up, one declined, and one wakes a phone and goes on.
+    /// One call is hung up, one declined, and one wakes a phone and continues.
     private static func makeCalls(at address: String) async throws -> CallID {
         let bob = try await world.sleepingPhone("bob", at: address)
         let alice = try await world.phone("alice", at: address)
@@ -29,15 +29,15 @@ struct FiguresTests {
         return live
     }
 
-    @Test("stats and top tell of what was done: calls by state and reason, stages, pushes, sessions, rows")
+    @Test("stats and top show calls by state and reason, stages, pushes, sessions, rows")
     func figures() async throws {
         _ = try await world.startSimulator()
         let (server, address) = try await world.serve("--push-sim")
-        // Who can be pushed through is told before the first push.
+        // The providers are listed before the first push.
         let providers = try #require(try await Self.stats()["push_pools"] as? [[String: Any]])
         #expect(Set(providers.compactMap { $0["provider"] as? String }) == ["apns", "fcm"])
         let live = try await Self.makeCalls(at: address)
-        // The live picture is that of the last commit, and the push's figures those of the last second.
+        // The live calls are as of the last commit, and the push statistics as of the last second.
         let stats = try await eventually("the figures are those of the last step") { () -> [String: Any]? in
             let stats = try await Self.stats()
             let calls = stats["calls"] as? [String: Any]

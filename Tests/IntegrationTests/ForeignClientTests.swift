@@ -6,11 +6,11 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-/// Debian's python3-websockets as the client, so that the server is held against the protocol's text and not only
-/// against our own reading of it.
+/// Debian's python3-websockets as the client, which tests the server against the protocol's text and not only against
+/// this project's client.
 @Suite("A foreign client", .world)
 struct ForeignClientTests {
-    @Test("plays a whole call, and each message is as the protocol says")
+    @Test("makes a complete call, and each message follows the protocol")
     func wholeCall() async throws {
         let server = try await world.startServer()
         let result = try await Program.script(
@@ -22,7 +22,7 @@ struct ForeignClientTests {
         #expect(try world.reader().pushes().isEmpty)
     }
 
-    @Test("opens a session with the token reveille token mints")
+    @Test("opens a session with a token of reveille token")
     func tokenCommand() async throws {
         let server = try await world.startServer()
         let token = try await world.output("token alice --ttl 60")
@@ -31,7 +31,7 @@ struct ForeignClientTests {
     }
 
     @Test(
-        "that sends what it should not is answered or sent away, with the reason",
+        "with invalid input gets an error, or is closed with the reason",
         arguments: [
             "not_json", "not_a_request", "batch", "unknown_method", "too_large", "binary", "not_utf8", "not_opened_yet",
             "opened_twice", "replaced",
@@ -44,7 +44,7 @@ struct ForeignClientTests {
         #expect(result.ending == .exit(0), "\(result.errors)")
     }
 
-    @Test("whose token is expired, another server's, another device's, or none, is refused and closed with 3500")
+    @Test("with a token that is expired, of another server, of another device, or missing is closed with 3500")
     func badTokens() async throws {
         try await World.run { other in
             let server = try await world.startServer()
@@ -64,7 +64,7 @@ struct ForeignClientTests {
         #expect(result.ending == .exit(0), "\(result.errors)")
     }
 
-    @Test("whose session is refused is served nothing, and closed with 3504 too")
+    @Test("whose session is refused gets no service, and is also closed with 3504")
     func refusedSession() async throws {
         let server = try await world.startServer {
             $0.connectionLimits.openWithin = .seconds(4)
@@ -75,7 +75,7 @@ struct ForeignClientTests {
         #expect(result.ending == .exit(0), "\(result.errors)")
     }
 
-    @Test("that is too fast is told how long to wait, and closed with 3505 when it does not listen")
+    @Test("that is too fast is told how long to wait, and closed with 3505 if it continues")
     func tooFast() async throws {
         let server = try await world.startServer {
             $0.connectionLimits.messagesPerSecond = 0.2
@@ -86,7 +86,7 @@ struct ForeignClientTests {
         #expect(result.ending == .exit(0), "\(result.errors)")
     }
 
-    @Test("and its garbage disturbs nobody else's call")
+    @Test("with invalid input disturbs no other call")
     func garbage() async throws {
         let server = try await world.startServer { $0.shards = 1 }
         let (alice, bob) = (

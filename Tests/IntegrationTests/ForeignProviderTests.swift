@@ -7,8 +7,8 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-/// The simulator as a stand-in for Apple for providers that are not ours: aioapns, curl with a token signed by the
-/// `openssl` program, and h2load.
+/// The simulator in Apple's place, for other providers: aioapns, curl with a token signed by the `openssl` program, and
+/// h2load.
 @Suite("A foreign provider at the push simulator", .world, .timeLimit(.minutes(2)))
 struct ForeignProviderTests {
     private static let bundle = "org.reveille.phone"
@@ -16,7 +16,7 @@ struct ForeignProviderTests {
 
     // MARK: aioapns
 
-    /// - Returns: what the library made of each task, in order.
+    /// - Returns: the library's result of each task, in order.
     private func aioapns(topic: String, _ tasks: [[Any]]) async throws -> [JSONObject] {
         let manifest = try PushSimulatorManifest.load(folder: world.simulatorFolder)
         let endpoint = try #require(manifest.endpoint("production"))
@@ -31,7 +31,7 @@ struct ForeignProviderTests {
         return try result.output.split(separator: "\n").map { try JSONObject(String($0)) }
     }
 
-    @Test("aioapns gets a VoIP push to an attached phone, under its own id and with all that it said")
+    @Test("aioapns sends a VoIP push to an attached phone, with its own id and all its headers")
     func aioapnsVoIP() async throws {
         let simulator = try await world.startSimulator()
         let phone = try await world.handset(on: simulator)
@@ -65,7 +65,7 @@ struct ForeignProviderTests {
         await simulator.inject(PushFault(.refuse(.internalServerError), deviceToken: slow, count: 1))
         let message = ["aps": ["alert": "hello"]]
         let nothing = [String: Any]()
-        // 4,096 bytes with all that is around the text.
+        // 4,096 bytes, including the JSON around the text.
         let fits = ["aps": ["alert": String(repeating: "x", count: 4096 - 22)]]
         let tooLong = ["aps": ["alert": String(repeating: "x", count: 4096 - 21)]]
         let results = try await aioapns(
@@ -99,7 +99,7 @@ struct ForeignProviderTests {
         #expect(await simulator.snapshot()?.counts.accepted == 5)
     }
 
-    @Test("aioapns, whose state machine sends nothing beyond the stream limit, sends hundreds at once")
+    @Test("aioapns, whose state machine respects the stream limit, sends hundreds at once")
     func aioapnsMany() async throws {
         let simulator = try await world.startSimulator()
         let phone = try #require(await simulator.registerPhone(topic: Self.voip, environment: .production))
@@ -144,7 +144,7 @@ struct ForeignProviderTests {
 
     // MARK: curl
 
-    /// One push by curl, with the headers given.
+    /// Sends one push by curl with these headers.
     private func curl(
         to path: String, _ headers: [String], body: String = "{\"aps\":{}}", method: String = "POST"
     ) async throws -> HTTPAnswer {
@@ -166,7 +166,7 @@ struct ForeignProviderTests {
             teamID: team ?? manifest.teamID, issuedAt: Date() - age)
     }
 
-    @Test("curl with a token signed by openssl gets 200 without a body, and its apns-id back, or one made for it")
+    @Test("curl with a token signed by openssl gets 200 without a body, and its apns-id or a new one")
     func curlAccepted() async throws {
         let simulator = try await world.startSimulator()
         let phone = try #require(await simulator.registerPhone(topic: Self.voip, environment: .production))
@@ -185,7 +185,7 @@ struct ForeignProviderTests {
         #expect(await simulator.snapshot()?.counts.accepted == 2)
     }
 
-    @Test("curl gets each reason with its status, as JSON; a 410 says since when")
+    @Test("curl gets each reason with its status, as JSON; a 410 has a timestamp")
     func curlRefused() async throws {
         let simulator = try await world.startSimulator()
         let phone = try #require(await simulator.registerPhone(topic: Self.voip, environment: .production))
@@ -228,7 +228,7 @@ struct ForeignProviderTests {
 
     // MARK: nghttp and h2load
 
-    @Test("nghttp sees one stream allowed at first, and a thousand once a token was good")
+    @Test("nghttp sees a limit of one stream at first, and of a thousand after a valid token")
     func nghttp() async throws {
         let simulator = try await world.startSimulator()
         let phone = try #require(await simulator.registerPhone(topic: Self.voip, environment: .production))
@@ -237,7 +237,7 @@ struct ForeignProviderTests {
             let result = try await Program.run("/usr/bin/nghttp", ["--verbose", "--multiply=3"] + fields + [url])
             #expect(result.ending == .exit(0), "\(result.errors)")
             let seen = result.output.split(separator: "\n").filter { $0.contains("MAX_CONCURRENT_STREAMS") }
-            // Its own announcement comes in the same words, with 100.
+            // Its own SETTINGS appear in the same format, with 100.
             let announced = seen.compactMap { $0.split(separator: ":").last?.prefix { $0.isNumber } }
             #expect(announced.filter { $0 != "100" } == limits.map { $0[...] }, "\(result.output)")
         }
@@ -245,7 +245,7 @@ struct ForeignProviderTests {
         #expect(counts.accepted >= 1 && counts.connections == 2)
     }
 
-    /// What h2load and nghttp are to send, and where to.
+    /// The options and the URL for h2load and nghttp.
     private func load(to phone: String, token: String) throws -> (options: [String], url: String) {
         let manifest = try PushSimulatorManifest.load(folder: world.simulatorFolder)
         let endpoint = try #require(manifest.endpoint("production"))
@@ -261,10 +261,10 @@ struct ForeignProviderTests {
         )
     }
 
-    /// With TLS 1.3 a client may send before it has seen our SETTINGS, and h2load does: what is beyond one stream then is
-    /// refused, at most once on each connection, and not repeated by h2load.
+    /// With TLS 1.3 a client may send before it has our SETTINGS, and h2load does. Streams above the limit of one are
+    /// then refused, at most once on each connection, and h2load does not retry them.
     @Test(
-        "h2load sends thousands of pushes with a signed token: all are 200 that respect the limit", arguments: [1, 100])
+        "h2load sends thousands of pushes with a signed token: all within the limit get 200", arguments: [1, 100])
     func h2load(streams: Int) async throws {
         let simulator = try await world.startSimulator()
         let phone = try #require(await simulator.registerPhone(topic: Self.voip, environment: .production))

@@ -5,8 +5,8 @@ import PushCore
 import PushVocabulary
 import Testing
 
-/// Our push client against nghttpd, a server that knows HTTP/2 and nothing of APNs: a token is a file or is not there.
-@Suite("The push client and a server that is not an APNs", .timeLimit(.minutes(1)))
+/// The push client with nghttpd, which supports HTTP/2 but not APNs: a token is an existing or a missing file.
+@Suite("The push client with a generic HTTP/2 server", .timeLimit(.minutes(1)))
 struct ForeignPushServerTests {
     private final class NGHTTPD: Sendable {
         private let program: Program
@@ -22,21 +22,21 @@ struct ForeignPushServerTests {
             _ = try await program.output.first("nghttpd listens") { $0.contains("listen") ? true : nil }
         }
 
-        /// The `apns-id` of each request it has seen, in order.
+        /// The `apns-id` of each request it received, in order.
         var requests: [String] {
             program.output.entries.compactMap { line in
                 line.range(of: "apns-id: ").map { String(line[$0.upperBound...]) }
             }
         }
 
-        /// Ends it, and waits until all that it said is read.
+        /// Kills it, and waits until its output is read.
         func kill() async throws {
             program.send(SIGKILL)
             _ = try await program.result()
         }
     }
 
-    /// A folder with a file for every device token that `queue` names by an even number.
+    /// A folder with a file for every device token of an even number.
     private func withDocuments(_ body: (String) async throws -> Void) async throws {
         let folder = NSTemporaryDirectory() + "reveille-nghttpd-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder + "/3/device", withIntermediateDirectories: true)
@@ -49,7 +49,7 @@ struct ForeignPushServerTests {
 
     private static func token(_ number: Int) -> String { "00ff\(1000 + number)" }
 
-    @Test("a file is 200, and accepted; what is not there is 404, and rejected once; seven streams at a time suffice")
+    @Test("a file is 200 and accepted; a missing file is 404 and rejected once; seven concurrent streams suffice")
     func found() async throws {
         try await withDocuments { folder in
             let port = try Wire.freePort()
@@ -67,7 +67,7 @@ struct ForeignPushServerTests {
         }
     }
 
-    @Test("killed and started again in the middle, it gets each push once at most, and all that come later")
+    @Test("killed and restarted in between, it gets each push at most once, and all later ones")
     func restarted() async throws {
         try await withDocuments { folder in
             let port = try Wire.freePort()

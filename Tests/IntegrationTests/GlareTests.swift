@@ -7,9 +7,9 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-@Suite("Two who call each other", .world)
+@Suite("Two users who call each other", .world)
 struct GlareTests {
-    @Test("at the same moment have one call, the one with the lower id, and the caller of the other hears which")
+    @Test("at the same moment have one call, the one with the lower id, and the other caller is told which")
     func sameMoment() async throws {
         let server = try await world.startServer { $0.shards = 2 }
         let alice = try await world.onlinePhone("alice", at: server.address)
@@ -23,7 +23,7 @@ struct GlareTests {
             async let fromBob = bob.softphone.outcome(ofCalling: "alice", bobs)
             let failures = (await fromAlice, await fromBob)
             #expect((alicesIsLower ? failures.0 : failures.1) == nil)
-            // Over at once if it came second, later if it came first.
+            // It ends at once if it arrived second, and later if it arrived first.
             if let late = alicesIsLower ? failures.1 : failures.0 { #expect(late == .callEnded(.glare)) }
 
             let lost = try await loser.ended(ids[1])
@@ -31,7 +31,7 @@ struct GlareTests {
             #expect(lost.mergedInto == ids[0])
             #expect(!lost.isOwnAct)
             try await loser.rings(ids[0])
-            // The winner is not answered by itself.
+            // The remaining call is not answered automatically.
             _ = try await winner.state(.ringing, of: ids[0])
             try await loser.softphone.answer(ids[0])
             _ = try await winner.state(.answered, of: ids[0])
@@ -41,7 +41,7 @@ struct GlareTests {
             #expect(stored.endReason == .glare)
             #expect(stored.mergedInto == ids[0])
         }
-        // Nobody has missed anything.
+        // No user has a missed call.
         for user in ["alice", "bob"] {
             #expect(try await world.phone(user, at: server.address).softphone.connect().missed == [])
         }
@@ -49,7 +49,7 @@ struct GlareTests {
 }
 
 extension Softphone {
-    /// nil when the call stands.
+    /// nil when the call is live.
     fileprivate func outcome(ofCalling user: Handle, _ call: CallID) async -> SoftphoneError? {
         do throws(SoftphoneError) {
             try await self.call(.user(user), callID: call)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("A group", .world)
 struct GroupTests {
-    @Test("that rings all rings every member at once, the caller's other devices too; one answers for the group")
+    @Test("that rings all rings every member at once, and the caller's other devices; one answers for the group")
     func all() async throws {
         try await world.seed([
             .group(CallGroup(name: "support", strategy: .all, members: ["bob", "carol", "alice"]))
@@ -42,7 +42,7 @@ struct GroupTests {
         }
     }
 
-    @Test("that hunts rings one member after the other; those rung before ring on, and one of them answers")
+    @Test("that hunts rings one member after the other; earlier members keep ringing, and one answers")
     func huntInSteps() async throws {
         let (alice, members) = try await hunt(step: .seconds(1))
         let call = try await alice.softphone.call(.group("support"))
@@ -62,9 +62,9 @@ struct GroupTests {
         #expect(try await members[0].ended(call).reason == .hangup)
     }
 
-    @Test("that hunts goes on at once when the member rung last declines, and ends with the last one's word")
+    @Test("that hunts continues at once when the last rung member declines, and ends with the last decline")
     func huntGoesOn() async throws {
-        // Longer than any test: only a decline brings the next one.
+        // Longer than any test, so only a decline rings the next member.
         let (alice, members) = try await hunt(step: .seconds(120))
         let call = try await alice.softphone.call(.group("support"))
         for (index, phone) in members.enumerated() {
@@ -78,7 +78,7 @@ struct GroupTests {
         #expect(ended.by?.user == "dave")
     }
 
-    /// A caller, and three members who are hunted, all online.
+    /// A caller, and three online members of a hunt group.
     private func hunt(step: Duration) async throws -> (Phone, [Phone]) {
         try await world.seed([.group(CallGroup(name: "support", strategy: .hunt, members: ["bob", "carol", "dave"]))])
         let server = try await world.startServer { $0.timers.huntStep = step }

@@ -10,11 +10,11 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-/// `GET /v1/calls/{call_id}` and `POST /v1/pushes/{push_id}/report`, with curl as the phone that has no socket.
+/// `GET /v1/calls/{call_id}` and `POST /v1/pushes/{push_id}/report`, with curl as a phone without a socket.
 @Suite("Calls by HTTP", .world)
 struct HTTPCallTests {
     @Test(
-        "a phone that a push has launched learns with the wake token how the call stands, and changes nothing by asking"
+        "a woken phone reads the call's state with the wake token, and reading changes nothing"
     )
     func getWhileWaking() async throws {
         let wakeUp = try await WakeUp.start()
@@ -32,7 +32,7 @@ struct HTTPCallTests {
         #expect((1...45_000).contains(remaining))
         #expect(call["expires_at"] as? Int == Int(wakeUp.push.expiresAt.milliseconds))
 
-        // iOS gives UUIDs in upper case.
+        // iOS writes UUIDs in upper case.
         let upper = try await HTTPAnswer.curl(
             wakeUp.server, "/v1/calls/\("\(wakeUp.call)".uppercased())", token: try wakeUp.wakeToken)
         #expect(upper.status == 200)
@@ -43,7 +43,7 @@ struct HTTPCallTests {
         #expect(!wakeUp.alice.events.entries.contains { $0.call(wakeUp.call, in: .ringing) != nil })
     }
 
-    @Test("its report with the wake token makes the caller hear it ring and closes the push, and counts once")
+    @Test("a report with the wake token is heard by the caller as ringing, closes the push, and counts once")
     func report() async throws {
         let wakeUp = try await WakeUp.start()
         let answer = try await wakeUp.report(token: try wakeUp.wakeToken)
@@ -68,7 +68,7 @@ struct HTTPCallTests {
         #expect(try wakeUp.ledger() == push)
     }
 
-    @Test("a report that the push failed is kept with its reason, and nothing rings")
+    @Test("a report of a failure is stored with its reason, and the call does not ring")
     func failedReport() async throws {
         let wakeUp = try await WakeUp.start()
         let answer = try await HTTPAnswer.report(
@@ -82,7 +82,7 @@ struct HTTPCallTests {
         #expect(try wakeUp.callRecord().state == .waking)
     }
 
-    @Test("both parties' user tokens get the call in their own role, and the callee's reports the push too")
+    @Test("both parties' user tokens get the call in their own role, and the callee's also reports the push")
     func userTokens() async throws {
         let wakeUp = try await WakeUp.start()
         for (user, role) in [("alice", "caller"), ("bob", "callee")] {
@@ -98,7 +98,7 @@ struct HTTPCallTests {
         _ = try await wakeUp.alice.state(.ringing, of: wakeUp.call)
     }
 
-    @Test("whoever has no part in a call is told the same, byte for byte, as for a call that does not exist")
+    @Test("a user without a part in a call gets the same bytes as for an unknown call")
     func forbidden() async throws {
         let wakeUp = try await WakeUp.start()
         let server = wakeUp.server
@@ -113,7 +113,7 @@ struct HTTPCallTests {
             try await HTTPAnswer.curl(server, unknown, token: try await world.token("bob")),
             try await HTTPAnswer.curl(server, known, token: stranger),
             try await wakeUp.report(token: stranger),
-            // The caller has a part in the call, and none in its push.
+            // The caller has a part in the call, but not in its push.
             try await wakeUp.report(token: try await world.token("alice")),
             try await HTTPAnswer.report(server, push: push, token: wake, body: other),
             try await HTTPAnswer.report(server, push: PushID.random(), token: wake, body: wakeUp.reportBody),
@@ -127,7 +127,7 @@ struct HTTPCallTests {
         try wakeUp.expectUntouched()
     }
 
-    @Test("without a token, or with one that is expired or nobody's here, it is 401 with the error and a challenge")
+    @Test("a missing, expired or foreign token gives 401 with the error and a challenge")
     func unauthenticated() async throws {
         let wakeUp = try await WakeUp.start()
         try await World.run { elsewhere in
@@ -159,7 +159,7 @@ struct HTTPCallTests {
         try wakeUp.expectUntouched(.acted)
     }
 
-    @Test("a wake token is good until a minute after its call could have rung, and not for another device's push")
+    @Test("a wake token is valid until a minute after the ring time, and not for another device's push")
     func wakeTokenScope() async throws {
         let wakeUp = try await WakeUp.start()
         let authority = try await TokenAuthority(folder: DataFolder(path: world.folder))
@@ -173,7 +173,7 @@ struct HTTPCallTests {
         try wakeUp.expectUntouched(.acted)
     }
 
-    @Test("what cannot be read is 400 and says what was expected")
+    @Test("an unreadable request is 400, with the expected input")
     func badRequests() async throws {
         let wakeUp = try await WakeUp.start()
         let (server, wake) = (wakeUp.server, try wakeUp.wakeToken)
@@ -204,7 +204,7 @@ struct HTTPCallTests {
     }
 
     @Test(
-        "a method the resource does not know is 405 with those it does, HEAD is GET without the body, too much is 413")
+        "an unknown method is 405 with the permitted ones, HEAD is GET without a body, a long body is 413")
     func methods() async throws {
         let wakeUp = try await WakeUp.start()
         let (server, wake) = (wakeUp.server, try wakeUp.wakeToken)
@@ -223,7 +223,7 @@ struct HTTPCallTests {
         let head = try await HTTPAnswer.curl(server, call, token: wake, "--head")
         #expect(head.status == 200)
         #expect(head.body == "")
-        // remaining_ms has a digit less now and then.
+        // remaining_ms may have one digit less.
         #expect(abs((head.headers["content-length"].flatMap { Int($0) } ?? 0) - get.body.utf8.count) <= 1)
         #expect(try await HTTPAnswer.curl(server, push, token: wake, "--head").status == 405)
 
@@ -236,7 +236,7 @@ struct HTTPCallTests {
         try wakeUp.expectUntouched(.acted)
     }
 
-    @Test("a call that has left memory is answered from the store, before and after a restart")
+    @Test("a call that has left memory is read from the store, before and after a restart")
     func fromTheStore() async throws {
         let server = try await world.startServer { $0.timers.tombstone = .milliseconds(1) }
         let (alice, bob) = (
@@ -274,15 +274,14 @@ private struct WakeUp {
     let alice: Phone
     let bob: IPhone
     let call: CallID
-    /// As the phone got it.
     let push: CallPush
 
     private struct NoToken: Error {}
 
     static func start() async throws -> WakeUp {
         let (_, server) = try await world.startPushing()
-        // For the one session that registers the push token. Then bob's backend keeps his app waiting, so that it
-        // opens none.
+        // For the one session that registers the push token. Afterwards bob's backend delays the app's token, so that
+        // the app opens no session.
         let (tokens, backend) = AsyncStream.makeStream(of: String.self)
         world.atEnd { backend.finish() }
         backend.yield(try await world.token("bob"))
@@ -296,7 +295,7 @@ private struct WakeUp {
         let call = try await alice.softphone.call(.user("bob"))
         let push = try await bob.woken()
         #expect(push.call == call)
-        // So that what a test sees of the ledger stays as it is.
+        // From here on the ledger no longer changes by itself.
         try await world.push("is accepted") { $0.status == .accepted }
         return WakeUp(server: server, alice: alice, bob: bob, call: call, push: push)
     }
@@ -314,7 +313,7 @@ private struct WakeUp {
         try await HTTPAnswer.report(server, push: push.push, token: token, body: reportBody)
     }
 
-    /// As the push was ordered, to mint other wake tokens from.
+    /// The order of the push, to mint other wake tokens from.
     func order(expiresAt: Instant, device: DeviceID? = nil) -> PushIntent {
         PushIntent(
             id: push.push, call: call, user: "bob", device: device ?? bob.softphone.configuration.session.device.id,
@@ -325,8 +324,8 @@ private struct WakeUp {
 
     func callRecord() throws -> CallRecord { try #require(try world.reader().calls().first) }
 
-    /// Neither the push nor the call have changed since the phone was woken.
-    /// - Parameter report: `acted` where the phone has asked for its call, which shows that its app runs.
+    /// Checks that neither the push nor the call has changed since the wake-up.
+    /// - Parameter report: `acted` after the phone has read its call, which shows that its app runs.
     func expectUntouched(_ report: ReportStatus = .awaited) throws {
         #expect(try ledger().report == report)
         #expect(try callRecord().state == .waking)

@@ -12,7 +12,7 @@ import Testing
 
 @Suite("HTTP on the clients' port", .world)
 struct HTTPTests {
-    @Test("healthz and readyz say that all is well, and metrics count the call that was made")
+    @Test("healthz and readyz report a healthy server, and metrics count the call")
     func figures() async throws {
         let server = try await world.startServer()
         #expect(try await curl(server, "/healthz") == "200 text/plain; charset=utf-8\nok")
@@ -35,7 +35,7 @@ struct HTTPTests {
         }
     }
 
-    @Test("readyz is red, with the reason, while the server drains: it takes no new calls, and those it has go on")
+    @Test("readyz fails with the reason while the server drains: new calls are refused, live ones continue")
     func draining() async throws {
         let server = try await world.startServer()
         let (alice, bob, call) = try await world.liveCall(at: server.address)
@@ -50,14 +50,14 @@ struct HTTPTests {
         #expect(try world.reader().calls().map(\.id) == [call])
     }
 
-    @Test("readyz is red, with the reason, when APNs keeps refusing the credential, and green when it takes it again")
+    @Test("readyz fails with the reason while APNs refuses the credential, and recovers with it")
     func credentialRefused() async throws {
         let (simulator, server) = try await world.startPushing()
         let bob = try await world.sleepingPhone("bob", at: server.address)
         let alice = try await world.onlinePhone("alice", at: server.address)
         #expect(try await curl(server, "/readyz").hasPrefix("200 "))
         await simulator.inject(PushFault(.refuse(.invalidProviderToken)))
-        // Each push is tried twice; the third that is refused says that it is no slip.
+        // Each push is tried twice; only the third refused push is reported.
         for _ in 1...3 {
             let lost = try await alice.softphone.call(.user("bob"))
             #expect(try await alice.ended(lost).reason == .noDevices)
@@ -83,7 +83,7 @@ struct HTTPTests {
         #expect(try await failures() == 0)
     }
 
-    @Test("notifications that go unheard are counted, by the reason")
+    @Test("ignored notifications are counted, by reason")
     func unheard() async throws {
         let server = try await world.startServer {
             $0.connectionLimits.messagesPerSecond = 0.2
@@ -96,7 +96,7 @@ struct HTTPTests {
         let result = try await Program.script(
             "bad_input.py", "ws://\(server.address)", "unheard", try await world.token("alice"))
         #expect(result.ending == .exit(0), "\(result.errors)")
-        // Of 65 messages 20 are taken, three of them too early, and a few more as time goes by.
+        // Of 65 messages 20 are accepted, three of them too early, and a few more as time passes.
         let metrics = try await curl(server, "/metrics")
         #expect(metrics.contains("\nreveille_notifications_dropped_total{reason=\"unauthenticated\"} 3\n"))
         let line = try #require(
@@ -107,7 +107,7 @@ struct HTTPTests {
         #expect((40...44).contains(dropped), "\(dropped)")
     }
 
-    @Test("what is not there is 404, what is no GET is 405, and the signaling path wants a WebSocket")
+    @Test("an unknown path is 404, a method other than GET is 405, and the signaling path requires a WebSocket")
     func refusals() async throws {
         let server = try await world.startServer()
         #expect(try await curl(server, "/nowhere").hasPrefix("404 "))

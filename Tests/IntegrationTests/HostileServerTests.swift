@@ -4,12 +4,12 @@ import PushCore
 import PushVocabulary
 import Testing
 
-/// Our push client against a server that breaks the rules, written in Python on the frames of python3-h2.
-@Suite("The push client and a server that misbehaves", .timeLimit(.minutes(3)))
+/// The push client with a server that violates the protocol, written in Python on the frames of python3-h2.
+@Suite("The push client with a misbehaving server", .timeLimit(.minutes(3)))
 struct HostileServerTests {
     struct Scenario: Sendable, CustomTestStringConvertible {
         let name: String
-        /// What may become of pushes while it lasts.
+        /// The possible outcomes of pushes during the scenario.
         let outcomes: Set<PushOutcome.Kind>
         var pushes = 40
         var ring = Duration.seconds(2)
@@ -80,24 +80,24 @@ struct HostileServerTests {
     ]
 
     @Test(
-        "that says goodbye: what it has not looked at goes elsewhere, what it may have taken is not sent again",
+        "that sends GOAWAY: unprocessed pushes go to another connection, possibly accepted ones are not repeated",
         arguments: goodbyes)
     func goAway(_ scenario: Scenario) async throws { try await outlive(scenario) }
 
     @Test("that ends streams early or never", arguments: streams)
     func stream(_ scenario: Scenario) async throws { try await outlive(scenario) }
 
-    @Test("that changes its mind about its limits: they are kept, and nothing is lost", arguments: settings)
+    @Test("that changes its settings: the limits are respected, and no push is lost", arguments: settings)
     func limits(_ scenario: Scenario) async throws { try await outlive(scenario) }
 
-    @Test("that answers in odd ways, or wrongly", arguments: answers)
+    @Test("that sends unusual or invalid responses", arguments: answers)
     func answer(_ scenario: Scenario) async throws { try await outlive(scenario) }
 
     @Test("that breaks the connection, or floods it", arguments: breaks)
     func connection(_ scenario: Scenario) async throws { try await outlive(scenario) }
 
-    /// Each push has one outcome, which agrees with the server's account; nothing is sent twice that may have been
-    /// taken; the client neither spins nor grows, does not pester the server, and recovers.
+    /// Checks that each push has one outcome, which agrees with the server's report, and that no possibly accepted push
+    /// is repeated. The client neither spins nor grows, limits its connection attempts, and recovers.
     private func outlive(_ scenario: Scenario) async throws {
         let memory = ProcessMemory.resident()
         let server = try await HostileServer(scenario.name)
@@ -110,7 +110,7 @@ struct HostileServerTests {
             try await server.behave()
             let good = try await pusher.settled(pusher.queue(20, ring: .seconds(20)))
             #expect(good.filter { $0 != .accepted } == [])
-            // A loop that spins takes all of one processor, or at least half of it beside others.
+            // A spinning loop uses a whole processor, or at least half of a shared one.
             #expect(pusher.loopTime < .milliseconds(800) + time / 8, "in \(time)")
             await pusher.stop()
             let pool = try #require(pusher.statistics.pools.first)

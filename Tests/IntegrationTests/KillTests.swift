@@ -10,7 +10,7 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-/// `kill -9` in the states that ``RestartTests`` leaves out.
+/// `kill -9` in the states that ``RestartTests`` does not cover.
 @Suite("kill -9", .world, .serialized)
 struct KillTests {
     @Test("while a push waits for the push service: the next start sends it, once")
@@ -42,7 +42,7 @@ struct KillTests {
     }
 
     @Test(
-        "while the push is on its way to the phone: the phone wakes to the next server, is offered the call and answers"
+        "while the push is in flight: the phone connects to the next server, is offered the call and answers"
     )
     func waking() async throws {
         let simulator = try await world.startSimulator()
@@ -68,7 +68,7 @@ struct KillTests {
         #expect(await simulator.snapshot()?.counts.received == 1)
     }
 
-    @Test("after the answer, and again when media flows: both sides come back, and the call goes on each time")
+    @Test("after the answer, and again during media: both sides reconnect, and the call continues each time")
     func answeredAndConnected() async throws {
         let (first, address) = try await world.serve()
         let alice = try await world.onlinePhone("alice", at: address)
@@ -87,12 +87,12 @@ struct KillTests {
             let opened = try await phone.events.first("the phone is back", from: mark) { $0.opened }
             #expect(!opened.resumed)
             #expect(opened.calls.map(\.state) == [.answered])
-            // The deadline for media is the one it was.
+            // The deadline for media is unchanged.
             let left = try #require(opened.calls.first?.expiresAt) - Instant.now
             #expect(left < .seconds(20))
         }
         #expect(try world.reader().calls().map(\.connectsUntil) == [answered.connectsUntil])
-        // What the callee said before counts still.
+        // The callee's earlier `connected` still counts.
         try await alice.softphone.connected(call)
         for phone in [alice, bob] { _ = try await phone.state(.connected, of: call) }
         let connected = try #require(try world.reader().calls().first)
@@ -111,7 +111,7 @@ struct KillTests {
         #expect(try await bob.hangUp(call, seenBy: alice) == .hangup)
     }
 
-    /// A caller who is online, and a callee who has registered a token and is away.
+    /// An online caller, and an offline callee with a registered token.
     private func pair(
         _ simulator: PushSimulator, at address: String
     ) async throws -> (Phone, Phone, Handset) {

@@ -8,10 +8,10 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-/// What is said of a call that memory has forgotten: the store answers.
-@Suite("A word about a call long over", .world)
+/// Requests about calls that are no longer in memory: the store answers.
+@Suite("A request about a call that ended long ago", .world)
 struct LateWordTests {
-    @Test("gets the answer it would have got at once: after kill -9 and a new start, too")
+    @Test("gets the reply it would have had at once, even after kill -9 and a new start")
     func afterRestart() async throws {
         let (first, address) = try await world.serve()
         let (alice, bob, call) = try await world.liveCall(at: address)
@@ -22,7 +22,7 @@ struct LateWordTests {
         let stored = try #require(try world.reader().calls().first)
 
         _ = try await world.serve(port: try World.port(of: address))
-        // Phones that remember nothing of it: the caller's own, and others of the two users.
+        // Phones without memory of it: the caller's own, and others of the two users.
         let again = try await world.onlinePhone("alice", at: address) {
             $0.session.device = alice.softphone.configuration.session.device
         }
@@ -31,7 +31,7 @@ struct LateWordTests {
         )
         let mallory = try await world.onlinePhone("mallory", at: address)
 
-        // The same invite is the same call, which is over; another body under its id is a conflict.
+        // The same invite is the same call, which has ended; another body with its id is a conflict.
         #expect(try await again.softphone.submit(.invite(invite)) == .inviteEnded(call, .hangup))
         var other = invite
         other.video = true
@@ -53,7 +53,6 @@ struct LateWordTests {
 }
 
 extension Phone {
-    /// What the server refuses `request` with; nil when it does not.
     fileprivate func refusal(_ request: ClientRequest) async -> SignalError.Code? {
         do throws(SoftphoneError) {
             try await softphone.submit(request)

@@ -8,8 +8,8 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-/// The scripted server of ``WatchScreenTests`` shows what the screen makes of anything; here it is a real one.
-@Suite("calls watch on a server with phones", .world, .serialized, .timeLimit(.minutes(2)))
+/// ``WatchScreenTests`` uses a scripted server for its cases; this suite uses a real one.
+@Suite("calls watch with a server and phones", .world, .serialized, .timeLimit(.minutes(2)))
 struct LiveWatchTests {
     private static func watch() async throws -> Tmux {
         let terminal = try await Tmux.start()
@@ -17,7 +17,7 @@ struct LiveWatchTests {
         return terminal
     }
 
-    @Test("shows a call that wakes a phone, rings, is answered and talks; ended from the screen, it is admin for all")
+    @Test("shows a call that wakes a phone, rings, is answered and talks; ended on the screen, its reason is admin")
     func wholeCall() async throws {
         let simulator = try await world.startSimulator()
         let (_, address) = try await world.serve("--push-sim")
@@ -51,7 +51,7 @@ struct LiveWatchTests {
         #expect(shown.output.contains("An administrator ended the call"))
     }
 
-    @Test("says that the server was killed, and shows the same call when it is back")
+    @Test("reports a killed server, and shows the same call after its restart")
     func killed() async throws {
         let (first, address) = try await world.serve()
         let alice = try await world.phone("alice", at: address)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import reveille
 
-@Suite("reveille load, as it is started from a shell", .world, .serialized, .timeLimit(.minutes(2)))
+@Suite("reveille load, started from a shell", .world, .serialized, .timeLimit(.minutes(2)))
 struct LoadCommandTests {
-    /// A run with a folder of its own for its files, and one for what it makes besides.
+    /// A run with its own folder for results, and one for temporary files.
     private struct Run {
         let json: String
         let html: String
@@ -23,19 +23,19 @@ struct LoadCommandTests {
                 environment: ["TMPDIR": temporary])
         }
 
-        /// A load that has to be ended; its children end with the test.
+        /// Starts a load that a test must end; its children end with the test.
         func startLong() throws -> Program {
             let program = try start(["online", "--concurrency", "2", "--duration", "60", "--warmup", "0"])
             world.atEnd { for child in processes { kill(child, SIGKILL) } }
             return program
         }
 
-        /// What it made for its server is gone.
+        /// Whether the files of its server are removed.
         var isTidy: Bool {
             get throws { try FileManager.default.contentsOfDirectory(atPath: temporary).isEmpty }
         }
 
-        /// The processes that have their data in its folder.
+        /// The processes whose data is in its folder.
         var processes: [pid_t] {
             let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
             return all.compactMap { pid_t($0) }.filter { process in
@@ -46,7 +46,7 @@ struct LoadCommandTests {
             }
         }
 
-        /// Waits until so many of them run.
+        /// Waits until this many of them run.
         func children(_ count: Int) async throws -> [pid_t] {
             let deadline = ContinuousClock.now + .seconds(10)
             while processes.count != count {
@@ -66,7 +66,7 @@ struct LoadCommandTests {
         }
     }
 
-    @Test("a closed loop on a server of its own: 0, both reports, and nothing left behind")
+    @Test("a closed loop on its own server: 0, both reports, and no files left behind")
     func closed() async throws {
         let run = try Run()
         let program = try run.start(["online", "--concurrency", "2", "--duration", "1", "--warmup", "100ms"])
@@ -85,13 +85,13 @@ struct LoadCommandTests {
         #expect(try run.isTidy)
     }
 
-    /// A server that runs already, and the options that name it.
+    /// A running server, and the options that name it.
     private static func server() async throws -> (program: Program, target: [String]) {
         let (program, address) = try await world.serve()
         return (program, ["--target", "ws://\(address)", "--secret-file", world.folder + "/client-token.key"])
     }
 
-    @Test("an open loop on a server that runs already, which goes on after it")
+    @Test("an open loop on a running server, which continues after it")
     func elsewhere() async throws {
         let (server, target) = try await Self.server()
         let run = try Run()
@@ -105,7 +105,7 @@ struct LoadCommandTests {
         #expect(try await server.end(by: SIGTERM) == .exit(0))
     }
 
-    @Test("a server that dies under it is a failure: 1, with a report")
+    @Test("a server that dies during the run is a failure: 1, with a report")
     func deadServer() async throws {
         let (server, target) = try await Self.server()
         let run = try Run()
@@ -120,7 +120,7 @@ struct LoadCommandTests {
         #expect(try (run.report["failures"] as? [String: Int])?.isEmpty == false)
     }
 
-    @Test("SIGINT ends it with the report of what was done so far: 130")
+    @Test("SIGINT ends it with a report of the completed part: 130")
     func interrupted() async throws {
         let (server, target) = try await Self.server()
         let run = try Run()
@@ -135,12 +135,12 @@ struct LoadCommandTests {
         #expect(try run.report["passed"] as? Bool == false)
     }
 
-    @Test("SIGINT once more, some time later, ends it at once with all that it had started: 130")
+    @Test("a second SIGINT, some time later, ends it and its children at once: 130")
     func interruptedAgain() async throws {
         let run = try Run()
         let program = try run.startLong()
         let server = try await run.children(1)
-        // It would wait for that one in vain, for seconds.
+        // Stopped servers do not end, so the run would wait for seconds.
         for child in server { kill(child, SIGSTOP) }
         program.send(SIGINT)
         _ = try await program.errors.first("it stops") { $0.contains("once more ends it at once") ? true : nil }
@@ -157,7 +157,7 @@ struct LoadCommandTests {
         #expect(try run.isTidy)
     }
 
-    @Test("SIGHUP, the end of its terminal, ends it in the same way: 129")
+    @Test("SIGHUP, the end of its terminal, does the same: 129")
     func hungUp() async throws {
         let run = try Run()
         let program = try run.startLong()
@@ -169,7 +169,7 @@ struct LoadCommandTests {
         #expect(run.processes.isEmpty)
     }
 
-    @Test("killed, it takes its server and its push simulator along")
+    @Test("when killed, its server and its push simulator end too")
     func killed() async throws {
         let run = try Run()
         let program = try run.start(["wake", "--concurrency", "2", "--duration", "60"])
@@ -179,7 +179,7 @@ struct LoadCommandTests {
         _ = try await run.children(0)
     }
 
-    @Test("a server that is not there, or does not take the tokens, cannot be tested: 2, and why")
+    @Test("a server that is missing, or refuses the tokens, cannot be tested: 2, with the reason")
     func impossible() async throws {
         let (_, target) = try await Self.server()
         let run = try Run()

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The log of a running server", .world)
 struct LogTests {
-    @Test("at its lowest level it tells no secret of whole calls with pushes, with tokens that are right and wrong")
+    @Test("at its lowest level contains no secret of complete calls with pushes, and valid and invalid tokens")
     func secrets() async throws {
         _ = try await world.startSimulator()
         let (program, address) = try await world.serve("--push-sim", "--log-level", "trace")
@@ -49,7 +49,7 @@ struct LogTests {
             let secret = try String(contentsOfFile: "\(world.folder)/\(file)", encoding: .utf8)
             secrets.append(secret.trimmingCharacters(in: .whitespacesAndNewlines))
         }
-        // The signature of any token at all: each has a first part of its own that says what it is.
+        // The header that all of these tokens begin with.
         secrets.append("eyJhbGciOi")
         for secret in secrets {
             #expect(secret.count >= 10)
@@ -57,7 +57,7 @@ struct LogTests {
         }
     }
 
-    /// The messages that carry the call's id, in order.
+    /// The messages with the call's id, in order.
     private static func lines(_ program: Program, of call: CallID) -> [[String: String]] {
         program.errors.entries.compactMap { line in
             let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
@@ -72,7 +72,7 @@ struct LogTests {
         }
     }
 
-    /// A call that wakes bob, is answered and hung up by alice; then bob sleeps again.
+    /// A call that wakes bob, is answered, and hung up by alice; then bob sleeps again.
     private static func call(_ alice: Phone, _ bob: IPhone) async throws -> CallID {
         let mark = bob.events.count
         let call = try await alice.softphone.call(.user("bob"))
@@ -84,7 +84,7 @@ struct LogTests {
         return call
     }
 
-    @Test("has one line for each step of a call, with its id; reveille log level changes what is there to be read")
+    @Test("has one line for each step of a call, with its id; reveille log level changes the visible lines")
     func transitions() async throws {
         _ = try await world.startSimulator()
         let (program, address) = try await world.serve("--push-sim")
@@ -112,14 +112,14 @@ struct LogTests {
         let messages = Self.lines(program, of: full).compactMap { $0["message"] }
         #expect(messages.filter { $0.hasPrefix("call ") } == steps)
         #expect(messages.count { $0 == "leg ringing" } == 1)
-        // Two of them on disk in one commit are one line.
+        // Two changes in one commit are one line.
         let pushed = messages.filter { $0.hasPrefix("push ") }.flatMap {
             $0.dropFirst("push ".count).split(separator: ", ")
         }
         #expect(pushed.sorted() == ["accepted", "acted", "intended", "reported", "sent"], "\(messages)")
     }
 
-    @Test("--log-format text is for people")
+    @Test("--log-format text is human-readable")
     func formats() async throws {
         let program = try world.start("serve --port 0 --log-format text")
         let line = try await program.errors.first("the server listens") { $0.contains(" listening ") ? $0 : nil }

@@ -4,9 +4,9 @@ import EventLoop
 import Foundation
 import Testing
 
-@Suite("Where metrics are served", .world)
+@Suite("The addresses that serve metrics", .world)
 struct MetricsListenerTests {
-    @Test("the clients' port has no metrics and no reasons; the listener and the admin socket have both")
+    @Test("the clients' port has no metrics and no reasons; the metrics listener and the admin socket have both")
     func places() async throws {
         let server = try await world.startServer()
         let clients = "http://\(server.address)"
@@ -26,7 +26,7 @@ struct MetricsListenerTests {
         let metrics = try await HTTPAnswer.curl(socket[0], socket[1], socket[2] + "/metrics")
         #expect(metrics.status == 200 && metrics.body.contains("\nreveille_draining 1\n"))
         for place in [clients, listener] { #expect(try await HTTPAnswer.curl(place + "/healthz").body == "ok") }
-        // Nothing becomes a WebSocket there, and calls are none of its business.
+        // The metrics listener serves no WebSockets and no calls.
         for path in ["/v1/signal", "/v1/admin", "/v1/calls/3554fbe6-9e3d-44fc-aaea-8955b60bb83f"] {
             #expect(try await HTTPAnswer.curl(listener + path).status == 404, "\(path)")
         }
@@ -37,7 +37,7 @@ struct MetricsListenerTests {
         #expect(upgrade.status == 404)
     }
 
-    @Test("a port that is taken ends the start where somebody has named it, and is a warning where nobody has")
+    @Test("a port in use stops the start if it is configured, and is a warning otherwise")
     func taken() async throws {
         let first = try await world.startServer()
         let address = try #require(first.metricsAddress)
@@ -61,7 +61,7 @@ struct MetricsListenerTests {
         await server.stop()
     }
 
-    @Test("serve says which option it wants another port from, in a line of JSON, and off serves none")
+    @Test("serve names the option of a port in use, in a line of JSON, and off serves no metrics")
     func program() async throws {
         let server = try await world.startServer()
         let address = try #require(server.metricsAddress)

@@ -7,14 +7,14 @@ import Testing
 
 @Suite("Metrics", .world)
 struct MetricsTests {
-    /// What a server serves that has made a call with a push, and refused something.
+    /// The metrics of a server after a call with a push, and a refusal.
     private static func served(_ body: (String) async throws -> Void) async throws {
         let (_, server) = try await world.startPushing { $0.logLinesDropped = { 41 } }
         try await traffic(server.address)
         try await body(try await HTTPAnswer.curl(server, "/metrics").body)
     }
 
-    /// A call to a phone that sleeps, and one to nobody.
+    /// A call to a sleeping phone, and one to an unknown user.
     static func traffic(_ address: some CustomStringConvertible) async throws {
         let bob = try await world.sleepingPhone("bob", at: address)
         let alice = try await world.onlinePhone("alice", at: address)
@@ -25,7 +25,7 @@ struct MetricsTests {
     }
 
     @Test(
-        "each metric that is served is in the documented list with its type and labels, and each one listed is served")
+        "each served metric is documented with its type and labels, and each documented one is served")
     func documented() async throws {
         let list = try MetricList()
         try await Self.served { text in
@@ -48,7 +48,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("the figures are those of the call that was made, by reason, limit, queue and outcome")
+    @Test("the values match the call, by reason, limit, queue and outcome")
     func figures() async throws {
         try await Self.served { text in
             let lines = text.split(separator: "\n")
@@ -84,26 +84,26 @@ struct MetricsTests {
         }
     }
 
-    @Test("promtool finds nothing wrong with what is served")
+    @Test("promtool finds no problem in the metrics")
     func promtool() async throws {
         try await Self.served { text in
             let file = NSTemporaryDirectory() + "metrics-\(UUID().uuidString)"
             defer { try? FileManager.default.removeItem(atPath: file) }
-            // Lines come without the end of the last one.
+            // The lines lack the final line break.
             try (text + "\n").write(toFile: file, atomically: true, encoding: .utf8)
             let result = try await Program.run("/bin/sh", ["-c", "promtool check metrics < '\(file)'"])
             #expect(result.ending == .exit(0) && result.output.isEmpty, "\(result.output) \(result.errors)")
         }
     }
 
-    @Test("the dashboard and the alarms speak of metrics and labels that there are, and each alarm says what to do")
+    @Test("dashboard and alerts use existing metrics and labels, and each alert has advice")
     func names() throws {
         let list = try MetricList()
         let panels = try MetricList.panels()
         let alarms = try MetricList.alarms()
         let text = try String(
             contentsOf: MetricList.package.appending(path: "Resources/prometheus/alerts.yml"), encoding: .utf8)
-        // None is passed over.
+        // All of them are checked.
         #expect(panels.count > 25 && alarms.count > 18)
         #expect(alarms.count == text.components(separatedBy: "alert: ").count - 1)
         for expression in panels.flatMap(\.expressions) + Array(alarms.values) {
@@ -128,7 +128,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("no article, alarm or dashboard names a metric that is not served")
+    @Test("no article, alert or dashboard names an unknown metric")
     func mentions() throws {
         let list = try MetricList()
         var texts: [URL] = ["README.md", "Resources/prometheus/alerts.yml", "Resources/grafana/reveille.json"]
@@ -139,7 +139,7 @@ struct MetricsTests {
         #expect(texts.count > 25)
         var seen: Set<String> = []
         for file in texts {
-            // The probe has figures of its own, which the article on it does not list; programs have names like these too.
+            // The probe's metrics are in another list, and some program names look like metrics.
             for name in MetricList.names(in: try String(contentsOf: file, encoding: .utf8))
             where !name.hasPrefix("reveille_check_") && name != "process_id" {
                 seen.insert(name)
@@ -149,7 +149,7 @@ struct MetricsTests {
         #expect(seen.count > 60)
     }
 
-    @Test("each alarm is raised by what it is for and by nothing else, as promtool works it out")
+    @Test("each alert fires for its condition only, according to promtool")
     func alarms() async throws {
         let folder = NSTemporaryDirectory() + "alarms-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

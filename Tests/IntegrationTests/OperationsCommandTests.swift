@@ -5,7 +5,7 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-@Suite("The commands for whoever runs a server", .world)
+@Suite("The commands for operators", .world)
 struct OperationsCommandTests {
     private func ask(_ line: String) async throws -> Program.Result {
         try await Program.run(
@@ -13,7 +13,7 @@ struct OperationsCommandTests {
             line.split(separator: " ").map(String.init) + ["--server", world.folder + "/admin.sock"])
     }
 
-    @Test("a live call is ended for both sides, once, and its story tells who did it")
+    @Test("a live call is ended for both sides, once, and its story names the administrator")
     func endCall() async throws {
         let server = try await world.startServer()
         let (alice, bob, call) = try await world.liveCall(at: server.address)
@@ -31,14 +31,14 @@ struct OperationsCommandTests {
         let shown = try await ask("calls show \(call)")
         #expect(shown.ending == .exit(0), "\(shown.errors)")
         #expect(shown.output.contains("an administrator ended the call") || shown.output.contains("An administrator"))
-        // Read from the folder it is the same story.
+        // The folder gives the same story.
         let stored = try await Program.reveille("calls", "show", "\(call)", "--data", world.folder, "--output", "json")
         #expect(try await ask("calls show \(call) --output json").output == stored.output)
         let audit = try await world.reveille("pushes audit --output jsonl")
         #expect(try await ask("pushes audit --output jsonl").output == audit.output)
     }
 
-    @Test("a session that is dropped comes back as a new one")
+    @Test("a dropped session reconnects as a new one")
     func dropSession() async throws {
         let server = try await world.startServer()
         let bob = try await world.onlinePhone("bob", at: server.address)

@@ -11,8 +11,8 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-/// The push service fails in every way while calls keep coming. What has to hold is what the ledger promises, whatever
-/// the machine's speed: no number here is a rate.
+/// The push service fails in every way during constant calls. The checks are the guarantees of the ledger, independent
+/// of the machine's speed: no rates.
 @Suite("An outage of the push service", .world)
 struct OutageDrillTests {
     private static let calls = 2000
@@ -21,8 +21,8 @@ struct OutageDrillTests {
 
     @Test(
         """
-        2,000 calls while it works, is unavailable, keeps leaving, says nothing, and works again: nothing is lost, \
-        nothing is sent twice or too late, memory is bounded, and the books balance
+        2,000 calls through normal service, 503s, GOAWAYs, a black hole and recovery: nothing is lost, sent twice \
+        or sent too late, memory is bounded, and the audit passes
         """, .timeLimit(.minutes(3)))
     func drill() async throws {
         let outage = try await Outage(calls: Self.calls, Self.configure)
@@ -82,7 +82,7 @@ struct OutageDrillTests {
         }
     }
 
-    /// Each call placed was taken, has one record, which has an end, and its caller has heard of the end once.
+    /// Each accepted call has one record with an end, and its caller got the end once.
     private func callsAreComplete(_ outage: Outage, _ reader: StoreReader) async throws {
         let sightings = outage.sightings
         #expect(sightings.failed == [])
@@ -99,7 +99,7 @@ struct OutageDrillTests {
         #expect(Set(calls.compactMap(\.endReason)).isSuperset(of: [.hangup, .ringTimeout, .noDevices]))
     }
 
-    /// Each call to somebody away has one push, and each push one final status. Every stage has left its mark.
+    /// Each call to an offline user has one push with one final status, and every stage shows in the results.
     private func pushesAreComplete(_ outage: Outage, _ pushes: [PushRecord]) {
         #expect(Set(pushes.map(\.call)).count == pushes.count)
         let sleeping = outage.sightings.placed.filter { $0.value.text.hasPrefix("sleeper") }
@@ -111,7 +111,7 @@ struct OutageDrillTests {
         #expect(pushes.contains { $0.report == .reported })
     }
 
-    /// Where the ledger's word on a push is not what the push service saw of it.
+    /// Contradictions between the ledger and the push service's records of a push.
     private func contradictions(_ push: PushRecord, _ attempts: [SeenPush]) -> [String] {
         var found: [String] = []
         func expect(_ isRight: Bool, _ what: String) {
@@ -123,7 +123,7 @@ struct OutageDrillTests {
         expect(isHonest(push.status, attempts), "not what happened")
         expect(push.sentAt.map { $0 < push.expiresAt } ?? attempts.isEmpty, "sent late, or behind its back")
         for attempt in attempts {
-            // The bytes leave before the deadline; a loaded machine reads them a little later.
+            // The bytes are sent before the deadline; a loaded machine reads them slightly later.
             expect(attempt.at < push.expiresAt + .seconds(1), "came too late")
             expect([push.expiresAt.wholeSeconds, 0].contains(attempt.push.expiration ?? -1), "expires at another time")
         }
@@ -140,7 +140,7 @@ struct OutageDrillTests {
         }
     }
 
-    /// Who is called now is reached, answers, and the caller hangs up.
+    /// A new call reaches its callee, is answered, and the caller hangs up.
     private func recovers(_ outage: Outage, _ reader: StoreReader) async throws {
         let caller = outage.callers[0]
         let call = try await caller.softphone.call(.user("phone0"))
@@ -157,7 +157,7 @@ struct OutageDrillTests {
 }
 
 extension Phone {
-    /// The calls whose end it has heard of.
+    /// The calls whose end this phone was told.
     fileprivate var endings: [CallID] {
         events.entries.compactMap { event in
             if case .ended(let call) = event { call.id } else { nil }

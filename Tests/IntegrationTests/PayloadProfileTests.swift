@@ -11,9 +11,9 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-@Suite("Apps of other makers", .world, .timeLimit(.minutes(2)))
+@Suite("Apps of other vendors", .world, .timeLimit(.minutes(2)))
 struct PayloadProfileTests {
-    @Test("each app on each system rings with its own profile, is answered and connected", arguments: PhoneApp.allCases)
+    @Test("each app on each system rings with its own profile, answers and connects", arguments: PhoneApp.allCases)
     func rings(app: PhoneApp) async throws {
         let (simulator, server) = try await world.startPushing()
         let alice = try await world.onlinePhone("alice", at: server.address)
@@ -33,7 +33,7 @@ struct PayloadProfileTests {
         #expect(await simulator.snapshot()?.counts.reported == 2)
     }
 
-    /// For each app a template that lacks one thing that its plugin needs.
+    /// For each app, a template without one key that its plugin needs.
     static let broken: [(app: PhoneApp, template: String, reason: String)] = [
         (.reveille, #"{"voip": {"aps": {}, "uuid": "${call_id}"}}"#, "handle is missing"),
         (.callkitIncoming, #"{"voip": {"aps": {}, "uuid": "${call_id}", "nameCaller": "${name}"}}"#, "id is missing"),
@@ -51,7 +51,7 @@ struct PayloadProfileTests {
         ),
     ]
 
-    @Test("an app that does not find what it needs is killed, and the push is unreported", arguments: broken)
+    @Test("an app that lacks a required key is killed, and the push is unreported", arguments: broken)
     func killed(row: (app: PhoneApp, template: String, reason: String)) async throws {
         let profile = try PayloadProfile(name: "broken", json: Array(row.template.utf8))
         _ = try await world.startSimulator { $0.reportWindow = .milliseconds(300) }
@@ -74,7 +74,7 @@ struct PayloadProfileTests {
         try await alice.hangUp(call)
     }
 
-    @Test("a token that asks for a profile the server does not have is refused with the list")
+    @Test("a token with an unknown profile is refused with the list of profiles")
     func unknown() async throws {
         let (simulator, server) = try await world.startPushing()
         let known = try await world.voipToken(on: simulator)

@@ -8,9 +8,9 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-@Suite("A user who wants it otherwise", .world)
+@Suite("A user with a policy", .world)
 struct PolicyTests {
-    @Test("and declines on one device alone is rung on by the other; the call ends when that declines too")
+    @Test("of declining on one device alone still rings on the other; the call ends when that one declines too")
     func declineOnOneDevice() async throws {
         let server = try await startServer() { $0.decline = .device }
         let alice = try await world.onlinePhone("alice", at: server.address)
@@ -30,7 +30,7 @@ struct PolicyTests {
         #expect(try world.reader().calls().map(\.endReason) == [.busy])
     }
 
-    @Test("and takes one call at a time is busy for the next, which is kept as missed, until the first is over")
+    @Test("of one call at a time is busy for the next, which is stored as missed, until the first ends")
     func callWaitingOff() async throws {
         let server = try await startServer() { $0.callWaiting = false }
         let alice = try await world.phone("alice", at: server.address)
@@ -54,7 +54,7 @@ struct PolicyTests {
         #expect(opened.missed.map(\.reason) == [.busy])
     }
 
-    @Test("and is not to be disturbed is neither rung nor pushed: the call is declined at once, and kept as missed")
+    @Test("of do not disturb gets no ring and no push: the call is declined at once, and stored as missed")
     func doNotDisturb() async throws {
         let simulator = try await world.startSimulator()
         let server = try await startServer() { $0.doNotDisturb = true }
@@ -72,7 +72,7 @@ struct PolicyTests {
         #expect(await simulator.snapshot()?.counts.received == 0)
     }
 
-    /// A server that knows what bob wants.
+    /// A server with this policy for bob.
     private func startServer(_ choose: (inout UserPolicy) -> Void) async throws -> CallServer {
         var policy = UserPolicy()
         choose(&policy)

@@ -5,7 +5,7 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-/// A Prometheus server that reads a server of ours, on this machine.
+/// A Prometheus server on this machine that scrapes a Reveille server.
 @Suite("Prometheus", .world)
 struct PrometheusTests {
     private struct Answer: Decodable {
@@ -20,16 +20,16 @@ struct PrometheusTests {
         var data: Result?
     }
 
-    /// Panels that a short and untroubled run leaves empty: what they show has not happened.
+    /// Panels that are empty after a short run without problems.
     private static let empty: Set<String> = ["Refusals by reason", "Limits hit"]
 
     @Test(
-        "it takes each expression of the dashboard and the alarms, those that have something to show show it, and no alarm is raised"
+        "evaluates each expression of dashboard and alerts; those with data return it, and no alert fires"
     )
     func expressions() async throws {
         let (_, server) = try await world.startPushing()
         let url = try await start(reading: server)
-        // Rates want figures from before and after.
+        // Rates need two scrapes.
         try await scraped(url, times: 2)
         try await MetricsTests.traffic(server.address)
         try await scraped(url, times: 6)
@@ -95,7 +95,7 @@ struct PrometheusTests {
             "/usr/bin/curl",
             ["--silent", "--max-time", "10", "--data-urlencode", "query=\(expression)", url + "/api/v1/query"])
         #expect(result.ending == .exit(0), "\(result.errors)")
-        // A scalar or a string is no list of series, and no expression here is one.
+        // Every expression here returns a list of series; a scalar or string fails to decode.
         return try JSONDecoder().decode(Answer.self, from: Data(result.output.utf8))
     }
 }

@@ -13,11 +13,11 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-/// What becomes of a call whose push meets a fault, for each fault that the simulator has: on the wire, in the ledger,
-/// and of the call. The server, its push client, the simulator and the phones are the real ones.
+/// The results of each simulator fault on a call with a push: on the wire, in the ledger and for the call. The server,
+/// its push client, the simulator and the phones are real.
 @Suite("Each fault of the push service, from the wire to the call", .world)
 struct ProviderFaultTableTests {
-    /// A fault, and how often it comes: nil for every time.
+    /// A fault and its count; nil for every push.
     struct Row: CustomTestStringConvertible {
         let name: String
         let effect: PushFault.Effect
@@ -35,17 +35,17 @@ struct ProviderFaultTableTests {
     enum Ending {
         /// The phone wakes, reports and rings.
         case rings
-        /// The push may be on its way: the call waits for the phone.
+        /// The push may be in flight: the call waits for the phone.
         case waits
-        /// Nobody can be reached: the caller hears it at once.
+        /// No device is reachable: the caller is told at once.
         case noDevices
     }
 
     struct Expectation {
-        /// How often the push is on the wire.
+        /// The number of requests on the wire.
         var requests = 1
         var status = ProviderStatus.accepted
-        /// The end of the ledger's reason.
+        /// The end of the reason in the ledger.
         var reason: String?
         var report: ReportStatus?
         var ending: Ending
@@ -59,14 +59,14 @@ struct ProviderFaultTableTests {
         static func refused(_ reason: String, requests: Int = 1, isTokenKept: Bool = true) -> Self {
             Self(requests: requests, status: .rejected, reason: reason, ending: .noDevices, isTokenKept: isTokenKept)
         }
-        /// For a trouble that passes, and is worth one more try.
+        /// For a temporary failure, which is retried once.
         static func again(_ row: Row, _ reason: String) -> Self {
             row.count == nil ? refused(reason, requests: 2) : rings(requests: 2)
         }
     }
 
     private static let soon = Duration.milliseconds(50)
-    /// Beyond the client's patience.
+    /// Longer than the client's timeout.
     private static let late = Duration.seconds(30)
 
     static let rows: [Row] = [
@@ -116,20 +116,21 @@ struct ProviderFaultTableTests {
         case .retire(let goAway):
             switch goAway.lastStream {
             case .current: .rings()
-            // It was not seen: it goes out again, over another connection.
+            // The push was not processed: it is sent again, on another connection.
             case .zero, .before: .rings(requests: 2)
             }
-        // It was not processed (RFC 9113, 8.7); of any other code that cannot be said.
+        // It was not processed (RFC 9113, 8.7); other codes leave that open.
         case .reset(.refusedStream): .rings(requests: 2)
         case .reset(let code): .dark("\(code)")
         case .limitStreams: .rings()
         case .refuseAndClose: .again(row, "ServiceUnavailable")
         case .blackHole: .dark("PING unanswered")
         case .splitBody(let reason, _):
-            // What is there of the answer when time is up counts: its status, and what can be read of its body.
+            // After the timeout the received part of the response counts: its status, and the readable part of its
+            // body.
             reason == .internalServerError
                 ? .again(row, reason.rawValue) : .refused(reason.rawValue, isTokenKept: false)
-        // 403 refuses the credential, which deserves another try.
+        // 403 refuses the credential, which is retried once.
         case .emptyBody(let status), .html(let status):
             status >= 500 || status == 403 ? .again(row, "HTTP \(status)") : .refused("HTTP \(status)")
         }
@@ -145,7 +146,7 @@ struct ProviderFaultTableTests {
         }
     }
 
-    @Test("the table has every fault, and every refusal of FCM's")
+    @Test("the table has every fault, and every refusal of FCM")
     func completeness() {
         let names = Self.rows.map { PushFaultOrder(PushFault($0.effect)).fault }
         #expect(Set(names) == Set(PushFaultOrder.Name.allCases.map(\.rawValue)))
@@ -156,7 +157,7 @@ struct ProviderFaultTableTests {
         #expect(refusals == Set(FCMRefusal.allCases))
     }
 
-    @Test("each comes out as the table says, and the next call rings", arguments: rows)
+    @Test("each has the result in the table, and the next call rings", arguments: rows)
     func fault(_ row: Row) async throws {
         let expected = Self.expectation(row)
         let fault = PushFault(row.effect, count: row.count)
@@ -165,7 +166,7 @@ struct ProviderFaultTableTests {
         let bob = try await world.sleepingPhone("bob", at: server.address) { $0.system = system }
         let carol = try await world.sleepingPhone("carol", at: server.address) { $0.system = system }
         let alice = try await world.onlinePhone("alice", at: server.address)
-        // The connection has answered before; one that has not is avoided for a while.
+        // A connection that has responded before: others are avoided for a while.
         try await rings(carol, alice)
 
         let before = try #require(await simulator.snapshot()?.counts)
@@ -187,13 +188,13 @@ struct ProviderFaultTableTests {
         try await rings(carol, alice)
     }
 
-    /// The ledger's word on the call's push, when it is what is expected of it, or all that will come of it.
+    /// The ledger's record of the call's push, once it meets the expectation or is final.
     private func settled(_ call: CallID, _ expected: Expectation) async throws -> PushRecord {
         try await eventually("the push is settled") {
             guard let push = try world.reader().pushes(PushFilter(call: call)).first else { return nil }
             switch push.status {
             case .intended, .sent: return nil
-            // On the way there it may be seen that the device has acted.
+            // The report may pass through `acted` first.
             case .accepted where expected.report == .reported && push.report != .reported: return nil
             case .accepted, .rejected, .unknown, .cancelled, .expired: return push
             }
@@ -213,7 +214,7 @@ struct ProviderFaultTableTests {
         }
     }
 
-    /// A call to the phone, which sleeps, wakes it, and it sleeps again.
+    /// A call wakes the sleeping phone, and it sleeps again.
     private func rings(_ phone: IPhone, _ alice: Phone) async throws {
         let mark = phone.events.count
         let call = try await alice.softphone.call(.user("carol"))
@@ -224,7 +225,7 @@ struct ProviderFaultTableTests {
         try await phone.events.first("it sleeps again", from: mark) { if case .asleep = $0 { true } else { nil } }
     }
 
-    /// Gives an answer up soon, and yet long after a connection that is gone is known to be.
+    /// A short timeout for responses, but longer than the detection of a broken connection.
     private static func impatient(_ configuration: inout ServerConfiguration) {
         func change(_ policy: inout PushPolicy) {
             policy.requestTimeout = .seconds(2)
@@ -237,7 +238,7 @@ struct ProviderFaultTableTests {
         for index in configuration.push.fcm.indices { change(&configuration.push.fcm[index].policy) }
     }
 
-    @Test("a GOAWAY in mid-flight: what it counts in is awaited, what it leaves out goes out again elsewhere")
+    @Test("a GOAWAY in flight: streams up to its last id are awaited, others are sent again elsewhere")
     func midFlight() async throws {
         let seen = Journal<SeenPush>()
         let simulator = try await world.startSimulator { $0.onPush = { seen.add($0) } }
@@ -267,7 +268,7 @@ struct ProviderFaultTableTests {
         }
     }
 
-    @Test("a connection that is closed after too many bad tokens takes no other push with it")
+    @Test("a connection closed after too many bad tokens affects no other push")
     func badTokens() async throws {
         let simulator = try await world.startSimulator { $0.closesAfterBadTokens = 2 }
         let server = try await world.startServer(Self.impatient)

@@ -12,10 +12,10 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-@Suite("When the push service refuses, leaves or loses", .world)
+@Suite("A push service that refuses, disconnects or loses pushes", .world)
 struct ProviderFaultTests {
     @Test(
-        "tokens that are all refused are kept, and all phones ring when the fault is mended",
+        "tokens that are all refused are kept, and all phones ring after the repair",
         arguments: [APNSReason.badDeviceToken, .deviceTokenNotForTopic])
     func refusedAll(reason: APNSReason) async throws {
         let (simulator, server) = try await world.startPushing()
@@ -39,7 +39,7 @@ struct ProviderFaultTests {
         }
     }
 
-    @Test("a 410 that dates from before the registration ends this call, and the token is kept for the next one")
+    @Test("a 410 older than the registration ends this call, and the token is kept for the next one")
     func oldGone() async throws {
         let (simulator, alice, handset) = try await sleeper()
         let long = Instant.now + .seconds(-3600)
@@ -53,7 +53,7 @@ struct ProviderFaultTests {
         #expect(try await alice.hangUp(call) == .cancelled)
     }
 
-    @Test("a push it never answers is unknown and not sent again; the phone that has it nevertheless rings")
+    @Test("a push without a response is unknown and not repeated; a phone that got it still rings")
     func stall() async throws {
         let (simulator, alice, handset) = try await sleeper() {
             for index in $0.push.apns.indices { $0.push.apns[index].policy.requestTimeout = .milliseconds(500) }
@@ -62,7 +62,7 @@ struct ProviderFaultTests {
         let call = try await alice.softphone.call(.user("bob"))
         let push = try await world.push("is unknown") { $0.status == .unknown }
         #expect(push.report == .awaited)
-        // It may have arrived, so the call is not given up.
+        // It may have arrived, so the call continues.
         #expect(try world.reader().calls().map(\.state) == [.waking])
         let bob = try await world.onlinePhone("bob", at: alice.address) {
             $0.session.device.id = push.device.device
@@ -78,7 +78,7 @@ struct ProviderFaultTests {
         #expect(await simulator.snapshot()?.counts.received == 1)
     }
 
-    @Test("three pushes lost after a 200 suspend the device; nothing is pushed to it until it comes by itself")
+    @Test("three pushes lost after a 200 suspend the device; it gets no push until it connects by itself")
     func lostAfterAccept() async throws {
         let (simulator, alice, handset) = try await sleeper() {
             $0.timers.report = .milliseconds(100)
@@ -109,7 +109,7 @@ struct ProviderFaultTests {
         try await alice.hangUp(call)
     }
 
-    /// A caller who is online, and bob, who has registered the handset's token and is away.
+    /// An online caller, and bob, offline with the handset's token.
     private func sleeper(
         _ configure: (inout ServerConfiguration) -> Void = { _ in }
     ) async throws -> (PushSimulator, Phone, Handset) {

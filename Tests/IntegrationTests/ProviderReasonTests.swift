@@ -9,14 +9,14 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-/// What becomes of a call whose push is refused, for each reason that APNs has: on the wire, in the ledger, for the token
-/// and for the call. The server, its push client and the simulator are the real ones.
+/// The results of each APNs reason on a call: on the wire, in the ledger, for the token and for the call. The server,
+/// its push client and the simulator are real.
 @Suite("Each reason of APNs, from the wire to the call", .world)
 struct ProviderReasonTests {
     struct Expectation {
-        /// How often the push is on the wire while the reason is given again and again.
+        /// The number of requests on the wire while the reason repeats.
         var requests = 1
-        /// Whether the device may be pushed to again.
+        /// Whether the device can still be pushed to.
         var isTokenKept = true
     }
 
@@ -25,14 +25,14 @@ struct ProviderReasonTests {
         case .badDeviceToken, .deviceTokenNotForTopic, .unregistered, .expiredToken:
             Expectation(isTokenKept: false)
         case .internalServerError, .serviceUnavailable, .idleTimeout, .shutdown:
-            // Once more, fast and over another connection: 15 minutes, as Apple advises, outlive any ring.
+            // Retried once, soon and on another connection: the 15 minutes that Apple advises exceed any ring time.
             Expectation(requests: 2)
         case .tooManyProviderTokenUpdates:
-            // Once more over a connection that has not seen the other token.
+            // Retried once on a connection without the other token.
             Expectation(requests: 2)
         case .expiredProviderToken, .badCertificate, .badCertificateEnvironment, .forbidden, .invalidProviderToken,
             .missingProviderToken, .unrelatedKeyIDInToken, .badEnvironmentKeyIDInToken:
-            // Once more with a new token over another connection: one refusal may be a slip.
+            // Retried once with a new token on another connection: a single refusal may be spurious.
             Expectation(requests: 2)
         case .badTopic, .missingTopic, .topicDisallowed, .tooManyRequests: Expectation()
         case .badCollapseID, .badExpirationDate, .badMessageID, .badPriority, .duplicateHeaders, .invalidPushType,
@@ -41,10 +41,10 @@ struct ProviderReasonTests {
         }
     }
 
-    @Test("a refused push ends in the ledger as what it is, and the call ends at once, for every reason")
+    @Test("a refused push ends in the ledger with its reason, and the call ends at once, for every reason")
     func everyReason() async throws {
         let simulator = try await world.startSimulator()
-        // One caller calls one phone more often here than people do.
+        // Raises the limits: one caller calls one phone often here.
         let server = try await world.startServer {
             ($0.limits.pushingCallsPerPair, $0.limits.pushingCallsPerCaller) = (1000, 1000)
             $0.limits.pushesPerDevice = 1000
@@ -72,7 +72,7 @@ struct ProviderReasonTests {
             #expect(after.accepted == before.accepted, "\(reason)")
             #expect(handset.pushes.count == 0, "\(reason)")
 
-            // What comes of the next call follows from the token.
+            // The result of the next call depends on the token.
             await simulator.clearFaults()
             if expected.isTokenKept {
                 let again = try await alice.softphone.call(.user(user))
@@ -84,7 +84,7 @@ struct ProviderReasonTests {
                 }
             }
 
-            // Nobody else is the worse for it.
+            // Other users are not affected.
             let next = try await alice.softphone.call(.user("healthy"))
             #expect(try await healthy.push(of: next).call == next, "after \(reason)")
             #expect(try await alice.hangUp(next) == .cancelled)
@@ -92,7 +92,7 @@ struct ProviderReasonTests {
     }
 
     @Test(
-        "a reason that passes by costs the call nothing: the push is sent once more and accepted",
+        "a temporary reason does not harm the call: the push is sent once more and accepted",
         arguments: APNSReason.allCases.filter { expectation($0).requests == 2 })
     func passing(reason: APNSReason) async throws {
         let (simulator, server) = try await world.startPushing()
@@ -110,7 +110,7 @@ struct ProviderReasonTests {
         try await alice.hangUp(call)
     }
 
-    /// A device of `user` that has registered its token and is away.
+    /// An offline device of `user` with a registered token.
     private func sleeper(
         _ user: String, _ simulator: PushSimulator, _ server: CallServer
     ) async throws -> Handset {

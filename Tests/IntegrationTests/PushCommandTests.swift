@@ -14,7 +14,7 @@ import Testing
 struct PushCommandTests {
     // MARK: Devices and the ledger
 
-    @Test("a device that is suspended is listed, shown, and resumed; then it is woken again")
+    @Test("a suspended device is listed, shown and resumed; then it is woken again")
     func devices() async throws {
         let (simulator, server) = try await world.startPushing {
             $0.timers.report = .milliseconds(100)
@@ -52,7 +52,7 @@ struct PushCommandTests {
         #expect(try await bob.woken().call == call)
     }
 
-    @Test("pushes are listed by purpose, user and call, notices among them, and shown whole but for the token")
+    @Test("pushes, including notices, are listed by purpose, user and call, and shown completely but for the token")
     func pushes() async throws {
         let (_, server) = try await world.startPushing()
         let set = try await world.reveille("users set bob --missed-calls alert")
@@ -94,7 +94,7 @@ struct PushCommandTests {
         #expect(metrics.contains("\nreveille_core_held{what=\"pushes\"} 1\n"))
     }
 
-    @Test("what is not there is exit code 1, without a server or a simulator it is 2, and each says what to do")
+    @Test("an unknown id is exit code 1, a missing server or simulator 2, each with advice")
     func failures() async throws {
         let nobody = UUID().uuidString.lowercased()
         for line in ["devices resume bob \(nobody)", "users set bob --missed-calls alert"] {
@@ -130,7 +130,7 @@ struct PushCommandTests {
 
     // MARK: The simulator
 
-    @Test("a running push-sim is given faults, says what it has seen, and ends connections")
+    @Test("a running push-sim accepts faults, shows its state, and ends connections")
     func simulator() async throws {
         let simulator = try world.start("push-sim --port 0 --sandbox-port 0 --fcm-port 0")
         try await simulator.errors.first("the simulator is ready") { $0.contains("ready") ? true : nil }
@@ -172,7 +172,7 @@ struct PushCommandTests {
 
     // MARK: FCM
 
-    @Test("Android phones subscribe to a topic, are shown its notices, and no more once they have unsubscribed")
+    @Test("Android phones subscribe to a topic, show its notices, and get no more after unsubscribing")
     func topics() async throws {
         let (simulator, server) = try await world.startPushing()
         let bob = try await world.sleepingPhone("bob", at: server.address) { $0.system = .android }
@@ -197,7 +197,7 @@ struct PushCommandTests {
         }
         #expect(await simulator.snapshot()?.phone(bob.token)?.alerts.count == 1)
 
-        // One that is not known fails alone, and says so.
+        // Only the unknown token fails, with a message.
         let mixed = try await world.reveille("fcm subscribe --push-sim rest \(bob.token) unknown --output json")
         #expect(mixed.ending == .exit(1), "\(mixed.errors)")
         let results = try JSONObject(mixed.output).objects("results")
@@ -207,7 +207,7 @@ struct PushCommandTests {
                 == "the registration token was deleted, or the app was removed (NOT_FOUND)")
     }
 
-    @Test("an APNs token is mapped to one of FCM, the same each time")
+    @Test("an APNs token is mapped to an FCM token, the same each time")
     func mapping() async throws {
         let simulator = try await world.startSimulator()
         let token = try #require(await simulator.registerPhone(topic: "org.reveille.phone", environment: .production))
@@ -220,9 +220,9 @@ struct PushCommandTests {
         #expect(mapped[0]?.contains(":APA91b") == true)
     }
 
-    // MARK: What cannot work
+    // MARK: Invalid options
 
-    @Test("serve refuses Apple's binary API before it starts, in words", arguments: [2195, 2196])
+    @Test("serve refuses Apple's binary API before it starts, with a clear message", arguments: [2195, 2196])
     func binaryAPI(port: Int) async throws {
         _ = try await world.startSimulator()
         let manifest = try PushSimulatorManifest.load(folder: world.simulatorFolder)

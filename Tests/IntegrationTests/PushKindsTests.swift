@@ -45,7 +45,7 @@ struct PushKindsTests {
         #expect(await simulator.snapshot()?.counts.rejectedTotal == 0)
     }
 
-    @Test("a certificate is not used for a topic that it does not name: such a device cannot be reached")
+    @Test("a certificate is not used for a topic that it does not name: the device is unreachable")
     func foreignTopic() async throws {
         let (simulator, _) = try await watched()
         let certificate = try certificate()
@@ -65,7 +65,7 @@ struct PushKindsTests {
         #expect(await simulator.snapshot()?.counts.received == 0)
     }
 
-    @Test("a suspended phone is shown an alert for the call, and the alert for the missed call takes its place")
+    @Test("a suspended phone shows an alert for the call, and the missed call's alert replaces it")
     func suspended() async throws {
         let (simulator, seen) = try await watched()
         let server = try await world.startServer {
@@ -108,7 +108,7 @@ struct PushKindsTests {
         #expect(screen.count == 4)
     }
 
-    @Test("background pushes: two an hour, the newest waits, and a session makes it needless")
+    @Test("background pushes: two an hour, the newest waits, and a session makes it obsolete")
     func background() async throws {
         let (simulator, seen) = try await watched()
         let server = try await world.startServer { $0.policy.missedCalls = .background }
@@ -165,7 +165,7 @@ struct PushKindsTests {
         try await bob.asleep()
     }
 
-    @Test("QUOTA_EXCEEDED is waited out as long as FCM asks, once, and not by a call that would be over")
+    @Test("QUOTA_EXCEEDED is retried once after FCM's delay, unless the call would be over")
     func quota() async throws {
         let (simulator, _) = try await watched()
         let server = try await world.startServer()
@@ -188,7 +188,7 @@ struct PushKindsTests {
         #expect(await simulator.snapshot()?.counts.received == 3)
     }
 
-    @Test("a call waits while Google gives no access token, and rings when it gives one")
+    @Test("a call waits while Google issues no access token, and rings once it does")
     func accessTokenFails() async throws {
         let (simulator, _) = try await watched()
         let server = try await world.startServer {
@@ -207,7 +207,7 @@ struct PushKindsTests {
         try await alice.hangUp(call)
     }
 
-    @Test("an access token that is revoked is replaced, and the push that found out goes out again with the new one")
+    @Test("a revoked access token is replaced, and the refused push is sent again with the new one")
     func accessTokenRevoked() async throws {
         let (simulator, _) = try await watched()
         let server = try await world.startServer {
@@ -228,7 +228,7 @@ struct PushKindsTests {
         #expect(await simulator.snapshot()?.counts.rejectedTotal == 1)
     }
 
-    @Test("a phone with an FCM token for alerts alone is shown the call, and then that it was missed")
+    @Test("a phone with only an FCM token for alerts shows the call, and then the missed call")
     func alert() async throws {
         let (simulator, _) = try await watched()
         let server = try await world.startServer { $0.policy.missedCalls = .alert }
@@ -244,7 +244,7 @@ struct PushKindsTests {
         try await shows([["alice", "Missed call"]], token, simulator)
     }
 
-    @Test("with FCM for iPhones the missed call goes through FCM, in place of the call, which went to APNs")
+    @Test("with FCM for iPhones the call goes through APNs, and the missed call's alert through FCM replaces it")
     func mapped() async throws {
         let (simulator, seen) = try await watched()
         let server = try await world.startServer {
@@ -261,7 +261,7 @@ struct PushKindsTests {
         try await alice.hangUp(call)
         #expect(try await settled(call, .missedCall).status == .accepted)
         try await shows([["alice", "Missed call"]], token, simulator)
-        // As far as the server is concerned, APNs has had the call alone.
+        // The server sent only the call to APNs itself.
         #expect(seen.entries.map(\.push.id) == [record.id.description])
     }
 
@@ -272,7 +272,6 @@ struct PushKindsTests {
         return (try await world.startSimulator { $0.onPush = { seen.add($0) } }, seen)
     }
 
-    /// The one that the simulator gives out.
     private func certificate() throws -> APNSCertificate {
         let manifest = try PushSimulatorManifest.load(folder: world.simulatorFolder)
         func text(_ file: String?) throws -> String {
@@ -290,7 +289,7 @@ struct PushKindsTests {
         return PushToken(provider: provider, kind: kind, environment: .production, topic: topic, token: token)
     }
 
-    /// alice, online, and users whose devices have registered these tokens and are away.
+    /// alice, online, and users whose offline devices have registered these tokens.
     private func caller(
         _ server: CallServer, sleepers: [String: [PushToken]]
     ) async throws -> Phone {
@@ -301,7 +300,7 @@ struct PushKindsTests {
         return alice
     }
 
-    /// What the phone has on its screen in the end: titles and texts.
+    /// Waits until the phone shows these alerts: titles and texts.
     private func shows(_ alerts: [[String]], _ token: PushToken, _ simulator: PushSimulator) async throws {
         _ = try await eventually("\(alerts) on the screen") {
             let phone = await simulator.snapshot()?.phone(token.token)

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("reveille push-test", .world)
 struct PushTestTests {
-    @Test("a push to a device that the server knows is on its phone, and is not in the ledger")
+    @Test("a push to a known device arrives at its phone, and is not in the ledger")
     func known() async throws {
         let (simulator, handset) = try await device()
         let result = try await world.output("push-test --user bob --push-sim --output json")
@@ -26,7 +26,7 @@ struct PushTestTests {
     }
 
     @Test(
-        "each refusal has its words, and exit code 1",
+        "each refusal has its explanation, and exit code 1",
         arguments: [
             APNSReason.badDeviceToken, .unregistered, .invalidProviderToken, .expiredProviderToken, .topicDisallowed,
             .tooManyRequests, .serviceUnavailable,
@@ -41,7 +41,7 @@ struct PushTestTests {
         for advice in reason.diagnosis.advice { #expect(result.output.contains(advice)) }
     }
 
-    @Test("a provider that is not there is exit code 2, with the reason, before long")
+    @Test("an unreachable provider is exit code 2, with the reason, within the time limit")
     func unreachable() async throws {
         let (simulator, _) = try await device()
         await simulator.stop()
@@ -52,7 +52,7 @@ struct PushTestTests {
     }
 
     @Test(
-        "what cannot be asked for is said, with what to give instead",
+        "invalid options are refused, with the valid ones",
         arguments: [
             (["--user", "bob"], 64, "--push-sim"), (["--push-sim"], 64, "--user"),
             (["--token", "00ff", "--push-sim"], 64, "--topic"),
@@ -79,7 +79,7 @@ struct PushTestTests {
         #expect(result.output == "")
     }
 
-    /// bob's device, which has registered a VoIP token and is away.
+    /// bob's device, offline with a registered VoIP token.
     private func device() async throws -> (PushSimulator, Handset) {
         let (simulator, server) = try await world.startPushing()
         let handset = try await world.handset(on: simulator)

@@ -7,10 +7,9 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-/// The client in `Resources/clients/python`.
 @Suite("The Python client", .world, .timeLimit(.minutes(2)))
 struct PythonClientTests {
-    @Test("plays both sides of a call, resumes after a lost connection, and is refused in words")
+    @Test("makes both sides of a call, resumes after a lost connection, and gets refusals with a message")
     func call() async throws {
         let server = try await world.startServer()
         let result = try await Program.script(
@@ -20,7 +19,7 @@ struct PythonClientTests {
         #expect(try world.reader().calls().map(\.endReason) == [.hangup])
     }
 
-    @Test("reports the push that woke it by HTTP, and answers with the push's wake token alone")
+    @Test("reports the push that woke it by HTTP, and answers with only the push's wake token")
     func woken() async throws {
         let (simulator, server) = try await world.startPushing()
         let handset = try await world.handset(on: simulator)

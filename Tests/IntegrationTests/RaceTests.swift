@@ -8,10 +8,10 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-/// What two sides do at the same moment: every order is possible, and each has to end in one story that all agree on.
+/// Simultaneous actions of two sides: any order is possible, and all sides must agree on the result.
 @Suite("A race", .world)
 struct RaceTests {
-    @Test("of an answer against the caller's hangup ends as one of the two, the same for both sides")
+    @Test("of an answer against the caller's hangup ends with one of the two, the same for both sides")
     func answerAgainstHangup() async throws {
         let server = try await world.startServer { $0.shards = 2 }
         let (alice, bob) = try await pair(server)
@@ -24,7 +24,7 @@ struct RaceTests {
             let stored = try #require(try world.reader().call(call)).call
             switch await answer {
             case .success:
-                // It won, and then the caller hung up.
+                // The answer came first, and then the caller hung up.
                 #expect(reasons == [.hangup, .hangup])
                 #expect(stored.answeredBy?.user == "bob")
             case .failure(let error):
@@ -36,7 +36,7 @@ struct RaceTests {
         }
     }
 
-    @Test("of an answer against the ring deadline ends as one of the two, the same for both sides")
+    @Test("of an answer against the ring deadline ends with one of the two, the same for both sides")
     func answerAgainstTimeout() async throws {
         let server = try await world.startServer {
             $0.shards = 2
@@ -46,7 +46,7 @@ struct RaceTests {
         for early in [20, 10, 5, 2, 0, -2] {
             let call = try await alice.softphone.call(.user("bob"))
             let expires = try #require(try await bob.rings(call).expiresAt)
-            // Aims at the deadline: what comes of it is what is asserted.
+            // Aims at the deadline; any result is valid if both sides agree.
             try await Task.sleep(for: max(.zero, (expires - Instant.now) - .milliseconds(early)))
             switch await bob.softphone.outcome(ofAnswering: call) {
             case .success:
@@ -61,7 +61,7 @@ struct RaceTests {
         }
     }
 
-    @Test("of six devices of three users that all answer at once has exactly one winner, and all others hear who")
+    @Test("of six devices of three users answering at once has exactly one winner, and all others are told who")
     func answersOfMany() async throws {
         let server = try await world.startServer { $0.shards = 3 }
         let alice = try await world.onlinePhone("alice", at: server.address)
@@ -83,7 +83,7 @@ struct RaceTests {
                 switch try #require(outcomes[index]) {
                 case .success: #expect(winner.device == phone.softphone.configuration.session.device.id)
                 case .failure(.refused(let refusal)): #expect(refusal.code == .alreadyAnswered(by: winner))
-                // The word of the end was there before the answer was sent.
+                // The end arrived before the answer was sent.
                 case .failure(let error): #expect(error == .callEnded(.answeredElsewhere))
                 }
             }

@@ -12,7 +12,7 @@ import TLS
 import TestCertificates
 import Testing
 
-@Suite("A server that is reloaded", .world, .timeLimit(.minutes(2)))
+@Suite("A reload of the server", .world, .timeLimit(.minutes(2)))
 struct ReloadTests {
     private func secure(_ user: String, _ server: CallServer, _ trusted: TestIdentity) async throws
         -> Phone
@@ -38,7 +38,7 @@ struct ReloadTests {
         try await HTTPAnswer.curl(server, "/metrics").body.split(separator: "\n")
     }
 
-    @Test("shows its new certificate to who comes, while a call over the old one goes on on the same sockets")
+    @Test("presents the new certificate to new clients, while a call over the old one continues on its sockets")
     func certificate() async throws {
         let (old, new) = (try await TestIdentity(serial: "0A"), try await TestIdentity(serial: "0B"))
         defer { for identity in [old, new] { identity.remove() } }
@@ -52,7 +52,7 @@ struct ReloadTests {
         #expect(try await serial(server) == "serial=0A\n")
         try await server.reload(ServerReload(tls: new.files))
         #expect(try await serial(server) == "serial=0B\n")
-        // Whoever only knows the old one cannot connect, whoever knows the new one can.
+        // A client that trusts only the old certificate cannot connect; one that trusts the new one can.
         let carol = try await secure("carol", server, new)
         #expect(try await carol.connects(to: secure("dave", server, new)) != call)
         #expect(try await alice.hangUp(call, seenBy: bob) == .hangup)
@@ -62,7 +62,7 @@ struct ReloadTests {
         #expect(lines.contains("reveille_sessions_resumed_total 0"))
     }
 
-    @Test("refuses the whole of what has one fault in it, in words, and goes on as before")
+    @Test("with one fault is refused completely, with a clear message, and changes nothing")
     func refused() async throws {
         let (old, new) = (try await TestIdentity(serial: "0A"), try await TestIdentity(serial: "0B"))
         defer { for identity in [old, new] { identity.remove() } }
@@ -109,7 +109,7 @@ struct ReloadTests {
         _ = try await alice.connects(to: secure("bob", server, old))
     }
 
-    @Test("a server without TLS is told that a certificate is of no use to it")
+    @Test("of a server without TLS warns that it does not use the certificate")
     func plain() async throws {
         let identity = try await TestIdentity()
         defer { identity.remove() }
@@ -120,7 +120,7 @@ struct ReloadTests {
         #expect(error?.field == "tls")
     }
 
-    @Test("limits and times reach the sessions that are there; no call of theirs ends by it")
+    @Test("applies limits and timers to existing sessions, and ends none of their calls")
     func limits() async throws {
         let server = try await world.startServer()
         let (alice, bob, call) = try await world.liveCall(at: server.address)
@@ -132,11 +132,11 @@ struct ReloadTests {
         try await server.reload(ServerReload(connectionLimits: slow, maxConnections: 2, limits: limits))
         let refusal = await #expect(throws: SoftphoneError.self) { try await alice.softphone.call(.user("bob")) }
         #expect(refusal.map { "\($0)" }?.contains("live calls") == true)
-        // The allowance was cut to two messages, of which that was one.
+        // The allowance is now two messages; that was one of them.
         _ = await #expect(throws: SoftphoneError.self) { try await alice.softphone.call(.user("bob")) }
         let third = await #expect(throws: SoftphoneError.self) { try await alice.softphone.call(.user("bob")) }
         #expect(third.map { "\($0)" }?.contains("Too many messages") == true)
-        // Of a third connection nothing is served but what balancers ask.
+        // A third connection gets only the paths for load balancers.
         let curl = try await ChildProcess.run(
             "/usr/bin/curl",
             ["-s", "-m", "15", "-o", "/dev/null", "-w", "%{http_code}", "http://\(server.address)/"])

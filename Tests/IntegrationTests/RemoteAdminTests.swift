@@ -38,7 +38,7 @@ struct RemoteAdminTests {
         try await Program.run(Program.reveille, line.split(separator: " ").map(String.init), environment: environment)
     }
 
-    @Test("the right token reads and changes as the socket does, from flags and from the environment")
+    @Test("the right token reads and changes like the socket, from flags and from the environment")
     func right() async throws {
         let (phones, admin) = try await Self.serve()
         let (alice, _, call) = try await world.liveCall(at: phones)
@@ -57,7 +57,7 @@ struct RemoteAdminTests {
         #expect(try await alice.ended(call).reason == .admin)
     }
 
-    @Test("a wrong token, the phones' listener and nobody at all are exit code 2, no token is 64: each says what to do")
+    @Test("a wrong token, the phones' listener and an unused port are exit code 2, no token is 64, each with advice")
     func wrong() async throws {
         let (phones, admin) = try await Self.serve()
         let wrong = "0123456789abcdef-wrong"
@@ -83,12 +83,12 @@ struct RemoteAdminTests {
         let plain = try await Self.ask("stats --server wss://\(admin) --token \(Self.token)")
         #expect(plain.ending == .exit(2))
         #expect(plain.errors.contains("check whether the address is one of ws://"), "\(plain.errors)")
-        // It drains for none of them.
+        // The refused commands started no drain.
         let info = try JSONObject(try await Self.ask("stats --output json --data \(world.folder)").output)
         #expect((info["server"] as? [String: Any])?["is_draining"] as? Bool == false)
     }
 
-    @Test("over wss the certificate counts: not trusted is exit code 2, with --ca-file it is")
+    @Test("over wss the certificate is verified: an untrusted one is exit code 2, --ca-file makes it trusted")
     func certificate() async throws {
         let (identity, other) = (try await TestIdentity(), try await TestIdentity())
         defer { for each in [identity, other] { each.remove() } }

@@ -13,7 +13,7 @@ import Testing
 
 @Suite("A restart", .world, .serialized)
 struct RestartTests {
-    @Test("after kill -9 finds the call still ringing, with the time that is left, and nothing is pushed twice")
+    @Test("after kill -9 finds the call still ringing, with its remaining time, and sends no second push")
     func killedWhileRinging() async throws {
         let simulator = try await world.startSimulator()
         let (first, address) = try await world.serve("--push-sim")
@@ -44,7 +44,7 @@ struct RestartTests {
             #expect(opened.calls.count == 1)
             #expect(view.call == call)
             #expect(view.state == .ringing)
-            // What is left was told; more than a fresh start, less than the whole.
+            // The remaining time is less than the whole ring time.
             let left = try #require(view.expiresAt) - Instant.now
             #expect(left < .seconds(40))
             #expect(left > .seconds(20))
@@ -63,7 +63,7 @@ struct RestartTests {
         #expect(counts.contractViolations == 0)
     }
 
-    @Test("after kill -9 between sending a push and its answer calls the push unknown, and never sends it again")
+    @Test("after kill -9 between a push and its response makes the push unknown, and never repeats it")
     func killedBeforeTheAnswer() async throws {
         let simulator = try await world.startSimulator()
         let (first, address) = try await world.serve("--push-sim")
@@ -86,7 +86,7 @@ struct RestartTests {
         let opened = try await alice.events.first("alice is back", from: mark) { $0.opened }
         #expect(opened.calls.map(\.state) == [.waking])
 
-        // The device comes by itself and says that it had the push: then it was delivered.
+        // The device connects by itself and reports the push: so it was delivered.
         try await bob.softphone.connect()
         _ = try await alice.state(.ringing, of: call)
         try await bob.softphone.report(PushReport(push: push.id, call: call, result: .reported))
@@ -98,7 +98,7 @@ struct RestartTests {
         #expect(await simulator.snapshot()?.counts.received == 1)
     }
 
-    @Test("keeps the ring deadline: the call ends when it would have ended without one")
+    @Test("keeps the ring deadline: the call ends when it would have ended without the restart")
     func keepsTheDeadline() async throws {
         let simulator = try await world.startSimulator()
         let (first, address) = try await world.serve("--push-sim")
@@ -117,7 +117,7 @@ struct RestartTests {
         #expect(late < .seconds(1))
     }
 
-    @Test("lets a call whose deadline has passed meanwhile end on start, with its own reason")
+    @Test("ends a call whose deadline has passed meanwhile, with its own reason")
     func deadlineWhileDown() async throws {
         let (simulator, server) = try await world.startPushing { $0.timers.ring = .seconds(1) }
         let token = try await world.voipToken(on: simulator)
@@ -135,7 +135,7 @@ struct RestartTests {
         #expect(ended.endReason == .ringTimeout)
     }
 
-    @Test("by SIGTERM: exit code 0, clients are told to come back, and live calls stay for the next start")
+    @Test("by SIGTERM: exit code 0, clients are told to reconnect, and live calls stay for the next start")
     func terminated() async throws {
         let (first, address) = try await world.serve()
         let (alice, bob, call) = try await world.liveCall(at: address)

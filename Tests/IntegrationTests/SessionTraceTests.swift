@@ -7,14 +7,14 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-@Suite("What sessions leave behind in log, metrics and lists", .world)
+@Suite("Sessions in the log, the metrics and the lists", .world)
 struct SessionTraceTests {
-    /// The JSON lines of a program with this message.
+    /// The program's JSON lines with this message.
     private static func lines(_ program: Program, _ message: String) -> [JSONObject] {
         program.errors.entries.compactMap { try? JSONObject($0) }.filter { $0["message"] as? String == message }
     }
 
-    /// A server of its own process that serves its metrics.
+    /// A server in its own process with a metrics listener.
     private static func serve(
         _ arguments: String...
     ) async throws -> (program: Program, address: String, metrics: String) {
@@ -28,7 +28,7 @@ struct SessionTraceTests {
         return (program, try #require(object["address"] as? String), try #require(object["metrics"] as? String))
     }
 
-    @Test("nine bad tokens are counted, and named with address and reason, without a word of the tokens")
+    @Test("nine bad tokens are counted, and logged with address and reason, without the tokens")
     func badTokens() async throws {
         let (program, address, metrics) = try await Self.serve()
         for number in 0..<9 {
@@ -53,7 +53,7 @@ struct SessionTraceTests {
         #expect(!result.errors.contains("made-up"))
     }
 
-    @Test("a session is opened, lost, resumed and closed, each in one line, and the list shows where it comes from")
+    @Test("a session is opened, lost, resumed and closed, with one line each, and the list shows its address")
     func life() async throws {
         let (program, address, metrics) = try await Self.serve()
         let wire = try Wire(to: address)
@@ -86,7 +86,7 @@ struct SessionTraceTests {
         #expect(closed.first?["code"] == nil && closed.last?["code"] is Int && closed.last?["ms"] is Int)
     }
 
-    @Test("HTTP requests without a good token, and refused handshakes, are counted and named with the proxy's client")
+    @Test("HTTP requests without a valid token, and refused handshakes, are counted and logged with the client address")
     func refusals() async throws {
         let (program, address, metrics) = try await Self.serve()
         let path = "/v1/calls/3554fbe6-9e3d-44fc-aaea-8955b60bb83f"
@@ -113,7 +113,7 @@ struct SessionTraceTests {
         #expect(!program.errors.entries.contains { $0.contains("made-up") })
     }
 
-    @Test("a drop by an administrator names who on the socket, in the audit trail and at the close")
+    @Test("a drop names the administrator in the audit trail and at the close")
     func dropped() async throws {
         let (program, address, _) = try await Self.serve()
         let (alice, bob) = (

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The server's configuration", .world)
 struct SettingsTests {
-    /// The configuration file in the world's data folder, which the server finds there.
+    /// Writes the configuration file in the world's data folder, where the server finds it.
     private func configure(_ text: String) throws {
         try FileManager.default.createDirectory(atPath: world.folder, withIntermediateDirectories: true)
         try Data(text.utf8).write(to: URL(fileURLWithPath: world.folder + "/reveille.yaml"))
@@ -21,13 +21,13 @@ struct SettingsTests {
 
     // MARK: SIGHUP
 
-    @Test("SIGHUP has the file read again in the midst of a call, which goes on")
+    @Test("SIGHUP reloads the file during a call, which continues")
     func reload() async throws {
         try configure("calls.ring_seconds: 50\n")
         let (server, address) = try await world.serve()
         let (alice, bob, call) = try await world.liveCall(at: address)
         try configure("calls.ring_seconds: 60\nlisten.port: 1\n")
-        // The port is the command line's: what the file says of it is no change.
+        // The command line sets the port, so the file's value is no change.
         try await hangUp(server, "the change is taken over", #""from":"50","setting":"calls.ring_seconds","to":"60""#)
         try await hangUp(server, "the file is read again", "read again; no setting changed")
         #expect(try await alice.state(.connected, of: call).id == call)
@@ -38,7 +38,7 @@ struct SettingsTests {
         #expect(sessions == [])
     }
 
-    @Test("a file with a fault changes nothing at SIGHUP: the fault is logged and the server goes on")
+    @Test("a file with a fault changes nothing at SIGHUP: the fault is logged and the server continues")
     func badReload() async throws {
         try configure("calls.ring_seconds: 50\n")
         let (server, address) = try await world.serve()
@@ -57,7 +57,7 @@ struct SettingsTests {
         try await hangUp(server, "the change is taken over", #""from":"50","setting":"calls.ring_seconds","to":"60""#)
     }
 
-    @Test("a file that is gone at SIGHUP changes nothing: an editor may be about to put it back")
+    @Test("a missing file changes nothing at SIGHUP: an editor may be replacing it")
     func goneReload() async throws {
         try configure("calls.ring_seconds: 50\n")
         let (server, _) = try await world.serve()
@@ -77,7 +77,7 @@ struct SettingsTests {
         let token = world.folder + "/token"
         try Data("0123456789abcdef".utf8).write(to: URL(fileURLWithPath: token))
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: token)
-        // A warning and an error: the one is not let through any more.
+        // A warning and an error; the new level hides the warning.
         let faults = "admin.listen: 127.0.0.1:1\nadmin.token_file: token\ncolour: blue\n"
         try configure("log.level: error\n" + faults)
         try await hangUp(server, "the error", "was not applied")
@@ -88,7 +88,7 @@ struct SettingsTests {
         try await hangUp(server, "the change is taken over", #""from":"error","setting":"log.level","to":"info""#)
     }
 
-    @Test("a SIGHUP that comes while the server starts is taken up once it has started")
+    @Test("a SIGHUP during the start takes effect after it")
     func earlyHangUp() async throws {
         let server = try world.start("serve --port 0")
         _ = try await eventually("it is on its way") {
@@ -100,7 +100,7 @@ struct SettingsTests {
         #expect(try await server.end(by: SIGTERM) == .exit(0))
     }
 
-    @Test("a server takes the descriptors that its connections need, and a reload to more says that it has too few")
+    @Test("a server raises its descriptor limit for its connections, and a reload to more reports too few")
     func descriptors() async throws {
         try configure("limits.connections: 100\n")
         let (server, _) = try await world.serve("--log-level", "debug")
@@ -117,7 +117,7 @@ struct SettingsTests {
         #expect(server.errors.entries.filter { $0.contains(tooMany) }.count == 1)
     }
 
-    @Test("a server that may not have the descriptors that its connections need says so as it starts")
+    @Test("a server without enough descriptors for its connections reports it at its start")
     func fewDescriptors() async throws {
         try configure("limits.connections: 100\n")
         let few = #"ulimit -n 1000; exec "$0" serve --data "$1" --port 0"#
@@ -130,7 +130,7 @@ struct SettingsTests {
         #expect(start.contains(#""connections":100,"#))
     }
 
-    @Test("the first start of all says nothing of descriptors, and ends with the line that says where everything is")
+    @Test("the first start does not mention descriptors, and ends with the line of all addresses")
     func firstLines() async throws {
         let few = #"ulimit -n 5000; exec "$0" serve --data "$1" --port 0 --metrics-listen 127.0.0.1:0"#
         let server = try world.start("/bin/bash", ["-c", few, Program.reveille, world.folder])
@@ -148,13 +148,13 @@ struct SettingsTests {
 
     // MARK: Starting
 
-    @Test("serve with a file that cannot be used says every fault and ends with exit code 2")
+    @Test("serve with an invalid file reports every fault and ends with exit code 2")
     func badStart() async throws {
         try configure("listen.port: x\nlisten.host: 0.0.0.0\n")
         let result = try await world.reveille("serve")
         #expect(result.ending == .exit(2))
         let file = "\(world.folder)/reveille.yaml"
-        // What is no terminal gets JSON, to the last line.
+        // Without a terminal every line is JSON.
         let lines = try result.errorLines.map { try JSONObject(String($0)) }
         #expect(lines.map { $0["level"] as? String } == ["critical", "critical"])
         let messages = lines.compactMap { $0["message"] as? String }
@@ -165,14 +165,14 @@ struct SettingsTests {
         let missing = try await world.reveille("serve --config /none.yaml")
         #expect(missing.ending == .exit(2))
         #expect(missing.errors.contains("/none.yaml: cannot be read"))
-        // Options go before the file, and do not make up for what is wrong in it.
+        // Options override the file, but do not hide its faults.
         let both = try await world.reveille("serve --port 0 --insecure")
         #expect(both.ending == .exit(2) && both.errorLines.count == 1)
     }
 
     // MARK: config
 
-    @Test("config check ends with 0 for what serve would start with, 1 for a fault, 2 for no file")
+    @Test("config check exits with 0 for a valid file, 1 for a fault, 2 for no file")
     func check() async throws {
         try configure("calls.ring_seconds: 50\n")
         let file = world.folder + "/reveille.yaml"
@@ -192,7 +192,7 @@ struct SettingsTests {
         #expect(none.ending == .exit(2) && none.errorLines.count == 1)
     }
 
-    @Test("config show says what holds, who said so and what a change needs, as a table and as JSON")
+    @Test("config show lists each setting, its source and how it is applied, as a table and as JSON")
     func show() async throws {
         try configure("calls:\n  ring_seconds: 50\ntoken: hush-hush\n")
         let file = world.folder + "/reveille.yaml"
@@ -230,7 +230,7 @@ struct SettingsTests {
         #expect(token["is_secret"] as? Bool == true && token["value"] as? String == "<redacted>")
     }
 
-    @Test("what config reference prints is a configuration that config check finds nothing wrong with")
+    @Test("config check accepts the output of config reference")
     func reference() async throws {
         let reference = try await Program.reveille("config", "reference")
         #expect(reference.ending == .exit(0))
@@ -239,7 +239,7 @@ struct SettingsTests {
         #expect(check.ending == .exit(0), "\(check.errors)")
     }
 
-    @Test("push-test goes by the server's configuration where no option says what to push with")
+    @Test("push-test uses the server's configuration where no option selects the provider")
     func pushTest() async throws {
         let simulator = try await world.startSimulator()
         let topic = "org.reveille.phone.voip"

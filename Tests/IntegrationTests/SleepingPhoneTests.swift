@@ -12,7 +12,7 @@ import Testing
 @Suite("A sleeping phone", .world)
 struct SleepingPhoneTests {
     @Test(
-        "that reports nothing and never comes online lets the call end with ring_timeout and its push unreported",
+        "that never reports and never connects lets the call end with ring_timeout and its push unreported",
         .timeLimit(.minutes(1)))
     func neverWakes() async throws {
         let (simulator, server) = try await world.startPushing {
@@ -34,7 +34,7 @@ struct SleepingPhoneTests {
         #expect(push.status == .accepted)
         #expect(try world.reader().devices(user: "bob").map(\.unreportedStreak) == [1])
 
-        // Whenever the device comes, it learns what it has missed, and how the call it was pushed for ended.
+        // When the device connects later, it gets its missed calls and the end of the call it was pushed for.
         let opened = try await bob.softphone.connect()
         #expect(opened.missed.map(\.call) == [call])
         #expect(opened.missed.map(\.reason) == [.ringTimeout])
@@ -60,7 +60,7 @@ struct SleepingPhoneTests {
         #expect(await simulator.snapshot()?.counts.reported == 0)
     }
 
-    @Test("that a push reaches after the call is over learns so at once, and its push is a reported call all the same")
+    @Test("that gets a push after the end of the call learns so at once, and reports the push")
     func lateDelivery() async throws {
         let (simulator, server) = try await world.startPushing()
         let bob = try await world.sleepingPhone("bob", at: server.address)
@@ -83,7 +83,7 @@ struct SleepingPhoneTests {
         #expect(await simulator.snapshot()?.counts.contractViolations == 0)
     }
 
-    @Test("is never pushed for a call that was cancelled while the push waited for a connection")
+    @Test("gets no push for a call that was cancelled while the push waited for a connection")
     func cancelledBeforeThePush() async throws {
         let (simulator, server) = try await world.startPushing()
         _ = try await world.sleepingPhone("bob", at: server.address)
@@ -96,7 +96,7 @@ struct SleepingPhoneTests {
         #expect(push.report == nil)
     }
 
-    @Test("opens a session with the push's wake token, for the one call alone")
+    @Test("opens a session with the push's wake token, for that call only")
     func wakeToken() async throws {
         let (_, server) = try await world.startPushing()
         let bob = try await world.sleepingPhone("bob", at: server.address)

@@ -7,10 +7,10 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-/// Clients that keep connections for nothing, by the script that also does so for long by hand.
-@Suite("Clients that take their time", .world, .timeLimit(.minutes(2)))
+/// Clients that hold connections idle, by a script that also runs by hand for longer.
+@Suite("Slow clients", .world, .timeLimit(.minutes(2)))
 struct SlowClientsTests {
-    /// The attack under way, with each of its connections tried once.
+    /// The running attack, after each of its connections was opened once.
     private func attack(_ address: some CustomStringConvertible, _ count: Int) async throws -> Program {
         let program = try world.start(
             "/usr/bin/python3", [Program.scripts + "/slow_clients.py", "\(address)", "\(count)", "60"],
@@ -19,18 +19,18 @@ struct SlowClientsTests {
         return program
     }
 
-    @Test("keep nobody out: health, metrics, calls and pushes go on, whoever else comes")
+    @Test("do not block others: health, metrics, calls and pushes continue, whoever else connects")
     func slow() async throws {
         let (simulator, server) = try await world.startPushing { $0.maxConnections = 40 }
         let bob = try await world.sleepingPhone("bob", at: server.address) { _ in }
-        // Two in three stay, those that show no token for their body being sent away at once.
+        // Two thirds stay; those without a token for their body are closed at once.
         let program = try await attack(server.address, 90)
         for _ in 0..<5 {
             for path in ["/healthz", "/readyz"] {
                 #expect(try await HTTPAnswer.curl("http://\(server.address)\(path)").status == 200)
             }
         }
-        // Both come in while it lasts, and one is woken.
+        // Both connect during the attack, and one is woken.
         let alice = try await world.phone("alice", at: server.address)
         let carol = try await world.phone("carol", at: server.address)
         let call = try await alice.connects(to: carol)
@@ -40,13 +40,13 @@ struct SlowClientsTests {
         try await alice.softphone.hangup(waking)
         let metrics = "http://\(try #require(server.metricsAddress))/metrics"
         #expect(try await HTTPAnswer.metric("reveille_connections_evicted_total", at: metrics) ?? 0 > 0)
-        // Nobody with a session had to go.
+        // No client with a session was evicted.
         #expect((alice.events.entries + carol.events.entries).filter(\.isDown) == [])
         #expect(await simulator.snapshot()?.counts.received ?? 0 >= 1)
         await program.abandon()
     }
 
-    @Test("take no descriptor that the store, the pushes and the administrators need")
+    @Test("use no descriptor that the store, the pushes and the administrators need")
     func descriptors() async throws {
         let few = #"ulimit -n 600; exec "$0" serve --data "$1" --port 0 --metrics-listen 127.0.0.1:0"#
         let program = try world.start("/bin/bash", ["-c", few, Program.reveille, world.folder])
@@ -65,7 +65,7 @@ struct SlowClientsTests {
         await attack.abandon()
     }
 
-    @Test("a session.open that came while the process stood still is answered, also after its time")
+    @Test("a session.open that arrived while the process was stopped gets its reply, even after its timeout")
     func stoodStill() async throws {
         let file = world.folder + ".yaml"
         try "sessions.open_seconds: 1\n".write(toFile: file, atomically: true, encoding: .utf8)

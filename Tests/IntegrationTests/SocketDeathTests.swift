@@ -10,10 +10,10 @@ import Testing
 /// Sockets that break without a close frame, at either end and in every state.
 @Suite("A socket that breaks", .world)
 struct SocketDeathTests {
-    /// Long enough for a phone that means to come back.
+    /// Long enough for a phone that reconnects.
     private static let window = Duration.seconds(10)
 
-    @Test("at the caller's while it rings: back in time, the call rings on and is answered")
+    @Test("at the caller while it rings: after a timely reconnect the call rings on and is answered")
     func callerComesBack() async throws {
         let (alice, wire, bob) = try await ends()
         let call = try await alice.softphone.call(.user("bob"))
@@ -21,7 +21,7 @@ struct SocketDeathTests {
         let mark = alice.events.count
         wire.break(forGood: true)
         try await alice.events.first("the caller is cut off", from: mark) { $0.isDown ? true : nil }
-        // Answered while the caller is away, who hears of it when it is back.
+        // Answered while the caller is offline; it gets the answer when it reconnects.
         try await bob.softphone.answer(call, sdp: .text("answer"))
         wire.repair()
         let opened = try await alice.events.first("the caller is back", from: mark) { $0.opened }
@@ -33,7 +33,7 @@ struct SocketDeathTests {
         #expect(try await alice.hangUp(call, seenBy: bob) == .hangup)
     }
 
-    @Test("for good at the caller's while it rings ends the call with connection_lost, and the callee has missed it")
+    @Test("for good at the caller while it rings ends the call with connection_lost, and the callee has a missed call")
     func callerStaysAway() async throws {
         let (alice, wire, bob) = try await ends(window: .seconds(1))
         let call = try await alice.softphone.call(.user("bob"))
@@ -45,13 +45,13 @@ struct SocketDeathTests {
         #expect(try world.reader().calls().map(\.endReason) == [.connectionLost])
         let opened = try await world.phone("bob", at: bob.address).softphone.connect()
         #expect(opened.missed.map(\.call) == [call])
-        // The caller hears of it when it comes back at last.
+        // The caller gets the end when it finally reconnects.
         wire.repair()
         #expect(try await alice.ended(call).reason == .connectionLost)
     }
 
     @Test(
-        "for good at the callee's after the answer ends the call with connection_lost, not before the window"
+        "for good at the callee after the answer ends the call with connection_lost, not before the window"
     )
     func calleeStaysAway() async throws {
         let (bob, wire, alice) = try await ends("bob", "alice", window: .seconds(1))
@@ -67,7 +67,7 @@ struct SocketDeathTests {
         #expect(stored.endedBy?.user == "bob")
     }
 
-    @Test("at both ends of a connected call: both come back and it goes on; for good, it ends with connection_lost")
+    @Test("at both ends of a connected call: both reconnect and it continues; for good, it ends with connection_lost")
     func bothEnds() async throws {
         let server = try await world.startServer { $0.timers.resume = .seconds(3) }
         let wire = try world.wire(to: server.address)
@@ -89,7 +89,7 @@ struct SocketDeathTests {
             try world.reader().calls(CallFilter(isLive: false)).first
         }
         #expect(ended.endReason == .connectionLost)
-        // Nobody is busy with it any more: a call between the two goes through when they are back.
+        // Neither user is busy any more: a call between them connects after they reconnect.
         wire.repair()
         for phone in [alice, bob] { #expect(try await phone.ended(call).reason == .connectionLost) }
         let next = try await alice.softphone.call(.user("bob"))
@@ -98,7 +98,7 @@ struct SocketDeathTests {
         #expect(try await alice.ended(next).reason == .declined)
     }
 
-    /// One phone behind a wire of its own, and another on a good network.
+    /// One phone behind its own wire, and another on a working network.
     private func ends(
         _ one: String = "alice", _ other: String = "bob", window: Duration = Self.window
     ) async throws -> (Phone, Wire, Phone) {

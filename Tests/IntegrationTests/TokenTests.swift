@@ -8,11 +8,11 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-/// A push token is one app on one phone; who is behind it changes.
+/// A push token identifies one app on one phone; its user and device may change.
 @Suite("A push token", .world)
 struct TokenTests {
     @Test(
-        "that an app registers again after a reinstall is the new device's: one push, and the old device wakes no more")
+        "registered again after a reinstall belongs to the new device: one push, and the old device gets none")
     func reinstalled() async throws {
         let (simulator, server) = try await world.startPushing()
         let handset = try await world.handset(on: simulator)
@@ -34,7 +34,7 @@ struct TokenTests {
     }
 
     @Test(
-        "goes with the user who is signed in on the phone, and calls to the one before do not ring there",
+        "follows the user signed in on the phone, and calls to the previous user do not ring there",
         arguments: [true, false])
     func userSwitch(signsOut: Bool) async throws {
         let (simulator, server) = try await world.startPushing()
@@ -62,18 +62,18 @@ struct TokenTests {
 
         #expect(handset.pushes.entries.map(\.call) == [call])
         #expect(await simulator.snapshot()?.counts.received == 1)
-        // The one who was away all the time has missed a call.
+        // The previous user, offline all the time, has a missed call.
         let opened = try await world.phone("bob", at: server.address).softphone.connect()
         #expect(opened.missed.map(\.reason) == [.noDevices])
     }
 
-    @Test("of the sandbox sent to production is refused and forgotten; registered for what it is, it wakes the phone")
+    @Test("of the sandbox sent to production is refused and removed; registered for the sandbox, it wakes the phone")
     func sandboxTokenInProduction() async throws {
         let (simulator, server) = try await world.startPushing()
         let handset = try await world.handset(on: simulator, .sandbox)
         let bob = try await world.awayPhone("bob", at: server.address, push: [.voip(handset.token.token, .production)])
         let alice = try await world.onlinePhone("alice", at: server.address)
-        // Another phone of the app is reached: the configuration is right, and the token is wrong.
+        // Another phone of the app is reached, so the configuration is right and the token is wrong.
         let other = try await world.handset(on: simulator)
         _ = try await world.awayPhone("carol", at: server.address, push: [other.token])
         let proof = try await alice.softphone.call(.user("carol"))

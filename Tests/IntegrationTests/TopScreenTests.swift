@@ -4,7 +4,7 @@ import Testing
 
 @Suite("top on a terminal", .world)
 struct TopScreenTests {
-    @Test("shows the figures as they change, goes through the intervals, and outlives the server")
+    @Test("shows changing statistics, switches its interval, and continues without the server")
     func live() async throws {
         let picture = ScriptedCalls.picture()
         let server = try await ScriptedServer.start(in: world.folder, picture)

@@ -10,9 +10,9 @@ import StoreInterface
 import Synchronization
 import Testing
 
-@Suite("A phone that a push wakes", .world)
+@Suite("A woken phone", .world)
 struct WakingTests {
-    @Test("answers by the call's id from the push alone, with the wake token, and never rang")
+    @Test("answers by the call's id from the push alone, with the wake token, without ringing")
     func answersFromThePush() async throws {
         let (simulator, server) = try await world.startPushing()
         let handset = try await world.handset(on: simulator)
@@ -21,7 +21,7 @@ struct WakingTests {
         _ = try await alice.state(.waking, of: call)
         let push = try await handset.push(of: call)
 
-        // The answer is given before there is a session, let alone an event of the call.
+        // The answer comes before a session and before any event of the call.
         try await bob.softphone.answer(push, sdp: .text("answer"))
         let answered = try await alice.state(.answered, of: call)
         #expect(answered.by?.device == bob.softphone.configuration.session.device.id)
@@ -65,19 +65,19 @@ struct WakingTests {
         #expect(try world.reader().pushes().map(\.report) == [.reported])
         let legs = try #require(try world.reader().call(call)?.legs)
         #expect(legs.filter { $0.device.device != winner }.map(\.endReason) == [.answeredElsewhere])
-        // The winner's call is none the worse for it.
+        // The answered call is unaffected.
         #expect(try world.reader().calls().map(\.answeredBy?.device) == [winner])
         #expect(try await alice.hangUp(call, seenBy: awake) == .hangup)
     }
 
     @Test(
-        "while somebody else calls too is offered both calls, a push for each, and answers one and declines the other")
+        "with a second incoming call is offered both, with a push for each, and answers one and declines the other")
     func secondCallDuringWakeUp() async throws {
         let (simulator, server) = try await world.startPushing()
         let bob = try await world.sleepingPhone("bob", at: server.address)
         let alice = try await world.onlinePhone("alice", at: server.address)
         let carol = try await world.onlinePhone("carol", at: server.address)
-        // The first push is under way for as long as it takes the second call to be made.
+        // The first push takes until the second call is made.
         await simulator.inject(PushFault(.deliverLate(.seconds(1)), count: 1))
         let first = try await alice.softphone.call(.user("bob"))
         _ = try await alice.state(.waking, of: first)
@@ -102,13 +102,13 @@ struct WakingTests {
         #expect(counts.contractViolations == 0)
     }
 
-    @Test("around the ring deadline hears in every case either that it rings or how the call ended")
+    @Test("around the ring deadline always learns either that it rings or how the call ended")
     func aroundTheDeadline() async throws {
         let (simulator, server) = try await world.startPushing {
             $0.timers.ring = .milliseconds(1500)
             $0.timers.report = .seconds(5)
         }
-        // Each round a phone of its own: before, at and behind the deadline.
+        // A new phone each round: before, at and after the deadline.
         for (round, late) in [1300, 1470, 1490, 1500, 1520].enumerated() {
             let user = "bob\(round)"
             let bob = try await world.sleepingPhone(user, at: server.address)
@@ -133,7 +133,7 @@ struct WakingTests {
         #expect(await simulator.snapshot()?.counts.received == 5)
     }
 
-    @Test("and opens two sessions has one leg and one push: the newer session is told, the older is sent away")
+    @Test("with two sessions has one leg and one push: the newer session gets events, the older is closed")
     func doubleOpen() async throws {
         let (simulator, server) = try await world.startPushing()
         let handset = try await world.handset(on: simulator)
@@ -161,8 +161,8 @@ struct WakingTests {
         #expect(await simulator.snapshot()?.counts.received == 1)
     }
 
-    /// A caller who is online, and a callee who has registered `handset` and is away.
-    /// - Parameter isCutOff: the callee's app cannot reach its own account any more: the push's token is all it has.
+    /// An online caller, and an offline callee with the token of `handset`.
+    /// - Parameter isCutOff: whether the callee's app cannot reach its own account: the push's token is all it has.
     private func pair(
         _ server: CallServer, _ handset: Handset, isCutOff: Bool = false
     ) async throws -> (Phone, Phone) {
@@ -187,7 +187,7 @@ struct WakingTests {
 }
 
 extension Softphone {
-    /// What an app does whose user answers on the lock screen: the answer is given before there is a session.
+    /// An app whose user answers on the lock screen: the answer precedes the session.
     fileprivate func answer(_ push: CallPush, sdp: RawJSON? = nil) async throws(SoftphoneError) {
         received(push)
         try await answer(push.call, sdp: sdp)

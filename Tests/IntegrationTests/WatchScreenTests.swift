@@ -15,7 +15,6 @@ struct WatchScreenTests {
         "\(Program.reveille) calls watch --data \(world.folder) \(rest)"
     }
 
-    /// A server with ``calls``, and the command on a terminal.
     private static func watch(
         _ rest: String = "", width: Int = 80, height: Int = 24
     ) async throws -> (ScriptedServer, Tmux) {
@@ -25,12 +24,12 @@ struct WatchScreenTests {
         return (server, terminal)
     }
 
-    /// The line with the call that is selected: tmux tells what is reversed.
+    /// The line of the selected call, which tmux shows reversed.
     private static func rows(_ screen: String) -> [Substring] {
         screen.split(separator: "\n", omittingEmptySubsequences: false).dropFirst(3).prefix { !$0.isEmpty }
     }
 
-    @Test("shows the calls as they come and go, on 80 by 24 and on 100 by 30", arguments: [(80, 24), (100, 30)])
+    @Test("shows calls as they begin and end, on 80 by 24 and on 100 by 30", arguments: [(80, 24), (100, 30)])
     func live(width: Int, height: Int) async throws {
         let (server, terminal) = try await Self.watch(width: width, height: height)
         let screen = try await terminal.shows("3 live: 1 waking, 1 ringing, 1 connected", "0.9.0 on node-1")
@@ -62,7 +61,7 @@ struct WatchScreenTests {
         }
         try await terminal.press("s", "S")
         try await terminal.shows("sort: to", "TO▲")
-        // On alice's call, which does not stay on top.
+        // Selects alice's call, which does not stay on top.
         try await terminal.press("s", "s", "s", "Home", "Down", "Up")
         try await terminal.shows("sort: age")
         server.tell([ScriptedCalls.call(5, .ringing, from: "zoe", to: "yves", age: 0)])
@@ -80,7 +79,7 @@ struct WatchScreenTests {
         #expect(server.ended.entries.isEmpty)
     }
 
-    @Test("tells a call's story, and ends it after y")
+    @Test("shows a call's story, and ends the call after y")
     func storyAndEnd() async throws {
         let (server, terminal) = try await Self.watch("--sort age")
         try await terminal.shows("3 live")
@@ -95,7 +94,7 @@ struct WatchScreenTests {
         #expect(server.ended.entries == [ScriptedCalls.id(1)])
     }
 
-    @Test("outlives the server, says so, and goes on by itself when it is back")
+    @Test("continues without the server, says so, and recovers by itself")
     func restart() async throws {
         let first = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(Self.calls))
         let terminal = try await Tmux.start()
@@ -112,7 +111,7 @@ struct WatchScreenTests {
         #expect(screen.contains("reveille 1.0.0 on node-1"))
     }
 
-    @Test("gives the terminal back as it was, whether by q, SIGTERM, SIGINT or SIGHUP")
+    @Test("restores the terminal on q, SIGTERM, SIGINT and SIGHUP")
     func restoration() async throws {
         _ = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(Self.calls))
         let terminal = try await Tmux.start()
@@ -142,7 +141,7 @@ struct WatchScreenTests {
         }
     }
 
-    @Test("Ctrl-Z leaves for the shell, and fg comes back to the picture")
+    @Test("Ctrl-Z returns to the shell, and fg restores the screen")
     func suspension() async throws {
         _ = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(Self.calls))
         let terminal = try await Tmux.start()
@@ -163,7 +162,7 @@ struct WatchScreenTests {
         try await terminal.shows("the shell is back") { !$0.contains("3 live") }
     }
 
-    @Test("draws anew when the terminal changes its size")
+    @Test("redraws when the terminal changes its size")
     func resize() async throws {
         let (_, terminal) = try await Self.watch()
         try await terminal.shows("3 live", "REASON")
@@ -176,7 +175,7 @@ struct WatchScreenTests {
         try await terminal.shows("REASON", "wakes long")
     }
 
-    @Test("without a server, a terminal or leave it ends with 2 and says why; with --wait it waits")
+    @Test("without a server, a terminal or permission it ends with 2 and the reason; with --wait it waits")
     func exits() async throws {
         let terminal = try await Tmux.start()
         try await terminal.run(Self.command() + "; echo exit$?")
@@ -216,7 +215,7 @@ struct WatchScreenTests {
         #expect(try await Program.reveille("calls", "watch", "--output", "json").ending == .exit(64))
     }
 
-    @Test("ten thousand live calls with hundreds of changes a second stay fluid")
+    @Test("ten thousand live calls with hundreds of changes a second stay responsive")
     func tenThousand() async throws {
         let calls = (0..<10_000).map { number in
             ScriptedCalls.call(

@@ -29,7 +29,7 @@ FINAL_CODES = {1000, 1002, 1003, 1007}
 
 
 class ReveilleError(Exception):
-    """A refused request. `code` is `data.code` of the protocol, for programs; `data` may have more."""
+    """A refused request. `code` is the protocol's `data.code`; `data` may have further members."""
 
     def __init__(self, code: str, message: str, data: Dict[str, Any]):
         super().__init__(f"{code}: {message}")
@@ -122,8 +122,8 @@ class Client:
             yield event
 
     async def event(self, method: str, call_id: Optional[str] = None, timeout: float = 10.0, **params: Any) -> Event:
-        """The next event of a method, call and members, such as event("call.state", call, state="ringing"). Earlier
-        events are passed over. Raises asyncio.TimeoutError."""
+        """Returns the next event with this method, call and members, as in event("call.state", call, state="ringing").
+        Drops earlier events. Raises asyncio.TimeoutError."""
 
         async def find() -> Event:
             async for event in self.events():
@@ -135,8 +135,8 @@ class Client:
         return await asyncio.wait_for(find(), timeout)
 
     async def request(self, method: str, **params: Any) -> Dict[str, Any]:
-        """Sends a request; None as a value leaves the member out. Returns its result. Raises ReveilleError when it is
-        refused, and Closed when the connection ends before the answer: it may have taken effect, and is safe to repeat."""
+        """Sends a request without the members that are None. Returns its result. Raises ReveilleError when it is
+        refused, and Closed when the connection ends before the reply: it may have taken effect, and is safe to repeat."""
         self._next_id += 1
         number = self._next_id
         answer = asyncio.get_running_loop().create_future()
@@ -148,7 +148,7 @@ class Client:
             self._pending.pop(number, None)
 
     async def notify(self, method: str, **params: Any) -> None:
-        """Sends a notification, which has no answer."""
+        """Sends a notification, which has no reply."""
         await self._send({"method": method, "params": params})
 
     # Calls. Each command is safe to repeat with the same call id.
@@ -291,7 +291,7 @@ async def get_call(url: str, token: str, call: str) -> Dict[str, Any]:
 async def report_push(
     url: str, token: str, push: str, call: str, result: str = "reported", error: Optional[str] = None
 ) -> Dict[str, Any]:
-    """Tells the server what became of a push on the device: reported, not_required, filtered or failed."""
+    """Reports the result of a push on the device: reported, not_required, filtered or failed."""
     body = {"call_id": call, "result": result}
     if error is not None:
         body["error"] = error

@@ -1,7 +1,7 @@
-/// What complete calls between phones that are online cost a server apart from their sockets, part by part: each does
-/// its work for many calls, with nothing between that would drive what it needs from the processor's caches.
+/// The cost of complete calls between online phones, without sockets, by component. Each component processes many calls
+/// at a time, with its data in the processor's caches.
 struct CallsBenchmark: ComponentBenchmark {
-    /// The parts, in the order in which a request goes through them.
+    /// The components, in the order a request passes through them.
     enum Part: String, CaseIterable {
         case read = "requests read"
         case decide = "decided"
@@ -15,7 +15,7 @@ struct CallsBenchmark: ComponentBenchmark {
     let part = BenchmarkPart.calls
     let writesToDisk = true
     var settings: PartSettings
-    /// Two phones each. One step of all of them is one turn of the core and one commit.
+    /// Pairs of phones. One step of all pairs is one turn of the core and one commit.
     var pairs = 150
 
     var work: String {

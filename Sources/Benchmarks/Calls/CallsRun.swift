@@ -7,20 +7,20 @@ import SignalProtocol
 import StoreInterface
 import Synchronization
 
-/// Calls from the bytes of their requests to those of the frames that come of them, and into a store.
+/// Runs calls from the bytes of requests to the bytes of the resulting frames, with a store.
 final class CallsRun {
     struct Outcome {
         var calls = 0
-        /// CPU time by part.
+        /// CPU time by component.
         var seconds: [CallsBenchmark.Part: Double] = [:]
         var records = 0
         var messages = 0
         var commits = 0
     }
 
-    /// As phones do: an acknowledgement for so many events.
+    /// The events per acknowledgement, as of a phone.
     private static let eventsAcknowledged: UInt64 = 16
-    /// After so many laps as many calls are forgotten in each as are made.
+    /// After this many laps, each lap forgets as many calls as it makes.
     private static let warmUpLaps = 13
 
     private let committer: GroupCommitter
@@ -28,10 +28,10 @@ final class CallsRun {
     private let monitor: CallMonitor
     private let callers: Range<CoreScene.Phone>
     private let callees: Range<CoreScene.Phone>
-    /// What the parts on this thread cost.
+    /// The costs of components on this thread.
     private var costs: [CallsBenchmark.Part: Cost] = [:]
     private var frame: [UInt8] = []
-    /// Records of the scene that came before the calls.
+    /// The number of records of the scene before the calls.
     private let unstored: UInt64
 
     init(folder: String, pairs: Int) throws {
@@ -42,8 +42,8 @@ final class CallsRun {
         unstored = UInt64(scene.counts.records)
     }
 
-    /// Makes calls for so many seconds, after some that are not counted, and closes the store.
-    /// - Throws: ``BenchmarkError`` when a call does not go as it should.
+    /// Makes calls for this many seconds after an uncounted warm-up, and closes the store.
+    /// - Throws: ``BenchmarkError`` when a call does not end as expected.
     func measure(for seconds: Double) async throws -> Outcome {
         do {
             let outcome = try await laps(for: seconds)
@@ -74,7 +74,7 @@ final class CallsRun {
         }
         var outcome = Outcome(calls: calls)
         outcome.seconds = costs.mapValues(\.seconds)
-        // All that was not this thread's: the store has its own.
+        // The CPU time of other threads: only the store has one.
         outcome.seconds[.store] = max(0, all - own)
         outcome.records = scene.counts.records - before.counts.records
         outcome.messages = scene.counts.messages - before.counts.messages
@@ -82,7 +82,7 @@ final class CallsRun {
         return outcome
     }
 
-    /// - Returns: how many calls were made, and the CPU seconds of this thread, also those of no part.
+    /// - Returns: the number of calls, and this thread's CPU seconds, including those of no component.
     private func count(for seconds: Double) throws -> (calls: Int, own: Double) {
         let (began, own) = (ContinuousClock.now, OwnUsage.threadSeconds)
         var calls = 0
@@ -93,7 +93,6 @@ final class CallsRun {
         return (calls, OwnUsage.threadSeconds - own)
     }
 
-    /// A call of each pair.
     private func lap() throws {
         let calls = zip(callers, callees).map { scene.requests($0, $1) }
         for step in calls[0].indices { try turn(calls.map { $0[step] }) }
@@ -104,7 +103,7 @@ final class CallsRun {
         add(to: .decide) { scene.pause() }
     }
 
-    /// What phones say at once, and all that follows.
+    /// Processes simultaneous messages of phones, and everything that follows.
     private func turn(_ said: [(phone: CoreScene.Phone, message: ClientMessage)]) throws {
         let frames = said.map { CodecBenchmark.frame($0.message) }
         var messages: [ClientMessage] = []
@@ -125,7 +124,7 @@ final class CallsRun {
         }
         add(to: .show) { monitor.apply(records, now: scene.time) { _ in } }
         scene.note(records, outputs)
-        // Letting go of it costs as well.
+        // Releasing the messages is part of the cost.
         add(to: .read) { messages = [] }
         add(to: .decide) { (records, outputs) = ([], []) }
     }
@@ -134,11 +133,11 @@ final class CallsRun {
         var (cost, result) = (costs[part] ?? Cost(), Result?.none)
         try cost.add(0) { result = try body() }
         costs[part] = cost
-        // Set by the body, which has not thrown.
+        // Set by the body, which did not throw.
         return result!
     }
 
-    /// Returns when it is durable.
+    /// Returns once the records are durable.
     private func commit(_ records: [StoreRecord]) throws {
         let done = DispatchSemaphore(value: 0)
         let failure = Mutex<StoreFailure?>(nil)

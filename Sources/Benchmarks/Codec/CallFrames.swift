@@ -1,18 +1,18 @@
 import CallVocabulary
 
-/// What goes over the wire in a complete call between two phones that are online, as a server sees it.
+/// The messages of a complete call between two online phones.
 struct CallFrames {
     static let call = CallID(high: 0x6BA7_B810_9DAD_41D1, low: 0x80B4_00C0_4FD4_30C8)
     static let now = Instant(milliseconds: 1_790_000_000_000)
     private static let push = PushID(high: 0x0102_0304_0506_4708, low: 0x890A_0B0C_0D0E_0F10)
     private static let device = DeviceID(high: 0xA102_0304_0506_4708, low: 0x890A_0B0C_0D0E_0F10)
-    // Both are handles: neither empty nor with white space.
+    // Valid handles: not empty, without white space.
     private static let (alice, bob) = (Handle("+14155550100")!, Handle("bob")!)
 
-    /// Of the invite whose scanning is measured, in bytes.
+    /// The size in bytes of the invite for the scan figure.
     static let inviteCount = 740
 
-    /// What clients say from the invite to the end, in order.
+    /// The clients' messages from the invite to the end, in order.
     static let fromClients: [ClientMessage] =
         [
             invite, .notification(.candidates(batch)), .request(.number(1), .ringing(call)),
@@ -22,7 +22,7 @@ struct CallFrames {
             .request(.number(4), .hangup(call, .hangup)), .notification(.ack(seq: 7)),
         ]
 
-    /// What the server answers and tells both sides, in order.
+    /// The server's messages to both clients, in order.
     static let fromServer: [ServerMessage] =
         [
             .reply(.number(1), .invited(call, .ringing, expiresAt: now + .seconds(45))), .event(seq: 1, incoming),
@@ -51,7 +51,7 @@ struct CallFrames {
 
     static let update = CallUpdate(call: call, kind: .offer, sdp: sdp(padding: 0))
 
-    /// As it is before it is as long as it is to be.
+    /// The invite before it is padded to its size.
     static func invite(padding: Int) -> ClientMessage {
         .request(.number(1), .invite(Invite(call: call, to: .user(bob), sdp: sdp(padding: padding))))
     }
@@ -71,7 +71,7 @@ struct CallFrames {
                 call: call, reason: .hangup, by: Party(user: alice, device: device), at: now, isOwnAct: isOwnAct))
     }
 
-    /// An offer of one audio stream, as browsers make them, with a line of so many bytes more.
+    /// A browser's offer of one audio stream, with a line of `padding` bytes.
     private static func sdp(padding: Int) -> RawJSON {
         var lines = [
             "v=0", "o=- 4611731400430051336 2 IN IP4 127.0.0.1", "s=-", "t=0 0", "a=group:BUNDLE 0",

@@ -2,13 +2,13 @@ import CallVocabulary
 import SignalProtocol
 import WireJSON
 
-/// What it costs to read and to write the frames of a call.
+/// The cost of decoding and encoding the frames of a call.
 struct CodecBenchmark: ComponentBenchmark {
     let part = BenchmarkPart.codec
     let writesToDisk = false
     var settings: PartSettings
 
-    /// The frames that are read, and the buffer that is written to again and again.
+    /// The frames to decode, and a reused output buffer.
     private struct Bench {
         let seconds: Double
         let invite: [UInt8]
@@ -17,7 +17,7 @@ struct CodecBenchmark: ComponentBenchmark {
         let update: [UInt8]
         var buffer: [UInt8] = []
 
-        /// Pieces of work are to take longer than to look at the clock.
+        /// Repetitions of a measured piece, so that it takes longer than reading the clock.
         static let repeats = 64
     }
 
@@ -28,7 +28,7 @@ struct CodecBenchmark: ComponentBenchmark {
         """
     }
 
-    /// - Throws: ``BenchmarkError`` when a frame is not what it should be: no result.
+    /// - Throws: ``BenchmarkError`` when a frame is not as expected.
     func measure(in folder: String, _ readings: inout Readings) throws {
         var bench = Bench(
             seconds: settings.seconds, invite: try Self.invite(), fromClients: CallFrames.fromClients.map(Self.frame),
@@ -40,9 +40,9 @@ struct CodecBenchmark: ComponentBenchmark {
         try Self.measureRelay(bench, &readings)
     }
 
-    /// Of exactly as many bytes as it is to have.
+    /// Of exactly `CallFrames.inviteCount` bytes.
     static func invite() throws -> [UInt8] {
-        // One byte of padding comes with the end of its line.
+        // The padding's line has a line break, so the smallest padding is 1.
         let least = frame(CallFrames.invite(padding: 1)).count
         let invite = frame(CallFrames.invite(padding: CallFrames.inviteCount - least + 1))
         guard invite.count == CallFrames.inviteCount else {
@@ -115,7 +115,7 @@ struct CodecBenchmark: ComponentBenchmark {
 
     // MARK: Both
 
-    /// What one side says to the other goes through the server as it is.
+    /// Measures messages that the server relays unchanged.
     private static func measureRelay(_ bench: Bench, _ readings: inout Readings) throws {
         for (name, frame) in [("candidate relayed", bench.candidates), ("update relayed", bench.update)] {
             var relay = try Relay(ready: frame)
@@ -128,7 +128,7 @@ struct CodecBenchmark: ComponentBenchmark {
         }
     }
 
-    /// - Parameter frames: what an operation goes over, on average.
+    /// - Parameter frames: the average number of frames in an operation.
     private static func note(
         _ name: String, _ cost: Cost, over frames: [[UInt8]], _ bench: Bench, _ readings: inout Readings
     ) {

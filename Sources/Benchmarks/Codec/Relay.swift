@@ -2,22 +2,22 @@ import CallCore
 import CallVocabulary
 import SignalProtocol
 
-/// What a server does in the codec with what one phone says to the other: it reads the message, keeps it until it is
-/// acknowledged, and writes the event.
+/// The server's codec work for a relayed message: it decodes the message, keeps it until it is acknowledged, and
+/// encodes the event.
 struct Relay {
-    /// Of the events that were written last so many are not acknowledged yet: all that a session may have open.
+    /// The unacknowledged events kept: the limit of a session.
     private static let unacknowledged = CoreLimits().replayEvents
 
     private let memory = PayloadMemory()
-    /// In the order they were written from ``next`` on.
+    /// A ring of the last events; ``next`` is the oldest.
     private var events: [ServerEvent] = []
     private var next = 0
     private(set) var written: [UInt8] = []
 
-    /// - Parameter frame: of the message that is going to be relayed.
+    /// - Parameter frame: the message that will be relayed.
     init(ready frame: [UInt8]) throws {
         events.reserveCapacity(Self.unacknowledged)
-        // There is a piece of memory for each event that is kept after three turns, or a few more.
+        // After a few rounds there is reusable memory for each kept event.
         for _ in 0..<8 * Self.unacknowledged { try pass(frame) }
     }
 
@@ -30,7 +30,7 @@ struct Relay {
         next = next + 1 < events.count ? next + 1 : 0
     }
 
-    /// What the other phone is told.
+    /// The event for the other phone.
     static func event(for message: ClientMessage) throws -> ServerEvent {
         switch message {
         case .notification(.candidates(let batch)): .candidates(batch)

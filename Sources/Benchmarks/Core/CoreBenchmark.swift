@@ -1,15 +1,15 @@
 import CallVocabulary
 
-/// What calls cost the call machine alone: no sockets, no store, no other threads.
+/// The cost of calls in the call machine alone: no sockets, no store, no other threads.
 struct CoreBenchmark: ComponentBenchmark {
     let part = BenchmarkPart.core
     let writesToDisk = false
     var settings: PartSettings
-    /// How many phones a call rings that is small, and so on.
+    /// The number of phones rung by a small call; others likewise.
     var smallCall = 10
     var middleCall = 100
     var largeCall = 1_000
-    /// How many other calls are live.
+    /// The number of other live calls.
     var few = 100
     var many = 10_000
 
@@ -22,7 +22,7 @@ struct CoreBenchmark: ComponentBenchmark {
         """
     }
 
-    /// - Throws: ``BenchmarkError`` when a call does not go as it should: no result.
+    /// - Throws: ``BenchmarkError`` when a call does not end as expected.
     func measure(in folder: String, _ readings: inout Readings) throws {
         let reference = ReferenceLoop.dictionaryCost(for: settings.seconds)
         try measureCalls(reference, &readings)
@@ -57,7 +57,7 @@ struct CoreBenchmark: ComponentBenchmark {
         try check(scene)
     }
 
-    /// Calls one after the other, each of which is to come to be connected.
+    /// Runs calls one after the other; each must connect.
     private func measure(_ scene: CoreScene, _ call: () throws -> Void) throws -> Cost {
         let before = scene.callsConnected
         let cost = try Cost.measure(for: settings.seconds) { cost in
@@ -87,13 +87,13 @@ struct CoreBenchmark: ComponentBenchmark {
         }
     }
 
-    /// Of one leg of a call that rings so many phones.
+    /// The cost of a leg in a call that rings this many phones.
     private func legCost(_ legs: Int) throws -> Cost {
         let scene = CoreScene()
         let caller = scene.addPhones(1)[0]
         let phones = scene.addPhones(legs)
         scene.makeGroup("all", phones)
-        // As many legs in each piece of work, whatever the size of the calls.
+        // Each measured piece has the same number of legs, whatever the size of the calls.
         let calls = max(1, largeCall / legs)
         let before = scene.callsConnected
         let cost = Cost.measure(for: settings.seconds) { cost in

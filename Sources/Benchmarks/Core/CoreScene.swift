@@ -3,10 +3,9 @@ import CallVocabulary
 import Determinism
 import PushVocabulary
 
-/// A core by itself, with phones that say what phones say, on virtual time. What the core wants done is counted and
-/// dropped.
+/// A core without a server, with phones in virtual time. Its effects are counted and dropped.
 final class CoreScene {
-    /// What the core was told and has said since the start.
+    /// The inputs and effects of the core since the start.
     struct Counts: Equatable {
         var inputs = 0
         var records = 0
@@ -15,7 +14,7 @@ final class CoreScene {
         var refusals = 0
     }
 
-    /// A phone's place among all.
+    /// The index of a phone.
     typealias Phone = Int
 
     private let core: CallCore
@@ -29,11 +28,11 @@ final class CoreScene {
     private var users: [Handle] = []
     private var devices: [DeviceID] = []
     private var connections: [ConnectionID] = []
-    /// The number of the last event.
+    /// The number of the last event of each phone.
     private var lastEvents: [UInt64] = []
-    /// The last one in ``acknowledgement(_:after:)``.
+    /// The last number in ``acknowledgement(_:after:)`` for each phone.
     private var acknowledged: [UInt64] = []
-    /// Pushes that the core has ordered and not yet been asked about.
+    /// Queued pushes that the core has not been asked about.
     private var ordered: [PushIntent] = []
     private var isTransmitted = false
     private var confirmed: [PushID] = []
@@ -41,11 +40,11 @@ final class CoreScene {
     private static let sdp = RawJSON(bytes: Array(#""v=0\r\no=- 1 2 IN IP4 127.0.0.1\r\ns=-\r\n""#.utf8))
 
     init() {
-        // Two phones stand for many here, and call each other all the time.
+        // Two phones replace many, and call each other all the time.
         var limits = CoreLimits()
         (limits.pushesPerDevice, limits.pushingCallsPerPair, limits.pushingCallsPerCaller) = (1 << 30, 1 << 30, 1 << 30)
         core = CallCore(limits: limits, random: SeededGenerator(seed: 6))
-        // A server with an empty store: a new call is not looked up.
+        // The store is empty, so the core never looks up a new call.
         take(.store(.callsListed(CallIDFilter(expecting: 0))))
     }
 
@@ -55,11 +54,11 @@ final class CoreScene {
 
     // MARK: Phones
 
-    /// Phones of new users, all of them online.
+    /// Adds phones of new users and connects them.
     func addPhones(_ count: Int) -> Range<Phone> {
         let first = users.count
         for phone in first..<first + count {
-            // A handle: not empty and without white space.
+            // A valid handle: not empty, without white space.
             users.append(Handle("user\(phone)")!)
             devices.append(DeviceID(random: &random))
             connections.append(ConnectionID(shard: phone, serial: 0))
@@ -73,7 +72,7 @@ final class CoreScene {
     private static func token(of device: DeviceID) -> PushToken {
         PushToken(
             provider: .apns, kind: .voip, environment: .production, topic: "org.example.phone.voip",
-            // As long as half of one of Apple's.
+            // Half as long as one of Apple's.
             token: "\(device)".replacing("-", with: ""))
     }
 
@@ -89,13 +88,13 @@ final class CoreScene {
                     connections[phone], nextRequest(), open, SessionGrant(user: users[phone], scope: scope))))
     }
 
-    /// Its session ends, and only a push reaches it from now on.
+    /// Ends its session: from now on only a push reaches it.
     func sleep(_ phone: Phone) {
         ask(phone, .close)
         take(.connectionLost(connections[phone]))
     }
 
-    /// A group that is rung all at once, of these phones.
+    /// Makes a group of these phones, which rings all at once.
     func makeGroup(_ name: String, _ phones: Range<Phone>) {
         serial += 1
         let group = CallGroup(name: name, strategy: .all, members: phones.map { users[$0] })
@@ -104,7 +103,7 @@ final class CoreScene {
 
     // MARK: Calls
 
-    /// From the invite to the end: rung, answered, connected on both sides and hung up by the caller.
+    /// A complete call: rung, answered, connected on both sides, and hung up by the caller.
     func call(_ caller: Phone, _ callee: Phone) {
         let call = begin(caller, callee)
         ask(caller, .hangup(call, .hangup))
@@ -113,7 +112,7 @@ final class CoreScene {
         advance(.seconds(1))
     }
 
-    /// A call that both sides are connected in, and stay.
+    /// A connected call that stays live.
     @discardableResult
     func begin(_ caller: Phone, _ callee: Phone) -> CallID {
         let call = invite(caller, .user(users[callee]))
@@ -139,8 +138,8 @@ final class CoreScene {
         ask(caller, .connected(call))
     }
 
-    /// A call to a phone that sleeps: the push goes out and is accepted, the phone opens a session with its wake token,
-    /// reports, and the rest is as in any call. It sleeps again afterwards.
+    /// A call to a sleeping phone. APNs accepts the push, and the phone opens a session with its wake token and
+    /// reports. After the call it sleeps again.
     func wake(_ caller: Phone, _ callee: Phone) throws {
         let call = invite(caller, .user(users[callee]))
         guard let push = ordered.popLast()?.id, ordered.isEmpty else {
@@ -161,12 +160,12 @@ final class CoreScene {
         advance(.seconds(1))
     }
 
-    /// Every phone of a group rings, the first answers, the others are told so, and the caller hangs up.
+    /// Rings every phone of a group. The first answers, the others are told, and the caller hangs up.
     func callGroup(_ caller: Phone, _ name: String, _ phones: Range<Phone>) {
         let call = invite(caller, .group(name))
         for phone in phones {
             ask(phone, .ringing(call))
-            // As a phone does now and then: what is not acknowledged is kept.
+            // Acknowledges occasionally, like a phone: unacknowledged events are kept.
             if phone.isMultiple(of: 32) { acknowledge(caller) }
         }
         join(call, caller, phones.lowerBound)
@@ -180,7 +179,6 @@ final class CoreScene {
         take(.client(.notified(connections[phone], nil, .candidates(batch))))
     }
 
-    /// All that the phone was told is handled.
     func acknowledge(_ phone: Phone) {
         acknowledged[phone] = lastEvents[phone]
         take(.client(.notified(connections[phone], nil, .ack(seq: lastEvents[phone]))))
@@ -188,7 +186,7 @@ final class CoreScene {
 
     // MARK: Turns of many
 
-    /// What both say in a call from its invite to its end, in order; none of it is said yet.
+    /// The messages of both sides in a complete call, in order, not yet sent.
     func requests(_ caller: Phone, _ callee: Phone) -> [(phone: Phone, message: ClientMessage)] {
         let (call, invite) = invite(.user(users[callee]))
         let requests: [(Phone, ClientRequest)] = [
@@ -198,14 +196,14 @@ final class CoreScene {
         return requests.map { ($0, .request(nextRequest(), $1)) }
     }
 
-    /// The acknowledgement of a phone that has been told so much since its last one.
+    /// The acknowledgement of a phone that got at least `events` events since its last one; nil for others.
     func acknowledgement(_ phone: Phone, after events: UInt64) -> ClientMessage? {
         guard lastEvents[phone] >= acknowledged[phone] + events else { return nil }
         acknowledged[phone] = lastEvents[phone]
         return .notification(.ack(seq: lastEvents[phone]))
     }
 
-    /// Takes what a phone says; what follows from it is left for ``endTurn()``.
+    /// Passes a message to the core; ``endTurn()`` returns its effects.
     func say(_ phone: Phone, _ message: ClientMessage) {
         counts.inputs += 1
         switch message {
@@ -216,22 +214,21 @@ final class CoreScene {
         }
     }
 
-    /// What follows from all that was said since the last turn.
+    /// The records and outputs of all messages since the last turn.
     func endTurn() -> (records: [StoreRecord], outputs: [CoreEffect]) {
         let (records, outputs) = effects.take()
         return (records, outputs.release(CommitReceipt()))
     }
 
-    /// Counts what was taken, as the phones do.
+    /// Counts the effects, as phones do.
     func note(_ records: [StoreRecord], _ outputs: [CoreEffect]) {
         counts.records += records.count
         for output in outputs { note(output) }
     }
 
-    /// Some time goes by: a call that is over is forgotten after a dozen of these.
+    /// Advances the time: an ended call is forgotten after a dozen pauses.
     func pause() { advance(.seconds(10)) }
 
-    /// The time.
     var time: Instant { now }
 
     // MARK: Steps

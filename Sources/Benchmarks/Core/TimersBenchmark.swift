@@ -1,23 +1,23 @@
 import CallVocabulary
 import Determinism
 
-/// What it costs to wait for something: the deadline queue of the machines, with few and with many pending.
+/// The cost of the machines' deadline queue, with few and with many pending deadlines.
 struct TimersBenchmark: ComponentBenchmark {
     let part = BenchmarkPart.timers
     let writesToDisk = false
     var settings: PartSettings
     var few = 1_000
     var many = 1_000_000
-    /// Added, cancelled or expired in one go.
+    /// Deadlines added, cancelled or expired at once.
     var batch = 500
 
     var work: String {
         "\(few) deadlines are pending, or \(many); \(batch) at a time are added, cancelled and expired"
     }
 
-    /// - Throws: ``BenchmarkError`` when the queue does not give back what it was given: no result.
+    /// - Throws: ``BenchmarkError`` when the queue returns the wrong deadlines.
     func measure(in folder: String, _ readings: inout Readings) throws {
-        precondition(batch > 0 && few >= batch && many >= few, "what expires is pending")
+        precondition(batch > 0 && few >= batch && many >= few, "the counts must satisfy 0 < batch <= few <= many")
         let reference = ReferenceLoop.dictionaryCost(for: settings.seconds)
         let (least, most) = (try measure(pending: few), try measure(pending: many))
         for (name, cost) in least {
@@ -53,7 +53,7 @@ struct TimersBenchmark: ComponentBenchmark {
     }
 }
 
-/// A queue of deadlines at random times of the hour to come.
+/// A queue of deadlines at random times within the next hour.
 private struct PendingDeadlines {
     private var queue = DeadlineQueue<Int>()
     private var now = Instant(milliseconds: 0)
@@ -82,8 +82,8 @@ private struct PendingDeadlines {
 
     mutating func keepAdded() { added.removeAll(keepingCapacity: true) }
 
-    /// Lets time pass until so many have fallen due.
-    /// - Returns: how many did.
+    /// Advances the time until this many deadlines have passed.
+    /// - Returns: the number that passed.
     mutating func expire(_ count: Int) -> Int {
         var expired = 0
         while expired < count, let next = queue.next {

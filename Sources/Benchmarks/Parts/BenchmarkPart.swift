@@ -1,9 +1,9 @@
-/// A component that is measured by itself.
+/// A component with its own benchmark.
 public enum BenchmarkPart: String, CaseIterable, Codable, Sendable {
     case codec, core, calls, timers, store
 
     /// - Parameter progress: called with the number of each completed round.
-    /// - Throws: ``BenchmarkError`` and `StoreFailure`: no result.
+    /// - Throws: ``BenchmarkError`` and `StoreFailure`.
     public func measure(_ settings: PartSettings, progress: (_ round: Int) -> Void) async throws -> PartReport {
         let benchmark: any ComponentBenchmark =
             switch self {

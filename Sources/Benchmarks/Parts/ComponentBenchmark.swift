@@ -5,18 +5,17 @@ import Foundation
 protocol ComponentBenchmark {
     var part: BenchmarkPart { get }
     var settings: PartSettings { get }
-    /// What is done, in words.
     var work: String { get }
     var writesToDisk: Bool { get }
 
     /// Measures each figure once.
-    /// - Parameter folder: empty, and removed after the last round.
+    /// - Parameter folder: empty; removed after the last round.
     func measure(in folder: String, _ readings: inout Readings) async throws
 }
 
 extension ComponentBenchmark {
     /// - Parameter progress: called with the number of each completed round.
-    /// - Throws: ``BenchmarkError`` and `StoreFailure`: no result.
+    /// - Throws: ``BenchmarkError`` and `StoreFailure`.
     func run(progress: (_ round: Int) -> Void) async throws -> PartReport {
         let folder = NSTemporaryDirectory() + "bench-\(UUID().uuidString.prefix(8))"
         defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -1,23 +1,23 @@
 import CAllocations
 
-/// What some work has cost the thread that did it.
+/// The cost of some work on its thread.
 struct Cost {
-    /// More often a piece of work is not repeated, however little of it is measured.
+    /// The most repetitions of a piece, however short.
     private static let mostPieces = 1_000_000
 
     private(set) var operations = 0
     /// CPU time.
     private(set) var seconds = 0.0
-    /// How often memory was asked for from the heap; 0 in a build with a sanitizer.
+    /// The number of heap allocations; 0 in a build with a sanitizer.
     private(set) var allocations: UInt = 0
-    /// How often it was much memory, `LARGE_ALLOCATION` bytes or more: a build without optimisation asks for a little now
-    /// and then where others ask for none.
+    /// The number of allocations of at least `LARGE_ALLOCATION` bytes. A build without optimisation makes additional
+    /// small ones.
     private(set) var largeAllocations: UInt = 0
 
     var nanosecondsEach: Double { seconds * 1_000_000_000 / Double(operations) }
     var allocationsEach: Double { Double(allocations) / Double(operations) }
 
-    /// Adds what `body` costs, which does so many operations.
+    /// Runs `body` and adds its cost as that of `operations`.
     mutating func add(_ operations: Int, _ body: () throws -> Void) rethrows {
         let before = (allocations_of_this_thread(), large_allocations_of_this_thread(), OwnUsage.threadSeconds)
         try body()
@@ -27,8 +27,8 @@ struct Cost {
         self.operations += operations
     }
 
-    /// Has `piece` add to what is measured until that has taken so many seconds, or four times as many have gone by with
-    /// what it does beside it. Does it once before that, uncounted, for what is only slow the first time.
+    /// Repeats `piece` until its measured work takes `seconds` of CPU time, or four times that of wall-clock time. Runs
+    /// it once before, uncounted, as a warm-up.
     static func measure(for seconds: Double, _ piece: (inout Cost) throws -> Void) rethrows -> Cost {
         var (warmUp, cost) = (Cost(), Cost())
         try piece(&warmUp)

@@ -1,11 +1,11 @@
-/// The cost of one kind of work, beside that of a reference in the same rounds. Lower is better.
+/// The cost of an operation, and of a reference in the same rounds. Lower is better.
 public struct PartFigure: Codable, Sendable {
     public enum Unit: String, Codable, Sendable {
         case nanoseconds = "ns"
         case microseconds = "µs"
     }
 
-    /// Something else that was found out in the same rounds; the median of them.
+    /// Another quantity measured in the same rounds; the median.
     public struct Quantity: Equatable, Codable, Sendable {
         public let name: String
         public let value: Double
@@ -16,23 +16,22 @@ public struct PartFigure: Codable, Sendable {
         }
     }
 
-    /// How far a ratio may be from the baseline's without being marked.
+    /// The largest unmarked deviation of a ratio from the baseline.
     public static let tolerance = 0.25
 
     public let name: String
     public let unit: Unit
     /// Of one operation.
     public let cost: Spread
-    /// What it is compared with, in words.
     public let reference: String
     public let referenceCost: Spread
-    /// Cost over the reference's, round by round.
+    /// The cost divided by the reference's, for each round.
     public let ratio: Spread
     public let also: [Quantity]
-    /// In all rounds, without those to warm up.
+    /// In all rounds, without warm-ups.
     public let operations: Int
 
-    /// Its ratio over the same figure's in an earlier result, and its allocations if they differ.
+    /// Compares the ratio with that of an earlier result, and the allocations if they differ.
     func verdict(against baseline: PartFigure) -> String {
         let change = ratio.median / baseline.ratio.median
         var words = "\(Decimals.text(change, 2))x the baseline"

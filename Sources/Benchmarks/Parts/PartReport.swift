@@ -1,17 +1,15 @@
 import CallStore
 import Foundation
 
-/// The figures of one component.
 public struct PartReport: Codable, Sendable {
     public let part: BenchmarkPart
-    /// What was done, in words.
     public let work: String
     public let rounds: Int
     public let figures: [PartFigure]
-    /// Why figures may not say what they seem to; empty where nothing is known.
+    /// Known reasons why the figures may be unreliable.
     public let doubts: [String]
 
-    /// - Parameter fileSystem: where the component has written to; nil if nowhere, or if it is unknown.
+    /// - Parameter fileSystem: the file system written to; nil for none or an unknown one.
     init(
         _ part: BenchmarkPart, work: String, rounds: Int, _ readings: Readings, dataOn fileSystem: FileSystem? = nil
     ) {
@@ -24,7 +22,7 @@ public struct PartReport: Codable, Sendable {
     }
 
     /// Reads an earlier result.
-    /// - Throws: ``BenchmarkError`` when the file has no result of that component.
+    /// - Throws: ``BenchmarkError`` when the file contains no result of that component.
     public init(file: String, of part: BenchmarkPart) throws {
         do {
             self = try JSONDecoder().decode(PartReport.self, from: Data(contentsOf: URL(fileURLWithPath: file)))
@@ -34,7 +32,7 @@ public struct PartReport: Codable, Sendable {
         guard self.part == part else { throw BenchmarkError("'\(file)' has a result of \(self.part), not of \(part)") }
     }
 
-    /// A table, what each figure is compared with, and the doubts.
+    /// The table, the references, and the doubts.
     /// - Parameter baseline: an earlier result of the same component.
     public func text(against baseline: PartReport? = nil) -> String {
         var rows = [["", "each", "reference", "ratio", "min..max", ""]]

@@ -1,12 +1,12 @@
-/// How thoroughly a part is measured.
+/// The length of a benchmark.
 public struct PartSettings: Sendable {
-    /// Everything is measured once a round, one after the other.
+    /// The rounds, each of which measures every figure once.
     public var rounds: Int
-    /// How long each figure, and its reference, is measured in a round. With 0 its work is done once.
+    /// The duration of each figure, and of its reference, in a round. 0 runs the work once.
     public var seconds: Double
 
     public init(rounds: Int, seconds: Double) {
-        precondition(rounds > 0 && seconds >= 0, "at least one round")
+        precondition(rounds > 0 && seconds >= 0, "a benchmark needs at least one round")
         self.rounds = rounds
         self.seconds = seconds
     }

@@ -1,6 +1,5 @@
-/// Gathers the figures of a part, round by round.
+/// Collects the figures of a component, round by round.
 struct Readings {
-    /// One figure in one round.
     struct Reading {
         let cost: Double
         let reference: Double
@@ -17,7 +16,7 @@ struct Readings {
     private var names: [String] = []
     private var kinds: [String: Kind] = [:]
 
-    /// - Parameter name: the same in each round, whatever the sizes: results are compared by it.
+    /// - Parameter name: identifies the figure in results, so it is the same for all sizes.
     mutating func note(
         _ name: String, _ reading: Reading, unit: PartFigure.Unit = .nanoseconds, against reference: String
     ) {
@@ -25,7 +24,7 @@ struct Readings {
         kinds[name, default: Kind(unit: unit, reference: reference)].readings.append(reading)
     }
 
-    /// For what is measured by the CPU time of one thread, with its allocations.
+    /// For a figure measured by one thread's CPU time, with its allocations.
     mutating func note(
         _ name: String, _ cost: Cost, to reference: Double, against words: String, also: [PartFigure.Quantity] = []
     ) {

@@ -1,13 +1,13 @@
 import CallVocabulary
 import Determinism
 
-/// Work of a known kind, done in the same round as what is measured: a machine that is slower, or busy, is so for both.
+/// Reference operations, run in the same round as the figure: a slow or busy machine slows down both.
 enum ReferenceLoop {
     static let byteLoop = "FNV-1a of the same bytes"
     static let dictionary = "insert and remove a 16-byte key"
 
-    /// Nanoseconds for FNV-1a (Fowler, Noll, Vo) over `bytes`: one step after the other, a multiplication for each byte, so
-    /// four or five cycles.
+    /// The nanoseconds of FNV-1a (Fowler, Noll, Vo) over `bytes`: a chain of dependent multiplications, four or five
+    /// cycles a byte.
     static func byteLoopCost(over bytes: [UInt8], for seconds: Double) -> Double {
         let passes = 1 + 20_000 / (bytes.count + 1)
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
@@ -16,8 +16,8 @@ enum ReferenceLoop {
                 for _ in 0..<passes { hash = bytes.withUnsafeBytes { fnv1a(hash, $0) } }
             }
         }
-        // Looked at, so that it has to be worked out. FNV-1a is 0 for no input in use here.
-        precondition(hash != 0, "a hash that is 0 stays it only for bytes that are")
+        // Uses the hash, so that the compiler cannot remove the loop. FNV-1a is not 0 for the inputs here.
+        precondition(hash != 0, "the hash of these bytes is not 0")
         return cost.nanosecondsEach
     }
 
@@ -28,7 +28,7 @@ enum ReferenceLoop {
         return hash
     }
 
-    /// Nanoseconds for an insertion and a removal of one of 1,024 keys, into an empty dictionary that has room for them.
+    /// The nanoseconds to insert and remove one of 1,024 keys in an empty dictionary with enough capacity.
     static func dictionaryCost(for seconds: Double) -> Double {
         var random = SeededGenerator(seed: 7)
         let keys = (0..<1024).map { _ in CallID(random: &random) }
@@ -40,7 +40,7 @@ enum ReferenceLoop {
                 for key in keys { sum += table.removeValue(forKey: key) ?? 0 }
             }
         }
-        precondition(table.isEmpty && sum.isMultiple(of: 1023 * 512), "each key comes out with what it went in with")
+        precondition(table.isEmpty && sum.isMultiple(of: 1023 * 512), "each key returns its own value")
         return cost.nanosecondsEach
     }
 }

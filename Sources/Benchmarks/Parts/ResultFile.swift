@@ -1,20 +1,19 @@
 import Foundation
 import Glibc
 
-/// Where a result is written as JSON.
+/// The file for a result in JSON.
 public struct ResultFile: Sendable {
-    /// What stands for standard output.
+    /// The path that means standard output.
     private static let standardOutput = "-"
 
     private let path: String
 
     public init(path: String) { self.path = path }
 
-    /// Whether the result goes to standard output, so that what is for people goes beside it.
+    /// Whether the result goes to standard output, so that texts for people go to standard error.
     public var isStandardOutput: Bool { path == Self.standardOutput }
 
-    /// Tries whether it can be written, to be done before there is anything to write. Leaves no file behind that was not
-    /// there.
+    /// Checks before the benchmark that the file is writable. Leaves no new file behind.
     /// - Throws: ``BenchmarkError``.
     public func check() throws {
         guard !isStandardOutput else { return }
@@ -42,7 +41,7 @@ public struct ResultFile: Sendable {
     }
 
     /// Writes a line to standard output.
-    /// - Throws: ``BenchmarkError`` when it takes no more.
+    /// - Throws: ``BenchmarkError`` when the write fails.
     public static func print(_ line: String) throws {
         do {
             try FileHandle.standardOutput.write(contentsOf: Data("\(line)\n".utf8))

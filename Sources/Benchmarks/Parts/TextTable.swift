@@ -1,6 +1,6 @@
 /// Rows of text in aligned columns.
 enum TextTable {
-    /// The first column flush left, the last of the longest row as it is, the others flush right.
+    /// The first column is left-aligned, the last of the longest row is not padded, the others are right-aligned.
     static func lines(_ rows: [[String]]) -> [String] {
         let columns = rows.map(\.count).max() ?? 0
         let widths = (0..<columns).map { column in rows.map { $0.count > column ? $0[column].count : 0 }.max() ?? 0 }

@@ -1,15 +1,15 @@
 import CallStore
 import Foundation
 
-/// What it costs to make records of calls durable, at once into the tables and into the journal first, beside a file that
-/// is synced as often.
+/// The cost of durable call records, written to the tables at once or to the journal first, compared with a synced
+/// file.
 struct StoreBenchmark: ComponentBenchmark {
     /// Records in a transaction.
     static let batches = [1, 10, 100, 1_000]
-    /// About what one record takes in the tables.
+    /// The approximate size of a record in the tables.
     static let recordBytes = 200
 
-    /// Where records go first.
+    /// The first destination of records.
     enum Mode: String, CaseIterable {
         case tables, journal
 
@@ -32,7 +32,7 @@ struct StoreBenchmark: ComponentBenchmark {
         """
     }
 
-    /// - Throws: ``BenchmarkError`` and `StoreFailure`: no result.
+    /// - Throws: ``BenchmarkError`` and `StoreFailure`.
     func measure(in folder: String, _ readings: inout Readings) async throws {
         for batch in Self.batches {
             let reference = try append(batch, in: folder)
@@ -60,7 +60,7 @@ struct StoreBenchmark: ComponentBenchmark {
             against: "as many times \(Self.recordBytes) bytes written to the end of a file, and fdatasync")
     }
 
-    /// - Returns: microseconds for a write of a batch's size that is synced.
+    /// - Returns: the microseconds of a synced write of a batch's size.
     private func append(_ batch: Int, in folder: String) throws -> Double {
         let path = "\(folder)/appended"
         defer { try? FileManager.default.removeItem(atPath: path) }

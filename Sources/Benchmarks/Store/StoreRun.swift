@@ -3,14 +3,14 @@ import CallStore
 import CallVocabulary
 import StoreInterface
 
-/// A store that calls are committed to, one transaction after the other.
+/// A store with sequential transactions.
 struct StoreRun {
     struct Outcome {
-        /// Each transaction from being given to being durable.
+        /// Each transaction, from submission until it is durable.
         let commits: Sample
-        /// The same, and until all is in the tables.
+        /// The same transactions, until all records are in the tables.
         let all: Sample
-        /// How many records were in the tables when the last had become durable.
+        /// The records in the tables when the last transaction became durable.
         let rowsWhenDurable: Int
     }
 
@@ -20,8 +20,8 @@ struct StoreRun {
         committer = try GroupCommitter(store: try CallStore.open(folder: folder), behind: behind)
     }
 
-    /// Commits batches for so many seconds, after one that is not counted, and closes the store.
-    /// - Throws: ``BenchmarkError`` when not all of the records came into the tables.
+    /// Commits batches for this many seconds after an uncounted one, and closes the store.
+    /// - Throws: ``BenchmarkError`` when records are missing in the tables.
     func measure(_ batch: Int, for seconds: Double) async throws -> Outcome {
         do {
             let outcome = try await commit(batch, for: seconds)
@@ -62,13 +62,12 @@ struct StoreRun {
         }
     }
 
-    /// Calls that ring.
     private static func records(_ numbers: Range<Int>) -> [StoreRecord] {
-        // Both are handles.
+        // Valid handles.
         let (caller, callee) = (Handle("+14155550100")!, Handle("bob")!)
         let now = Instant(milliseconds: 1_800_000_000_000)
         return numbers.map { number in
-            // Ids as random as clients make them, and never the same.
+            // Ids are unique, and random like those of clients.
             let mixed = UInt64(number) &* 0x9E37_79B9_7F4A_7C15
             return .call(
                 CallRecord(

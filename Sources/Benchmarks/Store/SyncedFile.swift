@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file to whose end bytes are written, each time until the disk has them.
+/// Appends to a file and syncs it after each write.
 final class SyncedFile {
     private let descriptor: Int32
 

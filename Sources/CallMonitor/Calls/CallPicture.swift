@@ -47,7 +47,7 @@ struct CallPicture {
             return change
         }
         let standing = PushStanding(record)
-        // Only a push whose report was given up is reported late.
+        // Only a push that counted as unreported is reported late.
         if record.report == .reportedLate {
             return PushChange(was: PushStanding(status: record.status, report: .unreported))
         }

@@ -46,7 +46,6 @@ struct Endings {
         }
     }
 
-    /// The number of calls that ended after the change.
     func count(after number: UInt64) -> Int {
         entries.count - (0..<entries.count).firstPlace { self[$0].number > number }
     }

@@ -4,7 +4,6 @@ import CallVocabulary
 
 /// The space left for calls in one frame: half of the longest frame, by an upper bound of each call's size.
 public struct FrameRoom {
-    /// The most calls in one frame.
     static let mostCalls = 500
     /// The bytes of the parts with a fixed length: member names, ids, times.
     private static let fixedBytes = 1100

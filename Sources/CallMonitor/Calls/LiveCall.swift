@@ -82,7 +82,6 @@ struct CallOrder: Comparable {
     }
 }
 
-/// The steps that a leg has taken.
 struct LegSteps: OptionSet {
     let rawValue: UInt8
 

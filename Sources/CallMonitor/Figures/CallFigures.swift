@@ -60,7 +60,7 @@ struct CallFigures {
         switch push.report {
         case .reported, .notRequired, .filtered, .reportFailed, .reportedLate:
             stages.record(.pushSentToReported, reportedAt - sentAt, now: now)
-        // The push was given up, or the device acted without its report.
+        // The report is missing, or the device acted without it.
         case nil, .awaited, .unreported, .acted: break
         }
     }

@@ -20,12 +20,10 @@ extension CallMonitor {
     /// Removes the subscription, if it exists.
     public func unsubscribe(_ key: SubscriptionKey) { subscriptions[key] = nil }
 
-    /// Removes all subscriptions of a connection.
     public func unsubscribeAll(of connection: UInt64) {
         subscriptions = subscriptions.filter { $0.key.connection != connection }
     }
 
-    /// The number of subscriptions of a connection.
     public func subscriptions(of connection: UInt64) -> Int {
         subscriptions.keys.count { $0.connection == connection }
     }

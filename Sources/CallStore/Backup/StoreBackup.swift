@@ -6,7 +6,6 @@ public enum StoreBackup {
     /// Called from time to time with the bytes written, and the approximate total.
     public typealias Progress = (_ written: Int64, _ of: Int64) -> Void
 
-    /// The result of a restore.
     public struct Restored: Equatable, Sendable {
         public var contents: StoreContents
         /// The renamed files of the previous store: its database, and files that could not be merged into it. Empty
@@ -33,11 +32,11 @@ public enum StoreBackup {
         }
         let own = StoreFolder.files(of: database) + [StoreFolder.lock(in: folder), StoreFolder.mark(of: database)]
         guard !own.contains(where: { StoreFolder.isSame($0, file) }) else {
-            throw StoreFailure(.exists, path: file, detail: "that is the store itself")
+            throw StoreFailure(.exists, path: file, detail: "the target is the store itself")
         }
         guard replacing || !StoreFolder.exists(file), !StoreFolder.isDirectory(file) else {
             let what = StoreFolder.isDirectory(file) ? "a folder" : "a file"
-            throw StoreFailure(.exists, path: file, detail: "there is \(what) of that name")
+            throw StoreFailure(.exists, path: file, detail: "\(what) of that name exists")
         }
         if !salvaging { try StoreCheck.refuseDamaged(in: folder) }
         let contents = try draft(of: database, besides: file, salvaging, progress) { draft throws(StoreFailure) in
@@ -177,7 +176,7 @@ public enum StoreBackup {
             let name = "\(folder)/reveille-replaced-\(date)T\(time)Z\(number == 1 ? "" : "-\(number)").sqlite3"
             if !StoreFolder.files(of: name).contains(where: { StoreFolder.exists($0) }) { return name }
         }
-        throw StoreFailure(.exists, path: folder, detail: "there is no name left for the store that is replaced")
+        throw StoreFailure(.exists, path: folder, detail: "no name is free for the replaced store")
     }
 
     private static func twoDigits(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }

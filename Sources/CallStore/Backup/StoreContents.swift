@@ -8,7 +8,7 @@ public struct StoreContents: Equatable, Sendable {
     public var version: String
     /// Whether that is the version of this program; a server migrates an older store at its next start.
     public var isCurrent: Bool
-    /// The file size, in bytes.
+    /// In bytes.
     public var size: Int64
     public var calls: Int
     /// The number of calls that had not ended.

@@ -5,24 +5,22 @@ import EventLoop
 import StoreInterface
 import Synchronization
 
-/// Group commit: commits batches of records on a thread of its own, all waiting batches in one transaction, and
-/// completes them when they are durable. A second thread applies the journal to the tables under load, and runs
-/// retention.
+/// Group commit on its own thread: commits all waiting batches in one transaction, and completes them when they are
+/// durable. A second thread applies the journal to the tables under load, and runs retention.
 ///
-/// Batches become durable, and are completed, in the order in which they were given. A failed commit (disk full) is
-/// retried with growing pauses until it succeeds, and later batches wait. No batch is skipped, and none is completed
-/// before it is durable. ``failure`` tells the cause.
+/// Batches become durable and complete in the order of submission. A failed commit (disk full) is retried with growing
+/// pauses until it succeeds; later batches wait. No batch is skipped, or completed before it is durable. ``failure``
+/// has the cause.
 ///
-/// Under load, a durable batch may be in the journal for half a second, longer on a machine that lacks cores, before it
-/// is in the tables, where a ``StoreReader`` sees it.
+/// Under load, a durable batch may be in the journal for half a second, or longer without a free core. Only then is it
+/// in the tables, where a ``StoreReader`` sees it.
 ///
 /// May be used from any thread. Must be ended with ``close()``.
 public final class GroupCommitter: RecordLog {
-    /// The default limit of waiting batches, including those of a failing commit. With one batch per turn of the core
-    /// it covers many seconds; a server that reaches it has lost its disk.
+    /// The default limit of waiting batches, including those of a failing commit. It covers many seconds at one batch
+    /// per turn of the core; only a failing disk makes a server reach it.
     public static let defaultCapacity = 4096
 
-    /// The most waiting batches.
     public let capacity: Int
 
     let loop: EventLoop
@@ -101,7 +99,7 @@ public final class GroupCommitter: RecordLog {
         return true
     }
 
-    /// Has all durable batches applied to the tables, where readers see them.
+    /// Applies all durable batches to the tables, where readers see them.
     /// - Parameter completion: called on the store's thread with the success; at once, with false, when the committer
     ///   is closed.
     public func settle(_ completion: @escaping @Sendable (_ isSettled: Bool) -> Void) {

@@ -72,9 +72,9 @@ struct StoreCheck {
             // The mark is exact: further commits in the logs were never acknowledged.
             if mark.boot == CommitMark.bootID { return }
         case .missing where tables.openBoot != nil:
-            doubts.append("\(StoreFolder.mark(of: path)) is missing: how far the last server came is not known")
+            doubts.append("\(StoreFolder.mark(of: path)) is missing: the last acknowledged commit is unknown")
         case .unreadable:
-            doubts.append("\(StoreFolder.mark(of: path)) is damaged: how far the last server came is not known")
+            doubts.append("\(StoreFolder.mark(of: path)) is damaged: the last acknowledged commit is unknown")
         case .missing: break
         }
         if tables.openBoot != nil { try refuseMissingFiles() }
@@ -109,17 +109,17 @@ struct StoreCheck {
         }
         guard !left.isEmpty else {
             guard StoreFolder.size(path) > 0 else { return }
-            throw failure(.corrupted, path, "it was cut off: one byte is left")
+            throw failure(.corrupted, path, "it is truncated: one byte is left")
         }
         let names = left.map { String($0.split(separator: "/").last ?? "") }.joined(separator: ", ")
         let what = StoreFolder.exists(path) ? "is empty" : "is missing"
-        throw failure(.missingFile, path, "it \(what), and what belongs to it is there: \(names)")
+        throw failure(.missingFile, path, "it \(what), but other files of the store exist: \(names)")
     }
 
     private func refuseLostPages() throws(StoreFailure) {
         for (file, log) in [(path, logs.database), (StoreFolder.journal(of: path), logs.journal)] {
             let lost = LostPages.count(in: file, log: log)
-            if lost > 0 { throw failure(.corrupted, file, "it was cut off: \(lost) of its pages are lost") }
+            if lost > 0 { throw failure(.corrupted, file, "it is truncated: \(lost) of its pages are lost") }
         }
     }
 
@@ -140,8 +140,8 @@ struct StoreCheck {
         }
     }
 
-    /// After a kill all written data is there. A power failure truncates unsynced data: one transaction of the journal,
-    /// and in the database also deletions of retention, which are repeated.
+    /// After a kill all written data is present. A power failure loses unsynced data: one transaction of the journal,
+    /// and in the database deletions of retention, which are repeated.
     private mutating func refuseLostCommits(isSameBoot: Bool) throws(StoreFailure) {
         let journal = StoreFolder.journal(of: path)
         // A log without its journal is obsolete.
@@ -154,7 +154,7 @@ struct StoreCheck {
             case .read(let log) where log.lostCommits > 0:
                 let what = "frame \(log.frames + 1) is damaged, and \(log.lostCommits) transactions from it on are lost"
                 guard log.lostCommits <= (isSameBoot ? 0 : unsynced) else { throw failure(.corrupted, name, what) }
-                doubts.append("\(name): \(what); a power failure leaves that of what was not acknowledged")
+                doubts.append("\(name): \(what); a power failure damages unacknowledged transactions like this")
             case .read: break
             }
         }

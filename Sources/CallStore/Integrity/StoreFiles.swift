@@ -31,7 +31,7 @@ struct StoreFiles {
             }
             throw StoreFailure(
                 .displacedFile, path: file.path,
-                detail: isThere ? "another file has its name while the server runs" : "it is gone while the server runs"
+                detail: isThere ? "it was replaced while the server runs" : "it is missing while the server runs"
             )
         }
     }

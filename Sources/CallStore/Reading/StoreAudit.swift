@@ -33,18 +33,18 @@ extension StoreAudit {
     /// Rules from version 6 on.
     private static let rulesOfSerials: [(name: String, sql: String)] = [
         (
-            "legs do not stand with their calls, or have none",
+            "legs have another serial than their call, or no call",
             "SELECT leg.call FROM leg LEFT JOIN call ON call.id = leg.call WHERE leg.call_serial IS NOT call.serial"
         ),
         (
-            "pushes do not stand with their calls",
+            "pushes have another serial than their call",
             "SELECT push.call FROM push JOIN call ON call.id = push.call WHERE push.call_serial <> call.serial"
         ),
     ]
 
     private static let rules: [(name: String, sql: String)] = [
         (
-            "pushes are marked as sent against their status",
+            "pushes have a send time that contradicts their status",
             "SELECT id FROM push WHERE (sent_at IS NULL) <> (status IN ('intended', 'cancelled', 'expired'))"
         ),
         ("pushes belong to no call", "SELECT id FROM push WHERE call NOT IN (SELECT id FROM call)"),

@@ -5,9 +5,9 @@ import Glibc
 import StoreInterface
 import Synchronization
 
-/// Reads a store through a read-only connection of its own, from this process or another, while a server runs on it or
-/// after it has stopped. It does not block a running server. It takes the folder's lock only to apply the journal of a
-/// killed server, and a server that starts meanwhile waits for it.
+/// Reads a store through its own read-only connection, in any process, with or without a running server. It does not
+/// block a running server. It takes the folder's lock only to apply the journal of a killed server, and a starting
+/// server then waits for it.
 ///
 /// Each method reads one consistent state, as of the last commit applied to the tables. Under load the tables may lag
 /// by half a second, or more where the machine lacks cores, because commits go to a journal first (see
@@ -27,9 +27,9 @@ public final class StoreReader: Sendable {
         self.path = path
     }
 
-    /// Opens the store so that it shows everything acknowledged before this call. If a killed server has left a
-    /// journal, it is applied to the tables first. The tables of a running server are awaited, usually for half a
-    /// second; after two seconds they are read as they are.
+    /// Opens the store so that it shows everything acknowledged before this call. First applies the journal of a killed
+    /// server to the tables. Waits up to two seconds, usually half a second, for the tables of a running server, and
+    /// then reads them as they are.
     ///
     /// - Parameter replays: false reads the tables as they are.
     /// - Throws: ``StoreFailure`` when the folder has no store, is not readable (or after such a kill not writable), or
@@ -73,7 +73,7 @@ public final class StoreReader: Sendable {
                 guard try Schema.migrator.hasCompletedMigrations(database) else {
                     throw StoreFailure(
                         .noStore, path: path,
-                        detail: "the file is not a store of this version yet; a server has to start on it first")
+                        detail: "the file is not a store of this version; start a server on it first")
                 }
                 return try SettledCommits.read(database)
             }

@@ -123,7 +123,7 @@ struct JournalEntries {
                     "it begins with commit \(first.number), and the tables end with commit \(settled.through)")
             }
             guard Int(last.number - first.number) == late.count - 1 else {
-                throw foreign("commits are missing in it between \(first.number) and \(last.number)")
+                throw foreign("commits are missing between \(first.number) and \(last.number)")
             }
             try database.inTransaction(.immediate) {
                 try Self.run(late, on: database, path: path)
@@ -149,7 +149,7 @@ struct JournalEntries {
         else {
             throw StoreFailure(
                 .newerVersion, path: path,
-                detail: "its entries are of format \(format), which is not known beside tables of version \(version)")
+                detail: "its entries have format \(format), which is unknown for tables of version \(version)")
         }
         let runner = try OperationRunner(database, known)
         // It is unknown when calls were deleted: each is looked up.

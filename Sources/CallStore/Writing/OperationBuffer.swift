@@ -43,7 +43,6 @@ struct OperationBuffer {
         if let handle { bind(handle.text) } else { bindNull() }
     }
 
-    /// Binds a JSON list.
     mutating func bind(_ handles: [Handle]) { bindText { JSONText.append(handles, to: &$0) } }
 
     mutating func bind(_ handles: [Handle]?) {
@@ -103,7 +102,7 @@ struct OperationBuffer {
     /// A word with the tag as its last byte.
     private func tagWord(_ tag: ValueTag) -> UInt64 { UInt64(tag.rawValue).bigEndian }
 
-    /// Appends words at once; of the first word only its last byte.
+    /// Appends words; of the first word only its last byte.
     private mutating func append<Words: BitwiseCopyable>(_ words: Words) {
         withUnsafeBytes(of: words) {
             bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[(MemoryLayout<UInt64>.size - 1)...]))

@@ -3,8 +3,8 @@ import CallVocabulary
 import DequeModule
 import StoreInterface
 
-/// Records that are not in the tables yet: the last one for each key, in the order in which their calls, devices and so
-/// on first arrived.
+/// Records that are not in the tables yet: the last one for each key. Their calls and devices are in order of first
+/// arrival.
 ///
 /// Records of one call stay together and are written in one transaction, so that no reader sees an ended call with a
 /// leg that has not. The row of the call is written first, because the others look it up.
@@ -56,7 +56,6 @@ struct PendingRecords {
     private var removed = 0
     private var calls: [CallID: Int] = [:]
     private var slots: [Key: (group: Int, other: Int)] = [:]
-    /// The number of records to write.
     private(set) var count = 0
 
     /// - Parameters:
@@ -76,8 +75,8 @@ struct PendingRecords {
             set(item, for: .absence(record.call, record.role, record.lostAt), of: record.call, entry)
         case .device(let record): set(item, for: .device(record.key), of: nil, entry)
         case .deviceDropped(let key): set(item, for: .device(key), of: nil, entry)
-        // All of them are written in order: clearing missed calls and dropping candidates cover the records before
-        // them.
+        // All of them are written in order, because clearing missed calls and dropping candidates affect only earlier
+        // records.
         case .missed, .missedCleared, .candidates, .candidatesDropped: append(item, for: nil, to: newGroup(entry))
         case .group(let group): set(item, for: .group(Array(group.name.utf8)), of: nil, entry)
         case .groupDeleted(let name): set(item, for: .group(Array(name.utf8)), of: nil, entry)
@@ -111,7 +110,6 @@ struct PendingRecords {
         }
     }
 
-    /// Runs the operations of the first groups.
     func write(groups found: Int, with runner: OperationRunner) throws(StoreFailure) {
         for index in 0..<found {
             if let call = groups[index].call { try runner.run(call.chunk[call.range]) }
@@ -120,7 +118,6 @@ struct PendingRecords {
         }
     }
 
-    /// Runs all operations.
     func write(with runner: OperationRunner) throws(StoreFailure) { try write(groups: groups.count, with: runner) }
 
     mutating func removeFirst(_ found: Int) {

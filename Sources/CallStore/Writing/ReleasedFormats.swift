@@ -1,12 +1,12 @@
 /// The journal formats of earlier releases, verbatim: they must not depend on anything that a later version may change.
 enum ReleasedFormats {
     static let v5 = make(standWithCall: false, histories: nil)
-    /// From here on legs and pushes have the serial of their call.
+    /// Legs and pushes have the serial of their call.
     static let v6 = make(standWithCall: true, histories: nil)
-    /// From here on no trigger puts new calls into histories.
+    /// No trigger inserts new calls into histories.
     static let v8 = make(standWithCall: true, histories: histories)
 
-    /// From here on a call's descriptions have a record, and parties have absences.
+    /// A call's descriptions have a record, and parties have absences.
     static let v9: JournalFormat = {
         var statements = v8.statements
         statements[1] = .init(sql: upsert("device", key: ["user", "device"], device + ["probes", "next_probe_at"]))

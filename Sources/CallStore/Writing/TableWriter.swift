@@ -17,14 +17,13 @@ struct NumberedCommit: Sendable {
 struct Settled: Equatable, Sendable {
     /// The last commit that is completely in the tables, with all before it.
     var through: Int64
-    /// How many rows were written.
     var rows: Int
 }
 
 /// Writes records to their tables.
 ///
-/// Each write runs in an open transaction, and counts only once that is committed and the writer was told. After a
-/// failure the state is unchanged, and the write may be repeated.
+/// Each write runs in an open transaction, and takes effect only after its commit. After a failure the state is
+/// unchanged, and the write may be repeated.
 final class TableWriter {
     private let runner: OperationRunner
     private let histories: HistoryWriter

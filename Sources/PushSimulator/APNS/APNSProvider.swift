@@ -6,18 +6,18 @@ import PushVocabulary
 
 /// A provider on one connection to APNs. Confined to the simulator's loop.
 ///
-/// It begins with few streams and gets many with its first valid token, or with the first push that its certificate is
-/// good for. Provider tokens are verified off the loop, once each: meanwhile their requests wait.
+/// The stream limit rises with the first valid provider token, or with the first push that the certificate permits.
+/// Each token is verified once, off the loop; its requests wait meanwhile.
 final class APNSProvider: ProviderSession {
-    /// How many verified tokens are remembered; an honest provider uses one or two.
+    /// The most verified tokens kept; a correct provider uses one or two.
     private static let mostVerified = 32
 
     private let environment: PushEnvironment
     private let core: SimulatorCore
-    /// It holds this in turn.
+    /// The connection owns this object.
     private unowned let connection: SimulatorConnection
     private var authorization: ProviderAuthorization
-    /// Read from the handshake at the first request; nil inside: there is none.
+    /// Read from the handshake at the first request; nil inside: no certificate.
     private var certificate: ProviderCertificate??
     private var verified: [String: ProviderTokenFacts] = [:]
     private var waiting: [String: [(stream: StreamID, request: APNSRequest)]] = [:]
@@ -34,7 +34,7 @@ final class APNSProvider: ProviderSession {
         core.counts.received += 1
         var asked = APNSRequest(method: request.method, path: request.path, payload: request.body)
         for field in request.fields { asked.add(header: field.name, value: field.value) }
-        // As Apple has it, a token is not looked at where a certificate was shown.
+        // APNs ignores tokens when the client presents a certificate.
         if let certificate = shownCertificate() { return judge(asked, stream: stream, certificate: certificate) }
         guard let token = asked.providerToken.map(String.init) else {
             return judge(asked, stream: stream) { .missingProviderToken }
@@ -53,7 +53,7 @@ final class APNSProvider: ProviderSession {
 
     func streamClosed(_ stream: StreamID) {
         guard !waiting.isEmpty else { return }
-        // A request given up before it was judged never happened.
+        // A request cancelled before its check is ignored.
         for key in waiting.keys { waiting[key]?.removeAll { $0.stream == stream } }
     }
 
@@ -81,7 +81,7 @@ final class APNSProvider: ProviderSession {
 
     private func judge(_ request: APNSRequest, stream: StreamID, certificate: ProviderCertificate) {
         var request = request
-        // With a certificate for one topic the header may be left out.
+        // With a certificate for a single topic, the header is optional.
         if request.topic == nil, certificate.topics.count == 1 { request.topic = certificate.topics[0] }
         judge(request, stream: stream) {
             let refusal = certificate.refusal(topic: request.topic ?? "", environment: environment)
@@ -117,7 +117,7 @@ final class APNSProvider: ProviderSession {
     }
 
     private func refuse(_ stream: StreamID, _ response: APNSResponse) {
-        // A refusal has a reason.
+        // Every refusal has a reason.
         let reason = response.reason?.rawValue ?? ""
         core.logger.debug(
             "push refused", metadata: ["apns_id": .string("\(response.id)"), "reason": .string(reason)])
@@ -134,7 +134,7 @@ final class APNSProvider: ProviderSession {
     private func fields(id: String) -> [HTTPField] {
         var fields = [HTTPField("apns-id", id, isSensitive: true)]
         if environment == .sandbox {
-            // The development environment names each push for Apple's Push Notifications Console.
+            // The development environment assigns each push an id for Apple's Push Notifications Console.
             fields.append(HTTPField("apns-unique-id", core.freshID(), isSensitive: true))
         }
         return fields

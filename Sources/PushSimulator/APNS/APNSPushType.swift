@@ -1,4 +1,4 @@
-/// What `apns-push-type` says a push is, for the types the simulated phones understand.
+/// The values of `apns-push-type` that the simulated phones support.
 public enum APNSPushType: String, Sendable, CaseIterable {
     case alert, background, voip
 
@@ -10,9 +10,9 @@ public enum APNSPushType: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether the topic is one this type is sent on: VoIP pushes go to `<bundle>.voip`, and nothing else does.
+    /// Whether the topic suits the type: VoIP pushes, and no others, go to `<bundle>.voip`.
     ///
-    /// APNs answers `InvalidPushType` since iOS 13 when an alert is sent on a VoIP topic, seen in practice.
+    /// Since iOS 13, APNs answers `InvalidPushType` to an alert on a VoIP topic (observed).
     public func fits(topic: String) -> Bool {
         switch self {
         case .voip: topic.hasSuffix(Self.voipSuffix)
@@ -20,7 +20,7 @@ public enum APNSPushType: String, Sendable, CaseIterable {
         }
     }
 
-    /// What a request without the header is taken for: Apple made it mandatory for watchOS only.
+    /// The type of a request without the header: Apple requires the header for watchOS only.
     public init(impliedBy topic: String) {
         self = topic.hasSuffix(Self.voipSuffix) ? .voip : .alert
     }

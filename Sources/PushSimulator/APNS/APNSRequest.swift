@@ -1,4 +1,4 @@
-/// A request as a provider sent it: read, not judged.
+/// A provider's request, parsed but not checked.
 public struct APNSRequest: Sendable {
     public var method: String
     public var path: String
@@ -9,7 +9,7 @@ public struct APNSRequest: Sendable {
     public var topic: String?
     public var collapseID: String?
     public var pushType: String?
-    /// Whether one of the headers above came more than once; the first of them is the one kept.
+    /// Whether one of the headers above is repeated; the first value is kept.
     public var hasDuplicateHeaders = false
     public var payload: [UInt8]
 
@@ -19,7 +19,7 @@ public struct APNSRequest: Sendable {
         self.payload = payload
     }
 
-    /// Takes a header in, in the order of arrival. Names are in lower case, as HTTP/2 demands.
+    /// Adds a header, in the order of arrival. Names are in lower case, as HTTP/2 demands.
     public mutating func add(header name: String, value: String) {
         switch name {
         case "authorization": keep(value, in: \.authorization)
@@ -29,7 +29,7 @@ public struct APNSRequest: Sendable {
         case "apns-topic": keep(value, in: \.topic)
         case "apns-collapse-id": keep(value, in: \.collapseID)
         case "apns-push-type": keep(value, in: \.pushType)
-        default: break  // Any other header is none of APNs' business.
+        default: break  // APNs ignores other headers.
         }
     }
 
@@ -45,7 +45,7 @@ public struct APNSRequest: Sendable {
         return authorization.dropFirst(7)
     }
 
-    /// The device token the path names, unless the path is another one altogether.
+    /// The device token in the path; nil for any other path.
     public var deviceToken: Substring? {
         let prefix = "/3/device/"
         if path.hasPrefix(prefix) { return path.dropFirst(prefix.count) }

@@ -1,11 +1,10 @@
 import CallVocabulary
 import PushVocabulary
 
-/// Judges a provider's request as APNs does. Pure.
+/// Checks a provider's request as APNs does. Pure.
 ///
-/// A request wrong in several ways gets the reason of the check that comes first:
-/// apns-id, method, topic, collapse-id, priority, expiration, push type, path and device token, provider token,
-/// payload, duplicate headers.
+/// The first failed check determines the reason. The order: apns-id, method, topic, collapse-id, priority, expiration,
+/// push type, path and device token, provider token, payload, duplicate headers.
 public struct APNSRequestCheck {
     public enum Verdict: Equatable, Sendable {
         case accepted(AcceptedPush)
@@ -14,13 +13,13 @@ public struct APNSRequestCheck {
 
     private static let longestCollapseID = 64
     private static let longestTopic = 255
-    /// Apple calls the length of a token opaque; this bound only keeps nonsense out.
+    /// Apple does not specify the length of a token; this limit only rejects garbage.
     private static let longestDeviceToken = 512
 
     /// - Parameters:
-    ///   - freshID: makes the `apns-id` of a request that brings none.
-    ///   - standing: what is known of a device token, which is well-formed hexadecimal, in lower case.
-    ///   - authorize: judges the provider token; called at most once, when all that comes before is in order.
+    ///   - freshID: creates the `apns-id` of a request without one.
+    ///   - standing: the state of a device token, which is valid hexadecimal in lower case.
+    ///   - authorize: checks the provider token. Called at most once, after all earlier checks passed.
     public static func judge(
         _ request: APNSRequest,
         freshID: () -> String,
@@ -79,7 +78,7 @@ public struct APNSRequestCheck {
         return Headers(topic: topic, type: type, priority: priority, expiration: expiration)
     }
 
-    /// A bundle identifier and what Apple hangs on it: letters, digits, hyphens, dots.
+    /// A bundle identifier with an optional suffix: letters, digits, hyphens, dots.
     private static func isTopic(_ topic: String) -> Bool {
         guard topic.utf8.count <= longestTopic else { return false }
         return topic.utf8.allSatisfy { byte in
@@ -92,7 +91,7 @@ public struct APNSRequestCheck {
         }
     }
 
-    /// A background push with priority 10 is an error. One without the header is let through, though 10 is the default.
+    /// A background push with priority 10 is an error. Without the header it is accepted, although 10 is the default.
     private static func priority(of request: APNSRequest) throws(Refusal) -> Int {
         switch request.priority {
         case nil: return 10
@@ -107,7 +106,7 @@ public struct APNSRequestCheck {
 
     private static func expiration(of request: APNSRequest) throws(Refusal) -> Int64? {
         guard let text = request.expiration else { return nil }
-        // `Int64.init` would take a leading plus sign.
+        // `Int64.init` would accept a leading plus sign.
         guard text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }), let seconds = Int64(text) else {
             throw Refusal(.badExpirationDate)
         }

@@ -1,14 +1,13 @@
 import CallVocabulary
 import PushVocabulary
 
-/// What APNs answers to one request.
 public struct APNSResponse: Equatable, Sendable {
     public var status: Int
-    /// The `apns-id`: the request's own, or one made for it.
+    /// The `apns-id`: of the request, or generated.
     public var id: String
-    /// nil for an accepted push, whose answer has no body.
+    /// nil for an accepted push, whose response has no body.
     public var reason: APNSReason?
-    /// For 410: when APNs first knew that the token is no longer valid.
+    /// For 410: when APNs learned that the token is invalid.
     public var timestamp: Instant?
 
     public static func accepted(id: String) -> Self {
@@ -19,7 +18,7 @@ public struct APNSResponse: Equatable, Sendable {
         Self(status: reason.status, id: id, reason: reason, timestamp: timestamp)
     }
 
-    /// The body, as APNs writes it: empty, or `{"reason":"BadTopic"}`, with a timestamp in milliseconds for 410.
+    /// The body: empty, or `{"reason":"BadTopic"}`, with a timestamp in milliseconds for 410.
     public var body: [UInt8] {
         guard let reason else { return [] }
         let time = timestamp.map { ",\"timestamp\":\($0.milliseconds)" } ?? ""

@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// A push that has passed every check and is on its way to a phone.
+/// A push that passed all checks.
 public struct AcceptedPush: Equatable, Sendable {
     /// The `apns-id`.
     public var id: String
@@ -8,7 +8,7 @@ public struct AcceptedPush: Equatable, Sendable {
     public var topic: String
     public var type: APNSPushType
     public var priority: Int
-    /// `apns-expiration` in seconds since the epoch: 0 is one try without storing, nil was not given.
+    /// `apns-expiration` in seconds since the epoch: 0 means one try without storage; nil means no header.
     public var expiration: Int64?
     public var collapseID: String?
     public var payload: [UInt8]
@@ -28,9 +28,9 @@ public struct AcceptedPush: Equatable, Sendable {
     }
 }
 
-/// What APNs knows of a device token.
+/// The state of a device token at APNs.
 public enum DeviceTokenStanding: Equatable, Sendable {
-    /// Never issued, or issued in the other environment: APNs does not tell the two apart.
+    /// Never issued, or issued in the other environment: APNs does not distinguish the two.
     case unknown
     case registered(topic: String)
     /// The app was removed, at `since`.

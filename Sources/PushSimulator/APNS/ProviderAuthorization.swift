@@ -1,23 +1,23 @@
 import CallVocabulary
 import PushVocabulary
 
-/// What a look at a provider token's signature and claims found, apart from time and connection.
+/// The verified signature and claims of a provider token, independent of time and connection.
 public enum ProviderTokenFacts: Equatable, Sendable {
-    /// Not a JWT, not ES256, without `kid`, `iss` or `iat`, by an unknown key, or with a wrong signature.
+    /// Not a JWT, not ES256, without `kid`, `iss` or `iat`, of an unknown key, or with a wrong signature.
     case invalid
     /// Signed by the key `keyID`.
     case signed(keyID: String, teamID: String, issuedAt: Instant)
 }
 
-/// An APNs auth key the simulator trusts.
+/// An APNs auth key that the simulator trusts.
 public struct ProviderKey: Equatable, Sendable {
-    /// Ten characters at Apple; the JWT header's `kid`.
+    /// The JWT header's `kid`; ten characters at Apple.
     public var id: String
-    /// The team it belongs to; the JWT's `iss`.
+    /// The key's team; the JWT's `iss`.
     public var teamID: String
-    /// Where it may be used. Apple lets a key be made for one environment alone.
+    /// The environments of the key. Apple also issues keys for a single environment.
     public var environments: Set<PushEnvironment>
-    /// The public half (P-256) in PEM.
+    /// The public key (P-256) in PEM.
     public var publicKeyPEM: String
 
     public init(
@@ -30,17 +30,17 @@ public struct ProviderKey: Equatable, Sendable {
     }
 }
 
-/// The provider tokens of one connection: which one is in use, since when, and which may follow. Pure.
+/// The provider tokens of one connection: the current one, its start, and its possible successors. Pure.
 ///
 /// ```
-/// nobody ─▶ authorized(token A) ─▶ authorized(token B) …   same key; not more often than every 20 min
+/// none ─▶ authorized(token A) ─▶ authorized(token B) …   same key; not more often than every 20 min
 /// ```
 public struct ProviderAuthorization: Sendable {
-    /// The oldest a token may be, by its `iat`.
+    /// The maximum age of a token, by its `iat`.
     public static let longestAge = Duration.seconds(3600)
-    /// The least time between two updates of the token.
+    /// The shortest interval between two updates of the token.
     public static let updateInterval = Duration.seconds(20 * 60)
-    /// By how much a provider's clock may be ahead of ours.
+    /// How far a provider's clock may be ahead.
     public static let clockTolerance = Duration.seconds(60)
 
     private struct InUse {
@@ -59,11 +59,11 @@ public struct ProviderAuthorization: Sendable {
         self.keys = keys
     }
 
-    /// Whether a valid token has come: from then on the connection may carry many streams.
+    /// Whether a valid token arrived, which raises the stream limit.
     public var isAuthorized: Bool { inUse != nil }
 
-    /// Judges `token`, of which `facts` were found, and takes it into use when it is in order.
-    /// - Returns: why it is refused, or nil.
+    /// Checks `token` with its `facts`, and makes a valid one the current token.
+    /// - Returns: the reason of the refusal; nil for a valid token.
     public mutating func judge(_ token: String, facts: ProviderTokenFacts, now: Instant) -> APNSReason? {
         guard case .signed(let keyID, let teamID, let issuedAt) = facts,
             let key = keys.first(where: { $0.id == keyID }), key.teamID == teamID, issuedAt <= now + Self.clockTolerance
@@ -76,8 +76,8 @@ public struct ProviderAuthorization: Sendable {
         }
         guard current.token != token else { return nil }
         guard current.keyID == keyID else { return .unrelatedKeyIDInToken }
-        // A connection opened late in a token's life sees the next one soon, and rightly so: an update is too early
-        // only when neither the connection nor the clock of issue says that 20 minutes have passed.
+        // A connection opened late in a token's life soon gets the next token, legitimately. An update is too early
+        // only if less than 20 minutes passed on the connection and between the two `iat`s.
         guard now - current.since >= Self.updateInterval || issuedAt - current.issuedAt >= Self.updateInterval else {
             return .tooManyProviderTokenUpdates
         }

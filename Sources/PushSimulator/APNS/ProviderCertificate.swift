@@ -5,14 +5,14 @@ import SwiftASN1
 import TLS
 import X509
 
-/// What a provider's TLS certificate says: for which topics, and in which environments, it may push.
+/// The topics and environments of a provider's TLS certificate.
 ///
-/// Apple writes it in extensions of its own: 1.2.840.113635.100.6.3.1 and .2 (sandbox, production), .3 (the app's
-/// topic), .4 (its VoIP topic), .6 (all topics, each followed by the kinds of push it is for).
+/// Apple stores them in its own extensions: 1.2.840.113635.100.6.3.1 and .2 (sandbox, production), .3 (the app's
+/// topic), .4 (its VoIP topic), .6 (all topics, each followed by its kinds of push).
 struct ProviderCertificate: Equatable {
     var topics: [String] = []
     var environments: Set<PushEnvironment> = []
-    /// From the authority that is asked for, and valid now.
+    /// Whether the simulator's authority issued it, and it is valid now.
     var isTrusted: Bool
 
     private static let sandbox: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 3, 1]
@@ -27,7 +27,7 @@ struct ProviderCertificate: Equatable {
         self.isTrusted = isTrusted
     }
 
-    /// Reads one; what cannot be read is not trusted.
+    /// Parses a certificate; an unreadable one is not trusted.
     init(_ peer: TLSPeerCertificate) {
         guard let certificate = try? Certificate(derEncoded: peer.der) else {
             isTrusted = false
@@ -46,14 +46,14 @@ struct ProviderCertificate: Equatable {
         }
     }
 
-    /// Why a push on `topic` is refused; nil: it is not.
+    /// The reason to refuse a push on `topic`; nil to permit it.
     func refusal(topic: String, environment: PushEnvironment) -> APNSReason? {
         guard isTrusted, !topics.isEmpty else { return .badCertificate }
         guard environments.contains(environment) else { return .badCertificateEnvironment }
         return topics.contains(topic) ? nil : .topicDisallowed
     }
 
-    /// The texts at the top of a value: of the one that it is, or of those in its sequence.
+    /// The text of a value, or the texts of a sequence.
     private static func texts(in value: ArraySlice<UInt8>) -> [String] {
         guard let node = try? DER.parse(value) else { return [] }
         switch node.content {
@@ -63,7 +63,6 @@ struct ProviderCertificate: Equatable {
         }
     }
 
-    /// The extensions that say all this of an app.
     static func extensions(bundle: String, environments: Set<PushEnvironment>) throws -> [Certificate.Extension] {
         var found: [Certificate.Extension] = []
         func add(_ oid: ASN1ObjectIdentifier, _ write: (inout DER.Serializer) throws -> Void) rethrows {

@@ -6,7 +6,7 @@ struct ProviderTokenVerifier: Sendable {
     private let collection: JWTKeyCollection
     private let keyIDs: Set<String>
 
-    /// - Throws: JWTKit's error when a key is no P-256 public key in PEM.
+    /// - Throws: JWTKit's error when a key is not a P-256 public key in PEM.
     init(keys: [ProviderKey]) async throws {
         collection = JWTKeyCollection()
         keyIDs = Set(keys.map(\.id))
@@ -19,12 +19,12 @@ struct ProviderTokenVerifier: Sendable {
         var iss: String
         var iat: Double
 
-        /// Age and team are judged per connection, by ``ProviderAuthorization``.
+        /// ``ProviderAuthorization`` checks age and team for each connection.
         func verify(using algorithm: some JWTAlgorithm) {}
     }
 
     func facts(of token: String) async -> ProviderTokenFacts {
-        // JWTKit falls back to its first key for a `kid` it does not know; APNs does not.
+        // JWTKit uses its first key for an unknown `kid`; APNs refuses the token.
         guard let header = try? DefaultJWTParser().parse(Array(token.utf8), as: Claims.self).header,
             header.alg == "ES256", let keyID = header.kid, keyIDs.contains(keyID),
             let claims = try? await collection.verify(token, as: Claims.self), let issuedAt = Instant(epoch: claims.iat)
@@ -34,7 +34,7 @@ struct ProviderTokenVerifier: Sendable {
 }
 
 extension Instant {
-    /// nil for a time so far off that it cannot be meant.
+    /// nil for a time beyond the range of `Instant`.
     init?(epoch seconds: Double) {
         guard let milliseconds = Int64(exactly: (seconds * 1000).rounded(.down)), abs(milliseconds) < 1 << 53 else {
             return nil

@@ -3,12 +3,12 @@ import EventLoop
 import HTTP2
 import TLS
 
-/// Calls to a simulator that runs in another process: faults, the end of connections, what has happened. Any thread
-/// but a loop's. Each call is a connection of its own.
+/// Calls a simulator in another process: faults, GOAWAY, state. Any thread but a loop's. Each call opens its own
+/// connection.
 public struct PushSimulatorAdmin: Sendable {
-    /// Why a call has failed.
+    /// Why a call failed.
     public enum Failure: Error, CustomStringConvertible, Sendable {
-        /// Nobody answers at that address.
+        /// No simulator responds at that address.
         case notRunning(folder: String, text: String)
         case refused(status: Int, text: String)
 
@@ -29,8 +29,8 @@ public struct PushSimulatorAdmin: Sendable {
     private let tls: TLSClientContext
 
     /// - Parameter folder: the simulator's data folder.
-    /// - Throws: ``Failure/notRunning(folder:text:)`` when none has ever run there, ``SimulatorFolderError``,
-    ///   `HTTP2Failure` when its certificate cannot be read.
+    /// - Throws: ``Failure/notRunning(folder:text:)`` when no simulator has run there, ``SimulatorFolderError``,
+    ///   `HTTP2Failure` for an unreadable certificate.
     public init(folder: String) throws {
         guard let manifest = try? PushSimulatorManifest.load(folder: folder) else {
             throw Failure.notRunning(folder: folder, text: "no \(PushSimulatorManifest.fileName) there")
@@ -49,7 +49,7 @@ public struct PushSimulatorAdmin: Sendable {
         _ = try await call("POST", "faults", PhoneLinkMessages.encode(order))
     }
 
-    /// The faults that wait, in the order in which they are taken.
+    /// The pending faults, in the order they apply.
     public func waitingFaults() async throws -> [PushFaultOrder] {
         try read(PhoneLinkMessages.Faults.self, try await call("GET", "faults")).faults
     }
@@ -58,7 +58,7 @@ public struct PushSimulatorAdmin: Sendable {
         _ = try await call("DELETE", "faults")
     }
 
-    /// Ends the connections of the providers of one service.
+    /// Sends GOAWAY to the providers of one service.
     public func endProviderConnections(
         provider: PushProvider, environment: PushEnvironment, _ goAway: PushFault.GoAway
     ) async throws {
@@ -75,7 +75,7 @@ public struct PushSimulatorAdmin: Sendable {
 
     private func read<Value: Decodable>(_: Value.Type, _ body: [UInt8]) throws -> Value {
         guard let value = PhoneLinkMessages.decode(Value.self, from: body) else {
-            throw Failure.refused(status: 200, text: "an answer of another version")
+            throw Failure.refused(status: 200, text: "unexpected response; the simulator may have another version")
         }
         return value
     }
@@ -95,7 +95,7 @@ public struct PushSimulatorAdmin: Sendable {
 
     private func notRunning(_ text: String) -> Failure { .notRunning(folder: folder, text: text) }
 
-    /// Calls `completion` once: the link, once closed, calls nobody.
+    /// Calls `completion` once: a closed link makes no callbacks.
     private func ask(
         _ method: String, _ path: String, _ body: [UInt8], on loop: EventLoop,
         completion: @escaping (Result<[UInt8], Failure>) -> Void
@@ -107,7 +107,7 @@ public struct PushSimulatorAdmin: Sendable {
             link.close()
             completion(result)
         }
-        timer = LoopTimer(loop: loop) { finish(.failure(notRunning("no answer within \(Self.timeout)"))) }
+        timer = LoopTimer(loop: loop) { finish(.failure(notRunning("no response within \(Self.timeout)"))) }
         timer?.start(after: Self.timeout)
         let isAsked = link.ask(method, path, body) { result in
             finish(
@@ -118,6 +118,6 @@ public struct PushSimulatorAdmin: Sendable {
                     }
                 })
         }
-        precondition(isAsked, "a link that has just been made takes a call")
+        precondition(isAsked, "a new link accepts a call")
     }
 }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-// How each plugin, or its example, reads FCM's data. Where a plugin reads nothing itself, the names are those of its
-// example and of its iOS side.
+// How each plugin, or its example, parses FCM's data. For a plugin without a parser, the keys are those of its example
+// and of its iOS part.
 
 extension PhoneApp {
     static func readCallkitIncoming(_ data: [String: String]) -> Reading {
@@ -44,7 +44,7 @@ extension PhoneApp {
             ShownCall(
                 uuid: data["uuid"], call: data["uuid"], handle: data["caller_id"] ?? "No Sender Id", name: name,
                 video: data["has_video"] == "true",
-                remark: data["uuid"] == nil ? "uuid is missing: the example makes one up" : nil))
+                remark: data["uuid"] == nil ? "uuid is missing: the example generates one" : nil))
     }
 
     static func readConnectycube(_ data: [String: String]) -> Reading {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-// How each plugin reads the dictionary of a VoIP push. A value of another type than expected ends as its language has
-// it: a conditional cast gives the default, a forced cast and an unknown selector end the app.
+// How each plugin parses the dictionary of a VoIP push. A value of an unexpected type has the effect of the plugin's
+// language: a conditional cast yields the default; a forced cast or an unknown selector crashes the app.
 
 extension PhoneApp {
     static func readCallkitIncoming(_ payload: [String: JSONValue]) -> Reading {
@@ -56,7 +56,7 @@ extension PhoneApp {
         return .shown(
             ShownCall(
                 uuid: uuid, call: uuid, handle: handle, name: payload["caller_name"]?.text, video: video,
-                remark: uuid == nil ? "uuid is missing: the plugin makes one up, which the server does not know" : nil))
+                remark: uuid == nil ? "uuid is missing: the plugin generates one that the server does not know" : nil))
     }
 
     static func readConnectycube(_ payload: [String: JSONValue]) -> Reading {
@@ -79,7 +79,7 @@ extension PhoneApp {
             ShownCall(
                 uuid: session.lowercased(), call: session, handle: session.lowercased(),
                 name: payload["caller_name"]?.text, video: payload["call_type"]?.castInt == 1,
-                remark: "the plugin takes the call's UUID for the handle"))
+                remark: "the plugin uses the call's UUID as the handle"))
     }
 
     static func readLinphone(_ payload: [String: JSONValue]) -> Reading {
@@ -100,7 +100,7 @@ extension PhoneApp {
                 uuid: nil, call: call, handle: "Calling", name: "Calling", video: false,
                 remark: call == nil
                     ? "aps.call-id is missing: no SIP INVITE can match the call"
-                    : "the SDK makes up the UUID; the caller's name comes with the SIP INVITE"))
+                    : "the SDK generates the UUID; the caller's name comes with the SIP INVITE"))
     }
 }
 

@@ -1,45 +1,45 @@
 import FoundationEssentials
 
-/// A kind of app, by the code that reads its pushes. Each is held to the rules of that code as its source has them, at
-/// the version named.
+/// A kind of app, which determines how pushes are parsed. The rules are those of the app's source, at the given
+/// version.
 public enum PhoneApp: String, Sendable, CaseIterable {
-    /// An app made with the payloads of this project.
+    /// An app for the payloads of this project.
     case reveille
     /// flutter_callkit_incoming 3.1.5, with the AppDelegate of its example.
     case callkitIncoming = "callkit_incoming"
-    /// react-native-voip-push-notification 3.3.2 with react-native-callkeep 4.3.16, by the sample of the first.
+    /// react-native-voip-push-notification 3.3.2 with react-native-callkeep 4.3.16, following the sample of the former.
     case callkeepReactNative = "callkeep_react_native"
-    /// flutter-webrtc/callkeep 0.4.1, with its example on Android.
+    /// flutter-webrtc/callkeep 0.4.1, with its example for Android.
     case callkeepFlutter = "callkeep_flutter"
     /// connectycube_flutter_call_kit 2.8.2.
     case connectycube
     /// The Linphone SDK 5.4 with linphone-iphone, or linphone-android.
     case linphone
 
-    /// What the app does with a payload, on an iPhone or on Android.
+    /// The effect of a payload on the app.
     public enum Reading: Equatable, Sendable {
         case shown(ShownCall)
-        /// The app goes on and reports nothing; iOS terminates it.
+        /// The app reports nothing; iOS terminates it.
         case nothing(reason: String)
-        /// The app crashes before it reports.
+        /// The app crashes before its report.
         case crash(reason: String)
     }
 
-    /// A call as the system shows it.
+    /// A call as shown by the system.
     public struct ShownCall: Equatable, Sendable {
-        /// The UUID that the system is told; nil for one that the app makes up.
+        /// The UUID reported to the system; nil for one that the app generates.
         public var uuid: String?
-        /// The call's id, as far as the payload tells.
+        /// The call's id, if the payload contains it.
         public var call: String?
         public var handle: String
         public var name: String?
         public var video: Bool
-        /// What the app adds beyond the payload, or loses of it.
+        /// What the app adds to the payload, or omits.
         public var remark: String?
     }
 
-    /// Reads the payload of a VoIP push, or FCM's data.
-    /// - Parameter payload: JSON: the body of APNs, or the message with its `data`, or the data alone.
+    /// Parses the payload of a VoIP push, or FCM's data.
+    /// - Parameter payload: JSON: the body for APNs, the message with its `data`, or only the data.
     public func read(_ payload: [UInt8], isAndroid: Bool) -> Reading {
         guard let members = PhoneLinkMessages.decode(JSONValue.self, from: payload)?.members else {
             return .nothing(reason: "the payload is not a JSON object")
@@ -89,7 +89,7 @@ public enum PhoneApp: String, Sendable, CaseIterable {
 }
 
 extension PhoneApp.Reading {
-    /// The reading in one sentence without a full stop.
+    /// The effect as a sentence without a full stop.
     public var words: String {
         switch self {
         case .shown(let call):
@@ -102,7 +102,6 @@ extension PhoneApp.Reading {
 }
 
 extension JSONValue {
-    /// A number or boolean as text.
     fileprivate var plain: String {
         switch self {
         case .bool(let truth): truth ? "true" : "false"

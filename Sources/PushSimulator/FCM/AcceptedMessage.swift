@@ -1,18 +1,18 @@
 import CallVocabulary
 
-/// A message that FCM has accepted, on its way to one phone.
+/// A message that FCM has accepted, for one phone.
 public struct AcceptedMessage: Equatable, Sendable {
-    /// The end of the name that the sender was given: `0:1700000000000000%…`.
+    /// The last component of the name returned to the sender: `0:1700000000000000%…`.
     public var id: String
-    /// The project's number of sender, or `/topics/<name>`.
+    /// The project's sender number, or `/topics/<name>`.
     public var from: String
     public var isHigh: Bool
-    /// How long it may wait for the phone; zero is one try.
+    /// How long the message may wait for the phone; zero means one try.
     public var timeToLive: Duration
     public var collapseKey: String?
-    /// Whether the system shows something by itself while the app is not in front.
+    /// Whether the system shows a notification itself while the app is in the background.
     public var hasNotification: Bool
-    /// What replaces an alert shown earlier.
+    /// A newer alert with the same tag replaces this one.
     public var tag: String?
     /// `{"data":{…},"notification":{…}}`
     public var payload: [UInt8]

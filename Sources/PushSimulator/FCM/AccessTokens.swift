@@ -1,14 +1,13 @@
 import CallVocabulary
 
-/// The access tokens that were given out, and which of them count. Pure.
+/// The issued access tokens and their validity. Pure.
 struct AccessTokens {
-    /// The most that are remembered; the oldest is forgotten first, and counts as unknown.
+    /// The most tokens kept; the oldest are dropped and become unknown.
     private static let mostRemembered = 1000
 
     private var known: [String: Instant] = [:]
     private var order: [String] = []
 
-    /// Makes a token that expires at `expiry`.
     mutating func issue(until expiry: Instant, random: inout some RandomNumberGenerator) -> String {
         let token = "ya29.c." + String.random(64, of: .urlSafe, using: &random)
         if order.count == Self.mostRemembered { known[order.removeFirst()] = nil }
@@ -17,13 +16,13 @@ struct AccessTokens {
         return token
     }
 
-    /// From now on none of them counts.
+    /// Makes all issued tokens invalid.
     mutating func revokeAll() {
         known = [:]
         order = []
     }
 
-    /// What Google answers to a caller with this `authorization`; nil: it is in order.
+    /// Google's error for this `authorization`; nil for a valid one.
     func refusal(of authorization: String?, now: Instant) -> GoogleError? {
         guard let authorization else {
             return .access(
@@ -45,7 +44,7 @@ struct AccessTokens {
 extension String {
     enum Alphabet: String {
         case hexadecimal = "0123456789abcdef"
-        /// What base64url writes for six bits of which the first four are 0111.
+        /// Base64url of six bits whose first four are 0111.
         case installationStart = "cdef"
         case urlSafe = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     }

@@ -1,15 +1,15 @@
 import CallVocabulary
 import JWTKit
 
-/// Reads a service account's assertions and verifies their signatures. Any thread.
+/// Parses a service account's assertions and verifies their signatures. Any thread.
 struct AssertionVerifier: Sendable {
     private let keys = JWTKeyCollection()
     private let keyID: String
 
-    /// - Throws: JWTKit's error when the key is no RSA private key in PEM.
+    /// - Throws: JWTKit's error when the key is not an RSA private key in PEM.
     init(privateKeyPEM: String, keyID: String) async throws {
         self.keyID = keyID
-        // The standard of Google's service accounts; jwt-kit calls all of RSA insecure.
+        // Google's service accounts use RSA keys; jwt-kit marks all RSA as insecure.
         let key = try Insecure.RSA.PrivateKey(pem: privateKeyPEM)
         await keys.add(rsa: key, digestAlgorithm: .sha256, kid: JWKIdentifier(string: keyID))
     }
@@ -21,11 +21,11 @@ struct AssertionVerifier: Sendable {
         var iat: Double
         var exp: Double
 
-        /// Judged by ``ServiceAccountGrant``.
+        /// ``ServiceAccountGrant`` checks the claims.
         func verify(using algorithm: some JWTAlgorithm) {}
     }
 
-    /// - Returns: nil for what is no JWT with the claims that are needed.
+    /// - Returns: nil for anything but a JWT with the required claims.
     func read(_ assertion: String) async -> ServiceAccountGrant.Assertion? {
         guard let parsed = try? DefaultJWTParser().parse(Array(assertion.utf8), as: Claims.self),
             let issuedAt = Instant(epoch: parsed.payload.iat), let expiresAt = Instant(epoch: parsed.payload.exp)

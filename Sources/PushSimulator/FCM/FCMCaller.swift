@@ -2,11 +2,11 @@ import CallVocabulary
 import EventLoop
 import HTTP2
 
-/// A caller on one connection to FCM's port: its OAuth exchange, its messages, its calls of the registration API.
-/// Confined to the simulator's loop.
+/// A client on one connection to FCM's port: OAuth, messages and the registration API. Confined to the simulator's
+/// loop.
 final class FCMCaller: ProviderSession {
     private let core: SimulatorCore
-    /// It holds this in turn.
+    /// The connection owns this object.
     private unowned let connection: SimulatorConnection
     private var fcm: FCMService { core.fcm }
 
@@ -69,7 +69,7 @@ final class FCMCaller: ProviderSession {
         let body = FCMService.Grant(
             accessToken: token, expiresIn: core.configuration.accessTokenLifetime.components.seconds)
         let reply = SimulatorReply.json(200, PhoneLinkMessages.encode(body))
-        // A grant is no push: it is counted by itself.
+        // Grants have their own count.
         guard let fault else {
             core.counts.accessTokens += 1
             return connection.answer(stream, reply)
@@ -120,7 +120,7 @@ final class FCMCaller: ProviderSession {
 
     private func register(_ request: HTTP2ServerRequest, _ stream: StreamID, _ call: InstanceIDCalls.Call) {
         do throws(InstanceIDCalls.Refusal) {
-            // Without this header the bearer would be taken for a server key, which the API takes no longer.
+            // Without this header the bearer token would be a server key, which the API no longer accepts.
             let isOAuth = request.first("access_token_auth") == "true"
             let refusal = fcm.accessTokens.refusal(of: request.first("authorization"), now: WallClock.now())
             guard isOAuth, refusal == nil else { throw InstanceIDCalls.Refusal(status: 401, error: "Unauthorized") }

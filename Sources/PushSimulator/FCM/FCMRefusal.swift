@@ -1,4 +1,4 @@
-/// Why FCM refuses a message: the error codes of its HTTP v1 API.
+/// The error codes of FCM's HTTP v1 API.
 public enum FCMRefusal: String, Sendable, CaseIterable {
     case unspecified = "UNSPECIFIED_ERROR"
     case invalidArgument = "INVALID_ARGUMENT"
@@ -13,7 +13,7 @@ public enum FCMRefusal: String, Sendable, CaseIterable {
     case `internal` = "INTERNAL"
     case thirdPartyAuthError = "THIRD_PARTY_AUTH_ERROR"
 
-    /// FCM's own code, which several share.
+    /// The code on the wire, which several cases share.
     var code: String {
         switch self {
         case .deviceQuotaExceeded, .projectQuotaExceeded: Self.quotaExceeded.rawValue
@@ -23,7 +23,6 @@ public enum FCMRefusal: String, Sendable, CaseIterable {
         }
     }
 
-    /// The status that comes with it.
     public var status: Int {
         switch self {
         case .invalidArgument: 400
@@ -36,7 +35,7 @@ public enum FCMRefusal: String, Sendable, CaseIterable {
         }
     }
 
-    /// Google's general name for the kind of error.
+    /// The general error code of Google's APIs.
     var kind: String {
         switch self {
         case .unspecified: "UNKNOWN"
@@ -50,7 +49,7 @@ public enum FCMRefusal: String, Sendable, CaseIterable {
         }
     }
 
-    /// What Google says of it to people.
+    /// Google's message.
     var message: String {
         switch self {
         case .unspecified: "Unknown error."

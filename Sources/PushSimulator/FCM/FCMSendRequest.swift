@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// The body of `messages:send`, read and judged by the API's schema. Pure.
+/// The body of `messages:send`, parsed and checked against the API's schema. Pure.
 struct FCMSendRequest: Equatable {
     enum Target: Equatable {
         case token(String)
@@ -11,7 +11,7 @@ struct FCMSendRequest: Equatable {
     struct Notification: Equatable {
         var title: String?
         var body: String?
-        /// `android.notification.tag`: a newer one takes the place of an older.
+        /// `android.notification.tag`: a newer notification with the same tag replaces an older one.
         var tag: String?
     }
 
@@ -19,12 +19,12 @@ struct FCMSendRequest: Equatable {
     var data: [String: String] = [:]
     var notification: Notification?
     var isHigh = false
-    /// How long it is kept for a phone that cannot be reached.
+    /// How long the message waits for an unreachable phone.
     var timeToLive = Self.longestTimeToLive
     var collapseKey: String?
-    /// What goes to APNs in place of the above, for tokens that stand for one of APNs.
+    /// The payload for APNs, for tokens mapped from APNs.
     var apnsPayload: JSONValue?
-    /// `apns-priority`, `apns-collapse-id` and their like, for those tokens.
+    /// `apns-priority`, `apns-collapse-id` and other headers, for those tokens.
     var apnsHeaders: [String: String] = [:]
     var isForValidationOnly = false
 
@@ -41,7 +41,7 @@ struct FCMSendRequest: Equatable {
         "direct_boot_ok", "bandwidth_constrained_ok", "restricted_satellite_ok",
     ]
 
-    /// - Throws: what FCM answers, always 400.
+    /// - Throws: FCM's error, always 400.
     init(body: [UInt8]) throws(GoogleError) {
         guard let json = PhoneLinkMessages.decode(JSONValue.self, from: body), case .object = json else {
             throw GoogleError(.invalidArgument, message: "Invalid JSON payload received. Unexpected token.")
@@ -106,7 +106,7 @@ struct FCMSendRequest: Equatable {
         }
     }
 
-    /// The name without `/topics/`, if it is one.
+    /// The topic's name without `/topics/`; nil for an invalid one.
     static func topicName(_ text: some StringProtocol) -> String? {
         let prefix = "/topics/"
         let name = text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : String(text)
@@ -115,7 +115,7 @@ struct FCMSendRequest: Equatable {
         return name.utf8.allSatisfy(allowed.contains) ? name : nil
     }
 
-    /// The members of an object by their names in snake case; Google takes both spellings, and no unknown name.
+    /// The members of an object by their names in snake case. Google accepts both spellings, and no unknown names.
     private static func fields(
         _ json: JSONValue, of parent: String?, known: Set<String>
     ) throws(GoogleError) -> [String: JSONValue] {
@@ -133,7 +133,7 @@ struct FCMSendRequest: Equatable {
         return found
     }
 
-    /// A map of texts, without the keys that FCM keeps for itself.
+    /// A map of strings without the keys that FCM reserves.
     private static func texts(_ json: JSONValue?, _ field: String) throws(GoogleError) -> [String: String] {
         guard let json else { return [:] }
         guard let members = json.members else { throw invalid(field, "TYPE_MESSAGE", json) }
@@ -157,7 +157,7 @@ struct FCMSendRequest: Equatable {
         return Notification(title: members["title"]?.text, body: members["body"]?.text, tag: members["tag"]?.text)
     }
 
-    /// `3.5s`: seconds with up to nine digits behind the point, at most four weeks.
+    /// `3.5s`: seconds with up to nine fractional digits, at most four weeks.
     private static func timeToLive(_ json: JSONValue) throws(GoogleError) -> Duration {
         let bad = invalid("message.android.ttl", "type.googleapis.com/google.protobuf.Duration", json)
         guard let text = json.text, text.last == "s" else { throw bad }
@@ -167,7 +167,7 @@ struct FCMSendRequest: Equatable {
             throw bad
         }
         let digits = parts.count == 2 ? String(parts[1]) : "0"
-        // Nine digits fit.
+        // Nine digits fit into an Int64.
         guard digits.count <= 9, let fraction = Int64(digits.padding(to: 9)) else { throw bad }
         let duration = Duration.seconds(seconds) + .nanoseconds(fraction)
         guard duration <= longestTimeToLive else {

@@ -1,17 +1,15 @@
 import CallVocabulary
 
-/// What FCM knows: who may call it, which tokens it gave out, and who has subscribed to what. Confined to the
-/// simulator's loop.
+/// The state of FCM: its service account, issued tokens and subscriptions. Confined to the simulator's loop.
 final class FCMService {
-    /// Whom a registration token reaches.
+    /// The target of a registration token.
     enum Registration {
-        /// An app on an Android phone.
         case phone(SimulatedPhone)
-        /// An app on an iPhone, by APNs.
+        /// An app on an iPhone, through APNs.
         case apns(deviceToken: String, application: String)
     }
 
-    /// The answer to a successful exchange.
+    /// The response to a successful token exchange.
     struct Grant: Encodable {
         var accessToken: String
         var expiresIn: Int64
@@ -27,19 +25,18 @@ final class FCMService {
     static let tokenPath = "/token"
 
     let project: String
-    /// The service account's address.
     let account: String
     let verifier: AssertionVerifier
     private(set) var accessTokens = AccessTokens()
-    /// The URL of the OAuth endpoint; known when the port is.
+    /// The URL of the OAuth endpoint; set once the port is known.
     var tokenURI = ""
     private unowned let core: SimulatorCore
     private var registrations: [String: Registration] = [:]
-    /// In the order they were given out.
+    /// In the order of issue.
     private var order: [String] = []
     private var topics: [String: Set<String>] = [:]
 
-    /// - Parameter core: owns this.
+    /// - Parameter core: owns this object.
     init(core: SimulatorCore, account: ServiceAccount, verifier: AssertionVerifier) {
         self.core = core
         self.project = account.projectID
@@ -59,8 +56,8 @@ final class FCMService {
 
     // MARK: Registrations
 
-    /// As Google's tokens look: an installation, whose id begins with the bits 0111 (so that no token begins with a
-    /// hyphen), and what is known of it.
+    /// In the form of Google's tokens: an installation id, then random text. The id begins with the bits 0111, so a
+    /// token never begins with a hyphen.
     func freshToken() -> String {
         .random(1, of: .installationStart, using: &core.random) + .random(21, of: .urlSafe, using: &core.random)
             + ":APA91b" + .random(134, of: .urlSafe, using: &core.random)
@@ -70,7 +67,7 @@ final class FCMService {
         if registrations.updateValue(registration, forKey: token) == nil { order.append(token) }
     }
 
-    /// The token that stands for one of APNs; the same for the same one.
+    /// The token mapped to an APNs token; always the same for one APNs token.
     func token(mapping deviceToken: String, application: String) -> String? {
         guard order.count < SimulatorCore.mostPhones else { return nil }
         for token in order {
@@ -99,7 +96,7 @@ final class FCMService {
 
     // MARK: Messages
 
-    /// Whom a message is for. A topic without subscribers is in order.
+    /// The recipients of a message. A topic may have no subscribers.
     func recipients(of target: FCMSendRequest.Target) throws(GoogleError) -> [String] {
         switch target {
         case .token(let token):
@@ -126,7 +123,6 @@ final class FCMService {
         }
     }
 
-    /// Takes an accepted message on its way.
     func send(_ message: FCMSendRequest, id: String, to recipients: [String], delay: Duration?) {
         if recipients.isEmpty, case .token = message.target { core.counts.dropped["no_phone", default: 0] += 1 }
         for token in recipients {
@@ -154,7 +150,7 @@ final class FCMService {
             tag: message.notification?.tag, payload: JSONValue.object(content).written)
     }
 
-    /// What FCM makes of a message for an iPhone: an alert, or a background push without anything to show.
+    /// The push that FCM makes of a message to an iPhone: an alert, or a background push without a visible part.
     private func alert(_ message: FCMSendRequest, deviceToken: String, application: String) -> AcceptedPush {
         var payload = message.apnsPayload?.members ?? [:]
         var aps = payload["aps"]?.members ?? [:]

@@ -1,4 +1,4 @@
-/// An error of Google's APIs, as it is written in JSON.
+/// An error of Google's APIs, as JSON.
 struct GoogleError: Error, Encodable, Equatable {
     struct Detail: Encodable, Equatable {
         struct FieldViolation: Encodable, Equatable {
@@ -11,7 +11,7 @@ struct GoogleError: Error, Encodable, Equatable {
         var reason: String?
         var domain: String?
         var fieldViolations: [FieldViolation]?
-        /// Of a quota: whose it is, and what of.
+        /// For a quota: its subject and its description.
         var violations: [[String: String]]?
         var metadata: [String: String]?
 
@@ -31,14 +31,13 @@ struct GoogleError: Error, Encodable, Equatable {
     private var error: Content
 
     var status: Int { error.code }
-    /// What it is counted as.
+    /// The key of the error's count.
     let reason: String
 
     private enum CodingKeys: String, CodingKey {
         case error
     }
 
-    /// A refusal of FCM's own.
     init(_ refusal: FCMRefusal, message: String? = nil, status: Int? = nil) {
         reason = refusal.rawValue
         error = Content(
@@ -47,7 +46,7 @@ struct GoogleError: Error, Encodable, Equatable {
                 + Self.quota(refusal))
     }
 
-    /// What says whose quota was used up.
+    /// The details that name the exhausted quota.
     private static func quota(_ refusal: FCMRefusal) -> [Detail] {
         switch refusal {
         case .deviceQuotaExceeded:
@@ -66,7 +65,7 @@ struct GoogleError: Error, Encodable, Equatable {
         }
     }
 
-    /// A field that the API cannot read or does not take.
+    /// An invalid or unknown field.
     static func field(_ field: String, _ message: String) -> Self {
         var error = Self(.invalidArgument, message: message)
         error.error.details.append(
@@ -76,7 +75,7 @@ struct GoogleError: Error, Encodable, Equatable {
         return error
     }
 
-    /// The caller is not known, or may not do it.
+    /// The caller is unknown, or lacks permission.
     static func access(_ status: Int, _ kind: String, _ message: String, reason: String) -> Self {
         var error = Self(.unspecified, message: message, status: status)
         error.error.status = kind

@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// The registration API at `iid.googleapis.com`: tokens of APNs become tokens of FCM, and tokens subscribe to topics.
+/// The registration API of `iid.googleapis.com`: maps APNs tokens to FCM tokens, and subscribes tokens to topics.
 struct InstanceIDCalls {
     struct Refusal: Error {
         var status: Int
@@ -45,7 +45,7 @@ struct InstanceIDCalls {
         }
     }
 
-    /// Maps tokens of alert pushes; those that APNs did not give out for the application are not mapped.
+    /// Maps alert tokens; tokens that APNs did not issue for the application are not mapped.
     private func batchImport(_ body: [UInt8]) throws(Refusal) -> [UInt8] {
         let asked = try read(Import.self, body)
         guard (1...Self.mostImported).contains(asked.tokens.count) else {
@@ -92,7 +92,7 @@ struct InstanceIDCalls {
 
     private func read<Value: Decodable>(_: Value.Type, _ body: [UInt8]) throws(Refusal) -> Value {
         guard let value = PhoneLinkMessages.decode(Value.self, from: body) else {
-            throw Refusal(status: 400, error: "InvalidArgument: the body is not the JSON expected here")
+            throw Refusal(status: 400, error: "InvalidArgument: invalid request body")
         }
         return value
     }

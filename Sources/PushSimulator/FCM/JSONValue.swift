@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Any JSON, for a look at what somebody else's schema says.
+/// Any JSON value, to be checked against an external schema.
 enum JSONValue: Codable, Equatable, Sendable {
     case null
     case bool(Bool)
@@ -43,6 +43,5 @@ enum JSONValue: Codable, Equatable, Sendable {
     var members: [String: JSONValue]? { if case .object(let members) = self { members } else { nil } }
     var elements: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
 
-    /// As it would be written.
     var written: [UInt8] { PhoneLinkMessages.encode(self) }
 }

@@ -1,27 +1,27 @@
 import CallVocabulary
 
-/// Judges a service account's request for an access token as Google's OAuth endpoint does (RFC 7523). Pure.
+/// Checks a service account's request for an access token as Google's OAuth endpoint does (RFC 7523). Pure.
 struct ServiceAccountGrant {
     static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-    /// Either of them lets a caller send messages.
+    /// Each of them permits sending messages.
     static let scopes: Set = [
         "https://www.googleapis.com/auth/firebase.messaging", "https://www.googleapis.com/auth/cloud-platform",
     ]
     private static let longestLife = Duration.seconds(3600)
     private static let clockTolerance = Duration.seconds(300)
 
-    /// What a look at an assertion found. Its signature is verified elsewhere.
+    /// The parsed claims of an assertion. ``AssertionVerifier`` verifies the signature.
     struct Assertion: Equatable, Sendable {
         var issuer: String
         var audience: String
         var scope: String
         var issuedAt: Instant
         var expiresAt: Instant
-        /// By the account's key, in RS256.
+        /// Whether the account's key signed it, with RS256.
         var isSigned: Bool
     }
 
-    /// Google's words: `error` and `error_description`.
+    /// Google's `error` and `error_description`.
     struct Refusal: Error, Equatable, Encodable {
         var error: String
         var description: String

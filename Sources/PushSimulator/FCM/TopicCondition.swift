@@ -4,11 +4,9 @@ indirect enum TopicCondition: Equatable {
     case both(TopicCondition, TopicCondition)
     case either(TopicCondition, TopicCondition)
 
-    /// How many topics FCM allows in one.
     private static let mostTopics = 5
     private static let longest = 1024
 
-    /// - Returns: nil for what is no condition.
     init?(_ text: String) {
         guard text.utf8.count <= Self.longest else { return nil }
         var parser = Parser(rest: Substring(text))
@@ -63,7 +61,7 @@ indirect enum TopicCondition: Equatable {
 
         private mutating func part(depth: Int) -> TopicCondition? {
             if take("(") {
-                // One pair of parentheses within another is as deep as five topics need.
+                // Five topics need little nesting.
                 guard depth < 8, let inner = alternatives(depth: depth + 1), take(")") else { return nil }
                 return inner
             }

@@ -1,4 +1,4 @@
-/// The faults waiting to happen. The one injected first is taken first.
+/// The pending faults. The oldest matching fault applies first.
 struct FaultTable {
     private(set) var faults: [PushFault] = []
 
@@ -8,11 +8,11 @@ struct FaultTable {
 
     mutating func clear() { faults = [] }
 
-    /// What is to go wrong with a request; uses up one of the fault's count.
+    /// Returns the fault for a request and decrements its count.
     ///
-    /// A number is drawn for each fault with a rate that the request might meet, and for no other: equal requests and
-    /// equal seeds have equal fates.
-    /// - Parameter deviceToken: nil for a request that is for no single device.
+    /// Draws a random number for each matching fault with a rate, and for no other, so that a seed gives equal requests
+    /// equal faults.
+    /// - Parameter deviceToken: nil for a request without a single device.
     mutating func take(
         _ service: PushFault.Service, deviceToken: String?, random: inout some RandomNumberGenerator
     ) -> PushFault? {

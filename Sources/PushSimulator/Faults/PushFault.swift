@@ -2,9 +2,9 @@ import CallVocabulary
 import HTTP2
 import PushVocabulary
 
-/// Something a provider is made to do wrong, with requests that are in order.
+/// An injected fault, for requests that pass all checks.
 public struct PushFault: Equatable, Sendable {
-    /// Which of the simulated services it befalls.
+    /// The affected service.
     public enum Service: String, Sendable, CaseIterable {
         /// Pushes to APNs, in both environments.
         case apns
@@ -14,7 +14,6 @@ public struct PushFault: Equatable, Sendable {
         case oauth
     }
 
-    /// The end of a connection, announced.
     public struct GoAway: Equatable, Sendable {
         public enum Text: Equatable, Sendable {
             /// `{"reason":…}`
@@ -24,13 +23,13 @@ public struct PushFault: Equatable, Sendable {
             case none
         }
 
-        /// Which stream is named as the last that is dealt with.
+        /// The last stream id in the GOAWAY frame.
         public enum LastStream: String, Sendable, CaseIterable {
-            /// That of the push itself: it is answered.
+            /// The push's own stream: it is answered.
             case current
-            /// None: the push counts as never seen, and so do all that are in flight.
+            /// 0: no stream was processed, including those in flight.
             case zero
-            /// The one before the push: it was in flight when the end came.
+            /// The stream before the push's: the push was in flight.
             case before
         }
 
@@ -46,36 +45,37 @@ public struct PushFault: Equatable, Sendable {
     }
 
     public enum Effect: Equatable, Sendable {
-        /// Answer with `reason`, and with another status than the documented one if `status` says so.
-        /// `timestamp` is for 410, now if nil.
+        /// Answers with `reason`, and with `status` instead of the documented status. `timestamp` is for 410; nil means
+        /// now.
         case refuse(APNSReason, status: Int? = nil, timestamp: Instant? = nil)
-        /// The same in Google's words, of FCM or its OAuth endpoint; `retryAfter` is in whole seconds.
+        /// The same for FCM or its OAuth endpoint; `retryAfter` is in whole seconds.
         case refuseMessage(FCMRefusal, status: Int? = nil, retryAfter: Int? = nil)
-        /// Answer 200 and never deliver.
+        /// Answers 200 and never delivers.
         case lose
-        /// Answer 200 and hand the push to the phone only after this time, whatever its expiration.
+        /// Answers 200 and delivers after this delay, whatever the expiration.
         case deliverLate(Duration)
-        /// Take the request and never answer; nothing is delivered.
+        /// Never answers; nothing is delivered.
         case neverAnswer
-        /// End the connection with GOAWAY. The push is treated as usual if its stream is within the announced ones.
+        /// Ends the connection with GOAWAY. The push is processed if its stream is not above the last stream id.
         case retire(GoAway)
-        /// RST_STREAM with this code; nothing is delivered.
+        /// Sends RST_STREAM with this code; nothing is delivered.
         case reset(HTTP2ErrorCode)
-        /// Treat the push as usual, and allow the connection so many streams from now on.
+        /// Processes the push, then limits the connection to this many streams.
         case limitStreams(Int)
-        /// Answer 503, and close the connection.
+        /// Answers 503 and closes the connection.
         case refuseAndClose
-        /// From now on the connection neither takes nor sends anything; nothing is delivered.
+        /// The connection stops reading and writing; nothing is delivered.
         case blackHole
-        /// Answer in two pieces with this time between them: APNs an error, as it has no other bodies; FCM as usual.
+        /// Sends the response body in two parts with this pause. APNs answers with an error, the only responses with a
+        /// body; FCM as usual.
         case splitBody(APNSReason = .internalServerError, pause: Duration)
-        /// Answer with this status and nothing else.
+        /// Answers with this status and no body.
         case emptyBody(status: Int)
-        /// Answer with this status and a page of HTML, as a load balancer in between does.
+        /// Answers with this status and an HTML page, as a load balancer does.
         case html(status: Int)
 
-        /// Treat the push as usual, then end the connection with GOAWAY, whose debug data is `{"reason":…}`.
-        /// Streams up to the push's own are still answered.
+        /// Processes the push, then ends the connection with GOAWAY, whose debug data is `{"reason":…}`. Streams up to
+        /// the push's own are answered.
         public static func goAway(_ reason: APNSReason?) -> Self {
             .retire(GoAway(text: reason.map { .json($0) } ?? .none))
         }
@@ -83,13 +83,13 @@ public struct PushFault: Equatable, Sendable {
 
     public var effect: Effect
     public var service: Service
-    /// The device token it befalls; nil: any.
+    /// The affected device token; nil for any.
     public var deviceToken: String?
-    /// How many pushes it befalls; nil: all, until the faults are cleared.
+    /// The number of affected pushes; nil for all until the faults are cleared.
     public var count: Int?
-    /// Which part of the pushes it befalls, from 0 to 1; drawn from the simulator's generator.
+    /// The affected share of pushes, from 0 to 1, drawn from the simulator's generator.
     public var rate: Double
-    /// For late deliveries: up to so much is added, drawn in the same way.
+    /// For late deliveries: the largest additional delay, drawn from the generator.
     public var jitter: Duration
 
     public init(
@@ -104,7 +104,7 @@ public struct PushFault: Equatable, Sendable {
         self.jitter = jitter
     }
 
-    /// APNs' tokens are hexadecimal in either case; FCM's are case-sensitive.
+    /// APNs tokens are case-insensitive hexadecimal; FCM tokens are case-sensitive.
     private static func normalized(_ token: String) -> String {
         token.utf8.allSatisfy(APNSRequestCheck.isHexDigit) ? token.lowercased() : token
     }

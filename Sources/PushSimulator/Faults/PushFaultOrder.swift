@@ -2,9 +2,8 @@ import CallVocabulary
 import HTTP2
 import PushVocabulary
 
-/// A fault as it is written in JSON: the body of `POST /simulator/v1/faults`, and what `GET` lists.
+/// A fault as JSON: the body of `POST /simulator/v1/faults`, and an element of the `GET` response.
 public struct PushFaultOrder: Codable, Equatable, Sendable {
-    /// The names of the faults.
     public enum Name: String, Codable, Sendable, CaseIterable {
         case refuse, lose, late
         case noAnswer = "no_answer"
@@ -18,18 +17,18 @@ public struct PushFaultOrder: Codable, Equatable, Sendable {
         case html
     }
 
-    /// Why an order makes no sense, in words.
+    /// Why an order is invalid.
     public struct Nonsense: Error, Equatable, CustomStringConvertible, Sendable {
         public let description: String
     }
 
     public var fault: String
-    /// ``PushFault/Service``; `apns` if nil.
+    /// ``PushFault/Service``; nil means `apns`.
     public var provider: String?
     public var token: String?
     public var count: Int?
     public var rate: Double?
-    /// APNs' or FCM's.
+    /// A reason of APNs or FCM.
     public var reason: String?
     public var status: Int?
     /// For 410: milliseconds since the epoch.
@@ -37,13 +36,13 @@ public struct PushFaultOrder: Codable, Equatable, Sendable {
     public var retryAfterSeconds: Int?
     public var delayMilliseconds: Int64?
     public var jitterMilliseconds: Int64?
-    /// Of RST_STREAM.
+    /// The error code of RST_STREAM.
     public var code: UInt32?
     public var limit: Int?
-    /// Of GOAWAY: `json`, `plain` or `none`.
+    /// For GOAWAY: `json`, `plain` or `none`.
     public var text: String?
     public var doubled: Bool?
-    /// Of GOAWAY: `current`, `zero` or `before`.
+    /// For GOAWAY: `current`, `zero` or `before`.
     public var lastStream: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -63,7 +62,7 @@ public struct PushFaultOrder: Codable, Equatable, Sendable {
     private static let longestDelay: Int64 = 3_600_000
     private static let defaultPause: Int64 = 200
 
-    /// The fault that is meant.
+    /// Converts the order to a fault.
     /// - Throws: ``Nonsense``.
     public func makeFault() throws(Nonsense) -> PushFault {
         let service = try named(provider, PushFault.Service.self, "provider") ?? .apns
@@ -123,7 +122,7 @@ public struct PushFaultOrder: Codable, Equatable, Sendable {
         }
     }
 
-    /// What `text`, `reason`, `doubled` and `last_stream` say of a GOAWAY.
+    /// The GOAWAY described by `text`, `reason`, `doubled` and `last_stream`.
     func goAway() throws(Nonsense) -> PushFault.GoAway {
         let reason = try named(reason, APNSReason.self, "reason")
         let last = try named(lastStream, PushFault.GoAway.LastStream.self, "last_stream") ?? .current
@@ -146,7 +145,7 @@ public struct PushFaultOrder: Codable, Equatable, Sendable {
         return value
     }
 
-    /// The order by which `fault` would be given.
+    /// The order that describes `fault`.
     public init(_ fault: PushFault) {
         self.init(.refuse, provider: fault.service)
         token = fault.deviceToken

@@ -3,7 +3,7 @@ import HTTP2
 import PushVocabulary
 
 extension SimulatorConnection {
-    /// Lets `fault` happen to a request that is in order.
+    /// Applies `fault` to a request that passed all checks.
     func carryOut(_ fault: PushFault, on stream: StreamID, _ accepted: Acceptance) {
         core.counts.faults[PushFaultOrder(fault).fault, default: 0] += 1
         switch fault.effect {
@@ -46,7 +46,7 @@ extension SimulatorConnection {
         }
     }
 
-    /// An answer that is none of the provider's own.
+    /// Sends a response that the provider's service does not send itself.
     private func answer(_ stream: StreamID, _ status: Int, _ reply: SimulatorReply) {
         guard (200...299).contains(status) else { return refuse(stream, reply, reason: "\(status)") }
         core.counts.accepted += 1

@@ -5,8 +5,8 @@ import JWTKit
 import SwiftASN1
 import X509
 
-/// A certificate authority of the simulator's own, for its server certificate and its providers' certificates; a load
-/// test makes one for its server.
+/// A private certificate authority for the simulator's server and provider certificates. Load tests use one for their
+/// server.
 package struct CertificateAuthority {
     package struct Identity: Sendable {
         package let certificatePEM: String
@@ -17,7 +17,7 @@ package struct CertificateAuthority {
 
     private static let authorityLifetime: TimeInterval = 10 * 365 * 86_400
     private static let lifetime: TimeInterval = 397 * 86_400
-    /// Certificates are valid from a little earlier on, for peers whose clock is behind.
+    /// Certificates are valid from this many seconds earlier, for peers whose clock is behind.
     private static let backdating: TimeInterval = 3600
 
     package let certificatePEM: String
@@ -25,8 +25,8 @@ package struct CertificateAuthority {
     private let certificate: Certificate
     private let key: Certificate.PrivateKey
 
-    /// Makes a new one.
-    /// - Parameter owner: the beginning of its name.
+    /// Creates a new authority.
+    /// - Parameter owner: the first part of its name.
     package init(of owner: String = Self.simulator) throws {
         let keyPEM = ES256PrivateKey().pemRepresentation
         let key = try Certificate.PrivateKey(pemEncoded: keyPEM)
@@ -50,7 +50,7 @@ package struct CertificateAuthority {
         certificatePEM = try certificate.serializeAsPEM().pemString + "\n"
     }
 
-    /// Takes up one that was made before.
+    /// Loads an existing authority.
     init(certificatePEM: String, keyPEM: String) throws {
         self.certificatePEM = certificatePEM
         self.keyPEM = keyPEM
@@ -58,7 +58,7 @@ package struct CertificateAuthority {
         key = try Certificate.PrivateKey(pemEncoded: keyPEM)
     }
 
-    /// Issues a server certificate with a fresh key, valid for `hosts`: names or numeric addresses.
+    /// Issues a server certificate with a new key, valid for `hosts`: names or numeric addresses.
     package func issue(hosts: [String], to owner: String = Self.simulator) throws -> Identity {
         let names = hosts.map(Self.generalName)
         return try issue(
@@ -66,10 +66,10 @@ package struct CertificateAuthority {
         ) { SubjectAlternativeNames(names) }
     }
 
-    /// Issues a certificate as Apple's for VoIP services, by which a provider may push without a token.
+    /// Issues a certificate like Apple's for VoIP services, with which a provider pushes without a token.
     /// - Parameters:
-    ///   - bundle: the app; the certificate is good for its `.voip` topic and its others.
-    ///   - environments: where it may be used.
+    ///   - bundle: the app. The certificate is valid for its `.voip` topic and its other topics.
+    ///   - environments: the environments it is valid for.
     func issueProviderCertificate(
         bundle: String, teamID: String, environments: Set<PushEnvironment> = Set(PushEnvironment.allCases)
     ) throws -> Identity {

@@ -1,13 +1,12 @@
 import FoundationEssentials
 
-/// What a server has to know to push through the simulator: the contents of `push-sim.json` in its data folder.
+/// The data a server needs to push through the simulator: the content of `push-sim.json` in its data folder.
 ///
-/// File names are relative to the folder, so that it may be moved or mounted elsewhere.
+/// File names are relative to the folder, so that it can be moved or mounted elsewhere.
 public struct PushSimulatorManifest: Codable, Equatable, Sendable {
-    /// The name of the file in the folder.
     public static let fileName = "push-sim.json"
 
-    /// Where one of the two environments is served.
+    /// The address of one environment.
     public struct Endpoint: Codable, Equatable, Sendable {
         /// `production` or `sandbox`.
         public var environment: String
@@ -15,13 +14,12 @@ public struct PushSimulatorManifest: Codable, Equatable, Sendable {
         public var port: UInt16
     }
 
-    /// Where FCM is played, with the OAuth endpoint and the registration API at the same port.
+    /// The address of FCM, with the OAuth endpoint and the registration API.
     public struct FCM: Codable, Equatable, Sendable {
         public var host: String
         public var port: UInt16
-        /// The key file of the service account: Google's JSON. Its `token_uri` is the simulator's.
+        /// The service account's key file in Google's format. Its `token_uri` is the simulator's.
         public var serviceAccountFile: String
-        /// The Firebase project.
         public var project: String
 
         private enum CodingKeys: String, CodingKey {
@@ -32,15 +30,15 @@ public struct PushSimulatorManifest: Codable, Equatable, Sendable {
     }
 
     public var endpoints: [Endpoint]
-    /// The certificate to trust, in PEM.
+    /// The CA certificate to trust, in PEM.
     public var caFile: String
-    /// The APNs auth key to sign provider tokens with: a P-256 private key in PEM (PKCS #8), as Apple's `.p8`.
+    /// The APNs auth key for provider tokens: a P-256 private key in PEM (PKCS #8), like Apple's `.p8`.
     public var keyFile: String
     public var keyID: String
     public var teamID: String
     /// The app's bundle identifier; VoIP pushes go to `<topic>.voip`.
     public var topic: String
-    /// A certificate as Apple's for VoIP services, to push without tokens, and its key; both in PEM.
+    /// A certificate like Apple's for VoIP services, to push without tokens, and its key; both in PEM.
     public var certificateFile: String?
     public var certificateKeyFile: String?
     public var fcm: FCM?
@@ -57,13 +55,12 @@ public struct PushSimulatorManifest: Codable, Equatable, Sendable {
         case fcm
     }
 
-    /// Where `environment` is served.
     public func endpoint(_ environment: String) -> Endpoint? {
         endpoints.first { $0.environment == environment }
     }
 
-    /// Reads the manifest of the simulator whose data folder is `folder`.
-    /// - Throws: ``SimulatorFolderError`` when there is none or it cannot be read.
+    /// Reads the manifest in a simulator's data folder.
+    /// - Throws: ``SimulatorFolderError`` when it is missing or unreadable.
     public static func load(folder: String) throws -> Self {
         let path = folder + "/" + fileName
         guard FileManager.default.fileExists(atPath: path) else {

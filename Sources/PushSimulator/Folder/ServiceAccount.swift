@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// A service account's key file, as Google writes it.
+/// A service account's key file in Google's format.
 struct ServiceAccount: Codable, Equatable {
     var type = "service_account"
     var projectID: String
@@ -24,7 +24,7 @@ struct ServiceAccount: Codable, Equatable {
         case universeDomain = "universe_domain"
     }
 
-    /// - Parameter tokenURI: where assertions are exchanged.
+    /// - Parameter tokenURI: the URL of the OAuth endpoint.
     init(projectID: String, privateKeyID: String, privateKey: String, clientID: String, tokenURI: String) {
         self.projectID = projectID
         self.privateKeyID = privateKeyID

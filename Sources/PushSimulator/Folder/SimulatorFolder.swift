@@ -4,23 +4,22 @@ import HTTP2
 import JWTKit
 import TLS
 
-/// The simulator's data folder: what it makes at its first start and finds again at the next.
+/// The simulator's data folder, created at its first start.
 ///
 /// ```
-/// ca.pem  ca-key.pem     its own certificate authority, to be trusted by who talks to it
-/// AuthKey_<key id>.p8    the APNs auth key to sign provider tokens with
-/// voip-services.pem      a provider's certificate, made anew at each start, and voip-services-key.pem
+/// ca.pem  ca-key.pem     its certificate authority, which clients trust
+/// AuthKey_<key id>.p8    the APNs auth key for provider tokens
+/// voip-services.pem      a provider certificate, new at each start, and voip-services-key.pem
 /// service-account.json   the key file of FCM's service account
 /// push-sim.json          PushSimulatorManifest
 /// ```
-/// Files with secrets have mode 0600. The server's own certificate is issued anew at each start, and its key is in
-/// memory only.
+/// Files with secrets have mode 0600. The server certificate is issued at each start; its key is only in memory.
 struct SimulatorFolder {
     let path: String
     let lock: SimulatorLock
     let authority: CertificateAuthority
     let server: CertificateAuthority.Identity
-    /// The public half of the auth key, in PEM.
+    /// The public key of the auth key, in PEM.
     let authKeyPublicPEM: String
     let keyID: String
     let teamID: String
@@ -33,9 +32,9 @@ struct SimulatorFolder {
     private static let authorityFile = "ca.pem"
     private static let authorityKeyFile = "ca-key.pem"
 
-    /// Opens the folder, and makes what is missing in it.
+    /// Opens the folder and creates missing files.
     /// - Parameters:
-    ///   - hosts: what the server's certificate is to be valid for, besides this machine's loopback.
+    ///   - hosts: the names of the server certificate, besides the loopback addresses.
     ///   - project: the Firebase project of the service account.
     /// - Throws: ``SimulatorFolderError``.
     init(path: String, hosts: [String], project: String) throws {
@@ -58,12 +57,11 @@ struct SimulatorFolder {
         }
     }
 
-    /// Where assertions are exchanged when FCM is at `host` and `port`.
     static func tokenURI(host: String, port: UInt16) -> String {
         "https://\(host.contains(":") ? "[\(host)]" : host):\(port)\(FCMService.tokenPath)"
     }
 
-    /// Writes `push-sim.json` and what it names, once the ports are known.
+    /// Writes `push-sim.json` and the files it names, once the ports are known.
     func publish(
         endpoints: [PushSimulatorManifest.Endpoint], fcmHost: String, fcmPort: UInt16, topic: String
     ) throws -> PushSimulatorManifest {
@@ -91,7 +89,7 @@ struct SimulatorFolder {
         return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
     }
 
-    /// The account of the last start, if it is of the same project.
+    /// The account of an earlier start; nil for another project.
     private static func serviceAccount(at path: String, project: String) throws -> ServiceAccount {
         if let text = try? read(path),
             let known = try? JSONDecoder().decode(ServiceAccount.self, from: Data(text.utf8)),
@@ -126,7 +124,7 @@ struct SimulatorFolder {
         return made
     }
 
-    /// Ten characters, as Apple's key and team identifiers have.
+    /// Ten characters, like Apple's key and team identifiers.
     private static func randomID() -> String {
         let alphabet = Array("ABCDEFGHJKLMNPQRSTUVWXYZ23456789")
         // The alphabet is not empty.
@@ -141,7 +139,8 @@ struct SimulatorFolder {
         }
     }
 
-    /// Writes beside the file and renames: a reader sees all of it or none, and no secret is ever readable to others.
+    /// Writes a temporary file and renames it: readers never see a partial file, and secrets are never readable to
+    /// others.
     private static func write(_ text: String, to path: String, mode: mode_t) throws {
         let temporary = path + ".new"
         unlink(temporary)

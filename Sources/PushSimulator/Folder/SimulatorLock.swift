@@ -1,11 +1,11 @@
 import Glibc
 
-/// Keeps a second simulator off a folder, whose manifest it would overwrite. Held for as long as the value lives, and
-/// given up by the kernel with the process, however it ends.
+/// Prevents two simulators in one folder, which would overwrite each other's manifest. Held while the value lives; the
+/// kernel releases it when the process ends.
 final class SimulatorLock: Sendable {
     private let descriptor: Int32
 
-    /// - Throws: ``SimulatorFolderError`` when another simulator, also one in this process, has it.
+    /// - Throws: ``SimulatorFolderError`` when another simulator, even in this process, holds the lock.
     init(folder: String) throws(SimulatorFolderError) {
         let path = folder + "/push-sim.lock"
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

@@ -3,79 +3,81 @@ import EventLoop
 import HTTP2
 import TLS
 
-/// The phone's end of the connection to a ``PushSimulator``: what iOS is to an app, made of one HTTP/2 connection.
+/// A phone's connection to a ``PushSimulator``: the interface of the phone's system to its app, over HTTP/2.
 ///
-/// It stands in for iOS: `register` for PushKit giving the app a device token, `attach` for the phone's own connection
-/// to APNs, ``Event/push(_:)`` for the PushKit delegate, `report` for telling CallKit of the call, and
-/// ``Event/killed(unreported:isVoIPBlocked:)`` for iOS ending the app. A phone that starts again attaches by its old
-/// token, through any link.
+/// | member | on an iPhone |
+/// |---|---|
+/// | `register` | PushKit provides a device token |
+/// | `attach` | the phone connects to APNs |
+/// | ``Event/push(_:)`` | the call of the PushKit delegate |
+/// | `report` | the app reports the call to CallKit |
+/// | ``Event/killed(unreported:isVoIPBlocked:)`` | iOS kills the app |
 ///
-/// One link carries up to ``mostPhones`` phones. Created and used on its loop's thread; all callbacks come there, never
-/// from within one of the methods. It keeps itself alive until it is lost or closed.
+/// A restarted phone attaches with its token, through any link.
+///
+/// A link carries up to ``mostPhones`` phones. Created and used on its loop's thread. Callbacks run there too, never
+/// from within a method. Retains itself until it is lost or closed.
 public final class PhoneLink {
-    /// How many phones may be attached through one link.
+    /// The most phones attached through one link.
     public static let mostPhones = 900
-    /// Requests that may wait for the connection.
+    /// The most requests that wait for the connection.
     private static let mostWaiting = 4096
 
-    /// What the user does with the phone, or the network with its connection.
+    /// An action of the user, or a change of the network.
     public enum PhoneState: String, Sendable, CaseIterable {
-        /// The app is in front: VoIP pushes need no report. Lifts the block on VoIP pushes.
+        /// The app is in the foreground: VoIP pushes need no report. Unblocks VoIP pushes.
         case foreground
         case background
-        /// Swiped away by the user.
+        /// The user swiped the app away.
         case killed
-        /// APNs cannot reach the phone, though it stays attached; pushes are stored.
+        /// APNs cannot reach the attached phone; pushes are stored.
         case offline
         case online
-        /// The app has a call: iOS wants no report of a further one.
+        /// The app has a call: further VoIP pushes need no report.
         case inCall = "in_call"
         case callOver = "call_over"
-        /// An Android phone lies untouched: messages of normal priority wait.
+        /// An Android phone in doze mode: messages of normal priority wait.
         case dozing
         case awake
     }
 
-    /// A push as the phone gets it.
+    /// A push as delivered to the phone.
     public struct Push: Sendable {
-        /// `apns-id`, `apns-topic`, `apns-push-type`, `apns-priority`, and `apns-expiration`, `apns-collapse-id`
-        /// if they were sent. Of FCM's messages `fcm-message-id`, `fcm-from`, `fcm-priority` (what the phone makes of
-        /// it), `fcm-original-priority`, `fcm-ttl` in seconds, `fcm-collapse-key`.
+        /// `apns-id`, `apns-topic`, `apns-push-type`, `apns-priority`, and the optional `apns-expiration` and
+        /// `apns-collapse-id`. For FCM: `fcm-message-id`, `fcm-from`, `fcm-priority` (after demotion),
+        /// `fcm-original-priority`, `fcm-ttl` in seconds, `fcm-collapse-key`.
         public let headers: [String: String]
-        /// The payload as sent, but for line breaks between its JSON tokens. Of FCM's messages `data` and
-        /// `notification`, in one JSON object.
+        /// The payload as sent, but without line breaks between JSON tokens. For FCM: `data` and `notification` in one
+        /// JSON object.
         public let payload: [UInt8]
-        /// Whether iOS ends the app unless it reports the push within ``SimulatedIPhone/reportWindow``.
+        /// Whether iOS kills the app unless it reports the push within ``SimulatedIPhone/reportWindow``.
         public let mustReport: Bool
-        /// When the simulator sent it on its way to the phone, by its clock: microseconds since the epoch. Where the
-        /// phone is attached and no fault holds the push back, that is the step in which it answers the provider's
-        /// request with 200.
+        /// When the simulator sent the push to the phone, by the simulator's clock: microseconds since the epoch. For
+        /// an attached phone without a fault, the provider gets its 200 at the same time.
         public let deliveredMicroseconds: Int64
 
-        /// The `apns-id`, or the message's id, to report it by.
+        /// The `apns-id` or FCM's message id, for the report.
         public var id: String { headers["apns-id"] ?? headers["fcm-message-id"] ?? "" }
         public var provider: PushProvider { headers["fcm-message-id"] == nil ? .apns : .fcm }
         public var isVoIP: Bool { headers["apns-push-type"] == APNSPushType.voip.rawValue }
     }
 
-    /// What happens to one attached phone.
     public enum Event: Sendable {
-        /// The phone is reachable. What was stored for it follows.
+        /// The phone is reachable. Stored pushes follow.
         case attached
         case push(Push)
-        /// iOS has ended the app, for the pushes it did not report: cut its sockets. The phone stays attached, and the
-        /// next push launches the app again, unless VoIP pushes are blocked.
+        /// iOS killed the app for unreported pushes: close its sockets. The phone stays attached. The next push
+        /// launches the app again, unless VoIP pushes are blocked.
         case killed(unreported: [String], isVoIPBlocked: Bool)
-        /// The last event: another phone took the token over (`replaced`), the app was removed (`unregistered`),
-        /// the simulator refused, or the link was lost.
+        /// The last event: another link attached the token (`replaced`), the app was removed (`unregistered`), the
+        /// simulator refused, or the link was lost.
         case detached(reason: String)
     }
 
-    /// Why a request failed.
     public enum Failure: Error, CustomStringConvertible, Sendable {
         /// The simulator answered with this status and text.
         case refused(status: Int, text: String)
-        /// The connection ended before the answer; nil when it ended in an orderly way.
+        /// The connection ended before the response; nil for an orderly end.
         case lost(HTTP2Failure?)
 
         public var description: String {
@@ -91,13 +93,13 @@ public final class PhoneLink {
         case attachment(token: String, onEvent: (Event) -> Void)
     }
 
-    /// A request on its way and what came for it.
+    /// A pending request and the response received so far.
     private final class Exchange {
         let request: HTTP2Request
         let purpose: Purpose
         var status = 0
         var bytes: [UInt8] = []
-        /// What the simulator said when it ended the attachment.
+        /// The reason the simulator gave when it ended the attachment.
         var lastWords: String?
 
         init(request: HTTP2Request, purpose: Purpose) {
@@ -114,10 +116,10 @@ public final class PhoneLink {
     private var attachments: [String: Exchange] = [:]
     private var onLost: ((Failure) -> Void)?
 
-    /// Starts to connect. What is asked before the connection stands waits for it.
+    /// Starts to connect. Earlier requests wait for the connection.
     /// - Parameters:
-    ///   - serverName: `localhost`, or the numeric address the simulator listens on.
-    ///   - tls: trusts the simulator's `ca.pem`. Share one among links.
+    ///   - serverName: `localhost`, or the simulator's numeric address.
+    ///   - tls: trusts the simulator's `ca.pem`. Shared among links.
     ///   - onLost: called once, after the phones' `detached`, unless ``close()`` was called.
     public init(
         loop: EventLoop, to address: SocketAddress, serverName: String = "localhost", tls: TLSClientContext,
@@ -130,11 +132,11 @@ public final class PhoneLink {
         }
     }
 
-    /// Asks for a device token for an app on a new phone, as PushKit gives one.
+    /// Requests a device token for an app on a new phone, as from PushKit.
     /// - Parameters:
-    ///   - topic: `<bundle>.voip` for VoIP pushes, `<bundle>` for others; with `provider` `.fcm` the Firebase project.
-    ///   - name: for people who look at the simulator's state.
-    /// - Returns: false, and `completion` is not called, when the link is gone or too much waits.
+    ///   - topic: `<bundle>.voip` for VoIP pushes, `<bundle>` for others; the Firebase project for `.fcm`.
+    ///   - name: shown in the simulator's state.
+    /// - Returns: false, and `completion` is not called, when the link is lost or has too many waiting requests.
     @discardableResult
     public func register(
         topic: String, environment: PushEnvironment, name: String, provider: PushProvider = .apns,
@@ -146,13 +148,13 @@ public final class PhoneLink {
             completion(
                 answer.flatMap { body in
                     PhoneLinkMessages.decode(PhoneLinkMessages.Registered.self, from: body).map { .success($0.token) }
-                        ?? .failure(.refused(status: 201, text: "an answer without a token"))
+                        ?? .failure(.refused(status: 201, text: "the response has no token"))
                 })
         }
     }
 
-    /// Makes the phone of `token` reachable through this link. A link it had before gets `detached("replaced")`.
-    /// - Returns: false, and `onEvent` is not called, when the link is gone or full, or holds that phone already.
+    /// Makes the phone of `token` reachable through this link. Its previous link gets `detached("replaced")`.
+    /// - Returns: false, and `onEvent` is not called, when the link is lost or full, or has this phone already.
     @discardableResult
     public func attach(_ token: String, onEvent: @escaping (Event) -> Void) -> Bool {
         guard attachments.count < Self.mostPhones, attachments[token] == nil else { return false }
@@ -164,7 +166,7 @@ public final class PhoneLink {
         return true
     }
 
-    /// Makes the phone unreachable: it has lost its network, or was switched off. No more events come for it.
+    /// Makes the phone unreachable, as without network or switched off. It gets no more events.
     public func detach(_ token: String) {
         guard let exchange = attachments.removeValue(forKey: token) else { return }
         waiting.removeAll { $0 === exchange }
@@ -173,9 +175,10 @@ public final class PhoneLink {
         http?.reset(stream, .cancel)
     }
 
-    /// Tells iOS that the app has reported the call of a push to CallKit, or Android that it has shown something.
-    /// - Parameter completion: whether the system had been waiting for it.
-    /// - Returns: false, and `completion` is not called, when the link is gone or too much waits.
+    /// Reports to iOS that the app reported the push's call to CallKit, or to Android that the app showed a
+    /// notification.
+    /// - Parameter completion: gets whether the system awaited the report.
+    /// - Returns: false, and `completion` is not called, when the link is lost or has too many waiting requests.
     @discardableResult
     public func report(
         pushID: String, by token: String,
@@ -187,13 +190,13 @@ public final class PhoneLink {
                 answer.flatMap { body in
                     PhoneLinkMessages.decode(PhoneLinkMessages.Verdict.self, from: body)
                         .flatMap { SimulatedIPhone.ReportVerdict(rawValue: $0.verdict) }.map { .success($0) }
-                        ?? .failure(.refused(status: 200, text: "an answer without a verdict"))
+                        ?? .failure(.refused(status: 200, text: "the response has no verdict"))
                 })
         }
     }
 
-    /// Says what the user does with the phone, or the network.
-    /// - Returns: false, and `completion` is not called, when the link is gone or too much waits.
+    /// Simulates an action of the user, or a change of the network.
+    /// - Returns: false, and `completion` is not called, when the link is lost or has too many waiting requests.
     @discardableResult
     public func move(
         _ token: String, to state: PhoneState, completion: @escaping (Result<Void, Failure>) -> Void = { _ in }
@@ -202,8 +205,8 @@ public final class PhoneLink {
         return post("phones/\(token)/state", body) { answer in completion(answer.map { _ in }) }
     }
 
-    /// Lets something go wrong with pushes from now on, as `PushSimulatorAdmin` does.
-    /// - Returns: false, and `completion` is not called, when the link is gone or too much waits.
+    /// Injects a fault, like `PushSimulatorAdmin`.
+    /// - Returns: false, and `completion` is not called, when the link is lost or has too many waiting requests.
     @discardableResult
     public func inject(
         _ order: PushFaultOrder, completion: @escaping (Result<Void, Failure>) -> Void = { _ in }
@@ -211,7 +214,7 @@ public final class PhoneLink {
         post("faults", PhoneLinkMessages.encode(order)) { answer in completion(answer.map { _ in }) }
     }
 
-    /// Closes the link without a further callback. Its phones are away then.
+    /// Closes the link without further callbacks. Its phones become unreachable.
     public func close() {
         onLost = nil
         attachments = [:]
@@ -231,8 +234,8 @@ public final class PhoneLink {
         ask("POST", rest, body, completion: completion)
     }
 
-    /// Makes any of the simulator's calls.
-    /// - Returns: false, and `completion` is not called, when the link is gone or too much waits.
+    /// Sends any request of the simulator's API.
+    /// - Returns: false, and `completion` is not called, when the link is lost or has too many waiting requests.
     func ask(
         _ method: String, _ rest: String, _ body: [UInt8], completion: @escaping (Result<[UInt8], Failure>) -> Void
     ) -> Bool {
@@ -263,7 +266,7 @@ public final class PhoneLink {
     // MARK: Events
 
     private func handle(_ event: HTTP2ClientConnection.Event) {
-        // After `close()` the connection may still have something to say.
+        // The connection may report events after `close()`.
         guard http != nil else { return }
         switch event {
         case .opened:
@@ -287,7 +290,7 @@ public final class PhoneLink {
         while let end = exchange.bytes.firstIndex(of: UInt8(ascii: "\n")) {
             let line = PhoneLinkMessages.parse(line: exchange.bytes[..<end])
             exchange.bytes.removeSubrange(...end)
-            // The owner may detach in any of its callbacks.
+            // The owner may detach in a callback.
             guard attachments[token] === exchange else { return }
             guard let (line, payload) = line else { continue }
             exchange.lastWords = line.detached ?? exchange.lastWords

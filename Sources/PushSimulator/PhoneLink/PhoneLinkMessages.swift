@@ -1,29 +1,28 @@
 import FoundationEssentials
 
-/// The bodies of the phones' link and of the admin calls, as both sides write and read them.
+/// The JSON bodies of the phones' link and of the admin calls.
 enum PhoneLinkMessages {
     static let prefix = "/simulator/v1/"
 
     /// `POST /simulator/v1/phones`
     struct Registration: Codable {
         var topic: String
-        /// That of the port used, if nil.
+        /// nil means the environment of the port.
         var environment: String?
         var name: String?
-        /// `apns`, if nil, or `fcm`.
+        /// `apns` or `fcm`; nil means `apns`.
         var provider: String?
     }
 
-    /// Its answer.
+    /// The response.
     struct Registered: Codable {
         var token: String
     }
 
-    /// `POST /simulator/v1/phones/{token}/reported`: one of the two.
+    /// `POST /simulator/v1/phones/{token}/reported`. One of the two is set.
     struct Report: Codable {
-        /// The `apns-id`.
         var pushID: String?
-        /// The call's, as in the payload's `uuid`.
+        /// The call's UUID, as in the payload's `uuid`.
         var uuid: String?
 
         private enum CodingKeys: String, CodingKey {
@@ -32,7 +31,7 @@ enum PhoneLinkMessages {
         }
     }
 
-    /// Its answer.
+    /// The response.
     struct Verdict: Codable {
         var verdict: String
     }
@@ -45,9 +44,9 @@ enum PhoneLinkMessages {
 
     /// `POST /simulator/v1/goaway`
     struct GoAway: Codable {
-        /// `apns`, if nil, or `fcm`.
+        /// `apns` or `fcm`; nil means `apns`.
         var provider: String?
-        /// That of the port used, if nil.
+        /// nil means the environment of the port.
         var environment: String?
         var reason: String?
         var text: String?
@@ -65,29 +64,29 @@ enum PhoneLinkMessages {
         var faults: [PushFaultOrder]
     }
 
-    /// An answer that is not 2xx.
+    /// The body of a response that is not 2xx.
     struct Failure: Codable {
         var error: String
     }
 
-    /// One line of the stream a phone is attached by. Which one it is, `attached`, `headers` or `killed` tells.
-    /// A line with `headers` has the payload as its last member, `push`, byte for byte but for line breaks.
+    /// One line of the stream to an attached phone. `attached`, `headers` or `killed` determines its kind. A line with
+    /// `headers` ends with the payload as its last member, `push`, byte for byte but without line breaks.
     struct Line: Codable {
-        /// The first line: the token.
+        /// First line: the token.
         var attached: String?
-        /// A push: its APNs headers.
+        /// Push: its APNs headers.
         var headers: [String: String]?
-        /// With `headers`: whether iOS wants the push reported.
+        /// Push: whether iOS requires a report.
         var mustReport: Bool?
-        /// With `headers`: when the simulator sent the line, in microseconds since the epoch.
+        /// Push: when the simulator sent the line, in microseconds since the epoch.
         var deliveredAt: Int64?
-        /// The app was ended: why.
+        /// The app was killed: the reason.
         var killed: String?
-        /// With `killed`: the pushes it failed to report.
+        /// With `killed`: the unreported pushes.
         var unreported: [String]?
-        /// With `killed`: no more VoIP pushes will come.
+        /// With `killed`: whether VoIP pushes are blocked.
         var voipBlocked: Bool?
-        /// The last line: why the simulator ends the link.
+        /// Last line: why the simulator ended the attachment.
         var detached: String?
 
         private enum CodingKeys: String, CodingKey {
@@ -115,7 +114,7 @@ enum PhoneLinkMessages {
 
     private static let payloadKey = Array(",\"push\":".utf8)
 
-    /// A push as a line, its payload in it as it is: a line break between JSON tokens is the only thing to be changed.
+    /// A push as a line. Only line breaks between the payload's JSON tokens are removed.
     static func pushLine(_ line: Line, payload: [UInt8]) -> [UInt8] {
         var bytes = encode(line)
         bytes.removeLast()
@@ -125,9 +124,9 @@ enum PhoneLinkMessages {
         return bytes
     }
 
-    /// Takes a line apart; the payload is empty but for a push.
+    /// Parses a line; the payload is empty except for a push.
     static func parse(line bytes: ArraySlice<UInt8>) -> (line: Line, payload: [UInt8])? {
-        // A quotation mark within a JSON string is escaped, so the key's first occurrence is the key itself.
+        // Quotation marks in JSON strings are escaped, so the first occurrence of the key is the key itself.
         guard let key = bytes.firstRange(of: payloadKey), let end = bytes.lastIndex(of: UInt8(ascii: "}")) else {
             return decode(Line.self, from: bytes).map { ($0, []) }
         }

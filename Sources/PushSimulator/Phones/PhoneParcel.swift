@@ -1,10 +1,9 @@
-/// A push as it goes to a phone, whichever provider it came by.
+/// A push to a phone, from APNs or FCM.
 struct PhoneParcel: Equatable {
     /// The `apns-id`, or the message's id.
     var id: String
-    /// For the phone's link.
+    /// The headers on the phone's link.
     var headers: [String: String]
-    /// JSON.
     var payload: [UInt8]
 
     init(_ push: AcceptedPush) {
@@ -31,11 +30,11 @@ struct PhoneParcel: Equatable {
     }
 }
 
-/// What has to happen outside because of something that happened to a phone.
+/// An action that follows from an event of a phone.
 enum PhoneEffect: Equatable {
     case deliver(PhoneParcel, mustReport: Bool)
     case kill(unreported: [String], isVoIPBlocked: Bool)
-    /// It waits, in place of another if so.
+    /// Stores the push, replacing another one if so.
     case store(isReplacing: Bool)
     case drop(PhoneParcel, reason: String)
 

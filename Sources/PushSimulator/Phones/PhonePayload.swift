@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// What the phone's system wants of a payload: that it is a JSON object. Anything else APNs takes and iOS drops.
+/// The parts of a payload the phone's system reads. It must be a JSON object: APNs accepts others, and iOS drops them.
 struct PhonePayload {
-    /// The call's UUID, if there is one at the top, or in FCM's `data`.
+    /// The call's UUID at the top level or in FCM's `data`.
     let uuid: String?
 
     init?(_ payload: [UInt8]) {

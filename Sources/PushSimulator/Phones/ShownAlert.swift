@@ -1,10 +1,9 @@
 import FoundationEssentials
 
-/// An alert on a phone's screen.
 public struct ShownAlert: Codable, Equatable, Sendable {
     /// The `apns-id`, or FCM's message id.
     public var id: String
-    /// A newer alert with the same one takes this one's place.
+    /// A newer alert with the same collapse id replaces this one.
     public var collapseID: String?
     public var title: String?
     public var body: String?
@@ -22,7 +21,7 @@ public struct ShownAlert: Codable, Equatable, Sendable {
         self.body = body
     }
 
-    /// Reads `aps.alert`, an object or a text, or FCM's `notification`.
+    /// Reads `aps.alert`, an object or a string, or FCM's `notification`.
     init(id: String, collapseID: String?, payload: [UInt8]) {
         self.init(id: id, collapseID: collapseID)
         let content = PhoneLinkMessages.decode(JSONValue.self, from: payload)?.members
@@ -32,7 +31,7 @@ public struct ShownAlert: Codable, Equatable, Sendable {
     }
 }
 
-/// What a phone shows: the newest, so many at most.
+/// The newest alerts of a phone, up to a limit.
 struct AlertScreen: Equatable, Sendable {
     private static let most = 32
 

@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// One app on one Android phone: what the system and FCM do with its messages. Pure.
+/// One app on one Android phone: how the system and FCM treat its messages. Pure.
 ///
 /// ```
 ///              HIGH                            10 s without anything shown
@@ -8,34 +8,31 @@ import CallVocabulary
 ///    │ NORMAL, or demoted                       shown ──▶ counted from 0 again
 ///    └──────▶ waits ──the phone wakes up──▶ delivered
 /// ```
-/// What cannot be delivered waits for its time to live: one for each collapse key, and a hundred without one.
+/// Undeliverable messages wait for their time to live: one for each collapse key, and a hundred without one.
 public struct SimulatedAndroidPhone: Sendable {
-    /// What has to happen outside because of an input.
     public enum Effect: Equatable, Sendable {
-        /// Hand the message to the attached phone, with the priority it really has.
+        /// Deliver the message to the attached phone, with its effective priority.
         case deliver(AcceptedMessage, isHigh: Bool)
-        /// It waits, in place of the message `replaced`.
+        /// Store the message in place of the message `replaced`.
         case store(AcceptedMessage, replaced: String?)
-        /// It will never be delivered.
         case drop(AcceptedMessage, DropReason)
     }
 
-    /// Why an accepted message is never delivered.
     public enum DropReason: String, Sendable, CaseIterable {
-        /// The phone could not be reached and the message asked for one try only.
+        /// The phone was unreachable, and the message permitted one try only.
         case phoneAway = "phone_away"
         case expired
-        /// More than a hundred waited: FCM drops them all, and the app is to ask its server.
+        /// More than a hundred waited: FCM drops them all, and the app must synchronize with its server.
         case tooManyStored = "too_many_stored"
     }
 
-    /// How long after a message of high priority the app has to show something for it.
+    /// How long an app may take to show a notification for a message of high priority.
     public static let showWindow = Duration.seconds(10)
-    /// After how many in a row for which nothing was shown high priority is taken away.
+    /// The consecutive messages without a notification after which high priority is lost.
     public static let unseenUntilDemoted = 3
-    /// Messages without a collapse key that FCM keeps for one app on one phone.
+    /// The most messages without a collapse key stored for one app on one phone.
     public static let mostStored = 100
-    /// Collapse keys that FCM keeps at a time; of more, the oldest are gone.
+    /// The most collapse keys stored at a time; the oldest are dropped.
     public static let mostCollapseKeys = 4
 
     private struct Stored {
@@ -51,9 +48,9 @@ public struct SimulatedAndroidPhone: Sendable {
     public private(set) var isAttached = false
     public private(set) var isDozing = false
     public private(set) var isInForeground = false
-    /// Messages of high priority in a row for which nothing was shown.
+    /// Consecutive messages of high priority without a notification.
     public private(set) var unseen = 0
-    /// The system treats high priority as normal, until the user opens the app or it shows something.
+    /// Whether high priority counts as normal, until the user opens the app or the app shows a notification.
     public private(set) var isDemoted = false
     private(set) var screen = AlertScreen()
     private var stored: [Stored] = []
@@ -64,25 +61,22 @@ public struct SimulatedAndroidPhone: Sendable {
         self.showWindow = showWindow
     }
 
-    /// The ids of the messages that wait, in the order they came.
+    /// The ids of the stored messages, in order of arrival.
     public var storedMessages: [String] { stored.map(\.message.id) }
-    /// What is on the screen.
     public var alerts: [ShownAlert] { screen.alerts }
-    /// Messages of high priority for which something is to be shown.
+    /// Messages of high priority that await a notification.
     public var awaitedReports: Int { awaited.count }
-    /// When ``handleTimeouts(now:)`` has something to do.
+    /// When ``handleTimeouts(now:)`` must be called.
     public var nextDeadline: Instant? { awaited.map(\.deadline).min() }
 
     // MARK: Inputs
 
-    /// FCM has accepted a message for this phone.
     public mutating func messageArrived(_ message: AcceptedMessage, now: Instant, effects: inout [Effect]) {
         if isReachable(by: message) { return deliver(message, now: now, effects: &effects) }
         if message.timeToLive == .zero { return effects.append(.drop(message, .phoneAway)) }
         store(message, until: now + message.timeToLive, effects: &effects)
     }
 
-    /// The phone has reached FCM.
     public mutating func phoneAttached(now: Instant, effects: inout [Effect]) {
         isAttached = true
         deliverStored(now: now, effects: &effects)
@@ -92,13 +86,11 @@ public struct SimulatedAndroidPhone: Sendable {
         isAttached = false
     }
 
-    /// The phone lies untouched, or is picked up.
     public mutating func dozed(_ isDozing: Bool, now: Instant, effects: inout [Effect]) {
         self.isDozing = isDozing
         deliverStored(now: now, effects: &effects)
     }
 
-    /// The user has opened the app, or left it.
     public mutating func appMoved(toForeground isInForeground: Bool, now: Instant, effects: inout [Effect]) {
         self.isInForeground = isInForeground
         guard isInForeground else { return }
@@ -107,7 +99,6 @@ public struct SimulatedAndroidPhone: Sendable {
         deliverStored(now: now, effects: &effects)
     }
 
-    /// The app has shown something for the message `id`.
     public mutating func messageShown(id: String, now: Instant) -> SimulatedIPhone.ReportVerdict {
         guard let index = awaited.firstIndex(where: { $0.id == id }), awaited[index].deadline > now else {
             return .notAwaited
@@ -117,7 +108,7 @@ public struct SimulatedAndroidPhone: Sendable {
         return .accepted
     }
 
-    /// Counts the messages for which nothing was shown in time.
+    /// Counts the messages without a notification in time.
     public mutating func handleTimeouts(now: Instant) {
         let late = awaited.count { $0.deadline <= now }
         guard late > 0 else { return }

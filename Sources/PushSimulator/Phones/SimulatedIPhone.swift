@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// One app on one iPhone: what iOS and APNs do with its pushes, and the contract that iOS enforces. Pure.
+/// One app on one iPhone: how iOS and APNs treat its pushes, and the rules iOS enforces. Pure.
 ///
 /// ```
 ///            push                       7 s without a report
@@ -9,88 +9,83 @@ import CallVocabulary
 ///    └────▶ foreground ◀───┘ │    a push in the foreground needs no report
 ///               └────────────┘
 /// ```
-/// APNs sees the phone only while it is attached; what comes in between is stored until its `apns-expiration`,
-/// the newest only, whatever its `apns-collapse-id`. Alerts are shown, and one takes the place of an older one with the
-/// same `apns-collapse-id`. Background pushes wait for their turn, the newest only: iOS grants an app a few in an hour.
+/// APNs reaches the phone only while it is attached. Meanwhile the newest push is stored until its `apns-expiration`,
+/// whatever its `apns-collapse-id`. An alert replaces a shown one with the same `apns-collapse-id`. Background pushes
+/// are throttled: iOS permits an app a few in an hour, and the newest of the others waits.
 public struct SimulatedIPhone: Sendable {
-    /// What iOS does with the app.
     public enum AppState: String, Sendable, CaseIterable {
         case foreground, background, killed
     }
 
-    /// What has to happen outside because of an input.
+    /// An action that follows from an input.
     public enum Effect: Equatable, Sendable {
-        /// Hand the push to the attached phone; `mustReport` is what PushKit tells the app (iOS 26.4).
+        /// Deliver the push to the attached phone. `mustReport` is PushKit's value for the app (iOS 26.4).
         case deliver(AcceptedPush, mustReport: Bool)
-        /// iOS ends the app: cut its sockets. `unreported` are the `apns-id`s it failed to report.
+        /// iOS kills the app: close its sockets. `unreported` are the `apns-id`s of unreported pushes.
         case kill(unreported: [String], isVoIPBlocked: Bool)
-        /// It waits for the phone to come back, in place of `replaced`.
+        /// Store the push until the phone attaches, in place of `replaced`.
         case store(AcceptedPush, replaced: String?)
-        /// A background push beyond what iOS allows for now: it waits for its turn, in place of `replaced`.
+        /// Hold a background push above the limit until it is permitted, in place of `replaced`.
         case hold(AcceptedPush, replaced: String?)
-        /// It will never be delivered.
         case drop(AcceptedPush, DropReason)
     }
 
-    /// Why an accepted push is never delivered.
     public enum DropReason: String, Sendable, CaseIterable {
-        /// The phone was away and the push asked for one try only.
+        /// The phone was unreachable, and the push permitted one try only.
         case phoneAway = "phone_away"
-        /// Its expiration passed while the phone was away.
+        /// It expired while the phone was unreachable.
         case expired
-        /// The app did not report its VoIP pushes again and again: iOS delivers it none any more.
+        /// The app repeatedly failed to report VoIP pushes: iOS delivers no more.
         case voipBlocked = "voip_blocked"
     }
 
-    /// What a report meant.
     public enum ReportVerdict: String, Sendable, CaseIterable {
         /// In time.
         case accepted
-        /// No such push waits for a report: reported already, too late, or never delivered.
+        /// No such push awaits a report: it was reported before, too late, or never delivered.
         case notAwaited = "not_awaited"
     }
 
-    /// How long an app has, on a real phone, to report a VoIP push to CallKit before iOS ends it.
+    /// How long an app may take, on a real phone, to report a VoIP push to CallKit before iOS kills it.
     public static let reportWindow = Duration.seconds(7)
-    /// After how many failures in a row iOS stops delivering VoIP pushes.
+    /// The consecutive failures after which iOS stops VoIP pushes.
     public static let failuresUntilBlocked = 3
-    /// How long APNs keeps a push without `apns-expiration`; seen in practice, Apple does not say.
+    /// How long APNs stores a push without `apns-expiration`: observed; Apple does not document it.
     public static let defaultRetention = Duration.seconds(30 * 24 * 3600)
-    /// How many background pushes an app gets in an hour; Apple says two or three.
+    /// The background pushes of an app in an hour; Apple documents two or three.
     public static let backgroundPushesAnHour = 3
-    /// How many delivered pushes that need no report are remembered, in case a report comes all the same.
+    /// The most delivered pushes without a required report that are kept, for a report that may still arrive.
     private static let rememberedExempt = 64
 
     private struct Awaited {
         var id: String
-        /// nil: exempt.
+        /// nil: no report required.
         var deadline: Instant?
     }
 
     public private(set) var app = AppState.killed
     public private(set) var isAttached = false
-    /// While the app is in a call it needs to report no further one.
+    /// While true, further pushes need no report.
     public private(set) var isInCall = false
-    /// How many times in a row the app was ended for want of a report.
+    /// How many times in a row the app was killed for unreported pushes.
     public private(set) var failures = 0
-    /// Whether iOS has stopped to deliver VoIP pushes. The user opening the app lifts it.
+    /// Whether iOS stopped VoIP pushes. Ends when the user opens the app.
     public private(set) var isVoIPBlocked = false
-    /// The push that waits for the phone to come back.
+    /// The push stored until the phone attaches.
     public private(set) var stored: AcceptedPush?
-    /// When it is dropped.
     private var storedUntil = Instant(milliseconds: 0)
     private var awaited: [Awaited] = []
     private var screen = AlertScreen()
-    /// The background push that waits for its turn.
+    /// The background push held until it is permitted.
     public private(set) var held: AcceptedPush?
-    /// When background pushes were delivered within the last `backgroundPeriod`.
+    /// The times of background pushes delivered within the last `backgroundPeriod`.
     private var backgroundDeliveries: [Instant] = []
     private let reportWindow: Duration
     private let backgroundPushes: Int
     private let backgroundPeriod: Duration
 
     /// - Parameters:
-    ///   - backgroundPushes: how many background pushes are delivered in a `backgroundPeriod`, at least one.
+    ///   - backgroundPushes: the background pushes permitted in a `backgroundPeriod`, at least one.
     public init(
         reportWindow: Duration = Self.reportWindow, backgroundPushes: Int = Self.backgroundPushesAnHour,
         backgroundPeriod: Duration = .seconds(3600)
@@ -100,17 +95,16 @@ public struct SimulatedIPhone: Sendable {
         self.backgroundPeriod = backgroundPeriod
     }
 
-    /// What is on the screen.
     public var alerts: [ShownAlert] { screen.alerts }
 
-    /// How many delivered pushes iOS still waits to see reported.
+    /// The delivered pushes that iOS awaits a report for.
     public var awaitedReports: Int { awaited.count { $0.deadline != nil } }
 
-    /// When ``handleTimeouts(now:effects:)`` has something to do.
+    /// When ``handleTimeouts(now:effects:)`` must be called.
     public var nextDeadline: Instant? { [reportDeadline, backgroundTurn].compactMap { $0 }.min() }
 
     private var reportDeadline: Instant? { awaited.compactMap(\.deadline).min() }
-    /// When the held background push may be delivered; nil without one, and while the phone is away.
+    /// When the held background push may be delivered; nil without one, and while the phone is unreachable.
     private var backgroundTurn: Instant? {
         guard held != nil, isAttached else { return nil }
         return backgroundDeliveries.count < backgroundPushes
@@ -119,12 +113,11 @@ public struct SimulatedIPhone: Sendable {
 
     // MARK: Inputs
 
-    /// APNs has accepted a push for this phone.
     public mutating func pushArrived(_ push: AcceptedPush, now: Instant, effects: inout [Effect]) {
         if push.type == .voip, isVoIPBlocked { return effects.append(.drop(push, .voipBlocked)) }
         if isAttached { return deliver(push, now: now, effects: &effects) }
         if push.expiration == 0 { return effects.append(.drop(push, .phoneAway)) }
-        // A provider may name any number of seconds.
+        // A provider may send any number, so the sum may overflow.
         let until =
             push.expiration.map { Instant(milliseconds: min($0, Int64.max / 1000) * 1000) }
             ?? now + Self.defaultRetention
@@ -134,7 +127,7 @@ public struct SimulatedIPhone: Sendable {
         storedUntil = until
     }
 
-    /// The phone has reached APNs, and gets what was stored for it.
+    /// The phone connected to APNs; stored pushes are delivered.
     public mutating func phoneAttached(now: Instant, effects: inout [Effect]) {
         isAttached = true
         deliverHeld(now: now, effects: &effects)
@@ -145,12 +138,12 @@ public struct SimulatedIPhone: Sendable {
         deliver(push, now: now, effects: &effects)
     }
 
-    /// The phone cannot be reached any more. What the app has to report is still due.
+    /// The phone disconnected. Awaited reports remain due.
     public mutating func phoneDetached() {
         isAttached = false
     }
 
-    /// The app has told CallKit of the call that the push `id` announced.
+    /// The app reported the call of this push to CallKit.
     public mutating func pushReported(id: String, now: Instant) -> ReportVerdict {
         guard let index = awaited.firstIndex(where: { $0.id == id }) else { return .notAwaited }
         if let deadline = awaited[index].deadline, deadline <= now { return .notAwaited }
@@ -159,12 +152,10 @@ public struct SimulatedIPhone: Sendable {
         return .accepted
     }
 
-    /// A call of the app's begins, or its last one ends.
     public mutating func callsChanged(isInCall: Bool) {
         self.isInCall = isInCall
     }
 
-    /// The user opened the app, left it, or swiped it away.
     public mutating func appMoved(to state: AppState) {
         app = state
         switch state {
@@ -178,11 +169,11 @@ public struct SimulatedIPhone: Sendable {
         }
     }
 
-    /// Ends the app when a report is overdue, and delivers a background push whose turn has come.
+    /// Kills the app if a report is overdue, and delivers a held background push once it is permitted.
     public mutating func handleTimeouts(now: Instant, effects: inout [Effect]) {
         deliverHeld(now: now, effects: &effects)
         guard let due = reportDeadline, due <= now else { return }
-        // All that the app still had to report dies with it: it is one failure, whatever their number.
+        // All awaited reports end with the app and count as one failure.
         let unreported = awaited.filter { $0.deadline != nil }.map(\.id)
         awaited = []
         app = .killed

@@ -1,9 +1,9 @@
 import CallVocabulary
 import HTTP2
 
-/// A registered phone with its link. Confined to the simulator's loop.
+/// A registered phone and its link. Confined to the simulator's loop.
 final class SimulatedPhone {
-    /// The streaming answer through which the phone gets its pushes.
+    /// The streaming response that carries the phone's pushes.
     struct Link {
         let connection: SimulatorConnection
         let stream: StreamID
@@ -14,7 +14,7 @@ final class SimulatedPhone {
         case android(SimulatedAndroidPhone)
     }
 
-    /// How many delivered pushes are remembered by the UUID of their call.
+    /// The most delivered pushes that a report can name by the call's UUID.
     private static let rememberedCalls = 32
 
     let token: String
@@ -23,9 +23,8 @@ final class SimulatedPhone {
     let name: String
     private(set) var system: System
     var link: Link?
-    /// Since when the app is removed.
     var unregisteredSince: Instant?
-    /// For when the simulator's timer is set on its behalf.
+    /// The deadline that the simulator's timer is set to for this phone.
     var scheduled: Instant?
     private var calls: [(uuid: String, pushID: String)] = []
 
@@ -44,7 +43,7 @@ final class SimulatedPhone {
         }
     }
 
-    /// For logs: eight characters of the token at most.
+    /// For logs: at most eight characters of the token.
     var redactedToken: String { String(token.prefix(8)) + "…" }
 
     func remember(call uuid: String, pushID: String) {
@@ -52,7 +51,7 @@ final class SimulatedPhone {
         calls.append((uuid.lowercased(), pushID))
     }
 
-    /// The id of the newest push that announced the call.
+    /// The id of the newest push for the call.
     func pushID(call uuid: String) -> String? {
         let uuid = uuid.lowercased()
         return calls.last { $0.uuid == uuid }?.pushID
@@ -82,18 +81,18 @@ final class SimulatedPhone {
         return iPhone { $0.handleTimeouts(now: now, effects: &$1) }
     }
 
-    /// The user opens the app, leaves it, or swipes it away, which Android takes for leaving it.
+    /// The user opened the app, left it, or swiped it away; Android treats the last two alike.
     func appMoved(to state: SimulatedIPhone.AppState, now: Instant) -> [PhoneEffect] {
         _ = iPhone { phone, _ in phone.appMoved(to: state) }
         return android { $0.appMoved(toForeground: state == .foreground, now: now, effects: &$1) }
     }
 
-    /// Only Android dozes.
+    /// No effect on an iPhone.
     func dozed(_ isDozing: Bool, now: Instant) -> [PhoneEffect] {
         android { $0.dozed(isDozing, now: now, effects: &$1) }
     }
 
-    /// Only iOS asks.
+    /// No effect on an Android phone.
     func callsChanged(isInCall: Bool) {
         _ = iPhone { phone, _ in phone.callsChanged(isInCall: isInCall) }
     }
@@ -136,7 +135,6 @@ final class SimulatedPhone {
 
     // MARK: For people
 
-    /// - Parameter subscriptions: the topics at FCM.
     func snapshot(subscriptions: [String]) -> PushSimulatorSnapshot.Phone {
         var seen = PushSimulatorSnapshot.Phone(
             token: token, provider: provider.rawValue, environment: environment.rawValue, topic: topic, name: name,

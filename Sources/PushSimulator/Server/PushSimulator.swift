@@ -5,15 +5,14 @@ import PushVocabulary
 import Synchronization
 import TLS
 
-/// A strict stand-in for APNs, FCM and the phones behind them, for any provider, on one loop of its own.
+/// A strict simulator of APNs, FCM and phones, for any provider, on its own loop.
 ///
-/// It serves both environments of APNs, and FCM, on a port each. Phones attach through the same ports (``PhoneLink``).
+/// It has a port for each environment of APNs, and one for FCM. Phones attach through the same ports (``PhoneLink``).
 /// All methods may be called from any thread but a loop's.
 public final class PushSimulator: Sendable {
     public enum StartError: Error, CustomStringConvertible, Sendable {
         /// ``PushSimulatorConfiguration/host`` is neither a numeric address nor `localhost`.
         case hostNotNumeric(String)
-        /// ``PushSimulator/start()`` was called before.
         case startedAlready
 
         public var description: String {
@@ -34,7 +33,7 @@ public final class PushSimulator: Sendable {
     private let loop: EventLoop
     private let phase = Mutex(Phase.idle)
 
-    /// - Throws: `SystemError` when the process is out of descriptors.
+    /// - Throws: `SystemError` when the process has no free descriptor.
     public init(configuration: PushSimulatorConfiguration) throws {
         self.configuration = configuration
         loop = try EventLoop(name: "push-sim")
@@ -49,10 +48,10 @@ public final class PushSimulator: Sendable {
         loop.stop()
     }
 
-    /// Makes what is missing in the data folder, listens, and writes the manifest.
-    /// - Returns: the manifest, with the real ports.
-    /// - Throws: ``SimulatorFolderError``, ``StartError``, `SystemError` when a port is taken. It cannot be started
-    ///   a second time.
+    /// Creates missing files in the data folder, listens, and writes the manifest.
+    /// - Returns: the manifest, with the actual ports.
+    /// - Throws: ``SimulatorFolderError``, ``StartError``, or `SystemError` when a port is taken. A simulator cannot be
+    ///   started twice.
     @discardableResult
     public func start() async throws -> PushSimulatorManifest {
         let isFirst = phase.withLock { phase in
@@ -96,7 +95,7 @@ public final class PushSimulator: Sendable {
                 return .failure(error)
             }
         }
-        // The loop was started above and nobody has a way to stop it before `running`.
+        // The loop was started above, and no other code can stop it before `running`.
         let ready = try started!.get()
         phase.withLock { $0 = .running(ready.core) }
         let endpoints = [(PushEnvironment.production, ready.productionPort), (.sandbox, ready.sandboxPort)].map {
@@ -113,7 +112,7 @@ public final class PushSimulator: Sendable {
         let fcmPort: UInt16
     }
 
-    /// Closes all connections and ends the loop. Returns when it has ended.
+    /// Closes all connections and stops the loop. Returns when the loop has ended.
     public func stop() async {
         let last = phase.withLock { phase in
             defer { phase = .stopped }
@@ -124,8 +123,8 @@ public final class PushSimulator: Sendable {
         await loop.stopAndWait()
     }
 
-    /// Lets something go wrong with pushes that are in order.
-    /// - Returns: false when too many faults wait already, or the simulator does not run.
+    /// Injects a fault.
+    /// - Returns: false when too many faults are pending, or the simulator does not run.
     @discardableResult
     public func inject(_ fault: PushFault) async -> Bool {
         await withCore { $0.inject(fault) } ?? false
@@ -135,25 +134,24 @@ public final class PushSimulator: Sendable {
         await withCore { $0.clearFaults() }
     }
 
-    /// The faults that wait, in the order in which they are taken.
+    /// The pending faults, in the order they apply.
     public func waitingFaults() async -> [PushFault] {
         await withCore { $0.faults.faults } ?? []
     }
 
-    /// Ends the connections of the providers now, with GOAWAY; what is open is answered.
+    /// Sends GOAWAY to the providers; open streams are answered.
     public func endProviderConnections(_ environment: PushEnvironment, reason: APNSReason? = nil) async {
         await withCore {
             $0.retireProviders(.apns(environment), PushFault.GoAway(text: reason.map { .json($0) } ?? .none))
         }
     }
 
-    /// From now on all OAuth access tokens given out are refused.
     public func revokeAccessTokens() async {
         await withCore { $0.fcm.revokeAccessTokens() }
     }
 
-    /// Registers a phone that is away until somebody attaches by its token.
-    /// - Parameter topic: for an Android phone (`provider` is `.fcm`) the Firebase project.
+    /// Registers a phone, unreachable until a client attaches with its token.
+    /// - Parameter topic: for an Android phone (`provider` is `.fcm`), the Firebase project.
     /// - Returns: its device token; nil when there are too many phones, or the simulator does not run.
     public func registerPhone(
         topic: String, environment: PushEnvironment, name: String = "", provider: PushProvider = .apns
@@ -163,14 +161,14 @@ public final class PushSimulator: Sendable {
         } ?? nil
     }
 
-    /// Removes the app from a phone: its pushes are answered 410 from now on.
+    /// Removes the app from a phone: its pushes get 410.
     public func removeApp(fromPhone token: String) async {
         await withCore { core in
             if let phone = core.phones[token] { core.unregister(phone) }
         }
     }
 
-    /// What has happened so far; nil when the simulator does not run.
+    /// Counts and state; nil when the simulator does not run.
     public func snapshot() async -> PushSimulatorSnapshot? {
         await withCore { $0.snapshot }
     }

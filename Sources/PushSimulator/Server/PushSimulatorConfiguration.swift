@@ -1,52 +1,47 @@
 import Logging
 
-/// How a simulator is set up.
 public struct PushSimulatorConfiguration: Sendable {
-    /// The data folder; made if it is missing. See ``PushSimulatorManifest`` for what a server reads there.
+    /// The data folder, created if missing. ``PushSimulatorManifest`` describes its content.
     public var folder: String
     /// The numeric address to listen on, or `localhost`.
     public var host: String
-    /// Where the production environment listens; 0 lets the system choose. Apple's alternative port is 2197.
+    /// The port of the production environment; 0 lets the system choose. Apple's alternative port is 2197.
     public var productionPort: UInt16
     public var sandboxPort: UInt16
-    /// Where FCM listens; nil: ``standardFCMPort``, or where the system chooses if the production environment does.
+    /// The port of FCM. nil means ``standardFCMPort``, or 0 if `productionPort` is 0.
     public var fcmPort: UInt16?
-    /// The Firebase project that the service account belongs to.
+    /// The Firebase project of the service account.
     public var project: String
-    /// The app's bundle identifier, as the manifest names it. Phones may register other topics too.
+    /// The app's bundle identifier in the manifest. Phones may register other topics too.
     public var topic: String
-    /// Whether a device token that was never issued is taken for a phone that is never reached.
-    /// APNs refuses such a token, and so does the simulator by default.
+    /// Whether an unknown device token is treated as an unreachable phone. By default it is refused, as by APNs.
     public var acceptsUnknownTokens = false
-    /// Streams a provider may open before its first valid token, and after it.
+    /// The stream limit of a provider before its first valid token, and after it.
     public var streamsBeforeAuthorization = 1
     public var streamsAfterAuthorization = 1000
-    /// How long an app has to report a VoIP push; what iOS is known to grant by default.
+    /// How long an app may take to report a VoIP push; the default is that of iOS.
     public var reportWindow = SimulatedIPhone.reportWindow
-    /// Auth keys trusted besides the one in the folder.
+    /// Trusted auth keys besides the one in the folder.
     public var furtherKeys: [ProviderKey] = []
-    /// What the simulator draws its tokens, rates and jitter from; nil: something else at each start.
+    /// The seed for tokens, rates and jitter; nil for a random one.
     public var seed: UInt64?
-    /// How far away it seems to be.
     public var roundTrip = Duration.zero
-    /// Whether a connection is brought back to ``streamsBeforeAuthorization`` by a provider token that is refused.
+    /// Whether a refused provider token resets a connection to ``streamsBeforeAuthorization``.
     public var limitsStreamsAfterRejection = false
-    /// After how many bad device tokens a connection is closed; nil: never.
+    /// The bad device tokens after which a connection is closed; nil for no limit.
     public var closesAfterBadTokens: Int?
-    /// How many background pushes iOS delivers to an app in ``backgroundPeriod``.
+    /// The background pushes iOS delivers to an app in ``backgroundPeriod``.
     public var backgroundPushes = SimulatedIPhone.backgroundPushesAnHour
     public var backgroundPeriod = Duration.seconds(3600)
-    /// How long an Android app has to show something for a message of high priority.
+    /// How long an Android app may take to show a notification for a message of high priority.
     public var showWindow = SimulatedAndroidPhone.showWindow
-    /// How many streams FCM allows on a connection.
+    /// The stream limit of a connection to FCM.
     public var fcmStreams = 100
-    /// How long an OAuth access token is good for.
     public var accessTokenLifetime = Duration.seconds(3599)
     public var logger: Logger
-    /// Told of every push that is in order, before it is answered. Called on the simulator's loop; must be quick.
+    /// Called with each push that passed all checks, before its response. On the simulator's loop; must not block.
     public var onPush: (@Sendable (SeenPush) -> Void)?
 
-    /// FCM's port unless told otherwise.
     public static let standardFCMPort: UInt16 = 2199
 
     var portOfFCM: UInt16 { fcmPort ?? (productionPort == 0 ? 0 : Self.standardFCMPort) }

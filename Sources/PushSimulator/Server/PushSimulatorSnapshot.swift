@@ -1,39 +1,38 @@
-/// What a simulator has seen and done since its start, and the phones it plays. Also the body of
-/// `GET /simulator/v1/state`.
+/// Counts since the start, and the simulated phones. The body of `GET /simulator/v1/state`.
 public struct PushSimulatorSnapshot: Codable, Equatable, Sendable {
     /// Counts since the start.
     public struct Counts: Codable, Equatable, Sendable {
-        /// Provider requests that came in, whatever became of them.
+        /// Provider requests received, whatever their result.
         public var received = 0
-        /// Answered with 200.
+        /// Responses with 200.
         public var accepted = 0
-        /// Answered with a refusal, by reason.
+        /// Refusals, by reason.
         public var rejected: [String: Int] = [:]
-        /// Never answered, by a fault.
+        /// Requests without a response, due to a fault.
         public var unanswered = 0
-        /// Given to a phone.
+        /// Pushes delivered to a phone.
         public var delivered = 0
-        /// Kept for a phone that was away; some of them are delivered later.
+        /// Pushes stored for an unreachable phone; some are delivered later.
         public var stored = 0
-        /// Stored, and pushed out by a newer one.
+        /// Stored pushes replaced by newer ones.
         public var replaced = 0
-        /// Accepted, and never to be delivered, by reason.
+        /// Accepted pushes that will not be delivered, by reason.
         public var dropped: [String: Int] = [:]
-        /// Reports of a push that was waiting for one.
+        /// Reports of pushes that awaited one.
         public var reported = 0
-        /// Reports of something else: repeated, too late, or never delivered.
+        /// Other reports: repeated, too late, or of undelivered pushes.
         public var reportedInVain = 0
-        /// VoIP pushes that an app did not report in time.
+        /// VoIP pushes not reported in time.
         public var contractViolations = 0
-        /// Apps that iOS ended for it.
+        /// Apps killed for unreported pushes.
         public var kills = 0
-        /// Connections accepted, on both ports, the phones' links included.
+        /// Connections accepted on all ports, including phones' links.
         public var connections = 0
-        /// GOAWAYs sent by a fault.
+        /// Sent due to a fault.
         public var goAways = 0
-        /// Faults that happened, by name.
+        /// Applied faults, by name.
         public var faults: [String: Int] = [:]
-        /// OAuth access tokens given out.
+        /// Issued OAuth access tokens.
         public var accessTokens = 0
 
         private enum CodingKeys: String, CodingKey {
@@ -46,13 +45,11 @@ public struct PushSimulatorSnapshot: Codable, Equatable, Sendable {
             case accessTokens = "access_tokens"
         }
 
-        /// All refusals together.
         public var rejectedTotal: Int { rejected.values.reduce(0, +) }
     }
 
-    /// One simulated phone.
     public struct Phone: Codable, Equatable, Sendable {
-        /// The device token. A secret of the phone's: keep it out of logs.
+        /// The device token. Secret: keep it out of logs.
         public var token: String
         /// `apns` or `fcm`.
         public var provider: String
@@ -60,28 +57,26 @@ public struct PushSimulatorSnapshot: Codable, Equatable, Sendable {
         public var topic: String
         public var name: String
         public var isAttached: Bool
-        /// `foreground`, `background` or `killed`; of an Android phone only whether it is in front.
+        /// `foreground`, `background` or `killed`; for an Android phone only `foreground` or not.
         public var app: String
-        /// Times in a row that the app was ended for want of a report.
+        /// How many times in a row the app was killed for unreported pushes.
         public var failures: Int
         public var isVoIPBlocked: Bool
-        /// The app was removed: pushes are answered 410.
+        /// Whether the app was removed: pushes get 410.
         public var isUnregistered: Bool
-        /// Delivered VoIP pushes whose report is still due.
+        /// Delivered VoIP pushes that await a report.
         public var awaitedReports: Int
-        /// The `apns-id` of the push that waits for the phone to come back.
+        /// The `apns-id` of the push stored until the phone attaches.
         public var storedPush: String?
-        /// On Android: the messages that wait.
+        /// On Android: the stored messages.
         public var storedMessages: [String]
-        /// The background push that waits for its turn.
+        /// The background push held until it is permitted.
         public var heldPush: String?
-        /// An Android phone that lies untouched: it is woken by high priority only.
+        /// Whether an Android phone is in doze mode: only high priority wakes it.
         public var isDozing: Bool
-        /// Android takes high priority for normal: the app has shown nothing for it.
+        /// Whether Android treats high priority as normal, because the app showed no notifications.
         public var isDemoted: Bool
-        /// What is on the screen.
         public var alerts: [ShownAlert]
-        /// The FCM topics it has subscribed to.
         public var subscriptions: [String]
 
         private enum CodingKeys: String, CodingKey {
@@ -101,7 +96,6 @@ public struct PushSimulatorSnapshot: Codable, Equatable, Sendable {
     }
 
     public var counts: Counts
-    /// Connections open now.
     public var openConnections: Int
     /// In the order of registration.
     public var phones: [Phone]
@@ -112,7 +106,6 @@ public struct PushSimulatorSnapshot: Codable, Equatable, Sendable {
         case phones
     }
 
-    /// The phone of that token.
     public func phone(_ token: String) -> Phone? {
         phones.first { $0.token == token }
     }

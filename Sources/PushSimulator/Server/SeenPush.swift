@@ -1,9 +1,9 @@
 import CallVocabulary
 
-/// A push that was in order, as the simulator took it: for a test that keeps the provider's books.
+/// A push that passed all checks, for tests that compare it with the provider's records.
 public struct SeenPush: Equatable, Sendable {
     public var push: AcceptedPush
     public var at: Instant
-    /// What goes wrong with it; nil: it is answered with 200 and goes its way.
+    /// The fault that applies; nil: the push gets 200 and is delivered.
     public var fault: PushFault.Effect?
 }

@@ -5,14 +5,13 @@ import Logging
 import PushVocabulary
 import TLS
 
-/// One connection's dealings with a simulated provider.
+/// The service's part of one connection.
 protocol ProviderSession: AnyObject {
     func receive(_ request: HTTP2ServerRequest, stream: StreamID)
     func streamClosed(_ stream: StreamID)
     func connectionClosed()
 }
 
-/// A complete answer.
 struct SimulatorReply {
     var status: Int
     var fields: [HTTPField] = []
@@ -25,29 +24,29 @@ struct SimulatorReply {
 
 /// One connection to the simulator, of a provider or of a phone. Confined to the simulator's loop.
 final class SimulatorConnection {
-    /// What a request that is in order would get and do.
+    /// The response and delivery of a request that passed all checks.
     struct Acceptance {
         let reply: SimulatorReply
-        /// What an answer of another kind has in common with it.
+        /// The headers shared by any other response to the request.
         let fields: [HTTPField]
-        /// Takes it on its way, so much later.
+        /// Delivers the push, after a delay.
         let deliver: (Duration?) -> Void
     }
 
     let port: SimulatorPort
-    /// It holds this connection in turn, until the connection is closed.
+    /// The core retains this connection until it is closed.
     let core: SimulatorCore
     private(set) var http: HTTP2ServerConnection?
-    // Set in init after `self` is complete; never nil from then on.
+    // Force-unwrap: set at the end of init, never nil afterwards.
     private(set) var session: (any ProviderSession)!
     /// The phones attached through this connection.
     private var attached: [StreamID: String] = [:]
-    /// What goes on its way once its answer is out: until then a GOAWAY may still disown the push.
+    /// Deliveries that wait until the response is sent: until then a GOAWAY may exclude the push.
     private var undelivered: [StreamID: () -> Void] = [:]
-    /// The last stream that a GOAWAY counts in; nil while none has named one. Those above it were never seen.
+    /// The last stream id of a GOAWAY; nil before one. Higher streams count as unprocessed.
     private var lastStream: StreamID?
     private var hasManyStreams = false
-    /// Whether a push was sent through it.
+    /// Whether a push arrived on it.
     private(set) var isProvider = false
 
     init(core: SimulatorCore, port: SimulatorPort) {
@@ -78,7 +77,7 @@ final class SimulatorConnection {
 
     private func handle(_ event: HTTP2ServerConnection.Event) {
         switch event {
-        // Came together with the request that led to the GOAWAY.
+        // Arrived together with the request that caused the GOAWAY.
         case .request(let stream, _) where isDisowned(stream): break
         case .request(let stream, let request):
             if request.path.hasPrefix(PhoneLinkMessages.prefix) {
@@ -103,13 +102,13 @@ final class SimulatorConnection {
         }
     }
 
-    /// What the client has shown in the handshake.
+    /// The client's certificate from the handshake.
     var clientCertificate: TLSPeerCertificate? { http?.clientCertificate }
 
     // MARK: Phones
 
-    /// Begins the stream of a phone's events.
-    /// - Returns: false when the phone has given the stream up already.
+    /// Begins a phone's event stream.
+    /// - Returns: false when the phone has already cancelled the stream.
     func startStream(_ stream: StreamID, of token: String) -> Bool {
         let fields = [HTTPField("content-type", "application/jsonl")]
         guard let http, http.startResponse(stream, status: 200, fields: fields) else { return false }
@@ -142,7 +141,7 @@ final class SimulatorConnection {
         answer(stream, reply)
     }
 
-    /// Answers a request that is in order, unless something is to go wrong with it.
+    /// Answers a request that passed all checks, or applies the fault.
     func conclude(_ stream: StreamID, _ accepted: Acceptance, fault: PushFault?) {
         if let fault { return carryOut(fault, on: stream, accepted) }
         accept(stream, accepted)
@@ -153,7 +152,7 @@ final class SimulatorConnection {
         take(stream, accepted, delay: delay)
     }
 
-    /// Counts a push as accepted, and has it delivered when its answer is out.
+    /// Counts a push as accepted, and delivers it once the response is sent.
     func take(_ stream: StreamID, _ accepted: Acceptance, delay: Duration? = nil) {
         core.counts.accepted += 1
         undelivered[stream] = { accepted.deliver(delay) }
@@ -161,11 +160,11 @@ final class SimulatorConnection {
 
     // MARK: Disowned streams
 
-    /// Whether a GOAWAY has said that the stream is not dealt with.
+    /// Whether the stream is above the last stream id of a GOAWAY.
     func isDisowned(_ stream: StreamID) -> Bool { lastStream.map { stream > $0 } ?? false }
 
-    /// The answer is out, or the stream is over without it. What was taken on a stream that a GOAWAY has disowned counts
-    /// if its answer was ahead of the GOAWAY; otherwise the client sends it again.
+    /// The response was sent, or the stream ended without it. On a stream above a GOAWAY's last stream id, a push
+    /// counts only if its response was sent before the GOAWAY; otherwise the client retries it.
     private func answerEnded(_ stream: StreamID, _ code: HTTP2ErrorCode) {
         guard let deliver = undelivered.removeValue(forKey: stream) else { return }
         if !isDisowned(stream) || code == .noError { return deliver() }
@@ -187,14 +186,14 @@ final class SimulatorConnection {
         http?.updateSettings(maxConcurrentStreams: fewStreams)
     }
 
-    /// Announces the end. The streams that came so far are answered, unless `goAway` names another last one.
+    /// Sends GOAWAY. Earlier streams are answered, unless `goAway` has another last stream id.
     func retire(_ goAway: PushFault.GoAway, at stream: StreamID? = nil) {
         core.counts.goAways += 1
         let last: StreamID? =
             switch goAway.lastStream {
             case .current: nil
             case .zero: StreamID(rawValue: 0)
-            // A client's streams have odd numbers.
+            // Client streams have odd ids.
             case .before: stream.map { StreamID(rawValue: max(0, $0.rawValue - 2)) } ?? StreamID(rawValue: 0)
             }
         if let last { lastStream = min(lastStream ?? last, last) }

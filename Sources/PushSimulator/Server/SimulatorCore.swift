@@ -5,11 +5,11 @@ import HTTP2
 import Logging
 import TLS
 
-/// All that one simulator knows: its phones, faults, deadlines, counts and connections. Confined to its loop.
+/// The state of a simulator: phones, faults, deadlines, counts and connections. Confined to its loop.
 final class SimulatorCore {
-    /// Registered phones; more are refused.
+    /// The most registered phones; more are refused.
     static let mostPhones = 100_000
-    /// Faults waiting to happen; more are refused.
+    /// The most pending faults; more are refused.
     static let mostFaults = 1000
 
     let loop: EventLoop
@@ -17,25 +17,25 @@ final class SimulatorCore {
     let keys: [ProviderKey]
     let verifier: ProviderTokenVerifier
     private let contexts: Contexts
-    // Set in init after `self` is complete; never nil from then on.
+    // Force-unwrap: set at the end of init, never nil afterwards.
     private(set) var fcm: FCMService!
-    /// Draws all that is left to chance.
+    /// The source of all random values.
     var random: SeededGenerator
     private(set) var phones: [String: SimulatedPhone] = [:]
     private var phoneOrder: [SimulatedPhone] = []
     private(set) var faults = FaultTable()
     var counts = PushSimulatorSnapshot.Counts()
 
-    /// How TLS is done: APNs asks for certificates, FCM does not.
+    /// The TLS contexts: APNs requests client certificates, FCM does not.
     struct Contexts: Sendable {
         let apns: TLSServerContext
         let fcm: TLSServerContext
     }
 
     private enum Due {
-        /// Something may be due on the phone of this token. A stale entry is harmless: the phone knows.
+        /// A deadline of the phone with this token. A stale entry is harmless: the phone ignores it.
         case phone(token: String)
-        /// Held back by a fault.
+        /// An action that a fault delayed.
         case action(() -> Void)
     }
 
@@ -43,7 +43,7 @@ final class SimulatorCore {
     private var timer: LoopTimer?
     private var timerSetTo: Instant?
     private var acceptors: [SocketAcceptor] = []
-    /// Of the data folder, until the simulator is shut down.
+    /// The lock on the data folder, until shutdown.
     var lock: SimulatorLock?
     private var connections: [ObjectIdentifier: SimulatorConnection] = [:]
 
@@ -65,8 +65,8 @@ final class SimulatorCore {
 
     // MARK: Connections
 
-    /// Listens at one of the ports.
-    /// - Returns: its number.
+    /// Listens on one of the ports.
+    /// - Returns: the port number.
     func listen(_ port: SimulatorPort, at address: SocketAddress) throws -> UInt16 {
         let acceptor = try SocketAcceptor(loop: loop, address: address) { [weak self] descriptor in
             self?.accept(descriptor, port: port)
@@ -89,14 +89,14 @@ final class SimulatorCore {
         connections[ObjectIdentifier(connection)] = nil
     }
 
-    /// Ends the connections of providers with GOAWAY; what is open is answered, unless `goAway` says otherwise.
+    /// Sends GOAWAY to the providers of a port.
     func retireProviders(_ port: SimulatorPort, _ goAway: PushFault.GoAway) {
         for connection in connections.values where connection.port == port && connection.isProvider {
             connection.retire(goAway)
         }
     }
 
-    /// Lets go of all that belongs to the loop. The core does nothing afterwards.
+    /// Releases everything on the loop. The core is unusable afterwards.
     func shutDown() {
         lock = nil
         timer = nil
@@ -115,7 +115,7 @@ final class SimulatorCore {
         return .registered(topic: phone.topic)
     }
 
-    /// Takes an accepted push on its way to its phone, `delay` from now if there is one.
+    /// Sends an accepted push to its phone, after `delay`.
     func send(_ push: AcceptedPush, delay: Duration? = nil) {
         after(delay) { [weak self] in
             guard let self else { return }
@@ -124,7 +124,6 @@ final class SimulatorCore {
         }
     }
 
-    /// Takes an accepted message on its way to a phone.
     func send(_ message: AcceptedMessage, to phone: SimulatedPhone, delay: Duration? = nil) {
         after(delay) { [weak self] in
             self?.arrive(PhoneParcel(message, isHigh: message.isHigh), at: phone) { phone.arrived(message, now: $0) }
@@ -145,7 +144,7 @@ final class SimulatorCore {
 
     // MARK: Phones
 
-    /// - Returns: nil when there are too many already.
+    /// - Returns: nil when there are too many phones.
     func register(
         provider: PushProvider, topic: String, environment: PushEnvironment, name: String
     ) -> SimulatedPhone? {
@@ -154,7 +153,7 @@ final class SimulatorCore {
         let system: SimulatedPhone.System
         switch provider {
         case .apns:
-            // 32 bytes in hexadecimal, as Apple's tokens look today.
+            // 32 bytes in hexadecimal, like Apple's current tokens.
             token = .random(64, of: .hexadecimal, using: &random)
             system = .iPhone(
                 SimulatedIPhone(
@@ -178,7 +177,7 @@ final class SimulatorCore {
         return phone
     }
 
-    /// The app is removed from the phone: pushes are refused from now on.
+    /// Removes the app from the phone: its pushes are refused.
     func unregister(_ phone: SimulatedPhone) {
         phone.unregisteredSince = WallClock.now()
         endLink(of: phone, because: "unregistered")
@@ -193,13 +192,13 @@ final class SimulatorCore {
         reach(phone)
     }
 
-    /// The network brings the phone back; what was stored is delivered.
+    /// The phone is reachable again; stored pushes are delivered.
     func reach(_ phone: SimulatedPhone) {
         guard phone.link != nil else { return }
         advance(phone) { phone.attached(now: $0) }
     }
 
-    /// The stream a phone was attached by is gone. A newer link is left alone.
+    /// The stream of an attached phone ended. A newer link is kept.
     func linkLost(of token: String, on connection: SimulatorConnection, stream: StreamID) {
         guard let phone = phones[token], let link = phone.link, link.connection === connection, link.stream == stream
         else { return }
@@ -226,7 +225,7 @@ final class SimulatorCore {
         return verdict
     }
 
-    /// Lets something happen to a phone, and what follows from it.
+    /// Applies an input to a phone, and carries out its effects.
     func advance(_ phone: SimulatedPhone, by input: (Instant) -> [PhoneEffect]) {
         let now = WallClock.now()
         for effect in input(now) { apply(effect, to: phone) }
@@ -283,7 +282,7 @@ final class SimulatorCore {
 
     // MARK: Faults and state
 
-    /// - Returns: false when too many wait already.
+    /// - Returns: false when too many faults are pending.
     func inject(_ fault: PushFault) -> Bool {
         guard faults.faults.count < Self.mostFaults else { return false }
         faults.add(fault)
@@ -292,7 +291,7 @@ final class SimulatorCore {
 
     func clearFaults() { faults.clear() }
 
-    /// What goes wrong with a request that has passed all checks; uses one fault up.
+    /// Returns the fault for a request that passed all checks and decrements its count.
     func takeFault(_ service: PushFault.Service, deviceToken: String?) -> PushFault? {
         faults.take(service, deviceToken: deviceToken, random: &random)
     }
@@ -313,7 +312,7 @@ final class SimulatorCore {
 
     // MARK: Time
 
-    /// Runs `action` after `delay`, or at once without one.
+    /// Runs `action` after `delay`; without one, at once.
     func after(_ delay: Duration?, _ action: @escaping () -> Void) {
         guard let delay else { return action() }
         let now = WallClock.now()

@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// What is played at one of the simulator's ports.
+/// The service of one of the simulator's ports.
 enum SimulatorPort: Equatable, Sendable {
     case apns(PushEnvironment)
     case fcm

@@ -1,7 +1,7 @@
 import CallVocabulary
 import HTTP2
 
-/// The simulator's own HTTP: the phones' link and the admin calls, under `/simulator/v1/` at each port, in JSON.
+/// The simulator's own HTTP API, for the phones' link and admin calls: JSON under `/simulator/v1/` at each port.
 ///
 /// ```
 /// POST   phones                    {topic, provider?, environment?, name?}   201 {token}
@@ -35,7 +35,7 @@ struct SimulatorRoutes {
     private enum Answer {
         case json(Int, [UInt8])
         case empty
-        /// The stream goes on.
+        /// The stream stays open.
         case streaming
     }
 
@@ -142,7 +142,7 @@ struct SimulatorRoutes {
         do throws(PushFaultOrder.Nonsense) { fault = try asked.makeFault() } catch {
             throw Problem(400, error.description)
         }
-        guard core.inject(fault) else { throw Problem(503, "\(SimulatorCore.mostFaults) faults wait already") }
+        guard core.inject(fault) else { throw Problem(503, "\(SimulatorCore.mostFaults) faults are pending already") }
         return .empty
     }
 
@@ -172,7 +172,7 @@ struct SimulatorRoutes {
 
     private func environment(_ text: String?) throws(Problem) -> PushEnvironment {
         guard let text else {
-            // FCM has but one.
+            // FCM has a single environment.
             if case .apns(let environment) = connection.port { return environment } else { return .production }
         }
         guard let environment = PushEnvironment(rawValue: text) else {
@@ -189,7 +189,7 @@ struct SimulatorRoutes {
 
     private func body<Value: Decodable>(_: Value.Type, of request: HTTP2ServerRequest) throws(Problem) -> Value {
         guard let value = PhoneLinkMessages.decode(Value.self, from: request.body) else {
-            throw Problem(400, "the body is not the JSON expected here")
+            throw Problem(400, "invalid request body")
         }
         return value
     }

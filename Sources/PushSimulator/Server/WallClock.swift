@@ -1,11 +1,11 @@
 import CallVocabulary
 import Glibc
 
-/// The system's wall clock: expirations and `iat` claims are given in it.
+/// The system's wall clock, the reference of expirations and `iat` claims.
 enum WallClock {
     static func now() -> Instant { Instant(milliseconds: microseconds / 1000) }
 
-    /// Since the epoch.
+    /// Microseconds since the epoch.
     static var microseconds: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

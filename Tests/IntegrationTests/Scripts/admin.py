@@ -1,4 +1,4 @@
-"""An administrator that shares nothing with the server but the protocol's text. Argument: the socket's path."""
+"""An administrator written from the protocol's text alone. Argument: the socket's path."""
 
 import asyncio
 import json
@@ -100,7 +100,7 @@ async def wrong():
 
 
 async def hasty():
-    """Asks and is gone before the answer, many times; another one is served all the while."""
+    """Disconnects before the response, many times; another client is served meanwhile."""
     async with connect() as socket:
         client = Client(socket)
         for number in range(50):

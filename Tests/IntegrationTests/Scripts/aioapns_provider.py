@@ -1,9 +1,9 @@
 """A provider that uses Debian's python3-aioapns against a push simulator on this machine. Arguments: host, port, the
-authority's file, the key file, key id, team id, topic, and the tasks, each a JSON array of
+CA file, the key file, key id, team id, topic, and the tasks, each a JSON array of
 [name, device token, push type or null, message, and further arguments of NotificationRequest].
 
 Prints the library's result of each task as a JSON line, in order: {"task": name, "status": "200", "reason": null}.
-With the task ["many", token, type, message, count] it sends so many at once, and prints how they were answered.
+The task ["many", token, type, message, count] sends that many at once, and prints the counts of the results.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from aioapns.connection import APNsProductionClientProtocol
 
 HOST, PORT, AUTHORITY, KEY, KEY_ID, TEAM_ID, TOPIC, *TASKS = sys.argv[1:]
 
-# The library knows Apple's addresses only.
+# The library only has Apple's addresses.
 APNsProductionClientProtocol.APNS_SERVER = HOST
 APNsProductionClientProtocol.APNS_PORT = int(PORT)
 

@@ -1,4 +1,4 @@
-"""What a broken or hostile client may do. Arguments: the server's URL, the scenario, and the tokens it takes."""
+"""Faulty and hostile clients. Arguments: the server's URL, the scenario, and its tokens."""
 
 import sys
 
@@ -72,7 +72,7 @@ async def not_utf8():
 
 
 async def bad_token():
-    """For each token given: refused, and sent away."""
+    """Each token given is refused, and the connection closed."""
     for token in TOKENS + ["x", "a.b.c", "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSIsImV4cCI6OTk5OTk5OTk5OX0."]:
         client = await Client.connect(URL)
         error = await client.refused("session.open", token=token, device={"id": client.device, "platform": "web"})
@@ -81,7 +81,7 @@ async def bad_token():
 
 
 async def not_opened_yet():
-    """Nothing but session.open is served before it."""
+    """Before session.open every other request is refused."""
     client = await Client.connect(URL)
     call = "00000000-0000-4000-8000-000000000000"
     for method, params in (("call.invite", {"call_id": call, "to": "bob"}), ("call.list", {}),
@@ -96,7 +96,7 @@ async def opened_twice():
     await client.open(TOKENS[0])
     error = await client.refused("session.open", token=TOKENS[1], device={"id": client.device, "platform": "web"})
     assert error["data"]["code"] == "bad_state", error
-    # It is still whose it was.
+    # The session is unchanged.
     call = "00000000-0000-4000-8000-000000000001"
     result = await client.request("call.invite", call_id=call, to="nobody")
     shape(result, call_id=call, state="ended", reason="unknown_callee")
@@ -104,7 +104,7 @@ async def opened_twice():
 
 
 async def replaced():
-    """A new session of the same device takes the place of the old one."""
+    """A new session of a device replaces the old one."""
     old, new = await Client.connect(URL), await Client.connect(URL)
     await old.open(TOKENS[0])
     new.device = old.device
@@ -120,7 +120,7 @@ async def never_opened():
 
 
 async def refused_session():
-    """The user's second device is one too many. It has no session then, and its history is closed to it."""
+    """The user's second device exceeds the limit: it gets no session, and no history."""
     first, second = await Client.connect(URL), await Client.connect(URL)
     await first.open(TOKENS[0])
     error = await second.refused("session.open", token=TOKENS[0], device={"id": second.device, "platform": "web"})
@@ -131,7 +131,7 @@ async def refused_session():
 
 
 async def too_fast():
-    """The burst is served; what is beyond is refused with the time to wait; then the client is sent away."""
+    """The burst is served. Further requests are refused with a time to wait, and then the client is closed."""
     client = await Client.connect(URL)
     await client.open(TOKENS[0])
     served = refused = 0
@@ -155,7 +155,7 @@ async def too_fast():
 
 
 async def unheard():
-    """Notifications before the session and beyond the allowance have no answer, and the requests between them do."""
+    """Notifications before the session and beyond the allowance get no reply; the requests between them do."""
     client = await Client.connect(URL)
     ack = '{"jsonrpc":"2.0","method":"session.ack","params":{"seq":0}}'
     for _ in range(3):

@@ -1,5 +1,5 @@
-"""A server that stands still for a while: URL PID TOKEN. What came meanwhile counts as if it had been read then, and what
-it was at work on has its time anew."""
+"""A server that is stopped for a while: URL PID TOKEN. Input of that time counts as read in time, and timeouts
+in progress start again."""
 
 import asyncio
 import os
@@ -14,12 +14,12 @@ URL, PID, TOKEN = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 async def main():
     before, meanwhile = await Client.connect(URL), await Client.connect(URL)
     openings = [asyncio.ensure_future(before.open(TOKEN))]
-    # Sent, and hardly read.
+    # Sent, and probably not read yet.
     await asyncio.sleep(0)
     os.kill(PID, signal.SIGSTOP)
     try:
         openings.append(asyncio.ensure_future(meanwhile.open(TOKEN)))
-        # Twice the time that a session has to be opened in.
+        # Twice the timeout for opening a session.
         await asyncio.sleep(2.5)
     finally:
         os.kill(PID, signal.SIGCONT)

@@ -1,16 +1,16 @@
-"""An HTTP/2 server that plays APNs and misbehaves in the way it is told, until SIGUSR1; from then on it behaves.
+"""A simulated APNs over HTTP/2 that violates the protocol as the scenario says, until SIGUSR1.
 
     hostile.py CERTIFICATE KEY SCENARIO
 
-Written on the frames of Debian's python3-h2 (hyperframe, hpack) and Python's ssl, without a state machine of its own
-that would keep it from breaking the rules. Prints its port. At SIGTERM it prints its account, one JSON line for each
-request it saw, in the order they came, and one for itself, and ends:
+Uses the frames of Debian's python3-h2 (hyperframe, hpack) and Python's ssl, without a state machine, which would
+prevent violations. Prints its port. At SIGTERM it prints its report and ends: one JSON line for each request in order
+of arrival, and one for itself:
 
     {"id": <apns-id>, "connection": 0, "fate": "accepted"}
     {"connections": 3, "violations": ["..."]}
 
-Fates: `accepted` and `rejected`: answered for good. `retryable`: answered with 5xx. `unprocessed`: refused, or above
-the last stream of a GOAWAY, so it may be sent again. `dark`: the client can only guess.
+Fates: `accepted` and `rejected`: a final response. `retryable`: a 5xx response. `unprocessed`: refused, or above the
+last stream of a GOAWAY, so it may be sent again. `dark`: unknown to the client.
 """
 
 import json
@@ -135,7 +135,7 @@ class Connection:
             if request.stream == stream:
                 request.is_open = False
 
-    # What a server may send.
+    # Frames of a server.
 
     def send(self, *sent):
         self.sock.sendall(b"".join(frame.serialize() for frame in sent))
@@ -179,7 +179,7 @@ class Connection:
         raw = socket.socket(fileno=os.dup(self.sock.fileno()))
         if with_reset:
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        # Without a word of TLS.
+        # Without a TLS alert.
         os.close(self.sock.detach())
         raw.close()
 
@@ -191,7 +191,7 @@ class Good:
         c.settings({MAX_STREAMS: 100})
 
     def data(self, c, frame):
-        """Gives back what was used of the windows."""
+        """Replenishes the flow-control windows."""
         if frame.flow_controlled_length:
             c.send(frames.WindowUpdateFrame(0, frame.flow_controlled_length))
 
@@ -206,7 +206,7 @@ GOOD = Good()
 
 
 def scenario(base=Good, **attributes):
-    """Makes a scenario of a function that takes the requests."""
+    """Turns a function that handles requests into a scenario."""
 
     def make(function):
         SCENARIOS[function.__name__] = type(function.__name__, (base,), {"request": function, **attributes})()
@@ -250,7 +250,7 @@ def goaway_doubled(self, c, request):
 
 @scenario()
 def goaway_zero(self, c, request):
-    """Three connections take nothing at all; the later ones are in order."""
+    """The first three connections process nothing; later ones work."""
     c.go_away(0) if c.number < 3 else c.answer(request)
 
 
@@ -260,7 +260,7 @@ def goaway_always(self, c, request):
 
 
 class MidFlight(Good):
-    """The first half of what is open is answered after the GOAWAY, the second half is not."""
+    """After the GOAWAY the first half of the open streams is answered, the second half is not."""
 
     def request(self, c, request):
         c.memory.setdefault("since", time.monotonic())
@@ -288,7 +288,7 @@ def goaway_unanswered(self, c, request):
 
 @scenario()
 def refused(self, c, request):
-    """Each one the first time."""
+    """Resets each request at its first attempt."""
     attempts = sum(r.id == request.id for r in c.server.requests)
     c.reset(request, 7) if attempts == 1 else c.answer(request)
 
@@ -306,7 +306,7 @@ def silence(self, c, request):
 
 @scenario()
 def no_end(self, c, request):
-    """A status that ends no stream: it has decided all the same."""
+    """A status without an end of stream: the result counts nevertheless."""
     request.fate = "accepted"
     c.send(c.header_frame(request.stream, [(":status", "200")]))
 
@@ -321,7 +321,7 @@ def unavailable(self, c, request):
 
 
 class Limits(Good):
-    """100 streams, then 1, none, and 10; one answer a tick."""
+    """A limit of 100 streams, then 1, 0 and 10; one response in each tick."""
 
     STEPS = [(0.1, 1), (0.3, 0), (0.6, 10)]
 
@@ -342,7 +342,7 @@ SCENARIOS["limits"] = Limits()
 
 
 class Windows(Good):
-    """No byte of a body may be sent at first."""
+    """A window of zero at first."""
 
     STEPS = [(0.1, 1), (0.2, 50), (0.3, 0), (0.4, 65535)]
 
@@ -360,7 +360,7 @@ SCENARIOS["windows"] = Windows()
 
 
 class Narrow(Good):
-    """No table for HPACK, the smallest frames, and a window of seven bytes at a time."""
+    """No HPACK table, the smallest frames, and a window of seven bytes at a time."""
 
     def opened(self, c):
         c.settings({MAX_STREAMS: 5, WINDOW: 7, TABLE_SIZE: 0, FRAME_SIZE: 16384})
@@ -406,7 +406,7 @@ def continuation(self, c, request):
 
 @scenario()
 def continuation_flood(self, c, request):
-    """nghttp2 takes eight of them, since CVE-2024-28182."""
+    """nghttp2 accepts eight of them, since CVE-2024-28182."""
     answer_in_pieces(c, request, [(":status", "200"), ("apns-id", request.id)], 1)
 
 
@@ -571,7 +571,7 @@ class Server:
         listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         listener.settimeout(0.05)
         print(listener.getsockname()[1], flush=True)
-        # Nobody waits for it longer than a test lasts.
+        # Longer than any test.
         end = time.monotonic() + 120
         while not self.is_over.is_set() and time.monotonic() < end:
             try:

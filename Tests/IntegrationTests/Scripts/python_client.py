@@ -1,6 +1,8 @@
-"""The Python client in Resources. Arguments: the server's URL, and then either `call`, a token for alice and one for bob,
-for a whole call with a lost connection; or `woken`, a wake token, the push's id, the call's id and the device's, for a
-phone that a push woke."""
+"""Tests of the Python client in Resources. Arguments: the server's URL, and one of these:
+
+    call ALICE_TOKEN BOB_TOKEN            a whole call with a lost connection
+    woken WAKE_TOKEN PUSH CALL DEVICE     a phone that a push woke
+"""
 
 import asyncio
 import sys
@@ -28,7 +30,7 @@ async def call(alice_token, bob_token):
         await bob.connected(number)
         await alice.event("call.state", number, state="connected")
 
-        # The network of alice breaks.
+        # Breaks the connection of alice.
         alice._socket.transport.abort()
         await bob.event("call.peer", number, presence="away")
         await bob.event("call.peer", number, presence="back")

@@ -1,4 +1,4 @@
-"""A client of the signaling protocol that shares nothing with the server but the protocol's text."""
+"""A client of the signaling protocol, written from the protocol's text alone."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ class Refused(Exception):
 
 
 class Client:
-    """One WebSocket: requests by their id, events in order, each exactly once."""
+    """One WebSocket: matches replies by id, and checks that events arrive in order, each exactly once."""
 
     def __init__(self, socket, welcome):
         self.socket = socket
@@ -64,7 +64,7 @@ class Client:
         return self.send(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}))
 
     async def ask(self, method, params):
-        """Sends a request whose params are written already, and returns the result."""
+        """Sends a request with params as JSON text, and returns the result."""
         self.requests += 1
         number = self.requests
         answer = self.answers[number] = asyncio.get_running_loop().create_future()
@@ -80,7 +80,7 @@ class Client:
         return self.ask(method, json.dumps(params))
 
     async def refused(self, method, **params):
-        """Sends a request that is to be refused, and returns the error."""
+        """Sends a request that must be refused, and returns the error."""
         try:
             result = await self.request(method, **params)
         except Refused as refused:
@@ -95,7 +95,7 @@ class Client:
         return self.request("session.open", token=token, device={"id": self.device, "platform": "desktop"}, **more)
 
     async def event(self, method):
-        """The next event, which has to be of this method."""
+        """The next event, which must have this method."""
         name, params, text = await asyncio.wait_for(self.events.get(), 5)
         assert name == method, (method, name, params)
         del params["seq"]
@@ -114,7 +114,7 @@ class Client:
 
 
 def shape(value, **wanted):
-    """Holds an object against its description: exactly these members, each equal or passing the test given."""
+    """Checks an object: exactly these members, each equal to the given value or passing the given test."""
     assert set(value) == set(wanted), (sorted(value), sorted(wanted), value)
     for name, test in wanted.items():
         fits = test(value[name]) if callable(test) else value[name] == test and type(value[name]) is type(test)
@@ -130,7 +130,7 @@ def is_text(value):
 
 
 def is_time(value):
-    """Milliseconds of a clock that is about right."""
+    """Whether the value is about the current time in milliseconds."""
     import time
     return type(value) is int and abs(value - time.time() * 1000) < 300_000
 

@@ -1,7 +1,7 @@
-"""Clients that take their time, to keep others out: HOST:PORT COUNT SECONDS [INTERVAL].
+"""Slow clients that try to exhaust connections: HOST:PORT COUNT SECONDS [INTERVAL].
 
-A third begins a request and drips its head, a third drips the body of a report that shows no token, a third opens a
-WebSocket and no session. Whoever is cut comes back. Prints "ready" when all are there once. By hand, for long:
+A third sends the head of a request slowly, a third sends the body of a report without a token slowly, and a third opens
+a WebSocket without a session. Closed ones reconnect. Prints "ready" once all have connected. For a long run by hand:
 slow_clients.py 127.0.0.1:7350 500 600 8
 """
 
@@ -41,7 +41,7 @@ async def attack(number, began):
             writer.write(HEAD if kind == 0 else BODY if kind == 1 else upgrade())
             began.set()
             while time.monotonic() < END and not reader.at_eof():
-                # What the server says is read, so that its end is noticed.
+                # Reads the server's bytes, to detect its close.
                 try:
                     await asyncio.wait_for(reader.read(4096), INTERVAL)
                 except asyncio.TimeoutError:
@@ -60,7 +60,7 @@ async def main():
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(limit, COUNT + 100), limit))
     began = [asyncio.Event() for _ in range(COUNT)]
     tasks = []
-    # One behind the other: the server reads of one before it is full of those that came at once.
+    # One after the other: the server reads from each before the next, so that simultaneous ones do not fill it.
     for number in range(COUNT):
         tasks.append(asyncio.create_task(attack(number, began[number])))
         await began[number].wait()

@@ -1,4 +1,4 @@
-"""Runs a program on a terminal and talks to it: terminal.py SECONDS PROGRAM ARGUMENT... -- EXPECT SAY EXPECT SAY ..."""
+"""Runs a program on a terminal with scripted input: terminal.py SECONDS PROGRAM ARGUMENT... -- EXPECT SAY ..."""
 
 import os
 import pty
@@ -18,7 +18,7 @@ seen = b""
 
 
 def wait_for(text):
-    """Reads until `text` has been shown, and forgets what came before it."""
+    """Reads until `text` appears, and drops the output up to it."""
     global seen
     while text not in seen:
         if not select.select([terminal], [], [], max(0, deadline - time.monotonic()))[0]:
@@ -32,7 +32,7 @@ for expect, say in zip(dialogue[::2], dialogue[1::2]):
     wait_for(expect.encode())
     os.write(terminal, say.encode() + b"\n")
 
-# Not to stop at what the program still says; the terminal is gone with it.
+# Drains the remaining output, which would block the program; reading fails when the terminal closes.
 while True:
     try:
         if not os.read(terminal, 4096):

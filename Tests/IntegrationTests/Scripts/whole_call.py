@@ -1,5 +1,5 @@
-"""A call from the first frame to the last, both sides played here, every member of every message held against the
-protocol. Arguments: the server's URL, a token for alice (called Alice), one for bob."""
+"""A call from the first frame to the last, with both sides in this script. Checks every member of every message against
+the protocol. Arguments: the server's URL, a token for alice (called Alice), one for bob."""
 
 import sys
 import uuid
@@ -7,7 +7,7 @@ import uuid
 from signaling import *
 
 URL, ALICE_TOKEN, BOB_TOKEN = sys.argv[1:]
-# Valid JSON that any parser and writer would have changed.
+# Valid JSON that parsing and writing would change.
 OFFER = '"v=0\\r\\n\\u00e9\\/é\\u0061=x"'
 ANSWER = '"v=0\\r\\n\\u0061nswer"'
 CUSTOM = '[1 ,2.0,{"a":null, "a":null}]'
@@ -42,7 +42,7 @@ async def set_up(alice, bob):
           expires_at=deadline, remaining_ms=at_most(20_000), push_id=is_uuid)
     assert '"sdp":' + OFFER in text and '"custom":' + CUSTOM in text, text
 
-    # The same invite again is the same call; another body under its id is not.
+    # A repeated invite is the same call; another body with its id is a conflict.
     again = await alice.ask("call.invite", '{"call_id":"%s","to":"bob","ring_ms":20000,"sdp":%s,"custom":%s}' % (
         call, OFFER, CUSTOM))
     assert again["call_id"] == call and again["expires_at"] == deadline
@@ -70,7 +70,7 @@ async def set_up(alice, bob):
 
 
 async def relay(sender, receiver, call):
-    """Candidates and updates pass byte for byte."""
+    """Candidates and updates are relayed byte for byte."""
     await sender.send('{"jsonrpc":"2.0","method":"call.candidates","params":{"call_id":"%s","candidates":%s}}' % (
         call, CANDIDATES))
     params, text = await receiver.event("call.candidates")
@@ -106,7 +106,7 @@ async def end(alice, bob, call):
         params, _ = await client.event("call.ended")
         shape(params, call_id=call, reason="hangup", by={"user": "alice", "device_id": alice.device}, at=is_time,
               callkit_reason=(lambda value: value is None) if callkit is None else callkit, sip_status=200, q850=16)
-    # What comes late changes nothing, and is told how it is; only an answer is an error then.
+    # Late requests change nothing and get the current state; only a late answer is an error.
     for method in ("call.hangup", "call.connected"):
         shape(await bob.request(method, call_id=call), state="ended", reason="hangup")
     late = await bob.refused("call.answer", call_id=call)

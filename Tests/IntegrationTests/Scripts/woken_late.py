@@ -1,4 +1,4 @@
-"""A phone that a push woke for a call that is over, with nothing but what the push said. Arguments: the server's URL,
+"""A phone woken by a push for an ended call, with only the data of the push. Arguments: the server's URL,
 the wake token, the device, the call, the push, and how the call ended."""
 
 import sys
@@ -20,7 +20,7 @@ async def main():
     assert len(opened["calls"]) == 1, opened
     shape(opened["calls"][0], **ended)
 
-    # What a phone that rang for it would say now: all too late, and all told how it is.
+    # The requests of a phone that rang for it: all are late, and get the current state.
     report = await phone.request("push.report", push_id=PUSH, call_id=CALL, result="reported")
     shape(report, state="ended", reason=REASON)
     shape(await phone.request("call.ringing", call_id=CALL), state="ended", reason=REASON)
@@ -29,7 +29,7 @@ async def main():
     shape(await phone.request("call.decline", call_id=CALL, reason="declined"), state="ended", reason=REASON)
     shape(await phone.request("call.get", call_id=CALL), **ended)
 
-    # The wake token is for this call alone.
+    # The wake token is valid for this call only.
     for method, params in (("call.invite", {"call_id": str(uuid.uuid4()), "to": "alice"}),
                            ("call.get", {"call_id": str(uuid.uuid4())}), ("call.list", {}),
                            ("device.update", {"push": []})):

@@ -3,7 +3,7 @@ import SoftphoneKit
 import SoftphoneSession
 
 extension Phone {
-    /// Both go online, and this one calls the other until media flows on both sides.
+    /// Connects both phones, and calls the other one until media flows on both sides.
     func connects(to other: Phone) async throws -> CallID {
         try await softphone.connect()
         let opened = try await other.softphone.connect()

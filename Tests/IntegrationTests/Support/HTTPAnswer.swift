@@ -1,6 +1,5 @@
 import CallServer
 
-/// What a server answers to curl.
 struct HTTPAnswer: Equatable, Sendable {
     struct Unreadable: Error {
         let text: String
@@ -9,13 +8,13 @@ struct HTTPAnswer: Equatable, Sendable {
     /// `HTTP/1.1` or `HTTP/2`.
     let version: Substring
     let status: Int
-    /// By name in lower case.
+    /// By lower-case name.
     let headers: [String: String]
     let body: String
 
     /// - Parameter text: as `curl --include` prints it.
     init(_ text: String) throws {
-        // A line feed with its carriage return is one character.
+        // A carriage return and a line feed form one Character.
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         let head = lines.prefix { !$0.isEmpty }
         let words = (head.first ?? "").split(separator: " ")
@@ -33,7 +32,6 @@ struct HTTPAnswer: Equatable, Sendable {
         body = lines.dropFirst(head.count + 1).joined(separator: "\n")
     }
 
-    /// The members of the JSON object in the body.
     var object: JSONObject {
         get throws { try JSONObject(body) }
     }
@@ -43,13 +41,12 @@ struct HTTPAnswer: Equatable, Sendable {
         get throws { (try object["data"] as? [String: Any])?["code"] as? String }
     }
 
-    /// Where `server` answers for a path: what is for operators is on its metrics listener.
+    /// The address of `server` for a path: operators' paths are on its metrics listener.
     static func place(_ server: CallServer, _ path: String) -> String {
         let isOfOperators = path == "/metrics" || path == "/readyz"
         return "\(isOfOperators ? server.metricsAddress ?? server.address : server.address)"
     }
 
-    /// Asks with curl.
     static func curl(_ arguments: String...) async throws -> HTTPAnswer { try await curl(arguments) }
 
     static func curl(_ arguments: [String]) async throws -> HTTPAnswer {
@@ -59,7 +56,7 @@ struct HTTPAnswer: Equatable, Sendable {
         return try HTTPAnswer(result.output)
     }
 
-    /// Asks `server` with curl, at the ``place(_:_:)`` for the path.
+    /// Requests a path of `server` with curl, at its ``place(_:_:)``.
     static func curl(
         _ server: CallServer, _ path: String, token: String? = nil, _ options: String...
     ) async throws -> HTTPAnswer {

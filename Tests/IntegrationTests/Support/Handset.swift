@@ -8,17 +8,15 @@ import SoftphoneSession
 import Synchronization
 import TLS
 
-/// A phone's system side alone, registered with the push simulator: it takes pushes, and what an app makes of them is
-/// the test's own.
+/// The system side of a phone, registered with the push simulator: it receives pushes, and the test plays the app.
 final class Handset: Sendable {
-    /// What the phone's link to the push simulator is, on its loop.
+    /// The phone's link to the push simulator, on its loop.
     private final class Line {
         var link: PhoneLink?
     }
 
-    /// By which a push finds it.
     let token: PushToken
-    /// VoIP pushes, in the order they came.
+    /// VoIP pushes in order of arrival.
     let pushes = Journal<CallPush>()
     private let line: LoopBound<Line>
 
@@ -48,7 +46,6 @@ final class Handset: Sendable {
         try await attached.first("the phone is attached") { $0 }
     }
 
-    /// Breaks the link.
     func switchOff() async {
         _ = await line.loop.run { [line] in
             line.value.link?.close()
@@ -62,7 +59,7 @@ final class Handset: Sendable {
 }
 
 extension CallPush {
-    /// As the system hands it to an app's push handler.
+    /// Parses the payload as an app's push handler gets it.
     fileprivate init?(handset payload: [UInt8]) {
         guard let object = try? JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any] else { return nil }
         self.init(fields: object.compactMapValues { $0 as? String ?? ($0 as? NSNumber)?.stringValue })

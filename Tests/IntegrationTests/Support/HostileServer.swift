@@ -4,17 +4,17 @@ import Glibc
 import PushCore
 import PushVocabulary
 
-/// `hostile.py` under way, and its account of what it was sent.
+/// A running `hostile.py`, and its report of requests.
 final class HostileServer: Sendable {
     /// How the server left a request.
     enum Fate: String, Sendable {
         /// Answered with 200, or with a refusal.
         case accepted, rejected
-        /// Answered with 5xx: may be sent once more.
+        /// Answered with 5xx: one retry is permitted.
         case retryable
-        /// Certainly not processed: may be sent again.
+        /// Not processed: repetition is permitted.
         case unprocessed
-        /// Only to be guessed at.
+        /// Unknown to the client.
         case dark
     }
 
@@ -24,7 +24,7 @@ final class HostileServer: Sendable {
     }
 
     struct Account: Sendable {
-        /// By `apns-id`, in the order they came.
+        /// By `apns-id`, in order of arrival.
         var attempts: [String: [Attempt]] = [:]
         var connections = 0
         var violations: [String] = []
@@ -48,16 +48,16 @@ final class HostileServer: Sendable {
         }
     }
 
-    /// Returns once it does.
+    /// Makes the server behave correctly; returns once it does.
     func behave() async throws {
         program.send(SIGUSR1)
         try await program.errors.first("it behaves") { $0 == Self.behaves ? true : nil }
     }
 
-    /// What it says on standard error once it does.
+    /// Its message on standard error once it behaves.
     private static let behaves = "behaves"
 
-    /// Ends it and reads its account.
+    /// Stops it and reads its report.
     func end() async throws -> Account {
         program.send(SIGTERM)
         let result = try await program.result()
@@ -74,7 +74,7 @@ final class HostileServer: Sendable {
                 account.violations = object["violations"] as? [String] ?? []
             }
         }
-        // What went wrong in one of its threads.
+        // Errors of its threads.
         account.violations += result.errorLines.filter { $0 != Self.behaves }.map(String.init)
         return account
     }
@@ -83,7 +83,7 @@ final class HostileServer: Sendable {
 }
 
 extension HostileServer.Account {
-    /// What is wrong with the client's account of its pushes, given this one.
+    /// The contradictions between the client's outcomes and this report.
     func contradictions(of histories: [PushID: Pusher.History]) -> [String] {
         var found = violations
         let known = Set(histories.keys.map(\.description))
@@ -109,12 +109,12 @@ extension HostileServer.Account {
         return found
     }
 
-    /// Whether `outcome` may be said of a push that was left like this at last, or was never seen.
+    /// Whether `outcome` is a valid result for a push with this last fate, or with none.
     private static func isHonest(_ outcome: PushOutcome, after fate: HostileServer.Fate?) -> Bool {
         switch outcome {
         case .accepted: fate == .accepted
         case .rejected: fate == .rejected || fate == .retryable
-        // An answer may be lost, or come too late; and a push may be lost before the server has read it.
+        // A response may be lost or late, and a push may be lost before the server reads it.
         case .unknown: true
         case .unsent: fate == nil || fate == .unprocessed || fate == .retryable
         case .returned: false

@@ -1,6 +1,5 @@
 import Foundation
 
-/// A JSON object that a program printed.
 struct JSONObject {
     struct Unreadable: Error {
         let text: String

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// What has come in, in order, for a test to wait on. Any thread.
+/// A list of events in order of arrival that a test can wait on. Any thread.
 final class Journal<Entry: Sendable>: Sendable {
     private struct Waiter {
         let id: Int
-        /// Given nil when the time is over. Returns whether it has got what it waits for.
+        /// Called with nil at the timeout. Returns whether the wait is over.
         let offer: @Sendable (Entry?) -> Bool
     }
 
@@ -26,10 +26,10 @@ final class Journal<Entry: Sendable>: Sendable {
         }
     }
 
-    /// The first entry that `pick` makes something of, in the past or the future.
+    /// The first entry, past or future, for which `pick` returns a value.
     /// - Parameters:
-    ///   - what: for the error.
-    ///   - start: the entries before this one do not count.
+    ///   - what: the description for the error.
+    ///   - start: the index of the first entry to consider.
     @discardableResult
     func first<Value: Sendable>(
         _ what: String, from start: Int = 0, within limit: Duration = .seconds(15),
@@ -53,7 +53,7 @@ final class Journal<Entry: Sendable>: Sendable {
                         return value != nil
                     })
             }
-            // Only now, so that it finds whom to wake.
+            // After the waiter is stored, so that the timeout finds it.
             timeout = Task {
                 try await Task.sleep(for: limit)
                 giveUp(id)
@@ -71,7 +71,7 @@ final class Journal<Entry: Sendable>: Sendable {
     }
 }
 
-/// Something did not come in time.
+/// A timeout.
 struct InVain: Error, CustomStringConvertible {
     let what: String
     var seen: [String] = []
@@ -80,7 +80,7 @@ struct InVain: Error, CustomStringConvertible {
     }
 }
 
-/// Looks again and again until `condition` gives something: for states that nobody tells of.
+/// Polls until `condition` returns a value, for states without an event.
 func eventually<Value>(
     _ what: String, within limit: Duration = .seconds(15), _ condition: () async throws -> Value?
 ) async throws -> Value {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The metrics of the server as `Metrics.md` lists them.
+/// The server's metrics as documented in `Metrics.md`.
 struct MetricList {
     struct Metric: Equatable {
         let type: String
@@ -9,7 +9,6 @@ struct MetricList {
 
     let metrics: [String: Metric]
 
-    /// The package's own folder.
     static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
@@ -31,7 +30,7 @@ struct MetricList {
         self.metrics = metrics
     }
 
-    /// The metric that a series belongs to: a histogram has three.
+    /// The metric of a series: a histogram has three series.
     func metric(ofSeries name: String) -> (name: String, metric: Metric)? {
         if let metric = metrics[name] { return (name, metric) }
         for suffix in ["_bucket", "_sum", "_count"] where name.hasSuffix(suffix) {
@@ -41,14 +40,12 @@ struct MetricList {
         return nil
     }
 
-    /// The names of metrics in an expression of PromQL.
     static func names(in expression: String) -> Set<String> {
         Set(expression.matches(of: /\b(?:reveille|process)_[a-z_]+/).map { String($0.output) })
     }
 
-    // MARK: What is made of them
+    // MARK: Rules and dashboard
 
-    /// Of the rules, by the alarm's name.
     static func alarms() throws -> [String: String] {
         let text = try String(contentsOf: package.appending(path: "Resources/prometheus/alerts.yml"), encoding: .utf8)
         var alarms: [String: String] = [:]
@@ -63,7 +60,6 @@ struct MetricList {
         return alarms
     }
 
-    /// Of the dashboard, by the panel's title.
     static func panels() throws -> [(title: String, expressions: [String])] {
         let data = try Data(contentsOf: package.appending(path: "Resources/grafana/reveille.json"))
         let dashboard = try JSONSerialization.jsonObject(with: data) as? [String: Any]

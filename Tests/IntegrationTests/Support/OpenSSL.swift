@@ -6,14 +6,14 @@ enum OpenSSL {
         let text: String
     }
 
-    /// The same for all tests, made by the first one that asks.
+    /// Shared by all tests, created on first use.
     static let forThisMachine = Task { try await Certificate.make() }
 
-    /// A certificate for 127.0.0.1 that vouches for itself, and its key.
+    /// A self-signed certificate for 127.0.0.1, and its key.
     struct Certificate: Sendable {
         let certificateFile: String
         let keyFile: String
-        /// A P-256 key of its own, as an APNs auth key is one.
+        /// A separate P-256 key, like an APNs auth key.
         let authKeyPEM: String
 
         fileprivate static func make() async throws -> Certificate {
@@ -34,7 +34,7 @@ enum OpenSSL {
         }
     }
 
-    /// A provider token (a JWT, ES256), put together here and signed by `openssl dgst`.
+    /// A provider token (a JWT, ES256), signed by `openssl dgst`.
     static func providerToken(keyFile: String, keyID: String, teamID: String, issuedAt: Date = Date()) async throws
         -> String
     {
@@ -57,7 +57,7 @@ enum OpenSSL {
         guard result.ending == .exit(0) else { throw Failed(text: result.errors) }
     }
 
-    /// OpenSSL writes the two numbers of a signature as DER, a JWT has each in 32 bytes (RFC 7518 §3.4).
+    /// OpenSSL encodes the two numbers of a signature as DER; a JWT has 32 bytes for each (RFC 7518 §3.4).
     private static func fixedWidth(_ der: [UInt8]) throws -> Data {
         // SEQUENCE and its length, then INTEGER, length and bytes, twice: all below 128 bytes for P-256.
         guard der.count > 8, der[0] == 0x30, Int(der[1]) == der.count - 2 else { throw Failed(text: "not DER") }

@@ -9,21 +9,21 @@ import SoftphoneKit
 import SoftphoneSession
 import Synchronization
 
-/// Calls on a schedule, to people who are away, while the push service goes through its stages.
+/// Scheduled calls to offline users, while the push service goes through stages of failure.
 ///
-/// The schedule is an open loop: it does not wait for anybody, as callers do not.
+/// The schedule is an open loop: calls do not wait for earlier ones.
 final class Outage: Sendable {
-    /// What the push service does in one stage; nil: its work.
+    /// The behaviour of the push service in one stage; nil: it works.
     typealias Stage = PushFault.Effect?
 
     static let callers = 20
-    /// Real phones that wake, report, and answer; every tenth call is for one of them.
+    /// Real phones that wake, report and answer; every tenth call goes to one of them.
     static let phones = 20
 
-    /// What was seen of the whole while it went on.
+    /// Observations during the whole run.
     struct Sightings: Sendable {
         var placed: [CallID: Handle] = [:]
-        /// Invites the server has taken.
+        /// Invites that the server accepted.
         var taken: Set<CallID> = []
         var failed: [String] = []
         var deepestQueue = 0
@@ -34,14 +34,14 @@ final class Outage: Sendable {
     let server: CallServer
     let phones: [IPhone]
     let callers: [Phone]
-    /// What the push service has seen, in order.
+    /// The pushes that the push service received, in order.
     private let seen: Journal<SeenPush>
     private let state: Mutex<Sightings>
     private let sleepers: [Handle]
 
     var sightings: Sightings { state.withLock { $0 } }
 
-    /// - Parameter calls: how many will be placed; each goes to somebody of its own, but for those to the phones.
+    /// - Parameter calls: the number of calls; each has its own callee, except those to the phones.
     init(
         calls: Int, _ configure: @escaping (inout ServerConfiguration) -> Void
     ) async throws {
@@ -53,7 +53,7 @@ final class Outage: Sendable {
         sleepers = (0..<calls).map { Handle(stringLiteral: "sleeper\($0)") }
         try await world.seed(sleepers.enumerated().map { .device(Self.device(of: $1, number: $0)) })
         server = try await world.startServer {
-            // A few callers place them all.
+            // A few callers place all calls.
             ($0.limits.pushingCallsPerCaller, $0.limits.pushingCallsPerPair) = (100_000, 100_000)
             $0.limits.pushesPerDevice = 100_000
             configure(&$0)
@@ -84,7 +84,7 @@ final class Outage: Sendable {
             suspendedAt: nil)
     }
 
-    /// Places the calls, `interval` apart, an equal share in each stage. At the end the service is well again.
+    /// Places the calls at this interval, equally many in each stage. Afterwards the service works again.
     func run(calls: Int, every interval: Duration, through stages: [Stage]) async throws {
         let clock = ContinuousClock()
         let start = clock.now
@@ -119,7 +119,7 @@ final class Outage: Sendable {
         }
     }
 
-    /// Every phone answers what it shows.
+    /// Answers every call that the phone shows.
     private static func answer(_ phone: IPhone) async {
         for await event in phone.softphone.events() {
             guard case .incoming(let call, _) = event else { continue }
@@ -129,7 +129,6 @@ final class Outage: Sendable {
         }
     }
 
-    /// The callers say a word and hang up.
     private static func hangUp(_ caller: Phone) async {
         for await event in caller.softphone.events() {
             guard case .state(let call) = event else { continue }
@@ -138,7 +137,7 @@ final class Outage: Sendable {
         }
     }
 
-    /// Looks how full the push queue is, and how much memory this process takes.
+    /// Samples the length of the push queue and the memory of this process.
     private func sample() async throws {
         let metrics = try await HTTPAnswer.curl(server, "/metrics").body
         let depth = metrics.split(separator: "\n").filter { $0.hasPrefix("reveille_push_queue_depth{") }
@@ -149,12 +148,12 @@ final class Outage: Sendable {
         }
     }
 
-    /// What the push service has seen, by `apns-id`.
+    /// The push service's requests, by `apns-id`.
     var attempts: [String: [SeenPush]] { Dictionary(grouping: seen.entries, by: \.push.id) }
 }
 
 extension SeenPush {
-    /// Whether it was answered with 200.
+    /// Whether it got status 200.
     var isAccepted: Bool {
         switch fault {
         case nil, .lose, .deliverLate, .limitStreams: true
@@ -164,7 +163,7 @@ extension SeenPush {
         }
     }
 
-    /// Refused in a way that asks for another try.
+    /// Whether the refusal permits a retry.
     var isRetryable: Bool {
         switch fault {
         case .refuse(let reason, _, _): reason.status >= 500

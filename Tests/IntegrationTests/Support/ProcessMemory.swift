@@ -1,9 +1,8 @@
 import Foundation
 import Glibc
 
-/// What this process takes of the machine's memory.
 enum ProcessMemory {
-    /// Bytes in memory now; 0 where the system does not say.
+    /// Resident bytes; 0 where unknown.
     static func resident() -> Int {
         guard let line = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
         let words = line.split(separator: " ")

@@ -3,9 +3,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A program under way, and what it says.
+/// A running program and its output.
 final class Program: Sendable {
-    /// How a program ended: its exit code, or the signal that ended it.
+    /// The exit code of a program, or the signal that killed it.
     enum Ending: Equatable, Sendable {
         case exit(Int32)
         case signal(Int32)
@@ -18,7 +18,7 @@ final class Program: Sendable {
         }
     }
 
-    /// All that a program had to say.
+    /// The complete output of a program.
     struct Result: Sendable {
         let ending: Ending
         let output: String
@@ -26,7 +26,7 @@ final class Program: Sendable {
         var errorLines: [Substring] { errors.split(separator: "\n") }
     }
 
-    /// The executable of this package, built next to the tests' own.
+    /// This package's executable, built next to the test bundle.
     static let reveille = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().appendingPathComponent("reveille").path
 
@@ -42,7 +42,7 @@ final class Program: Sendable {
             errors: .apart(.pipe(Lines(of: errors).add)))
     }
 
-    /// Takes apart what a pipe brings.
+    /// Splits a pipe's bytes into lines.
     private final class Lines: Sendable {
         private let journal: Journal<String>
         private let rest = Mutex<[UInt8]>([])
@@ -56,24 +56,22 @@ final class Program: Sendable {
                     journal.add(String(decoding: rest[..<end], as: UTF8.self))
                     rest.removeFirst(end + 1)
                 }
-                // The end.
+                // The end of the output.
                 if part.isEmpty, !rest.isEmpty { journal.add(String(decoding: rest, as: UTF8.self)) }
             }
         }
     }
 
-    /// Of its process.
     var pid: Int32 { process.pid }
 
     func send(_ signal: Int32) { process.send(signal) }
 
-    /// Waits for its end.
     func ending(within limit: Duration = .seconds(15)) async throws -> Ending {
         guard let ending = await process.wait(atMost: limit) else { throw inVain("the program ends") }
         return Ending(ending)
     }
 
-    /// Waits for its end and for all it had to say.
+    /// Waits for its exit and its complete output.
     func result(within limit: Duration = .seconds(30)) async throws -> Result {
         guard let ending = await process.waitForExit(atMost: limit) else {
             throw inVain("the program ends and its pipes are closed")
@@ -83,7 +81,7 @@ final class Program: Sendable {
             errors: errors.entries.joined(separator: "\n"))
     }
 
-    /// Sends a signal, and waits for its end.
+    /// Sends a signal, and waits for its exit.
     @discardableResult
     func end(by signal: Int32) async throws -> Ending {
         send(signal)
@@ -92,10 +90,8 @@ final class Program: Sendable {
 
     private func inVain(_ what: String) -> InVain { InVain(what: what, seen: output.entries + errors.entries) }
 
-    /// Ends it if it still runs.
     func abandon() async { _ = try? await end(by: SIGKILL) }
 
-    /// Runs a program to its end.
     static func run(_ path: String, _ arguments: [String], environment: [String: String] = [:]) async throws -> Result {
         let program = try Program(path, arguments, environment: environment)
         do {
@@ -106,16 +102,14 @@ final class Program: Sendable {
         }
     }
 
-    /// Runs `reveille` to its end.
     static func reveille(_ arguments: String...) async throws -> Result {
         try await run(reveille, arguments)
     }
 
-    /// The folder of the scripts.
     static var scripts: String { Bundle.module.bundlePath + "/Scripts" }
 
-    /// Runs one of the scripts that play a client with Debian's Python libraries.
-    /// For Python programs: with the client in `Resources/clients/python`, and without files beside it.
+    /// Runs a script that acts as a client with Debian's Python libraries.
+    /// For Python programs: makes `Resources/clients/python` importable, and disables cached bytecode.
     static let python = [
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONPATH": URL(fileURLWithPath: #filePath).deletingLastPathComponent()

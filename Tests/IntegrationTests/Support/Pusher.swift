@@ -7,13 +7,13 @@ import PushVocabulary
 import Synchronization
 import TLS
 
-/// The push client alone, with a core that clears every push at once, and what has become of each push.
+/// The push client without a server, with a core that clears every push at once, and the history of each push.
 final class Pusher: Sendable {
-    /// What was heard of one push.
+    /// The events of one push.
     struct History: Sendable {
         var announced = 0
         var returned = 0
-        /// One in the end, and nothing after it.
+        /// The outcome, exactly one, and no event after it.
         var final: [PushOutcome] = []
         var lateWords = 0
     }
@@ -26,7 +26,7 @@ final class Pusher: Sendable {
 
     private let state: Mutex<State>
 
-    /// Patience is short, so that a test sees its end.
+    /// Uses short timeouts.
     /// - Parameter port: of a server on this machine with the certificate of ``OpenSSL/forThisMachine``.
     init(port: UInt16, _ change: (inout PushPolicy) -> Void = { _ in }) async throws {
         let certificate = try await OpenSSL.forThisMachine.value
@@ -60,7 +60,7 @@ final class Pusher: Sendable {
         for push in cleared { service.transmit(push) }
     }
 
-    /// - Returns: the push if it is to be cleared.
+    /// - Returns: the push if it must be cleared.
     private static func note(_ event: PushEvent, in histories: inout [PushID: History]) -> PushID? {
         switch event {
         case .ready(let push):
@@ -76,16 +76,16 @@ final class Pusher: Sendable {
     }
 
     private var service: PushService {
-        // Set in init, before anything is heard.
+        // Force-unwrap: set in init, before the first event.
         state.withLock { $0.service! }
     }
 
-    /// What the push loop's thread had used of the processor at its last event.
+    /// The CPU time of the push loop's thread at its last event.
     var loopTime: Duration { state.withLock { $0.loopTime } }
     var histories: [PushID: History] { state.withLock { $0.histories } }
     var statistics: PushStatistics { service.statistics }
 
-    /// Queues pushes, each to a device of its own.
+    /// Queues pushes, each to its own device.
     @discardableResult
     func queue(_ count: Int, ring: Duration, token: (Int) -> String = { "00ff\(1000 + $0)" }) -> [PushID] {
         let orders = (0..<count).map { number in
@@ -97,7 +97,6 @@ final class Pusher: Sendable {
         return orders.map(\.id)
     }
 
-    /// Waits until each has its outcome.
     @discardableResult
     func settled(_ pushes: [PushID], within limit: Duration = .seconds(20)) async throws -> [PushOutcome] {
         try await eventually("outcomes of \(pushes.count) pushes", within: limit) {

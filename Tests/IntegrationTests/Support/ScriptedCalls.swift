@@ -2,7 +2,6 @@ import AdminProtocol
 import CallVocabulary
 import Foundation
 
-/// What a scripted server may be told to have.
 enum ScriptedCalls {
     static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 

@@ -6,25 +6,23 @@ import Foundation
 import Synchronization
 import WebSocketServer
 
-/// An admin API that knows of what a test tells it, on the socket of a data folder: for what a real server cannot be
-/// brought to quickly.
+/// An admin API with scripted data, on the socket of a data folder, for states that a real server reaches only slowly.
 final class ScriptedServer: Sendable {
-    /// Calls in one notification of a first picture: well below the longest frame.
+    /// Calls in one notification of the initial state: well below the longest frame.
     private static let pageSize = 200
 
     struct Picture: Sendable {
         var info: ServerInfo
         var calls: [CallID: CallView] = [:]
         var stats: StatsView?
-        /// What each request is answered with in place of a result.
+        /// The error for every request; nil for normal results.
         var refusal: AdminError?
     }
 
-    /// The methods that were asked, in order.
     let asked = Journal<AdminMethod>()
-    /// The calls that were to be ended.
+    /// The calls that requests ended.
     let ended = Journal<CallID>()
-    /// How often the figures were wanted, in ms.
+    /// The intervals of statistics subscriptions, in ms.
     let intervals = Journal<Int>()
     fileprivate let picture: Mutex<Picture>
     private let webSockets: Mutex<WebSocketServer?> = Mutex(nil)
@@ -56,7 +54,7 @@ final class ScriptedServer: Sendable {
         await webSockets.withLock { $0.take() }?.stop(closeCode: 3000, reason: "shutdown", grace: .milliseconds(200))
     }
 
-    /// Changes what there is, and tells the subscribers.
+    /// Changes the calls, and notifies the subscribers.
     func tell(_ calls: [CallView], gone: [CallID] = []) {
         picture.withLock { picture in
             for call in calls { picture.calls[call.callID] = call.state.isLive ? call : nil }
@@ -90,10 +88,10 @@ final class ScriptedServer: Sendable {
     }
 }
 
-/// The loop's side of it.
+/// The loop-confined part of it.
 private final class ScriptedAdmin: ShardHandler {
     private unowned let server: ScriptedServer
-    /// Those that have subscribed, and to what.
+    /// The subscribers, with their subscriptions.
     private var subscribers: [UInt64: (connection: WebSocketConnection, method: AdminMethod)] = [:]
 
     init(server: ScriptedServer) { self.server = server }

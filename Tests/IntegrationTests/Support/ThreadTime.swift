@@ -1,8 +1,7 @@
 import Glibc
 
-/// What the calling thread has used of the processor so far.
 enum ThreadTime {
-    /// Linux's RUSAGE_THREAD, a macro of GNU's that Swift does not see.
+    /// Linux's RUSAGE_THREAD, a GNU macro that Swift does not import.
     private static let thread = __rusage_who_t(1)
 
     static func now() -> Duration {

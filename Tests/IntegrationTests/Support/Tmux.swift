@@ -1,6 +1,6 @@
 import Foundation
 
-/// A terminal of a fixed size with a shell in it, by tmux: what is typed goes in, what is to be seen comes out.
+/// A terminal of a fixed size with a shell, in tmux.
 final class Tmux: Sendable {
     private static let program = "/usr/bin/tmux"
     private let socket: String
@@ -12,7 +12,7 @@ final class Tmux: Sendable {
         try FileManager.default.createDirectory(atPath: world.folder, withIntermediateDirectories: true)
         let terminal = Tmux(socket: world.folder + "/tmux.sock")
         world.atEnd { _ = try? await terminal.tmux("kill-server") }
-        // `-u`: the terminal is of UTF-8 whatever the tests' own locale is.
+        // `-u`: the terminal uses UTF-8 in any locale of the tests.
         let shell = "env -u ENV -u NO_COLOR LC_ALL=C.UTF-8 PS1='$ ' \(variables.joined(separator: " ")) sh"
         try await terminal.tmux(
             "-f", "/dev/null", "-u", "new-session", "-d", "-x", "\(width)", "-y", "\(height)", shell)
@@ -20,7 +20,7 @@ final class Tmux: Sendable {
         return terminal
     }
 
-    /// - Returns: what tmux has to say.
+    /// - Returns: tmux's output.
     @discardableResult
     func tmux(_ arguments: String...) async throws -> String {
         let result = try await Program.run(Self.program, ["-S", socket] + arguments)
@@ -28,7 +28,6 @@ final class Tmux: Sendable {
         return result.output
     }
 
-    /// Types a line into the shell.
     func run(_ line: String) async throws {
         try await tmux("send-keys", "-l", line)
         try await tmux("send-keys", "Enter")
@@ -39,15 +38,13 @@ final class Tmux: Sendable {
         for key in keys { try await tmux("send-keys", key) }
     }
 
-    /// What is to be seen now.
     func screen() async throws -> String { try await tmux("capture-pane", "-p") }
 
-    /// Of tmux's own knowledge: `alternate_on`, `cursor_flag`, `pane_current_command`.
+    /// A tmux format variable: `alternate_on`, `cursor_flag`, `pane_current_command`.
     func value(_ name: String) async throws -> String {
         try await tmux("display-message", "-p", "#{\(name)}").trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Waits until the screen is as `condition` wants it.
     @discardableResult
     func shows(_ what: String, within limit: Duration = .seconds(20), _ condition: (String) -> Bool) async throws
         -> String
@@ -63,7 +60,6 @@ final class Tmux: Sendable {
         }
     }
 
-    /// Waits until all of `texts` are on the screen.
     @discardableResult
     func shows(_ texts: String...) async throws -> String {
         try await shows("\(texts)") { screen in texts.allSatisfy { screen.contains($0) } }

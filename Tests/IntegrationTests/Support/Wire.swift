@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// The network between phones and a server: it carries everything, until a test has it lose everything without a word,
-/// or break.
+/// The network between phones and a server: it forwards everything, until a test makes it drop everything silently, or
+/// reset connections.
 final class Wire: Sendable {
     struct Failure: Error {
         let operation: String
@@ -12,19 +12,19 @@ final class Wire: Sendable {
 
     private enum Condition: Int {
         case up
-        /// What is sent is swallowed; neither end hears of it.
+        /// Data is dropped; neither end is told.
         case silent
-        /// Cut with a reset, as by a router that has forgotten the connection.
+        /// Reset, as by a router that lost the connection's state.
         case broken
         case closed
     }
 
-    /// One connection of a phone's.
+    /// One connection of a phone.
     private final class Link: Sendable {
         let condition = Atomic(Condition.up.rawValue)
     }
 
-    /// Where phones connect.
+    /// The address for phones.
     let address: String
     private let listener: Int32
     private let target: UInt16
@@ -44,7 +44,7 @@ final class Wire: Sendable {
         Thread.detachNewThread { self.accept() }
     }
 
-    /// A port that nothing listens on, for a program that has to be told one.
+    /// An unused port, for programs that need a fixed one.
     static func freePort() throws -> UInt16 {
         let (listener, port) = try listener()
         Glibc.close(listener)
@@ -64,16 +64,15 @@ final class Wire: Sendable {
         return (listener, UInt16(bigEndian: name.sin_port))
     }
 
-    /// From now on nothing passes over the connections that stand, and both ends believe them alive. Later ones work.
+    /// Silently drops all data on existing connections; both ends consider them open. Later connections work.
     func goSilent() { set(.silent) }
 
-    /// Cuts the connections that stand; no close frame, no end of stream. Later ones work unless `forGood` says no.
+    /// Resets existing connections, without a close frame or an end of stream. Later connections work unless `forGood`.
     func `break`(forGood: Bool = false) {
         if forGood { takesConnections.store(false, ordering: .releasing) }
         set(.broken)
     }
 
-    /// Takes connections again.
     func repair() { takesConnections.store(true, ordering: .releasing) }
 
     func close() {
@@ -90,7 +89,7 @@ final class Wire: Sendable {
 
     // MARK: Threads
 
-    /// How long a thread takes at most to see that something was asked of it, in milliseconds.
+    /// The longest delay of a thread until it sees a request, in milliseconds.
     private static let patience: Int32 = 10
 
     private func accept() {
@@ -132,7 +131,7 @@ final class Wire: Sendable {
         var condition = Condition.up
         carrying: while ends.contains(where: { $0.fd >= 0 }) {
             _ = poll(&ends, 2, patience)
-            // Only cases are stored.
+            // Force-unwrap: only raw values of cases are stored.
             condition = Condition(rawValue: link.condition.load(ordering: .acquiring))!
             if condition == .broken || condition == .closed { break }
             for index in ends.indices where ends[index].revents != 0 {
@@ -142,12 +141,12 @@ final class Wire: Sendable {
                 } else if condition == .up {
                     break carrying
                 } else {
-                    // The one end has given up; the other is not to know.
+                    // One end has closed; the other must not notice.
                     ends[index].fd = -1
                 }
             }
         }
-        // Still silent, both ends have given up.
+        // Both ends of a silent connection have closed.
         for end in [phone, server] {
             if condition == .broken { reset(end) } else { Glibc.close(end) }
         }

@@ -15,13 +15,13 @@ import StoreInterface
 import Synchronization
 import Testing
 
-/// The world of the test under way, which its suite's trait ``WorldTrait`` makes.
+/// The world of the running test, created by its suite's trait ``WorldTrait``.
 var world: World {
     guard let world = World.current else { preconditionFailure("this suite lacks the trait .world") }
     return world
 }
 
-/// Gives each test, or each case of one with arguments, a ``World`` of its own, and audits its store at the end.
+/// Gives each test case its own ``World``, and audits its store at the end.
 struct WorldTrait: SuiteTrait, TestTrait, TestScoping {
     var isRecursive: Bool { true }
 
@@ -39,7 +39,7 @@ extension Trait where Self == WorldTrait {
     static var world: Self { Self() }
 }
 
-/// A data folder of its own, with what runs on it: servers, a push simulator, phones. All of it ends with the test.
+/// A data folder with its servers, push simulator and phones, all of which end with the test.
 final class World: Sendable {
     @TaskLocal fileprivate static var current: World?
 
@@ -68,7 +68,7 @@ final class World: Sendable {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Has `closer` called at the end, the last one first.
+    /// Registers `closer` for the end; the last one runs first.
     func atEnd(_ closer: @escaping @Sendable () async -> Void) {
         closers.withLock { $0.append(closer) }
     }
@@ -95,7 +95,7 @@ final class World: Sendable {
         return simulator
     }
 
-    /// A server in this process. It pushes to the simulator if one has been started.
+    /// A server in this process. It pushes to the simulator if one runs.
     func startServer(
         clocks: ClockSources = .system, _ configure: (inout ServerConfiguration) -> Void = { _ in }
     ) async throws -> CallServer {
@@ -107,7 +107,7 @@ final class World: Sendable {
         }
         // The literal is a numeric address.
         configuration.metrics = MetricsListenerConfiguration(address: SocketAddress(host: "127.0.0.1", port: 0)!)
-        // Tests call a phone more often than people do.
+        // Tests call a phone more often than the default limits permit.
         configuration.limits.pushesPerDevice = Self.pushes
         configuration.limits.pushingCallsPerPair = Self.pushes
         configuration.limits.pushingCallsPerCaller = Self.pushes
@@ -117,7 +117,7 @@ final class World: Sendable {
         return server
     }
 
-    /// How often a phone may be pushed in a test.
+    /// The pushes permitted to a phone in a test.
     private static let pushes = 100_000
 
     /// A push simulator, and a server in this process that pushes to it.
@@ -128,7 +128,7 @@ final class World: Sendable {
         return (simulator, try await startServer(configure))
     }
 
-    /// A server of its own process.
+    /// A server in its own process.
     func serve(port: UInt16 = 0, _ arguments: String...) async throws -> (program: Program, address: String) {
         let limits = ["PUSHES_PER_DEVICE", "PUSHING_CALLS_PER_PAIR", "PUSHING_CALLS_PER_CALLER"]
         let environment = Dictionary(uniqueKeysWithValues: limits.map { ("REVEILLE_LIMITS_\($0)", "\(Self.pushes)") })
@@ -143,7 +143,6 @@ final class World: Sendable {
         return (program, address)
     }
 
-    /// Of `host:port`, to start a server there again.
     static func port(of address: String) throws -> UInt16 {
         guard let port = address.split(separator: ":").last.flatMap({ UInt16($0) }) else {
             throw InVain(what: "the port of \(address)")
@@ -151,7 +150,7 @@ final class World: Sendable {
         return port
     }
 
-    /// Puts rows into the store, before a server opens it.
+    /// Writes records to the store, before a server opens it.
     func seed(_ records: [StoreRecord]) async throws {
         try DataFolder(path: folder).prepare()
         let committer = try GroupCommitter(store: CallStore.open(folder: folder))
@@ -176,7 +175,7 @@ final class World: Sendable {
         #expect(try reader().audit().violations == [])
     }
 
-    /// Waits for a push in the ledger, of `call` or of any, that meets `condition`.
+    /// Waits for a push in the ledger, of `call` or of any call, that meets `condition`.
     @discardableResult
     func push(
         _ what: String, of call: CallID? = nil, where condition: (PushRecord) -> Bool
@@ -184,7 +183,7 @@ final class World: Sendable {
         try await eventually("the push \(what)") { try reader().pushes(PushFilter(call: call)).first(where: condition) }
     }
 
-    /// Starts a program, which is killed at the end if it still runs.
+    /// Starts a program, which is killed at the end of the test.
     func start(_ path: String, _ arguments: [String], environment: [String: String] = [:]) throws -> Program {
         let program = try Program(path, arguments, environment: environment)
         atEnd { await program.abandon() }
@@ -194,19 +193,18 @@ final class World: Sendable {
     /// Starts `reveille` on the data folder, with the words of `line` as its arguments.
     func start(_ line: String) throws -> Program { try start(Program.reveille, arguments(line)) }
 
-    /// Runs `reveille` on the data folder to its end, with the words of `line` as its arguments.
+    /// Runs `reveille` on the data folder until its exit, with the words of `line` as its arguments.
     func reveille(_ line: String) async throws -> Program.Result {
         try await Program.run(Program.reveille, arguments(line))
     }
 
-    /// What `reveille` prints, which has to end with exit code 0.
+    /// The output of `reveille`, which must exit with 0.
     func output(_ line: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> String {
         let result = try await reveille(line)
         #expect(result.ending == .exit(0), "\(line): \(result.errors)", sourceLocation: sourceLocation)
         return result.output
     }
 
-    /// What `reveille` prints as JSON.
     func json(_ line: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> JSONObject {
         try JSONObject(await output(line + " --output json", sourceLocation: sourceLocation))
     }
@@ -223,7 +221,7 @@ final class World: Sendable {
 
     // MARK: Phones
 
-    /// A phone on `address`, not connected yet.
+    /// An unconnected phone for `address`.
     func phone(
         _ user: String, at address: some CustomStringConvertible, push: [PushToken]? = nil,
         runtime: SoftphoneRuntime? = nil, _ configure: (inout Softphone.Configuration) -> Void = { _ in }
@@ -239,7 +237,6 @@ final class World: Sendable {
         return Phone(softphone: softphone, events: events)
     }
 
-    /// A phone that is connected.
     func onlinePhone(
         _ user: String, at address: some CustomStringConvertible, push: [PushToken]? = nil,
         _ configure: (inout Softphone.Configuration) -> Void = { _ in }
@@ -249,7 +246,7 @@ final class World: Sendable {
         return phone
     }
 
-    /// A phone that has registered its push tokens and left.
+    /// A phone that has registered its push tokens and disconnected.
     func awayPhone(
         _ user: String, at address: some CustomStringConvertible, push: [PushToken]? = nil,
         _ configure: (inout Softphone.Configuration) -> Void = { _ in }
@@ -259,7 +256,7 @@ final class World: Sendable {
         return phone
     }
 
-    /// alice and bob, online, and a call from her to him in which media flows.
+    /// alice and bob, online, in a call from her to him with media.
     func liveCall(
         at address: some CustomStringConvertible
     ) async throws -> (alice: Phone, bob: Phone, call: CallID) {
@@ -268,7 +265,7 @@ final class World: Sendable {
         return (alice, bob, try await alice.connects(to: bob))
     }
 
-    /// An iPhone on the simulator that has registered its push token and sleeps.
+    /// An iPhone of the simulator that has registered its push token and sleeps.
     func sleepingPhone(
         _ user: String, at address: some CustomStringConvertible,
         _ configure: (inout WakeablePhone.Configuration) -> Void = { _ in }
@@ -283,7 +280,7 @@ final class World: Sendable {
         return IPhone(phone: phone, token: token, events: events)
     }
 
-    /// An iPhone's system side alone, on `simulator`.
+    /// The system side of an iPhone on `simulator`.
     func handset(
         on simulator: PushSimulator, _ environment: PushEnvironment = .production
     ) async throws -> Handset {
@@ -299,14 +296,14 @@ final class World: Sendable {
         return .voip(token, environment)
     }
 
-    /// A phone's system side alone, for a token that the simulator has given out.
+    /// The system side of a phone, for a token that the simulator issued.
     func handset(_ token: PushToken) async throws -> Handset {
         let handset = try await Handset(token: token, simulatorFolder: simulatorFolder, loop: runtime.loop)
         atEnd { await handset.switchOff() }
         return handset
     }
 
-    /// A network of its own to `server`.
+    /// A separate network to `server`.
     func wire(to server: some CustomStringConvertible) throws -> Wire {
         let wire = try Wire(to: server)
         atEnd { wire.close() }
@@ -325,11 +322,11 @@ final class World: Sendable {
     }
 }
 
-/// A phone of a test, whichever journal holds the events of its app.
+/// A phone of a test, with any journal of its app's events.
 protocol TestPhone: Sendable {
     var softphone: Softphone { get }
 
-    /// The first event of the app, in the past or the future, that `pick` makes something of.
+    /// The first event of the app, past or future, for which `pick` returns a value.
     func event<Value: Sendable>(
         _ what: String, _ pick: @escaping @Sendable (SoftphoneEvent) -> Value?
     ) async throws -> Value
@@ -357,12 +354,12 @@ extension TestPhone {
     }
 
     /// Hangs up.
-    /// - Returns: the reason of the end, as this phone is told it.
+    /// - Returns: the reason of the end that this phone gets.
     @discardableResult
     func hangUp(_ call: CallID) async throws -> EndReason? { try await hangUp(call, seenBy: self) }
 
     /// Hangs up.
-    /// - Returns: the reason of the end, as `other` is told it.
+    /// - Returns: the reason of the end that `other` gets.
     @discardableResult
     func hangUp(_ call: CallID, seenBy other: some TestPhone) async throws -> EndReason? {
         try await softphone.hangup(call)
@@ -390,7 +387,7 @@ struct Phone: TestPhone {
     let softphone: Softphone
     let events: Journal<SoftphoneEvent>
 
-    /// `host:port` that it connects to.
+    /// The `host:port` it connects to.
     var address: Substring { softphone.configuration.url.dropFirst("ws://".count) }
 
     func event<Value: Sendable>(
@@ -399,10 +396,10 @@ struct Phone: TestPhone {
         try await events.first(what, pick)
     }
 
-    /// How many calls it has shown.
+    /// The number of calls it has shown.
     var timesRung: Int { events.entries.count { if case .incoming = $0 { true } else { false } } }
 
-    /// The caller's session description, whichever event brings it.
+    /// The caller's session description, from whichever event carries it.
     func offer(of call: CallID) async throws -> RawJSON {
         try await events.first("the offer") { event in
             switch event {
@@ -415,7 +412,6 @@ struct Phone: TestPhone {
 
 struct IPhone: TestPhone {
     let phone: WakeablePhone
-    /// By which a push finds it.
     let token: String
     let events: Journal<WakeablePhone.Event>
 
@@ -433,7 +429,6 @@ struct IPhone: TestPhone {
         }
     }
 
-    /// Waits until the phone has gone back to sleep.
     func asleep() async throws {
         _ = try await events.first("the phone sleeps again") { event -> Bool? in
             if case .asleep = event { true } else { nil }
@@ -442,7 +437,7 @@ struct IPhone: TestPhone {
 }
 
 extension SoftphoneEvent {
-    /// The call, if this tells that `call` has come to `state`.
+    /// The call, if this event reports that `call` is in `state`.
     func call(_ id: CallID, in state: CallState) -> PhoneCall? {
         switch self {
         case .state(let call), .ended(let call): call.id == id && call.state == state ? call : nil
@@ -456,12 +451,12 @@ extension SoftphoneEvent {
 }
 
 extension Handle: ExpressibleByStringLiteral {
-    /// For literals that are handles.
+    /// Traps for literals that are not handles.
     public init(stringLiteral text: String) { self.init(text)! }
 }
 
 extension SoftphoneEvent {
-    /// What the server said when it opened a session.
+    /// The server's data of an opened session.
     var opened: SessionOpened? {
         switch self {
         case .connection(.up(let opened)), .connection(.resumed(let opened)): opened
