@@ -20,7 +20,7 @@ import VoipPushNotification from 'react-native-voip-push-notification';
 
 const REPORT_OF_ERROR_CODE = {
   '': 'reported',
-  CallUUIDAlreadyExists: 'not_required',
+  CallUUIDAlreadyExists: 'reported', // It came over the session first.
   FilteredByDoNotDisturb: 'filtered',
   FilteredByBlockList: 'filtered',
 };
