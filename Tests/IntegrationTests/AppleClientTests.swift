@@ -37,7 +37,7 @@ struct AppleClientTests {
     func woken() async throws {
         // The server is a process of its own, as operators run it.
         let simulator = try await world.startSimulator()
-        let (_, address) = try await world.serve("--push-sim", world.simulatorFolder)
+        let (_, address) = try await world.serve("--push-sim")
         let handset = try await world.handset(on: simulator)
         let bob = try await world.awayPhone("bob", at: address, push: [handset.token])
         let alice = try await world.onlinePhone("alice", at: address)
