@@ -1,5 +1,5 @@
-// What ReveilleCallKit uses of Apple's AVFAudio, written after Apple's public documentation. For type checks on Linux
-// only: nothing here runs.
+// What ReveilleCallKit uses of Apple's AVFAudio, written after Apple's public documentation: for type checks on Linux, and for
+// GlueCheck, which drives the delegates. No simulation of iOS.
 
 import Foundation
 

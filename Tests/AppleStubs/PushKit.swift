@@ -1,5 +1,5 @@
-// What ReveilleCallKit uses of Apple's PushKit, written after Apple's public documentation. For type checks on Linux
-// only: nothing here runs.
+// What ReveilleCallKit uses of Apple's PushKit, written after Apple's public documentation: for type checks on Linux, and for
+// GlueCheck, which drives the delegates. No simulation of iOS.
 
 import Foundation
 
@@ -8,22 +8,35 @@ public struct PKPushType: Hashable, Sendable {
 }
 
 public final class PKPushCredentials: NSObject {
-    public var token: Data { preconditionFailure() }
+    public let token: Data
+
+    public init(token: Data) { self.token = token }
 }
 
 public final class PKPushPayload: NSObject {
-    public var dictionaryPayload: [AnyHashable: Any] { preconditionFailure() }
+    public let dictionaryPayload: [AnyHashable: Any]
+
+    public init(_ payload: [AnyHashable: Any]) { dictionaryPayload = payload }
 }
 
 public final class PKVoIPPushMetadata: NSObject, Sendable {
-    public var mustReport: Bool { preconditionFailure() }
+    public let mustReport: Bool
+
+    public init(mustReport: Bool) { self.mustReport = mustReport }
 }
 
 public final class PKPushRegistry: NSObject {
     public weak var delegate: (any PKPushRegistryDelegate)?
     public var desiredPushTypes: Set<PKPushType>?
 
-    public init(queue: DispatchQueue?) {}
+    /// For the check: the app's only one.
+    // Proof: set and read on the main thread.
+    nonisolated(unsafe) public static var last: PKPushRegistry?
+
+    public init(queue: DispatchQueue?) {
+        super.init()
+        Self.last = self
+    }
 }
 
 public protocol PKPushRegistryDelegate: NSObjectProtocol {

@@ -35,41 +35,76 @@ struct AppleClientTests {
 
     @Test("reports the push that woke it by HTTP, and answers with the push's wake token alone")
     func woken() async throws {
-        // The server is a process of its own, as operators run it.
+        let wakeUp = try await WakeUp.start()
+        let program = try await example("ws://\(wakeUp.address)", "woken", wakeUp.payload, wakeUp.device)
+        try await wakeUp.talks()
+        #expect(try await program.ending() == .exit(0), "\(program.errors.entries)")
+        try await world.push("is reported", of: wakeUp.call) { $0.report == .reported }
+    }
+
+    @Test("uses PushKit and CallKit as they are declared, and does with a push what iOS asks for")
+    func answersOnTheLockScreen() async throws {
+        let wakeUp = try await WakeUp.start()
+        let program = try await wakeUp.glueCheck("answers")
+        try await wakeUp.talks()
+        #expect(try await program.ending() == .exit(0), "\(program.errors.entries)")
+        try await world.push("is reported", of: wakeUp.call) { $0.report == .reported }
+    }
+
+    @Test("declines a call on the lock screen, before its session is open")
+    func declinesOnTheLockScreen() async throws {
+        let wakeUp = try await WakeUp.start()
+        let program = try await wakeUp.glueCheck("declines")
+        #expect(try await wakeUp.alice.ended(wakeUp.call).reason == .declined)
+        #expect(try await program.ending() == .exit(0), "\(program.errors.entries)")
+        try await world.push("is reported", of: wakeUp.call) { $0.report == .reported }
+    }
+
+    @Test("does not ring when the system filters the call, and says so")
+    func filtered() async throws {
+        let wakeUp = try await WakeUp.start()
+        let program = try await wakeUp.glueCheck("filters")
+        try await world.push("is filtered", of: wakeUp.call) { $0.report == .filtered }
+        #expect(try await program.ending() == .exit(0), "\(program.errors.entries)")
+        #expect(!wakeUp.alice.events.entries.contains { $0.call(wakeUp.call, in: .ringing) != nil })
+        #expect(try await wakeUp.alice.hangUp(wakeUp.call) == .cancelled)
+    }
+}
+
+/// alice calls bob, whose iPhone got the push; what its app does is the test's own.
+private struct WakeUp {
+    let address: String
+    let alice: Phone
+    let call: CallID
+    /// As APNs delivers it.
+    let payload: String
+    let device: String
+
+    /// On a server of its own process, as operators run it.
+    static func start() async throws -> WakeUp {
         let simulator = try await world.startSimulator()
         let (_, address) = try await world.serve("--push-sim")
         let handset = try await world.handset(on: simulator)
         let bob = try await world.awayPhone("bob", at: address, push: [handset.token])
         let alice = try await world.onlinePhone("alice", at: address)
         let call = try await alice.softphone.call(.user("bob"), sdp: .text("offer"))
-        _ = try await handset.push(of: call)
-        let program = try await example(
-            "ws://\(address)", "woken", try #require(handset.payloads.entries.first),
-            bob.softphone.configuration.session.device.id.description)
-        _ = try await alice.state(.answered, of: call)
+        let payload = try await handset.payloads.first("the push") { $0 }
+        return WakeUp(
+            address: address, alice: alice, call: call, payload: payload,
+            device: bob.softphone.configuration.session.device.id.description)
+    }
+
+    /// Runs the app on CallKit.
+    func glueCheck(_ scenario: String) async throws -> Program {
+        try world.start(try await ApplePackage.glueCheck, ["ws://\(address)", device, scenario, payload])
+    }
+
+    /// bob's app answers; then media flows, and alice hangs up.
+    func talks() async throws {
+        let answered = try await alice.state(.answered, of: call)
+        #expect(answered.sdp == .text("answer"))
         try await alice.softphone.connected(call)
         _ = try await alice.state(.connected, of: call)
         #expect(try await alice.hangUp(call) == .hangup)
-        #expect(try await program.ending() == .exit(0), "\(program.errors.entries)")
-        try await world.push("is reported", of: call) { $0.report == .reported }
-    }
-
-    /// The declarations in `Tests/AppleStubs` stand for Apple's SDK, which Linux does not have.
-    @Test("uses PushKit and CallKit as they are declared")
-    func typeCheck() async throws {
-        let modules = try await ApplePackage.products + "/Modules"
-        let stubs = world.folder + "/stubs"
-        try FileManager.default.createDirectory(atPath: stubs, withIntermediateDirectories: true)
-        for name in ["PushKit", "UIKit", "AVFAudio", "CallKit"] {
-            let result = try await ApplePackage.compile([
-                "-emit-module", "-module-name", name, "-I", stubs, "-o", "\(stubs)/\(name).swiftmodule",
-                "\(ApplePackage.stubs)/\(name).swift",
-            ])
-            #expect(result.ending == .exit(0), "\(result.errors)")
-        }
-        let glue = try await ApplePackage.compile(
-            ["-typecheck", "-module-name", "ReveilleCallKit", "-I", stubs, "-I", modules]
-                + ApplePackage.sources(of: ApplePackage.folder + "/Sources/ReveilleCallKit"))
-        #expect(glue.ending == .exit(0), "\(glue.errors)")
     }
 }

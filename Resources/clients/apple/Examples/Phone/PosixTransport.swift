@@ -16,8 +16,8 @@
         }
     }
 
+    // Proof: `lock` guards `descriptor` and all writes to it; `pending` and what reads are of `run`'s thread.
     private final class PosixConnection: WebSocketConnection, @unchecked Sendable {
-        // Proof: `lock` guards `descriptor` and all writes to it; `pending` and what reads are of `run`'s thread.
         private let lock = NSLock()
         private var descriptor: Int32 = -1
         private var pending: [UInt8] = []

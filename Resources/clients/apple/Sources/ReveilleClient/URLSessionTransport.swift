@@ -34,10 +34,11 @@ public struct URLSessionTransport: WebSocketTransport {
 }
 
 /// One task, with a `URLSession` of its own as its delegate belongs to the session.
+//
+// Proof: `task` and `session` are set in `init` alone and are safe for any thread; `hasEnded` is used on `queue`.
 private final class URLSessionConnection: NSObject, WebSocketConnection, URLSessionWebSocketDelegate,
     @unchecked Sendable
 {
-    // Proof: `task` and `session` are set in `init` alone and are safe for any thread; `hasEnded` is used on `queue`.
     private let queue = DispatchQueue(label: "reveille.websocket")
     private let subprotocol: String
     private let onEvent: @Sendable (WebSocketEvent) -> Void
