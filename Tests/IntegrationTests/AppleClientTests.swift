@@ -71,6 +71,38 @@ struct AppleClientTests {
     }
 }
 
+extension AppleClientTests {
+    @Test("registers its push token, shows a call that its session brought, and calls from the system's screen")
+    func online() async throws {
+        _ = try await world.startSimulator()
+        let (_, address) = try await world.serve("--push-sim")
+        let alice = try await world.onlinePhone("alice", at: address)
+        let bob = DeviceID.random()
+        let program = try world.start(
+            try await ApplePackage.glueCheck,
+            ["ws://\(address)", bob.description, "online", try await world.token("bob")])
+        let token = try await eventually("bob's push token") {
+            try world.reader().devices(user: "bob").flatMap(\.tokens).first
+        }
+        #expect(
+            token.token
+                == PushToken(
+                    provider: .apns, kind: .voip, environment: .production, topic: "org.reveille.phone.voip",
+                    token: "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"))
+        let call = try await alice.softphone.call(.user("bob"), sdp: .text("offer"))
+        _ = try await alice.state(.answered, of: call)
+        try await alice.softphone.connected(call)
+        #expect(try await alice.ended(call).reason == .hangup)
+        let back = try await alice.incoming()
+        #expect(back.sdp == .text("offer"))
+        try await alice.softphone.answer(back.id, sdp: .text("answer"))
+        try await alice.softphone.connected(back.id)
+        _ = try await alice.state(.connected, of: back.id)
+        try await alice.softphone.hangup(back.id)
+        #expect(try await program.ending() == .exit(0), "\(program.errors.entries)")
+    }
+}
+
 /// alice calls bob, whose iPhone got the push; what its app does is the test's own.
 private struct WakeUp {
     let address: String

@@ -7,9 +7,11 @@ import ReveilleClient
 import SoftphoneSession
 import UIKit
 
-// An app on CallCenter whose iOS is the stand-ins beside this. It gets pushes, and the user answers or declines.
+// An app on CallCenter whose iOS is the stand-ins beside this. It gets pushes, and the user answers or declines. Or it
+// has a session when the call comes, and the user calls back.
 //
 //     glue-check URL DEVICE_ID answers|declines|filters PAYLOAD
+//     glue-check URL DEVICE_ID online TOKEN
 
 struct Locked: Error {}
 
@@ -42,9 +44,11 @@ struct GlueCheck {
     let registry: PKPushRegistry
     let provider: CXProvider
 
-    init(_ url: String, _ device: DeviceID) throws {
+    /// - Parameter token: nil before the first unlock, when the keychain is closed.
+    init(_ url: String, _ device: DeviceID, token: String?) throws {
         var phone = Softphone.Configuration(
-            url: url, token: .provider { throw Locked() }, device: DeviceDescription(id: device, platform: .ios))
+            url: url, token: token.map { .fixed($0) } ?? .provider { throw Locked() },
+            device: DeviceDescription(id: device, platform: .ios))
         phone.transport = PosixTransport()
         center = try CallCenter(
             configuration: CallCenter.Configuration(
@@ -133,6 +137,39 @@ struct GlueCheck {
         try await center.softphone.connected(call)
         try await eventually("the call ends") { provider.reports.last == .ended(call.uuid, .remoteEnded) }
     }
+
+    /// The socket brings the call and the push comes later; the user answers, holds and ends it, and calls back.
+    func online() async throws {
+        center.pushRegistry(
+            registry, didUpdate: PKPushCredentials(token: Data(0..<32)), for: .voIP)
+        center.softphone.start()
+        try await eventually("the call comes") { !provider.reports.isEmpty }
+        guard case .incoming(let uuid, handle: "alice") = provider.reports[0] else {
+            throw Unexpected(what: "\(provider.reports)")
+        }
+        let call = CallID(uuid)
+        try await perform(CXAnswerCallAction(call: uuid)) { center.provider(provider, perform: $0) }
+        try await center.softphone.connected(call)
+        try await perform(CXSetHeldCallAction(call: uuid, onHold: true)) { center.provider(provider, perform: $0) }
+        try await perform(CXEndCallAction(call: uuid)) { center.provider(provider, perform: $0) }
+        try await tasksEnd()
+        try expect(provider.reports.allSatisfy { if case .ended = $0 { false } else { true } }, "no end is reported")
+
+        let back = UUID()
+        let start = CXStartCallAction(call: back, handle: CXHandle(type: .generic, value: "alice"))
+        try await perform(start) { center.provider(provider, perform: $0) }
+        try await eventually("alice answers") { provider.reports.contains(.connecting(back)) }
+        try await center.softphone.connected(CallID(back))
+        try await eventually("alice hangs up") { provider.reports.last == .ended(back, .remoteEnded) }
+        try expect(provider.reports.contains(.connected(back)), "the call is connected")
+        await center.softphone.disconnect()
+    }
+
+    private func perform<Action: CXAction>(_ action: Action, _ perform: (Action) -> Void) async throws {
+        perform(action)
+        try await eventually("\(type(of: action)) is done") { action.isFulfilled != nil }
+        try expect(action.isFulfilled == true, "\(type(of: action)) failed")
+    }
 }
 
 @main
@@ -142,9 +179,13 @@ enum Main {
             do {
                 let arguments = CommandLine.arguments
                 guard arguments.count == 5, let device = DeviceID(arguments[2]) else {
-                    throw Unexpected(what: "arguments: URL DEVICE_ID answers|declines|filters PAYLOAD")
+                    throw Unexpected(what: "arguments: URL DEVICE_ID SCENARIO PAYLOAD|TOKEN")
                 }
-                try await GlueCheck(arguments[1], device).run(arguments[3], arguments[4])
+                if arguments[3] == "online" {
+                    try await GlueCheck(arguments[1], device, token: arguments[4]).online()
+                } else {
+                    try await GlueCheck(arguments[1], device, token: nil).run(arguments[3], arguments[4])
+                }
                 exit(0)
             } catch {
                 FileHandle.standardError.write(Data("glue-check: \(error)\n".utf8))

@@ -38,6 +38,8 @@
             case shown
             /// Do not disturb, a blocked caller, or an error.
             case refused
+            /// The answer to the report said that the call is over; the phone's own events may be behind.
+            case over
         }
 
         public let softphone: Softphone
@@ -128,7 +130,10 @@
                 return _ = try? await softphone.report(report)
             }
             guard let standing = try? await requests.report(report), standing.state == .ended else { return }
-            onMain { $0.end(push.call, standing.reason ?? .connectionLost) }
+            onMain { center in
+                center.end(push.call, standing.reason ?? .connectionLost)
+                center.screens[push.call] = .over
+            }
         }
 
         /// CallKit's answer to a reported call.
