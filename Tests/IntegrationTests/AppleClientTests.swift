@@ -42,6 +42,16 @@ struct AppleClientTests {
         try await world.push("is reported", of: wakeUp.call) { $0.report == .reported }
     }
 
+    @Test(
+        "rings and declines by HTTP alone, and cannot answer afterwards",
+        .disabled("the server has no POST /v1/calls/{call_id}/ringing, answer, decline and hangup"))
+    func declinesByHTTP() async throws {
+        let wakeUp = try await WakeUp.start()
+        let program = try await example("ws://\(wakeUp.address)", "declines", wakeUp.payload)
+        #expect(try await wakeUp.alice.ended(wakeUp.call).reason == .declined)
+        #expect(try await program.ending() == .exit(0), "\(program.errors.entries)")
+    }
+
     @Test("uses PushKit and CallKit as they are declared, and does with a push what iOS asks for")
     func answersOnTheLockScreen() async throws {
         let wakeUp = try await WakeUp.start()
