@@ -94,7 +94,7 @@ enum SourceRules {
             "(unsafe)", "@unchecked", "unsafeDowncast", "unsafeBitCast", "takeRetainedValue", "try!", " as! ",
             "fatalError",
         ]
-        return tree.files.filter { $0.path.hasPrefix("Sources/") }.flatMap { file in
+        return tree.files.filter { !$0.path.hasPrefix("Tests/") }.flatMap { file in
             places(file) { code, index in
                 words.contains { code.contains($0) }
                     && !file.lines[max(0, index - 3)...index].contains { $0.contains("//") }

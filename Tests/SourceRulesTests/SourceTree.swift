@@ -36,7 +36,8 @@ struct SourceTree {
             let text = (try? String(contentsOf: root.appending(path: path), encoding: .utf8)) ?? ""
             return File(path: path, lines: text.components(separatedBy: "\n"))
         }
-        let paths = ["Sources", "Tests"].flatMap { folder in
+        // Links are not followed: what the client for Apple's platforms shares is read once.
+        let paths = ["Sources", "Tests", "Resources/clients/apple"].flatMap { folder in
             (FileManager.default.enumerator(atPath: root.appending(path: folder).path)?.compactMap { $0 as? String }
                 ?? []).map { "\(folder)/\($0)" }
         }.sorted()

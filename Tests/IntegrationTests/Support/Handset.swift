@@ -18,6 +18,8 @@ final class Handset: Sendable {
     let token: PushToken
     /// VoIP pushes in order of arrival.
     let pushes = Journal<CallPush>()
+    /// Their payloads, as JSON.
+    let payloads = Journal<String>()
     private let line: LoopBound<Line>
 
     init(token: PushToken, simulatorFolder: String, loop: EventLoop) async throws {
@@ -27,7 +29,7 @@ final class Handset: Sendable {
             let address = SocketAddress(host: endpoint.host, port: endpoint.port)
         else { throw InVain(what: "a push simulator for \(token.environment)") }
         let tls = try TLSClientContext(trust: .certificateAuthority(file: simulatorFolder + "/" + manifest.caFile))
-        let pushes = pushes
+        let (pushes, payloads) = (pushes, payloads)
         let attached = Journal<Void>()
         let line = await loop.run {
             let line = Line()
@@ -35,7 +37,9 @@ final class Handset: Sendable {
             line.link?.attach(token.token) { event in
                 switch event {
                 case .attached: attached.add(())
-                case .push(let push): if let call = CallPush(handset: push.payload) { pushes.add(call) }
+                case .push(let push):
+                    payloads.add(String(decoding: push.payload, as: UTF8.self))
+                    if let call = CallPush(handset: push.payload) { pushes.add(call) }
                 case .killed, .detached: break
                 }
             }

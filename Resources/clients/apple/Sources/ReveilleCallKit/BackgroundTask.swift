@@ -1,0 +1,20 @@
+#if canImport(PushKit) && canImport(CallKit) && canImport(UIKit)
+    import UIKit
+
+    /// Time to finish a request after the app goes to the background: about 30 s.
+    @MainActor
+    final class BackgroundTask {
+        private var id = UIBackgroundTaskIdentifier.invalid
+
+        init(_ name: String) {
+            id = UIApplication.shared.beginBackgroundTask(withName: name) { [weak self] in self?.end() }
+        }
+
+        /// The system ends an app whose tasks it has to end itself.
+        func end() {
+            guard id != .invalid else { return }
+            UIApplication.shared.endBackgroundTask(id)
+            id = .invalid
+        }
+    }
+#endif

@@ -1,0 +1,1 @@
+../../../../../Sources/SoftphoneKit/Softphone+Calls.swift
