@@ -241,7 +241,7 @@ let package = Package(
                 "CallMonitor", "CallStore", "StoreInterface", "CallVocabulary",
                 "PushClient", "PushCore", "PushTestServer", "SoftphoneKit", "SoftphoneSession",
                 "EventLoop",
-                "EventJournal", "HTTP2",
+                "EventJournal", "HTTP2", "SignalProtocol",
                 "LibWebSockets", "ServerLog", "TestCertificates", "WebSocketServer", log,
             ]),
         tests(

@@ -42,9 +42,7 @@ struct AppleClientTests {
         try await world.push("is reported", of: wakeUp.call) { $0.report == .reported }
     }
 
-    @Test(
-        "rings and declines by HTTP alone, and cannot answer afterwards",
-        .disabled("the server has no POST /v1/calls/{call_id}/ringing, answer, decline and hangup"))
+    @Test("rings and declines by HTTP alone, and cannot answer afterwards")
     func declinesByHTTP() async throws {
         let wakeUp = try await WakeUp.start()
         let program = try await example("ws://\(wakeUp.address)", "declines", wakeUp.payload)

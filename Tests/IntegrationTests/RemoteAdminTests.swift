@@ -82,7 +82,7 @@ struct RemoteAdminTests {
         #expect(phonesResult.errors.hasSuffix("what answers there does not take this connection; check the port"))
         let plain = try await Self.ask("stats --server wss://\(admin) --token \(Self.token)")
         #expect(plain.ending == .exit(2))
-        #expect(plain.errors.contains("check whether the address is one of ws://"), "\(plain.errors)")
+        #expect(plain.errors.contains("check whether the server expects ws://"), "\(plain.errors)")
         // The refused commands started no drain.
         let info = try JSONObject(try await Self.ask("stats --output json --data \(world.folder)").output)
         #expect((info["server"] as? [String: Any])?["is_draining"] as? Bool == false)

@@ -68,7 +68,7 @@ struct TLSTests {
             reasons.append("\(journal.entries[0])")
         }
         #expect(reasons[0].contains("not trusted"), "\(reasons[0])")
-        #expect(reasons[1].contains("one of ws://"), "\(reasons[1])")
+        #expect(reasons[1].contains("expects ws://"), "\(reasons[1])")
         await client.stop()
         await secured.stop()
         await plain.stop()
