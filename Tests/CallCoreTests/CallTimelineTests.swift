@@ -5,17 +5,8 @@ import Testing
 
 @testable import CallCore
 
-@Suite struct CallTimelineTests {
-    let world = World()
-    let alice: Phone
-    let bob: Phone
-
-    init() {
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        alice.open()
-        bob.open()
-    }
+@Suite final class CallTimelineTests {
+    let (world, alice, bob) = World.pair()
 
     private func timeline(_ call: CallID) throws -> CallTimeline {
         CallTimeline(

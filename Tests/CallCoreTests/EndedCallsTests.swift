@@ -26,8 +26,7 @@ struct EndedCallsTests {
     /// acknowledges, is the test's.
     private func talk(isReported: Bool = true) throws -> (call: CallID, push: PushID) {
         bob.ask(.close)
-        let call = alice.call(bob)
-        let push = try world.deliver(call, to: bob)
+        let (call, push) = try alice.call(bob, push: .accepted)
         bob.open()
         if isReported { bob.report(push, call) }
         bob.answer(call)
@@ -81,8 +80,7 @@ struct EndedCallsTests {
     @Test("one that a woken phone finds over is not told again once its push is reported")
     func foundOver() throws {
         bob.ask(.close)
-        let call = alice.call(bob)
-        let push = try world.deliver(call, to: bob)
+        let (call, push) = try alice.call(bob, push: .accepted)
         alice.hangUp(call)
         #expect(bob.open().opened?.calls.map(\.call) == [call])
         #expect(bob.report(push, call).reply == .callState(.ended, .cancelled))
@@ -136,8 +134,7 @@ struct EndedCallsTests {
     @Test("one that was over when the server started is told, and forgotten in time")
     func restarted() throws {
         bob.ask(.close)
-        let call = alice.call(bob)
-        try world.deliver(call, to: bob)
+        let call = try alice.call(bob, push: .accepted).call
         alice.hangUp(call)
         world.restart()
         #expect(bob.open().opened?.calls.map(\.call) == [call])

@@ -9,9 +9,7 @@ import Testing
 
     /// Alice calls Bob's sleeping phone, whose push carries a wake token.
     private func waking() throws -> (alice: Phone, bob: Phone, call: CallID, push: PushID) {
-        let (alice, bob) = (world.phone("alice"), world.phone("bob"))
-        alice.open()
-        bob.open()
+        let (alice, bob) = (world.online("alice"), world.online("bob"))
         bob.ask(.close)
         let call = alice.call(bob)
         return (alice, bob, call, try world.deliver(call, to: bob))
@@ -28,8 +26,7 @@ import Testing
             other.open()
             bob.open()
             bob.ask(.close)
-            let call = alice.call(bob)
-            _ = try world.deliver(call, to: bob)
+            let call = try alice.call(bob, push: .accepted).call
             bob.open()
             #expect((try? bob.ask(.logout).get()) != nil)
             if isOver { alice.hangUp(call) }

@@ -24,10 +24,8 @@ import Testing
             phone.open()
             phone.ask(.close)
         }
-        let waking = alice.call(bob)
-        _ = try world.deliver(waking, to: bob)
-        let over = alice.call(carol)
-        let push = try world.deliver(over, to: carol)
+        let waking = try alice.call(bob, push: .accepted).call
+        let (over, push) = try alice.call(carol, push: .accepted)
         carol.wake(over)
         carol.report(push, over)
         alice.hangUp(over)
