@@ -12,12 +12,7 @@ import Testing
         CallCandidates(call: call, candidates: [RawJSON.text(name)], isFinal: isFinal)
     }
 
-    private static func ringing() -> H {
-        var harness = H { $0.automaticRinging = false }
-        harness.open()
-        _ = harness.event(1, .incoming(H.incoming(call, at: harness.serverNow)))
-        return harness
-    }
+    private static func ringing() -> H { H.ringing(call) { $0.automaticRinging = false } }
 
     private static func sent(_ effects: [SessionEffect]) -> [CallCandidates] {
         effects.frames.compactMap { if case .notification(.candidates(let batch)) = $0 { batch } else { nil } }
@@ -45,8 +40,7 @@ import Testing
     func repeatedToAFreshSession(isConnected: Bool) throws {
         var harness = Self.ringing()
         _ = harness.give(.gathered(Self.batch("a")))
-        let id = try #require(harness.command(.answer(Self.call, sdp: nil)).lastRequestID)
-        _ = harness.receive(.reply(id, .won))
+        _ = try harness.command(.answer(Self.call, sdp: nil), answeredBy: .won)
         if isConnected {
             let change = CallStateChange(
                 call: Self.call, state: .connected, at: harness.serverNow, waking: 0, ringing: 0)
