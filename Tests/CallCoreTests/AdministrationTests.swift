@@ -62,11 +62,8 @@ import Testing
 
     @Test("a user is shown with policy, aliases, groups, devices and live calls")
     func user() {
-        let alice = world.phone("alice")
-        let tablet = world.phone("alice")
-        let bob = world.phone("bob")
-        for phone in [alice, tablet, bob] { phone.open() }
-        tablet.ask(.close)
+        let (alice, bob) = (world.online("alice"), world.online("bob"))
+        world.asleep("alice")
         world.administer(.setAlias(Alias(handle: handle("+1"), user: handle("alice"))))
         world.administer(.setGroup(CallGroup(name: "desk", strategy: .all, members: [handle("+1")])))
         world.administer(.setUser(handle("alice"), UserPolicyChange(callWaiting: false)))

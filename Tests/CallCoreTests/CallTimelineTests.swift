@@ -48,12 +48,7 @@ import Testing
 
     @Test("what became of pushes and of the other legs is part of the story")
     func others() throws {
-        let tablet = world.phone("bob")
-        let desk = world.phone("bob")
-        for phone in [tablet, desk] {
-            phone.open()
-            phone.ask(.close)
-        }
+        let (tablet, desk) = (world.asleep("bob"), world.asleep("bob"))
         let call = alice.call(bob)
         let rejected = try world.transmit(call, to: tablet)
         world.settle(rejected, .rejected(reason: "BadDeviceToken", isTokenDead: true))

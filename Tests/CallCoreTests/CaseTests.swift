@@ -238,9 +238,8 @@ import Testing
     // case: the same token in capitals, or for another kind of message at FCM
     @Test func sameTokenWrittenOtherwise() {
         #expect(PushToken.voip("ABCD") == PushToken.voip("abcd"))
-        let carol = world.phone("carol", tokens: [.fcm(.data, "t")])
-        let dave = world.phone("dave", tokens: [.fcm(.alert, "t")])
-        for phone in [carol, dave] { phone.open() }
+        let carol = world.online("carol", tokens: [.fcm(.data, "t")])
+        world.online("dave", tokens: [.fcm(.alert, "t")])
         #expect(world.store.devices[carol.key]?.tokens.isEmpty == true)
     }
 
@@ -509,8 +508,7 @@ import Testing
 
     // case: a group of 1,000, one answer
     @Test func thousand() {
-        let crowd = (0..<1_000).map { world.phone("member\($0)", pushable: false) }
-        for phone in crowd { phone.open() }
+        let crowd = (0..<1_000).map { world.online("member\($0)", pushable: false) }
         world.administer(.setGroup(CallGroup(name: "all", strategy: .all, members: crowd.map(\.user))))
         let call = alice.call(.group("all"))
         crowd[617].answer(call)

@@ -4,23 +4,16 @@ import Testing
 @testable import CallCore
 
 @Suite("Calls that are over, in what a new session is told")
-struct EndedCallsTests {
-    let world: World
-    let alice: Phone
-    let bob: Phone
-
-    init() {
+final class EndedCallsTests {
+    private static let limits = {
         var limits = CoreLimits()
         // One phone gets many calls here.
         limits.pushesPerDevice = 1000
         limits.pushingCallsPerPair = 1000
         limits.pushingCallsPerCaller = 1000
-        world = World(limits: limits)
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        alice.open()
-        bob.open()
-    }
+        return limits
+    }()
+    let (world, alice, bob) = World.pair(limits: limits)
 
     /// Bob's phone is woken and answers; whether it reports the push before the call is over, and what of its session it
     /// acknowledges, is the test's.

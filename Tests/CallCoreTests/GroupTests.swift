@@ -26,8 +26,7 @@ import Testing
         "each of many devices has its own part: one declines, one wins, and the call knows who may act",
         arguments: [15, 16, 40])
     func many(count: Int) {
-        let phones = (0..<count).map { world.phone("member\($0)") }
-        for phone in phones { phone.open() }
+        let phones = (0..<count).map { world.online("member\($0)") }
         make(phones)
         let call = alice.call(.group("desk"))
         for phone in phones { #expect(phone.ask(.ringing(call)).error == nil) }

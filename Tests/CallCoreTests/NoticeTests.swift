@@ -16,10 +16,8 @@ import Testing
     init() {
         world = World(limits: Self.limits(perDevice: 30))
         alice = world.phone("alice")
-        bob = world.phone("bob", tokens: [.voip("v"), .alert("a")])
+        bob = world.asleep("bob", tokens: [.voip("v"), .alert("a")])
         alice.open(name: "Alice A.")
-        bob.open()
-        bob.ask(.close)
     }
 
     private func set(_ missedCalls: MissedCallPush, doNotDisturb: Bool? = nil) {
@@ -149,13 +147,11 @@ import Testing
     @Test("each device without a session is told, and no device that has one; the caller's others are not")
     func devices() {
         set(.alert)
-        let tablet = world.phone("bob", tokens: [.alert("b")])
-        let watch = world.phone("bob", tokens: [.alert("c")])
-        let other = world.phone("alice", tokens: [.alert("d")])
+        let tablet = world.online("bob", tokens: [.alert("b")])
+        let watch = world.online("bob", tokens: [.alert("c")])
+        let other = world.asleep("alice", tokens: [.alert("d")])
         world.administer(.setUser(alice.user, UserPolicyChange(missedCalls: .alert)))
-        for phone in [tablet, watch, other] { phone.open() }
         watch.lose()
-        other.ask(.close)
         miss()
         #expect(statuses(bob) == [.intended])
         #expect(world.notices(to: tablet).isEmpty, "it hears of the end over its socket")

@@ -107,10 +107,7 @@ import Testing
 
     @Test("a call to a group of a thousand is one call of its caller, and counts once for each phone")
     func group() {
-        let members = (0..<300).map { number in
-            let phone = world.asleep("member\(number)")
-            return phone
-        }
+        let members = (0..<300).map { world.asleep("member\($0)") }
         world.administer(.setGroup(CallGroup(name: "all", strategy: .all, members: members.map(\.user))))
         for _ in 0..<5 {
             let call = alice.call(.group("all"))

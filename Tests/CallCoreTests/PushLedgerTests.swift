@@ -222,8 +222,7 @@ import Testing
             bob.open(sending: bob.tokens + [spare])
             bob.lose()
         }
-        let mallory = world.phone("mallory", pushable: false)
-        mallory.open(sending: bob.tokens)
+        world.online("mallory", tokens: [bob.tokens[0]])
         #expect(world.store.devices[bob.key]?.tokens.map(\.token) == (hasAnother ? [spare] : []))
         world.makeReady(id)
         #expect(world.provider.sent[id] == nil)

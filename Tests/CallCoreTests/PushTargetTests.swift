@@ -10,10 +10,7 @@ import Testing
     let world = World()
     let alice: Phone
 
-    init() {
-        alice = world.phone("alice")
-        alice.open()
-    }
+    init() { alice = world.online("alice") }
 
     private static let voip = PushToken.voip("v")
     private static let newVoip = PushToken.voip("w")
@@ -185,8 +182,7 @@ import Testing
     func redirected() throws {
         let bob = asleep([Self.voip, Self.alert])
         let (call, id) = try alice.call(bob, push: .queued)
-        let mallory = world.phone("mallory", pushable: false)
-        mallory.open(sending: [Self.voip])
+        world.online("mallory", tokens: [Self.voip])
         world.makeReady(id)
         #expect(world.provider.sent[id] == nil)
         #expect(world.provider.orders[id]?.token == Self.alert)

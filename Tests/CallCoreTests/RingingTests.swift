@@ -5,7 +5,7 @@ import Testing
 
 @testable import CallCore
 
-/// Calls between phones that are online: ringing, answering, declining, cancelling, and the timers of a call.
+/// Calls between phones that are online, beyond what ``CallTableTests`` has of each input by itself.
 /// Rules are numbered as in the call semantics.
 @Suite final class RingingTests {
     let (world, alice, bob, tablet) = World.trio("bob")
@@ -80,8 +80,7 @@ import Testing
 
     @Test("rule 13: a list of a thousand rings everybody, no more, and one answer frees all others")
     func fanOut() {
-        let crowd = (0..<1_010).map { world.phone("user\($0)", pushable: false) }
-        for phone in crowd { phone.open() }
+        let crowd = (0..<1_010).map { world.online("user\($0)", pushable: false) }
         let call = alice.call(.users(crowd.map(\.user)))
         #expect(crowd.filter { $0.offers(of: call).count == 1 }.count == 1_000)
         #expect(world.core.counters.hits(of: .legsPerCall) > 0)
@@ -91,7 +90,7 @@ import Testing
         #expect(world.store.legs(of: call).filter { $0.answeredAt != nil }.count == 1)
     }
 
-    @Test("updates reach the other party of an answered call, and nobody else")
+    @Test("updates reach the other party of an answered call as they were sent")
     func updates() {
         let call = alice.call(bob)
         bob.answer(call)
@@ -104,8 +103,7 @@ import Testing
 
     @Test("every session is told that the server drains, a few hundred at a time, and a new one when it opens")
     func drainingIsTold() {
-        let crowd = (0..<1200).map { world.phone("m\($0)", pushable: false) }
-        for phone in crowd { phone.open() }
+        let crowd = (0..<1200).map { world.online("m\($0)", pushable: false) }
         world.step(.drainingBegan(within: .seconds(60)))
         let told = { crowd.count { $0.events.contains { if case .draining = $0 { true } else { false } } } }
         #expect(told() < 600)

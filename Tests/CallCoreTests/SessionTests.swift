@@ -312,10 +312,7 @@ import Testing
 
     @Test("a wake session that takes another's place leaves that one's call the whole time to come back")
     func wakeAfterWake() throws {
-        let (carol, dave) = (world.phone("carol"), world.phone("dave"))
-        let eve = world.phone("eve")
-        for phone in [carol, dave, eve] { phone.open() }
-        eve.ask(.close)
+        let (carol, dave, eve) = (world.online("carol"), world.online("dave"), world.asleep("eve"))
         let first = try carol.call(eve, push: .accepted).call
         eve.wake(first)
         eve.answer(first)

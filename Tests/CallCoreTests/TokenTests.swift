@@ -102,8 +102,7 @@ import Testing
     @Test("a token that moves before its push has left takes the push along")
     func movedBefore() throws {
         let (call, push) = try alice.call(bob, push: .queued)
-        let tablet = world.phone("bob", pushable: false)
-        tablet.open(sending: bob.tokens)
+        let tablet = world.online("bob", tokens: bob.tokens)
         tablet.lose()
         let moved = try #require(world.push(call, to: tablet)?.id)
         for id in [push, moved] { world.makeReady(id) }
@@ -114,8 +113,7 @@ import Testing
     @Test("a token that goes to and fro is pushed once, after a restart too")
     func toAndFro() throws {
         let call = try alice.call(bob, push: .accepted).call
-        let tablet = world.phone("bob", pushable: false)
-        tablet.open(sending: bob.tokens)
+        let tablet = world.online("bob", tokens: bob.tokens)
         tablet.lose()
         world.restart()
         alice.open()
@@ -146,8 +144,7 @@ import Testing
     func returned() throws {
         let (call, push) = try alice.call(bob, push: .onWire)
         world.settle(push, .returned)
-        let tablet = world.phone("bob", pushable: false)
-        tablet.open(sending: bob.tokens)
+        let tablet = world.online("bob", tokens: bob.tokens)
         tablet.lose()
         let moved = try #require(world.push(call, to: tablet)?.id)
         world.makeReady(moved)

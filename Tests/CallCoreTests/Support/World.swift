@@ -72,9 +72,11 @@ final class World {
     /// A phone with an open session.
     @discardableResult
     func online(_ user: String, pushable: Bool = true) -> Phone { opened(phone(user, pushable: pushable)) }
+    @discardableResult
     func online(_ user: String, tokens: [PushToken]) -> Phone { opened(phone(user, tokens: tokens)) }
 
     /// A phone that has closed its session: only a push reaches it.
+    @discardableResult
     func asleep(_ user: String, pushable: Bool = true) -> Phone { closed(online(user, pushable: pushable)) }
     func asleep(_ user: String, tokens: [PushToken]) -> Phone { closed(online(user, tokens: tokens)) }
 
