@@ -297,8 +297,7 @@ import Testing
             _ = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: ""))
             if state == .refused { _ = harness.command(.decline(call, .declined)) }
             _ = harness.passOffline(.seconds(61))
-            _ = harness.startAndReachOpening()
-            _ = harness.answerOpen(harness.opened(resumed: true))
+            _ = harness.reopen(resumed: true)
         }
         switch state {
         case .calleeConnected: _ = harness.event(2, change(.connected))

@@ -29,8 +29,7 @@ import Testing
         #expect(harness.give(.gathered(Self.batch("c", isFinal: true))).isEmpty)
         let back = harness.answerOpen(harness.opened(resumed: true))
         #expect(Self.sent(back) == [Self.batch("b"), Self.batch("c", isFinal: true)])
-        _ = harness.loseAndReachOpening()
-        let again = harness.answerOpen(harness.opened(resumed: true))
+        let again = harness.loseAndReopen(resumed: true)
         #expect(Self.sent(again) == [Self.batch("b"), Self.batch("c", isFinal: true)], "still not proven")
     }
 
@@ -78,8 +77,7 @@ import Testing
         var harness = Self.ringing()
         #expect(harness.event(2, .candidates(Self.batch("a"))).told == ["candidates"])
         #expect(harness.event(3, .candidates(Self.batch("a"))).told == ["candidates"])
-        _ = harness.loseAndReachOpening()
-        _ = harness.answerOpen(harness.opened(calls: [H.snapshot(Self.call, .callee, .ringing)]))
+        _ = harness.loseAndReopen(calls: [H.snapshot(Self.call, .callee, .ringing)])
         var again = H.incoming(Self.call, at: harness.serverNow)
         again.candidates = [RawJSON.text("a"), RawJSON.text("b")]
         #expect(harness.event(1, .incoming(again)).events.contains(.candidates(Self.batch("b"))))

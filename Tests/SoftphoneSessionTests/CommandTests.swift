@@ -46,8 +46,7 @@ import Testing
         let effects = harness.advance(.seconds(10))
         #expect(effects.contains(.disconnect))
         #expect(effects.outcome(1) == nil)
-        _ = harness.startAndReachOpening()
-        #expect(harness.answerOpen(harness.opened(resumed: true)).requests.contains(.answer(Self.call, sdp: nil)))
+        #expect(harness.reopen(resumed: true).requests.contains(.answer(Self.call, sdp: nil)))
     }
 
     @Test("a message that is too large for the server fails alone")
@@ -88,10 +87,8 @@ import Testing
     func inviteIsRepeated() throws {
         var harness = H()
         _ = harness.command(.invite(Self.invite), ticket: 1)
-        _ = harness.startAndReachOpening()
-        #expect(harness.answerOpen(harness.opened()).requests == [.invite(Self.invite)])
-        _ = harness.loseAndReachOpening()
-        let again = harness.answerOpen(harness.opened(resumed: false))
+        #expect(harness.reopen().requests == [.invite(Self.invite)])
+        let again = harness.loseAndReopen(resumed: false)
         #expect(again.requests == [.invite(Self.invite)])
         #expect(again.endedCalls.isEmpty, "the server has still to hear of the call")
         let id = try #require(again.lastRequestID)
@@ -109,8 +106,7 @@ import Testing
         let expired = harness.passOffline(.seconds(10))
         #expect(expired.outcome(1) == .failure(.connectionLost))
         #expect(harness.session.liveCalls.isEmpty)
-        _ = harness.startAndReachOpening()
-        let back = harness.answerOpen(harness.opened(resumed: true))
+        let back = harness.reopen(resumed: true)
         #expect(back.requests == [.hangup(Self.call, .hangup)])
         #expect(harness.receive(.error(back.lastRequestID, SignalError(.forbidden, ""))).isEmpty)
     }
@@ -128,8 +124,7 @@ import Testing
         _ = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: ""))
         #expect(harness.command(request, ticket: 1).isEmpty)
         #expect(harness.passOffline(.seconds(30)).outcome(1) == nil)
-        _ = harness.startAndReachOpening()
-        #expect(harness.answerOpen(harness.opened(resumed: true)).requests == [request])
+        #expect(harness.reopen(resumed: true).requests == [request])
     }
 
     @Test("what is kept is not kept for ever")
@@ -158,8 +153,7 @@ import Testing
         let candidates = CallCandidates(call: Self.call, candidates: [RawJSON.text("c")])
         _ = harness.command(.invite(Self.invite))
         #expect(harness.give(.gathered(candidates)).isEmpty)
-        _ = harness.startAndReachOpening()
-        let frames = harness.answerOpen(harness.opened()).frames
+        let frames = harness.reopen().frames
         #expect(frames.count == 2)
         #expect(frames.last == .notification(.candidates(candidates)))
         let more = CallCandidates(call: Self.call, candidates: [], isFinal: true)
@@ -177,8 +171,7 @@ import Testing
         #expect(effects.outcome(2) == .success(.callState(.ended, .cancelled)))
         #expect(effects.endedCalls.map(\.reason) == [.cancelled])
         #expect(effects.endedCalls.map(\.callKitReason) == [nil])
-        _ = harness.startAndReachOpening()
-        #expect(harness.answerOpen(harness.opened()).requests.isEmpty)
+        #expect(harness.reopen().requests.isEmpty)
     }
 
     @Test("a hangup kept for a call that is over meanwhile has what it wanted, without being sent")
@@ -186,8 +179,7 @@ import Testing
         var harness = H.ringing(Self.call)
         _ = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: ""))
         _ = harness.command(.hangup(Self.call, .hangup), ticket: 1)
-        _ = harness.startAndReachOpening()
-        let effects = harness.answerOpen(harness.opened())
+        let effects = harness.reopen()
         #expect(effects.outcome(1) == .success(.callState(.ended, .connectionLost)))
         #expect(!effects.requests.contains(.hangup(Self.call, .hangup)))
         #expect(effects.endedCalls.count == 1)
@@ -198,8 +190,7 @@ import Testing
         var harness = H.ringing(Self.call) { $0.automaticRinging = false }
         _ = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: ""))
         _ = harness.command(.answer(Self.call, sdp: nil), ticket: 1)
-        _ = harness.startAndReachOpening()
-        let back = harness.answerOpen(harness.opened())
+        let back = harness.reopen()
         #expect(back.requests == [.answer(Self.call, sdp: nil)])
         #expect(back.endedCalls.isEmpty)
         let effects = harness.receive(.error(back.lastRequestID, SignalError(.callEnded(.cancelled), "over")))

@@ -24,8 +24,7 @@ import Testing
     @Test("replayed events are handled once, new ones go on from there")
     func replayIsDeduplicated() {
         var harness = H.ringing(H.call(1))
-        _ = harness.loseAndReachOpening()
-        _ = harness.answerOpen(harness.opened(resumed: true))
+        _ = harness.loseAndReopen(resumed: true)
         #expect(harness.event(1, .incoming(H.incoming(H.call(1), at: harness.serverNow))).isEmpty)
         #expect(harness.event(2, H.ended(H.call(1), .cancelled)).endedCalls.map(\.reason) == [.cancelled])
         #expect(harness.event(2, H.ended(H.call(1), .cancelled)).isEmpty)
@@ -37,8 +36,7 @@ import Testing
     func newSessionCountsAfresh() {
         var harness = H.online()
         for seq in 1...5 as ClosedRange<UInt64> { _ = harness.event(seq, .draining(deadline: .seconds(1))) }
-        _ = harness.loseAndReachOpening()
-        _ = harness.answerOpen(harness.opened(resumed: false))
+        _ = harness.loseAndReopen(resumed: false)
         #expect(harness.session.lastHandledSeq == 0)
         #expect(harness.event(1, .draining(deadline: .seconds(2))).events == [.draining(deadline: .seconds(2))])
     }
@@ -82,8 +80,7 @@ import Testing
     @Test("a call offered again to a new session does not ring a second time")
     func offeredAgain() {
         var harness = H.ringing(H.call(1))
-        _ = harness.loseAndReachOpening()
-        _ = harness.answerOpen(harness.opened(calls: [H.snapshot(H.call(1), .callee, .ringing)]))
+        _ = harness.loseAndReopen(calls: [H.snapshot(H.call(1), .callee, .ringing)])
         var again = H.incoming(H.call(1), at: harness.serverNow)
         again.candidates = [RawJSON.text("c")]
         let effects = harness.event(1, .incoming(again))
@@ -115,10 +112,8 @@ import Testing
     func backgroundIsSaidAgain() throws {
         var harness = H.online()
         _ = try harness.command(.state(.background), answeredBy: .done)
-        _ = harness.loseAndReachOpening()
-        #expect(harness.answerOpen(harness.opened(resumed: true)).requests.isEmpty)
-        _ = harness.loseAndReachOpening()
-        #expect(harness.answerOpen(harness.opened(resumed: false)).requests == [.state(.background)])
+        #expect(harness.loseAndReopen(resumed: true).requests.isEmpty)
+        #expect(harness.loseAndReopen(resumed: false).requests == [.state(.background)])
     }
 
     // MARK: Acknowledgements

@@ -119,9 +119,17 @@ struct SessionHarness {
         return receive(.reply(.number(id), .opened(opened)))
     }
 
-    mutating func open(calls: [CallSnapshot] = []) {
+    mutating func open(calls: [CallSnapshot] = []) { _ = reopen(calls: calls) }
+
+    /// Goes online; returns what comes of the answer to `session.open`.
+    mutating func reopen(resumed: Bool = false, calls: [CallSnapshot] = []) -> [SessionEffect] {
         _ = startAndReachOpening()
-        _ = answerOpen(opened(calls: calls))
+        return answerOpen(opened(resumed: resumed, calls: calls))
+    }
+
+    mutating func loseAndReopen(resumed: Bool = false, calls: [CallSnapshot] = []) -> [SessionEffect] {
+        _ = loseAndReachOpening()
+        return answerOpen(opened(resumed: resumed, calls: calls))
     }
 
     /// Sends `session.open` with the token of the push that was received, as the app cannot get its own.
