@@ -42,8 +42,7 @@ import Testing
 
     @Test("aliases are one step deep, hide no user, and survive a restart")
     func aliases() {
-        let phone = world.phone("alice")
-        phone.open()
+        world.online("alice")
         let number = Alias(handle: handle("+1"), user: handle("alice"))
         #expect(world.administer(.setAlias(number)) == .success(.done))
         world.restart()
@@ -63,11 +62,8 @@ import Testing
 
     @Test("a user is shown with policy, aliases, groups, devices and live calls")
     func user() {
-        let alice = world.phone("alice")
-        let tablet = world.phone("alice")
-        let bob = world.phone("bob")
-        for phone in [alice, tablet, bob] { phone.open() }
-        tablet.ask(.close)
+        let (alice, bob) = (world.online("alice"), world.online("bob"))
+        world.asleep("alice")
         world.administer(.setAlias(Alias(handle: handle("+1"), user: handle("alice"))))
         world.administer(.setGroup(CallGroup(name: "desk", strategy: .all, members: [handle("+1")])))
         world.administer(.setUser(handle("alice"), UserPolicyChange(callWaiting: false)))
@@ -102,16 +98,13 @@ import Testing
         "an administrator ends a call in any state, for everybody, once",
         arguments: [CallState.waking, .ringing, .answered, .connected])
     func endCall(state: CallState) throws {
-        let (alice, bob) = (world.phone("alice"), world.phone("bob"))
-        alice.open()
-        bob.open()
+        let (alice, bob) = (world.online("alice"), world.online("bob"))
         if state == .waking { bob.ask(.close) }
         let call = alice.call(bob)
         if state != .waking { bob.ring(call) }
         if state == .answered || state == .connected { bob.answer(call) }
         if state == .connected {
-            alice.connected(call)
-            bob.connected(call)
+            alice.connect(call, with: bob)
         }
         #expect(world.store.calls[call]?.state == state)
         #expect(world.administer(.endCall(call)) == .success(.done))
@@ -127,9 +120,7 @@ import Testing
 
     @Test("a session that is dropped is gone for good: its socket is closed, it cannot be resumed, its calls go on")
     func dropSession() {
-        let (alice, bob) = (world.phone("alice"), world.phone("bob"))
-        alice.open()
-        bob.open()
+        let (alice, bob) = (world.online("alice"), world.online("bob"))
         let call = alice.call(bob)
         #expect(world.administer(.dropSession(bob.user, bob.id)) == .success(.done))
         #expect(bob.closes == [.dropped])

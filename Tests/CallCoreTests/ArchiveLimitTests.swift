@@ -16,8 +16,7 @@ import Testing
     let calls: [CallID]
 
     init() {
-        let (alice, bob) = (world.phone("alice"), world.phone("bob"))
-        for phone in [alice, bob] { phone.open() }
+        let (alice, bob) = (world.online("alice"), world.online("bob"))
         calls = [alice.call(bob), alice.call(bob)]
         for call in calls { alice.hangUp(call) }
         world.advance(world.timers.tombstone)

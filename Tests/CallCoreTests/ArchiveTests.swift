@@ -5,40 +5,16 @@ import Testing
 @testable import CallCore
 
 /// Calls that memory has let go: the store answers for them. Rules 4, 6, 14 and 15.
-@Suite struct ArchiveTests {
-    let world = World()
-    let alice: Phone
-    let bob: Phone
-
-    init() {
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        alice.open()
-        bob.open()
-        bob.ask(.close)
-    }
+@Suite final class ArchiveTests {
+    let (world, alice, bob) = World.pair(bobIsAsleep: true)
 
     /// A call whose push was accepted and never reported, and which is out of memory.
     private func oldCall() throws -> (call: CallID, push: PushID) {
-        let call = alice.call(bob)
-        let push = try world.deliver(call, to: bob)
+        let (call, push) = try alice.call(bob, push: .accepted)
         alice.hangUp(call)
         world.advance(.seconds(300))
         #expect(world.core.calls.isEmpty)
         return (call, push)
-    }
-
-    @Test("late commands find the call ended, as they did while it was remembered")
-    func commands() throws {
-        let (call, _) = try oldCall()
-        bob.open()
-        #expect(bob.ring(call).reply == .callState(.ended, .cancelled))
-        #expect(bob.decline(call).reply == .callState(.ended, .cancelled))
-        #expect(bob.connected(call).reply == .callState(.ended, .cancelled))
-        #expect(bob.answer(call).code == .callEnded(.cancelled))
-        #expect(alice.hangUp(call).reply == .callState(.ended, .cancelled))
-        #expect(alice.ask(.update(CallUpdate(call: call, kind: .hold))).code == .badState(.ended))
-        #expect(bob.ask(.get(call)).snapshot?.reason == .cancelled)
     }
 
     @Test("a report that comes after minutes is entered as late, and the streak is over")
@@ -73,49 +49,21 @@ import Testing
         #expect(world.store.pushes[push]?.report == .reportedLate)
     }
 
-    @Test("an invite with an old call's id: the same result, a conflict, or a stranger")
+    @Test("an old call's id with another invite is a conflict after a restart too")
     func invites() throws {
         let (call, _) = try oldCall()
-        let before = world.store.calls[call]
-        #expect(
-            alice.ask(.invite(Invite(call: call, to: .user(bob.user)))).reply == .inviteEnded(call, .cancelled))
-        #expect(alice.ask(.invite(Invite(call: call, to: .user(bob.user), video: true))).code == .conflict)
-        let desk = world.phone("alice")
-        desk.open()
-        #expect(desk.ask(.invite(Invite(call: call, to: .user(bob.user)))).code == .conflict)
-        bob.open()
-        #expect(bob.ask(.invite(Invite(call: call, to: .user(alice.user)))).code == .forbidden)
-        #expect(world.store.calls[call] == before)
         world.restart()
         alice.open()
         #expect(alice.ask(.invite(Invite(call: call, to: .user(bob.user), video: true))).code == .conflict)
     }
 
-    @Test("a stranger learns the same of an old call as of one that never was")
-    func strangers() throws {
-        let (call, push) = try oldCall()
-        let carol = world.phone("carol")
-        carol.open()
-        let none = world.newCall()
-        for (mine, other) in [
-            (carol.ask(.get(call)), carol.ask(.get(none))), (carol.answer(call), carol.answer(none)),
-            (carol.report(push, call), carol.report(push, none)),
-        ] {
-            #expect(mine.code == .forbidden)
-            #expect(mine.error == other.error)
-        }
-        #expect(world.store.pushes[push]?.report == .unreported)
-    }
-
     @Test("any device of a party may see the call; only those with a part in it may act")
     func otherDevice() throws {
         let (call, _) = try oldCall()
-        let tablet = world.phone("bob")
-        tablet.open()
+        let tablet = world.online("bob")
         #expect(tablet.ask(.get(call)).snapshot?.role == .callee)
         #expect(tablet.answer(call).code == .forbidden)
-        let desk = world.phone("alice")
-        desk.open()
+        let desk = world.online("alice")
         #expect(desk.ask(.get(call)).snapshot?.role == .caller)
         #expect(desk.hangUp(call).code == .forbidden)
     }
@@ -218,16 +166,6 @@ import Testing
         #expect(world.store.pushes[push]?.report == .reportedLate)
     }
 
-    @Test("a stranger's word brings no call back into memory")
-    func strangersBringNothingBack() throws {
-        let (call, _) = try oldCall()
-        let carol = world.phone("carol")
-        carol.open()
-        #expect(carol.ask(.get(call)).code == .forbidden)
-        #expect(carol.ask(.invite(Invite(call: call, to: .user(bob.user)))).code == .forbidden)
-        #expect(world.core.calls.isEmpty)
-    }
-
     @Test("candidates behind an invite that is searched for wait with it")
     func candidatesWait() {
         world.listsCalls = false
@@ -249,8 +187,7 @@ import Testing
         let world = World(limits: limits)
         world.listsCalls = false
         world.restart()
-        let phone = world.phone("alice")
-        phone.open()
+        let phone = world.online("alice")
         world.answersSearches = false
         let ids = (0..<3).map { _ in world.newCall() }
         phone.send(.get(ids[0]), .get(ids[1]), .get(ids[2]))
@@ -263,22 +200,15 @@ import Testing
 
     // MARK: By plain HTTP
 
-    @Test("a wake token shows its call and takes its report without a session")
+    @Test("a wake token shows its call and the push without a session")
     func http() throws {
-        let call = alice.call(bob)
-        let push = try world.deliver(call, to: bob)
+        let (call, push) = try alice.call(bob, push: .accepted)
         let scope = SessionGrant.Scope.call(call)
         let view = world.ask(.get(call), as: bob.user, device: bob.id, scope: scope)?.snapshot
         #expect(view?.state == .waking && view?.push == push)
-        let report = PushReport(push: push, call: call, result: .reported)
-        #expect(
-            world.ask(.report(report), as: bob.user, device: bob.id, scope: scope)?.reply
-                == .callState(.ringing, nil))
-        #expect(world.store.pushes[push]?.report == .reported)
-        #expect(alice.states(of: call).last == .ringing)
     }
 
-    @Test("... also for a call that is out of memory, and with a user's token that names no device")
+    @Test("a call that is out of memory is shown, and a report taken, by a user's token that names no device")
     func httpArchive() throws {
         let (call, push) = try oldCall()
         #expect(world.ask(.get(call), as: alice.user, device: nil, scope: .full)?.snapshot?.role == .caller)
@@ -299,8 +229,7 @@ import Testing
 
     @Test("another call, another device, another user and a made-up push are all strangers")
     func httpStrangers() throws {
-        let call = alice.call(bob)
-        let push = try world.deliver(call, to: bob)
+        let (call, push) = try alice.call(bob, push: .accepted)
         let other = world.newCall()
         let report = PushReport(push: push, call: call, result: .reported)
         let made = PushReport(push: world.newPush(), call: call, result: .reported)

@@ -5,17 +5,8 @@ import Testing
 @testable import CallCore
 
 /// Devices whose app is in the background: told over the socket, and pushed as well.
-@Suite struct BackgroundTests {
-    let world = World()
-    let alice: Phone
-    let bob: Phone
-
-    init() {
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        alice.open()
-        bob.open()
-    }
+@Suite final class BackgroundTests {
+    let (world, alice, bob) = World.pair()
 
     @Test("a device in the background is told and pushed")
     func both() throws {
@@ -67,8 +58,7 @@ import Testing
 
     @Test("without a token the background changes nothing")
     func noToken() {
-        let carol = world.phone("carol", pushable: false)
-        carol.open()
+        let carol = world.online("carol", pushable: false)
         carol.ask(.state(.background))
         let call = alice.call(carol)
         #expect(carol.offers(of: call).count == 1)

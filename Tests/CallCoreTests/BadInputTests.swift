@@ -5,7 +5,7 @@ import Testing
 @testable import CallCore
 
 /// What is too much, or not what it should be, is refused with a reason and changes nothing.
-@Suite struct BadInputTests {
+@Suite final class BadInputTests {
     private static let limits = {
         var limits = CoreLimits()
         limits.liveCallsPerUser = 2
@@ -13,16 +13,7 @@ import Testing
         limits.liveCalls = 3
         return limits
     }()
-    let world = World(limits: limits)
-    let alice: Phone
-    let bob: Phone
-
-    init() {
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        alice.open()
-        bob.open()
-    }
+    let (world, alice, bob) = World.pair(limits: limits)
 
     private func refused(_ invite: Invite, by phone: Phone, as code: SignalError.Code, counted: Bool) {
         let counters = world.core.counters
@@ -34,12 +25,17 @@ import Testing
         #expect(world.core.counters.callsInvited == counters.callsInvited)
     }
 
-    @Test("a ring time outside 5 to 180 s is refused, its ends are not", arguments: [4_999, 5_000, 180_000, 180_001])
-    func ringTime(milliseconds: Int) {
-        let invite = Invite(call: world.newCall(), to: .user(bob.user), ringTime: .milliseconds(milliseconds))
-        if (5_000...180_000).contains(milliseconds) {
+    @Test(
+        "a ring time outside 5 to 180 s is refused, its ends are not",
+        arguments: [
+            Duration.zero, .milliseconds(4_999), .seconds(5), .seconds(180), .milliseconds(180_001),
+            .seconds(Int64.max / 2),
+        ])
+    func ringTime(_ ringTime: Duration) {
+        let invite = Invite(call: world.newCall(), to: .user(bob.user), ringTime: ringTime)
+        if (.seconds(5) ... .seconds(180)).contains(ringTime) {
             #expect(alice.ask(.invite(invite)).reply != nil)
-            #expect(world.store.calls[invite.call]?.ringsUntil == world.now + .milliseconds(milliseconds))
+            #expect(world.store.calls[invite.call]?.ringsUntil == world.now + ringTime)
         } else {
             refused(invite, by: alice, as: .invalidParams, counted: false)
         }
@@ -70,8 +66,7 @@ import Testing
             Invite(call: world.newCall(), to: .user(alice.user)), by: bob, as: .limitReached(limit: 2), counted: true)
         alice.hangUp(calls[0])
         #expect(alice.ask(.invite(third)).reply != nil)
-        let (carol, dave) = (world.phone("carol"), world.phone("dave"))
-        for phone in [carol, dave] { phone.open() }
+        let (carol, dave) = (world.online("carol"), world.online("dave"))
         #expect(world.core.liveCalls == 2)
         carol.call(dave)
         refused(
@@ -117,5 +112,6 @@ import Testing
         }
         #expect(alice.ask(.invite(invite)).reply != nil)
         #expect(bob.offers(of: call).count == 1)
+        #expect(world.core.counters.callsInvited == 1)
     }
 }

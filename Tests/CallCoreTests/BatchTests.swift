@@ -68,9 +68,7 @@ import Testing
 
     @Test func `of a call answered as it rings one record is kept, and all of its end`() throws {
         let world = World()
-        let (caller, callee) = (world.phone("alice"), world.phone("bob"))
-        caller.open()
-        callee.open()
+        let (caller, callee) = (world.online("alice"), world.online("bob"))
         let call = world.newCall()
         caller.call(.user(callee.user), id: call)
         let core = world.core
@@ -92,8 +90,7 @@ import Testing
 
     @Test func `a call that wakes one device and rings on another at once is kept as both`() throws {
         let world = World()
-        let (caller, callee, asleep) = (world.phone("alice"), world.phone("bob"), world.phone("bob"))
-        for phone in [caller, callee, asleep] { phone.open() }
+        let (caller, callee, asleep) = (world.online("alice"), world.online("bob"), world.online("bob"))
         asleep.ask(.close)
         let call = world.newCall()
         var effects = EffectBuffer()

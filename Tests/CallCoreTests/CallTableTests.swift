@@ -8,7 +8,8 @@ import Testing
 /// Every input by everybody in every situation of a call, against a table: rules 6, 7, 9, 15, 16 and 18.
 @Suite struct CallTableTests {
     static let table = BehaviourTable(
-        callTableUnanswered + "\n" + callTableAnswered + "\n" + callTableEnded, groups: DeviceInput.groups)
+        callTableUnanswered + "\n" + callTableAnswered + "\n" + callTableEnded, groups: DeviceInput.groups,
+        states: Dictionary(uniqueKeysWithValues: CallSituation.allCases.map { ($0.rawValue, $0.state) }))
 
     @Test("the table has every situation, once, and no other; every request and input has its place in it")
     func shape() {
@@ -36,7 +37,7 @@ import Testing
         for (cell, outcome) in wrong {
             Issue.record("\(situation): \(cell) => \(outcome), and not \(expected[cell] ?? "in the table")")
         }
-        try BehaviourTable.record(situation.rawValue, outcomes, groups: DeviceInput.groups)
+        try BehaviourTable.record(situation.rawValue, outcomes, groups: DeviceInput.groups, state: situation.state)
     }
 
     /// Whether something is another after it that the table does not show.

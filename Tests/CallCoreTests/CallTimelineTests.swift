@@ -5,17 +5,8 @@ import Testing
 
 @testable import CallCore
 
-@Suite struct CallTimelineTests {
-    let world = World()
-    let alice: Phone
-    let bob: Phone
-
-    init() {
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        alice.open()
-        bob.open()
-    }
+@Suite final class CallTimelineTests {
+    let (world, alice, bob) = World.pair()
 
     private func timeline(_ call: CallID) throws -> CallTimeline {
         CallTimeline(
@@ -57,12 +48,7 @@ import Testing
 
     @Test("what became of pushes and of the other legs is part of the story")
     func others() throws {
-        let tablet = world.phone("bob")
-        let desk = world.phone("bob")
-        for phone in [tablet, desk] {
-            phone.open()
-            phone.ask(.close)
-        }
+        let (tablet, desk) = (world.asleep("bob"), world.asleep("bob"))
         let call = alice.call(bob)
         let rejected = try world.transmit(call, to: tablet)
         world.settle(rejected, .rejected(reason: "BadDeviceToken", isTokenDead: true))

@@ -5,17 +5,8 @@ import Testing
 @testable import CallCore
 
 /// Rule 8: what the two sides say of their media before they can hear one another is kept, in order and within bounds.
-@Suite struct CandidateTests {
-    let world = World()
-    let alice: Phone
-    let bob: Phone
-
-    init() {
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        alice.open()
-        bob.open()
-    }
+@Suite final class CandidateTests {
+    let (world, alice, bob) = World.pair()
 
     @Test("a callee that is asleep finds SDP and candidates with the offer, later ones after it")
     func asleep() throws {
@@ -33,8 +24,7 @@ import Testing
 
     @Test("what the callee says before it answers reaches the caller after the answer, of the winner only")
     func calleeSide() {
-        let tablet = world.phone("bob")
-        tablet.open()
+        let tablet = world.online("bob")
         let call = alice.call(bob)
         bob.send(["b1"], of: call)
         tablet.send(["t1"], of: call)

@@ -4,20 +4,13 @@ import Testing
 @testable import CallCore
 
 /// Calls that are over stay in memory for two minutes, so many of them at most.
-@Suite struct EndedCallsLimitTests {
+@Suite final class EndedCallsLimitTests {
     private static let limits = {
         var limits = CoreLimits()
         limits.endedCalls = 2
         return limits
     }()
-    let world = World(limits: limits)
-    let alice: Phone
-    let bob: Phone
-
-    init() {
-        (alice, bob) = (world.phone("alice"), world.phone("bob"))
-        for phone in [alice, bob] { phone.open() }
-    }
+    let (world, alice, bob) = World.pair(limits: limits)
 
     private func talk() -> CallID {
         let call = alice.call(bob)
@@ -43,11 +36,9 @@ import Testing
     @Test("one whose end a woken device is still to be told of stays its time, and is told of")
     func owed() throws {
         bob.ask(.close)
-        let woken = alice.call(bob)
-        _ = try world.deliver(woken, to: bob)
+        let woken = try alice.call(bob, push: .accepted).call
         alice.hangUp(woken)
-        let carol = world.phone("carol")
-        carol.open()
+        let carol = world.online("carol")
         for _ in 0..<3 {
             let call = alice.call(carol)
             carol.answer(call)

@@ -4,30 +4,22 @@ import Testing
 @testable import CallCore
 
 @Suite("Calls that are over, in what a new session is told")
-struct EndedCallsTests {
-    let world: World
-    let alice: Phone
-    let bob: Phone
-
-    init() {
+final class EndedCallsTests {
+    private static let limits = {
         var limits = CoreLimits()
         // One phone gets many calls here.
         limits.pushesPerDevice = 1000
         limits.pushingCallsPerPair = 1000
         limits.pushingCallsPerCaller = 1000
-        world = World(limits: limits)
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        alice.open()
-        bob.open()
-    }
+        return limits
+    }()
+    let (world, alice, bob) = World.pair(limits: limits)
 
     /// Bob's phone is woken and answers; whether it reports the push before the call is over, and what of its session it
     /// acknowledges, is the test's.
     private func talk(isReported: Bool = true) throws -> (call: CallID, push: PushID) {
         bob.ask(.close)
-        let call = alice.call(bob)
-        let push = try world.deliver(call, to: bob)
+        let (call, push) = try alice.call(bob, push: .accepted)
         bob.open()
         if isReported { bob.report(push, call) }
         bob.answer(call)
@@ -81,8 +73,7 @@ struct EndedCallsTests {
     @Test("one that a woken phone finds over is not told again once its push is reported")
     func foundOver() throws {
         bob.ask(.close)
-        let call = alice.call(bob)
-        let push = try world.deliver(call, to: bob)
+        let (call, push) = try alice.call(bob, push: .accepted)
         alice.hangUp(call)
         #expect(bob.open().opened?.calls.map(\.call) == [call])
         #expect(bob.report(push, call).reply == .callState(.ended, .cancelled))
@@ -136,8 +127,7 @@ struct EndedCallsTests {
     @Test("one that was over when the server started is told, and forgotten in time")
     func restarted() throws {
         bob.ask(.close)
-        let call = alice.call(bob)
-        try world.deliver(call, to: bob)
+        let call = try alice.call(bob, push: .accepted).call
         alice.hangUp(call)
         world.restart()
         #expect(bob.open().opened?.calls.map(\.call) == [call])

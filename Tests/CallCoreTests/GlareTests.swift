@@ -5,17 +5,8 @@ import Testing
 @testable import CallCore
 
 /// Two who call each other at the same time: rule 10.
-@Suite struct GlareTests {
-    let world = World()
-    let alice: Phone
-    let bob: Phone
-
-    init() {
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        alice.open()
-        bob.open()
-    }
+@Suite final class GlareTests {
+    let (world, alice, bob) = World.pair()
 
     private func pair() -> (low: CallID, high: CallID) {
         let calls = [world.newCall(), world.newCall()].sorted()
@@ -36,6 +27,9 @@ import Testing
         // The winner still rings: nobody answered it.
         #expect(world.store.calls[low]?.state.isRingingPhase == true)
         #expect(bob.answer(low).reply == .won)
+        world.restart()
+        bob.open()
+        #expect(bob.ask(.get(high)).snapshot?.mergedInto == low)
     }
 
     @Test("the lower call_id goes on when it came second, and the first ends in its favour on both sides")
@@ -73,8 +67,7 @@ import Testing
 
     @Test("a sleeping caller's push for the loser is not sent any more")
     func withPush() throws {
-        let carol = world.phone("carol")
-        carol.open()
+        let carol = world.online("carol")
         carol.lose()
         world.advance(.seconds(31))
         let (low, high) = pair()
@@ -87,19 +80,13 @@ import Testing
         #expect(world.provider.sent[push] == nil)
     }
 
-    @Test("an answered call is no glare: the second one is a call of its own")
-    func answered() {
+    @Test(
+        "with an answered call, or one to a list, there is no glare: the second is a call of its own",
+        arguments: [true, false])
+    func noGlare(isAnswered: Bool) {
         let (low, high) = pair()
-        alice.call(.user(bob.user), id: high)
-        bob.answer(high)
-        bob.call(.user(alice.user), id: low)
-        #expect(world.core.liveCalls == 2)
-    }
-
-    @Test("calls to a list or a group are no glare")
-    func lists() {
-        let (low, high) = pair()
-        alice.call(.users([bob.user]), id: high)
+        alice.call(isAnswered ? .user(bob.user) : .users([bob.user]), id: high)
+        if isAnswered { bob.answer(high) }
         bob.call(.user(alice.user), id: low)
         #expect(world.core.liveCalls == 2)
     }
@@ -117,8 +104,7 @@ import Testing
     @Test("of two calls to me, both end in favour of my lower one, and only the lower one beats mine")
     func several() {
         let calls = (0..<3).map { _ in world.newCall() }.sorted()
-        let desk = world.phone("bob")
-        desk.open()
+        let desk = world.online("bob")
         bob.call(.user(alice.user), id: calls[1])
         desk.call(.user(alice.user), id: calls[2])
         alice.call(.user(bob.user), id: calls[0])
@@ -127,15 +113,5 @@ import Testing
         let other = world.newCall()
         alice.call(.user(bob.user), id: other)
         #expect(world.store.calls[other]?.endReason == nil)
-    }
-
-    @Test("the loser's end survives a restart with the call it was merged into")
-    func restart() {
-        let (low, high) = pair()
-        alice.call(.user(bob.user), id: low)
-        bob.call(.user(alice.user), id: high)
-        world.restart()
-        bob.open()
-        #expect(bob.ask(.get(high)).snapshot?.mergedInto == low)
     }
 }

@@ -12,10 +12,9 @@ import Testing
     let carol: Phone
 
     init() {
-        alice = world.phone("alice")
-        bobs = [world.phone("bob"), world.phone("bob")]
-        carol = world.phone("carol")
-        for phone in [alice, carol] + bobs { phone.open() }
+        alice = world.online("alice")
+        bobs = [world.online("bob"), world.online("bob")]
+        carol = world.online("carol")
     }
 
     /// Every party sees the same in both; a call that is out of memory is listed first, as `call.get` brings it back.

@@ -1,4 +1,5 @@
 import CallVocabulary
+import PushVocabulary
 import RecordModel
 import Testing
 
@@ -11,11 +12,124 @@ import Testing
     let members: [Phone]
 
     init() {
-        alice = world.phone("alice")
-        members = ["bob", "carol", "dave"].map { [world] in world.phone($0) }
-        for phone in [alice] + members { phone.open() }
+        alice = world.online("alice")
+        members = ["bob", "carol", "dave"].map { [world] in world.online($0) }
         let group = CallGroup(name: "desk", strategy: .hunt, members: members.map(\.user))
         world.administer(.setGroup(group))
+    }
+
+    private func rung(_ call: CallID) -> [Bool] { members.map { !$0.offers(of: call).isEmpty } }
+
+    @Test("a hunt rings member after member, and those rung before ring on")
+    func order() {
+        let call = alice.call(.group("desk"))
+        #expect(rung(call) == [true, false, false])
+        world.advance(.milliseconds(14_999))
+        #expect(rung(call) == [true, false, false])
+        world.advance(.milliseconds(1))
+        #expect(rung(call) == [true, true, false])
+        world.advance(.seconds(15))
+        #expect(rung(call) == [true, true, true])
+        #expect(members[0].answer(call).reply == .won)
+        #expect(members[1].endings(of: call).count == 1 && members[2].endings(of: call).count == 1)
+    }
+
+    @Test("a decline starts the next step at once, and the step after it has its whole time")
+    func decline() {
+        let call = alice.call(.group("desk"))
+        world.advance(.seconds(5))
+        members[0].decline(call)
+        #expect(rung(call) == [true, true, false])
+        world.advance(.seconds(14))
+        #expect(rung(call) == [true, true, false])
+        world.advance(.seconds(1))
+        #expect(rung(call) == [true, true, true])
+    }
+
+    @Test("when all have declined the call is declined")
+    func allDecline() {
+        let call = alice.call(.group("desk"))
+        for phone in members { phone.decline(call) }
+        #expect(alice.endings(of: call).map(\.reason) == [.declined])
+        #expect(world.core.census.deadlines == 1, "only the tombstone's")
+    }
+
+    @Test("an earlier member's decline does not hurry the present one")
+    func earlierDecline() {
+        let call = alice.call(.group("desk"))
+        world.advance(.seconds(15))
+        members[0].decline(call)
+        #expect(rung(call) == [true, true, false])
+    }
+
+    @Test("who cannot be rung is passed over: no device, busy, not to be disturbed, unknown")
+    func skips() {
+        let asleep = world.asleep("asleep", pushable: false)
+        members[0].call(members[1])
+        world.administer(.setUser(members[0].user, UserPolicyChange(callWaiting: false)))
+        world.administer(.setUser(members[1].user, UserPolicyChange(doNotDisturb: true)))
+        let list = [asleep.user, members[0].user, members[1].user, Handle("ghost")!, members[2].user]
+        world.administer(.setGroup(CallGroup(name: "desk", strategy: .hunt, members: list)))
+        let call = alice.call(.group("desk"))
+        #expect(rung(call) == [false, false, true])
+        #expect(world.store.calls[call]?.hunt == CallRecord.HuntProgress(rung: 5, nextAt: nil))
+    }
+
+    @Test("a push that is refused starts the next step at once")
+    func refusedPush() throws {
+        members[0].ask(.close)
+        let call = alice.call(.group("desk"))
+        let push = try world.transmit(call, to: members[0])
+        #expect(rung(call) == [false, false, false])
+        world.settle(push, .rejected(reason: "BadDeviceToken", isTokenDead: true))
+        #expect(rung(call) == [false, true, false])
+    }
+
+    @Test("a member whose turn has not come is not offered the call on a new session, and has not missed it")
+    func late() {
+        let call = alice.call(.group("desk"))
+        members[1].open()
+        #expect(members[1].offers(of: call).isEmpty)
+        alice.hangUp(call)
+        #expect(world.store.missed.map(\.user) == [members[0].user])
+    }
+
+    @Test("the ring deadline is over the whole hunt")
+    func deadline() {
+        let call = alice.call(.group("desk"), ring: .seconds(20))
+        world.advance(.seconds(20))
+        #expect(rung(call) == [true, true, false])
+        #expect(alice.endings(of: call).map(\.reason) == [.ringTimeout])
+    }
+
+    @Test("a hunt goes on after a restart with the time that is left")
+    func restart() {
+        let call = alice.call(.group("desk"))
+        world.advance(.seconds(10))
+        world.restart(downFor: .seconds(2))
+        members[1].open()
+        #expect(members[1].offers(of: call).isEmpty)
+        world.advance(.milliseconds(2_999))
+        #expect(rung(call) == [true, false, false])
+        world.advance(.milliseconds(1))
+        #expect(rung(call) == [true, true, false])
+    }
+
+    @Test("a step that was due while the server was down is taken at the start")
+    func overdue() {
+        let call = alice.call(.group("desk"))
+        world.restart(downFor: .seconds(16))
+        #expect(world.store.calls[call]?.hunt?.rung == 2)
+        #expect(world.push(call, to: members[1]) != nil)
+    }
+
+    @Test("a step that was due together with the ring deadline rings nobody any more")
+    func overdueAtDeadline() {
+        let call = alice.call(.group("desk"))
+        world.restart(downFor: .seconds(50))
+        #expect(world.store.calls[call]?.endReason == .ringTimeout)
+        #expect(world.push(call, to: members[1]) == nil)
+        #expect(world.store.missed.map(\.user) == [members[0].user])
     }
 
     @Test("a member in the middle who cannot be rung is passed over at once", arguments: [true, false])

@@ -6,18 +6,8 @@ import Testing
 @testable import CallCore
 
 /// Between the commit that says a push is sent and its first byte the core looks once more, however long the commit took.
-@Suite struct LastLookTests {
-    let world = World()
-    let alice: Phone
-    let bob: Phone
-
-    init() {
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        alice.open()
-        bob.open()
-        bob.ask(.close)
-    }
+@Suite final class LastLookTests {
+    let (world, alice, bob) = World.pair(bobIsAsleep: true)
 
     /// What happens while the store stands still.
     enum Event: CaseIterable {
@@ -37,8 +27,7 @@ import Testing
             world.advance(.seconds(30))
         case .ringTimeout: world.advance(.seconds(45))
         case .answeredElsewhere:
-            let tablet = world.phone("bob")
-            tablet.open()
+            let tablet = world.online("bob")
             tablet.answer(call)
         case .ring:
             bob.open()
@@ -62,8 +51,7 @@ import Testing
 
     @Test("a push that is not wanted any more once it is on disk never leaves", arguments: Event.allCases)
     func stalledStore(event: Event) throws {
-        let call = alice.call(bob)
-        let push = try #require(world.push(call, to: bob)?.id)
+        let (call, push) = try alice.call(bob, push: .queued)
         world.holdsPushCommits = true
         world.makeReady(push)
         #expect(world.store.pushes[push]?.status == .sent)
@@ -92,8 +80,7 @@ import Testing
 
     @Test("a crash while the push was taken back leaves it unknown, and it is never sent")
     func crash() throws {
-        let call = alice.call(bob)
-        let push = try #require(world.push(call, to: bob)?.id)
+        let push = try alice.call(bob, push: .queued).push
         world.holdsPushCommits = true
         world.makeReady(push)
         world.restart()
@@ -105,9 +92,7 @@ import Testing
 
     @Test("a notice that its device has learned of while it was committed never leaves", arguments: [true, false])
     func notice(isAlert: Bool) throws {
-        let carol = world.phone("carol", tokens: [.alert("c")])
-        carol.open()
-        carol.ask(.close)
+        let carol = world.asleep("carol", tokens: [.alert("c")])
         world.administer(
             .setUser(carol.user, UserPolicyChange(missedCalls: isAlert ? .alert : .background)))
         let call = alice.call(carol)

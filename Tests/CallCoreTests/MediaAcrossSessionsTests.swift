@@ -5,18 +5,9 @@ import Testing
 @testable import CallCore
 
 /// What one side sends reaches the other, however its sessions and the server's processes change: rule 8.
-@Suite struct MediaAcrossSessionsTests {
+@Suite final class MediaAcrossSessionsTests {
     let limits = CoreLimits()
-    let world = World()
-    let alice: Phone
-    let bob: Phone
-
-    init() {
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        alice.open()
-        bob.open()
-    }
+    let (world, alice, bob) = World.pair()
 
     @Test("a winner that opens anew is told again what it did not acknowledge, and nothing else")
     func winnerOpensAnew() {
@@ -106,6 +97,9 @@ import Testing
         #expect(candidates == ["1", "2"])
         let updates = again.filter { event in if case .update = event { true } else { false } }
         #expect(updates.count == 1)
+        alice.connect(call, with: bob)
+        alice.open()
+        #expect(alice.snapshot(of: call)?.sdp == nil && world.store.descriptions[call] == nil)
     }
 
     @Test("descriptions are kept until media flows, custom data until the end; both survive a restart")
@@ -117,9 +111,10 @@ import Testing
         bob.open()
         #expect(alice.snapshot(of: call)?.sdp == RawJSON("answer"))
         #expect(bob.snapshot(of: call)?.sdp == RawJSON("offer"))
-        alice.connected(call)
-        bob.connected(call)
+        alice.connect(call, with: bob)
         world.restart()
+        alice.open()
+        #expect(alice.snapshot(of: call)?.state == .connected && alice.snapshot(of: call)?.sdp == nil)
         bob.open()
         let snapshot = try #require(bob.snapshot(of: call))
         #expect(snapshot.sdp == nil && snapshot.custom == RawJSON("custom"))
@@ -175,10 +170,8 @@ import Testing
         bob.answer(call)
         alice.send(["1"], of: call)
         bob.lose()
-        let carol = world.phone("carol")
-        carol.open()
-        let other = carol.call(bob)
-        try world.deliver(other, to: bob)
+        let carol = world.online("carol")
+        let other = try carol.call(bob, push: .accepted).call
         bob.wake(other)
         #expect(bob.candidates(of: call) == ["1"])
         alice.send(["2"], of: call)
@@ -209,8 +202,7 @@ import Testing
         bob.open()
         #expect(alice.candidates(of: call) == ["1", "1"])
         #expect(bob.candidates(of: call) == ["0", "0"])
-        alice.connected(call)
-        bob.connected(call)
+        alice.connect(call, with: bob)
         #expect(world.store.candidates.isEmpty)
     }
 
@@ -239,8 +231,7 @@ import Testing
 
     @Test("what a device sent before it left the call is not sent for it when it is back, restart or not")
     func leftAndBack() {
-        let (carol, dave) = (world.phone("carol", pushable: false), world.phone("dave"))
-        for phone in [carol, dave] { phone.open() }
+        let (carol, dave) = (world.online("carol", pushable: false), world.online("dave"))
         let call = alice.call(.users([carol.user, dave.user]))
         carol.send(["1"], of: call)
         carol.ask(.close)

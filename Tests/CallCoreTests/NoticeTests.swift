@@ -14,18 +14,10 @@ import Testing
     let bob: Phone
 
     init() {
-        var limits = CoreLimits()
-        limits.notices = 20
-        limits.noticesPerDevice = 30
-        // These are about other bounds.
-        limits.pushesPerDevice = 1000
-        limits.pushingCallsPerPair = 1000
-        world = World(limits: limits)
+        world = World(limits: Self.limits(perDevice: 30))
         alice = world.phone("alice")
-        bob = world.phone("bob", tokens: [.voip("v"), .alert("a")])
+        bob = world.asleep("bob", tokens: [.voip("v"), .alert("a")])
         alice.open(name: "Alice A.")
-        bob.open()
-        bob.ask(.close)
     }
 
     private func set(_ missedCalls: MissedCallPush, doNotDisturb: Bool? = nil) {
@@ -54,6 +46,13 @@ import Testing
         return notice
     }
 
+    /// The notice of a call that is missed now, which is sent or waits.
+    @discardableResult
+    private func missed(isSent: Bool = false) throws -> PushRecord {
+        miss()
+        return isSent ? try send() : try #require(world.notices(to: bob).last)
+    }
+
     // MARK: How many
 
     @Test("a device never has more notices than its bound, also while all of them are on the wire or the bound falls")
@@ -61,8 +60,7 @@ import Testing
         set(.alert)
         world.step(.reconfigured(CoreSettings(limits: Self.limits(perDevice: 3))))
         for _ in 0..<3 {
-            miss()
-            try send()
+            try missed(isSent: true)
         }
         for _ in 0..<4 { miss() }
         #expect(statuses() == [.sent, .sent, .sent])
@@ -149,13 +147,11 @@ import Testing
     @Test("each device without a session is told, and no device that has one; the caller's others are not")
     func devices() {
         set(.alert)
-        let tablet = world.phone("bob", tokens: [.alert("b")])
-        let watch = world.phone("bob", tokens: [.alert("c")])
-        let other = world.phone("alice", tokens: [.alert("d")])
+        let tablet = world.online("bob", tokens: [.alert("b")])
+        let watch = world.online("bob", tokens: [.alert("c")])
+        let other = world.asleep("alice", tokens: [.alert("d")])
         world.administer(.setUser(alice.user, UserPolicyChange(missedCalls: .alert)))
-        for phone in [tablet, watch, other] { phone.open() }
         watch.lose()
-        other.ask(.close)
         miss()
         #expect(statuses(bob) == [.intended])
         #expect(world.notices(to: tablet).isEmpty, "it hears of the end over its socket")
@@ -167,8 +163,7 @@ import Testing
         "a call that somebody declined or answered, or that was displaced, is no missed call", arguments: [true, false])
     func notMissed(isAnswered: Bool) throws {
         set(.alert)
-        let tablet = world.phone("bob", pushable: false)
-        tablet.open()
+        let tablet = world.online("bob", pushable: false)
         let call = alice.call(bob)
         if isAnswered { tablet.answer(call) } else { tablet.decline(call) }
         alice.hangUp(call)
@@ -190,8 +185,7 @@ import Testing
         var policy = UserPolicy()
         policy.missedCalls = .alert
         let world = World(policy: policy)
-        let (caller, callee) = (world.phone("alice"), world.phone("bob", tokens: [.alert("a")]))
-        for phone in [caller, callee] { phone.open() }
+        let (caller, callee) = (world.online("alice"), world.online("bob", tokens: [.alert("a")]))
         callee.ask(.close)
         caller.hangUp(caller.call(callee))
         #expect(world.notices(to: callee).count == 1)
@@ -217,18 +211,10 @@ import Testing
         "a device has so many notices at most: a newer one takes the place of the oldest, and none is lost from the books"
     )
     func limitOfDevice() {
-        var limits = CoreLimits()
-        limits.noticesPerDevice = 3
-        let world = World(limits: limits)
-        let (alice, bob) = (world.phone("alice"), world.phone("bob", tokens: [.alert("a")]))
-        alice.open()
-        bob.open()
-        bob.ask(.close)
-        world.administer(.setUser(bob.user, UserPolicyChange(missedCalls: .alert)))
-        for _ in 0..<5 { alice.hangUp(alice.call(bob)) }
-        let notices = world.notices(to: bob).sorted { $0.intendedAt < $1.intendedAt }
-        #expect(notices.map(\.status).count { $0 == .cancelled } == 2)
-        #expect(notices.map(\.status).count { $0 == .intended } == 3)
+        set(.alert)
+        world.step(.reconfigured(CoreSettings(limits: Self.limits(perDevice: 3))))
+        for _ in 0..<5 { miss() }
+        #expect(statuses().count { $0 == .cancelled } == 2 && statuses().count { $0 == .intended } == 3)
         #expect(world.core.census.notices == 3)
     }
 
@@ -243,10 +229,8 @@ import Testing
             bob.open()
             bob.lose()
         }
-        let tablet = world.phone("bob", pushable: false)
-        tablet.open()
-        miss()
-        let notice = try #require(world.notices(to: bob).last)
+        let tablet = world.online("bob", pushable: false)
+        let notice = try missed()
         switch sign {
         case .open: bob.open()
         case .resume: bob.resume()
@@ -265,8 +249,7 @@ import Testing
     @Test("clearing what came before leaves a newer notice alone")
     func clearedBefore() throws {
         set(.alert)
-        let tablet = world.phone("bob", pushable: false)
-        tablet.open()
+        let tablet = world.online("bob", pushable: false)
         miss()
         let seen = world.now
         world.advance(.seconds(1))
@@ -279,8 +262,7 @@ import Testing
     func wakeSession() throws {
         set(.alert)
         let first = miss()
-        let call = alice.call(bob)
-        try world.deliver(call, to: bob)
+        let call = try alice.call(bob, push: .accepted).call
         bob.wake(call)
         #expect(statuses() == [.intended])
         alice.hangUp(call)
@@ -290,8 +272,7 @@ import Testing
     @Test("one that comes back after the device has opened a session is not sent again", arguments: [true, false])
     func comesBack(isStillThere: Bool) throws {
         set(.alert)
-        miss()
-        let notice = try send()
+        let notice = try missed(isSent: true)
         bob.open()
         if !isStillThere { bob.ask(.close) }
         world.settle(notice.id, .returned)
@@ -302,8 +283,7 @@ import Testing
     @Test("one that comes back while nobody has seen the call goes out again")
     func goesOutAgain() throws {
         set(.alert)
-        miss()
-        let notice = try send()
+        let notice = try missed(isSent: true)
         world.settle(notice.id, .returned)
         #expect(status(notice) == .intended)
         world.makeReady(notice.id)
@@ -315,8 +295,7 @@ import Testing
         set(.alert)
         bob.open(sending: [.alert("a"), .fcm(.alert, "f")])
         bob.ask(.close)
-        miss()
-        let notice = try #require(world.notices(to: bob).last)
+        let notice = try missed()
         world.phone("mallory", pushable: false).open(sending: [.alert("a")])
         world.makeReady(notice.id)
         #expect(world.provider.sent[notice.id] == nil)
@@ -328,8 +307,7 @@ import Testing
     @Test("after an hour a notice is expired, whether it waits or comes back then", arguments: [true, false])
     func expires(wasSent: Bool) throws {
         set(.alert)
-        miss()
-        let notice = try #require(world.notices(to: bob).last)
+        let notice = try missed()
         if wasSent { try send() }
         world.advance(.seconds(3599))
         #expect(status(notice) == (wasSent ? .sent : .intended))
@@ -353,8 +331,7 @@ import Testing
         ])
     func outcome(_ outcome: PushOutcome, _ settled: ProviderStatus) throws {
         set(.alert)
-        miss()
-        let notice = try send()
+        let notice = try missed(isSent: true)
         world.settle(notice.id, outcome)
         #expect(status(notice) == settled)
         let isOut = settled == .accepted || settled == .unknown
@@ -369,8 +346,7 @@ import Testing
     @Test("one that the push client has no room for is cancelled")
     func noRoom() throws {
         set(.alert)
-        miss()
-        let notice = try #require(world.notices(to: bob).last)
+        let notice = try missed()
         world.settle(notice.id, .unsent(reason: "push queue full"))
         #expect(world.store.pushes[notice.id]?.status == .cancelled)
         #expect(world.store.pushes[notice.id]?.reason == "push queue full")
@@ -382,14 +358,11 @@ import Testing
     func budget() throws {
         set(.background)
         let start = world.now
-        miss()
-        try send()
+        try missed(isSent: true)
         world.advance(.seconds(600))
-        miss()
-        try send()
+        try missed(isSent: true)
         world.advance(.seconds(60))
-        miss()
-        let third = try #require(world.notices(to: bob).last)
+        let third = try missed()
         #expect(world.provider.phase(of: third.id) == nil)
         world.advance(.milliseconds(3_599_999) - (world.now - start))
         #expect(world.provider.phase(of: third.id) == nil)
@@ -406,8 +379,7 @@ import Testing
         #expect(statuses() == [.cancelled, .cancelled, .intended])
         #expect(world.provider.waiting.filter { world.store.pushes[$0]?.purpose == .sync }.count == 1)
         try send()
-        miss()
-        try send()
+        try missed(isSent: true)
         for _ in 0..<3 { miss() }
         #expect(statuses().suffix(4) == [.sent, .cancelled, .cancelled, .intended])
         bob.open()
@@ -420,10 +392,8 @@ import Testing
     @Test("one that comes back does not count, and gives way to a newer one", arguments: [true, false])
     func returnedSync(hasNewer: Bool) throws {
         set(.background)
-        miss()
-        try send()
-        miss()
-        let second = try send()
+        try missed(isSent: true)
+        let second = try missed(isSent: true)
         if hasNewer { miss() }
         world.settle(second.id, .returned)
         #expect(status(second) == (hasNewer ? .cancelled : .intended))
@@ -437,8 +407,7 @@ import Testing
     func alertsAreMany() throws {
         set(.alert)
         for _ in 0..<5 {
-            miss()
-            try send()
+            try missed(isSent: true)
         }
         #expect(statuses() == Array(repeating: .sent, count: 5))
     }
@@ -477,8 +446,7 @@ import Testing
         set(.background)
         let start = world.now
         for _ in 0..<2 {
-            miss()
-            try send()
+            try missed(isSent: true)
             world.restart()
             alice.open()
         }

@@ -5,23 +5,13 @@ import Testing
 @testable import CallCore
 
 /// The two parties of a call and their connections: rule 20, and calls that an app left behind: rule 11.
-@Suite struct PresenceTests {
-    let world = World()
-    let alice: Phone
-    let bob: Phone
-
-    init() {
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        alice.open()
-        bob.open()
-    }
+@Suite final class PresenceTests {
+    let (world, alice, bob) = World.pair()
 
     private func talk() -> CallID {
         let call = alice.call(bob)
         bob.answer(call)
-        alice.connected(call)
-        bob.connected(call)
+        alice.connect(call, with: bob)
         return call
     }
 
@@ -115,8 +105,7 @@ import Testing
         bob.open()
         bob.call(alice)
         #expect(world.store.calls[call]?.endReason == .connectionLost)
-        let carol = world.phone("carol")
-        carol.open()
+        let carol = world.online("carol")
         let unanswered = carol.call(bob)
         carol.open()
         carol.call(alice)
@@ -134,11 +123,8 @@ import Testing
         bob.ask(.get(first))
         _ = bob.call(alice)
         #expect(world.store.calls[first]?.state == .connected)
-        let carol = world.phone("carol")
-        carol.open()
-        carol.ask(.close)
-        let woken = alice.call(carol)
-        try world.deliver(woken, to: carol)
+        let carol = world.asleep("carol")
+        let woken = try alice.call(carol, push: .accepted).call
         carol.wake(woken)
         carol.answer(woken)
         carol.open()
@@ -158,25 +144,9 @@ import Testing
 
     // MARK: Busy
 
-    @Test("busy is one device's word: its siblings ring on, and with nobody else the call is busy and missed")
-    func busy() {
-        let tablet = world.phone("bob")
-        tablet.open()
-        let call = alice.call(bob)
-        bob.decline(call, .busy)
-        #expect(world.leg(call, of: bob)?.endReason == .busy && world.leg(call, of: tablet)?.state == .offered)
-        #expect(tablet.endings(of: call).isEmpty)
-        #expect(tablet.answer(call).reply == .won)
-        let second = alice.call(.users([bob.user]))
-        for phone in [bob, tablet] { phone.decline(second, .busy) }
-        #expect(world.store.calls[second]?.endReason == .busy)
-        #expect(world.store.missed.map(\.call.call) == [second])
-    }
-
     @Test("a decline after a device was busy is the person's word")
     func declinedAfterBusy() {
-        let tablet = world.phone("bob")
-        tablet.open()
+        let tablet = world.online("bob")
         let call = alice.call(bob)
         bob.decline(call, .busy)
         tablet.decline(call)

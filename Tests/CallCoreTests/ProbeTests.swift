@@ -6,18 +6,8 @@ import Testing
 @testable import CallCore
 
 /// A suspension does not outlive its reason: now and then the push of a real call is let through.
-@Suite struct ProbeTests {
-    let world = World()
-    let alice: Phone
-    let bob: Phone
-
-    init() {
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        alice.open()
-        bob.open()
-        bob.ask(.close)
-    }
+@Suite final class ProbeTests {
+    let (world, alice, bob) = World.pair(bobIsAsleep: true)
 
     private var device: DeviceRecord? { world.store.devices[bob.key] }
 
@@ -42,8 +32,7 @@ import Testing
         try suspend()
         #expect(try callInVain() == nil)
         world.advance(.seconds(600))
-        let call = alice.call(bob)
-        try world.deliver(call, to: bob)
+        let call = try alice.call(bob, push: .accepted).call
         bob.wake(call)
         #expect(device?.suspendedAt == nil && device?.probes == 0 && device?.nextProbeAt == nil)
         bob.ring(call)
@@ -103,8 +92,7 @@ import Testing
     func notReached(loss: Loss) throws {
         try suspend()
         world.advance(.seconds(600))
-        let call = alice.call(bob)
-        let push = try #require(world.push(call, to: bob)?.id)
+        let (call, push) = try alice.call(bob, push: .queued)
         world.holdsPushCommits = loss == .cancelled
         world.makeReady(push)
         #expect(device?.probes == 1)

@@ -6,19 +6,8 @@ import Testing
 @testable import CallCore
 
 /// How often calls push: bounds of a pair, a device and a caller that people do not reach.
-@Suite struct PushBoundsTests {
-    let world: World
-    let alice: Phone
-    let bob: Phone
-
-    init() {
-        world = World()
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        alice.open()
-        bob.open()
-        bob.ask(.close)
-    }
+@Suite final class PushBoundsTests {
+    let (world, alice, bob) = World.pair(bobIsAsleep: true)
 
     private func invite(_ caller: Phone, _ to: CallTarget) -> Result<Reply, SignalError> {
         caller.ask(.invite(Invite(call: world.newCall(), to: to)))
@@ -79,8 +68,7 @@ import Testing
         case "callers":
             var pushes = 0
             for number in 0..<30 {
-                let caller = world.phone("caller\(number)")
-                caller.open()
+                let caller = world.online("caller\(number)")
                 let call = caller.call(bob)
                 if world.push(call, to: bob) != nil { pushes += 1 }
                 caller.hangUp(call)
@@ -97,11 +85,8 @@ import Testing
     func movedToken() {
         var pushes = 0
         for number in 0..<30 {
-            let phone = world.phone("callee\(number % 3)", tokens: bob.tokens)
-            phone.open()
-            phone.ask(.close)
-            let caller = world.phone("caller\(number)")
-            caller.open()
+            let phone = world.asleep("callee\(number % 3)", tokens: bob.tokens)
+            let caller = world.online("caller\(number)")
             let call = caller.call(phone)
             if world.push(call, to: phone) != nil { pushes += 1 }
             caller.hangUp(call)
@@ -113,9 +98,7 @@ import Testing
     func caller() {
         var refused = 0
         for number in 0..<100 {
-            let phone = world.phone("phone\(number)")
-            phone.open()
-            phone.ask(.close)
+            let phone = world.asleep("phone\(number)")
             if invite(alice, .user(phone.user)).error != nil { refused += 1 }
         }
         #expect(refused == 40)
@@ -124,12 +107,7 @@ import Testing
 
     @Test("a call to a group of a thousand is one call of its caller, and counts once for each phone")
     func group() {
-        let members = (0..<300).map { number in
-            let phone = world.phone("member\(number)")
-            phone.open()
-            phone.ask(.close)
-            return phone
-        }
+        let members = (0..<300).map { world.asleep("member\($0)") }
         world.administer(.setGroup(CallGroup(name: "all", strategy: .all, members: members.map(\.user))))
         for _ in 0..<5 {
             let call = alice.call(.group("all"))
@@ -157,12 +135,9 @@ import Testing
 
     @Test("of a group only the members are skipped who were pushed too often")
     func skipped() {
-        let carol = world.phone("carol")
-        carol.open()
-        carol.ask(.close)
+        let carol = world.asleep("carol")
         for number in 0..<10 {
-            let caller = world.phone("caller\(number)")
-            caller.open()
+            let caller = world.online("caller\(number)")
             caller.hangUp(caller.call(bob))
         }
         world.administer(.setGroup(CallGroup(name: "two", strategy: .all, members: [bob.user, carol.user])))

@@ -6,18 +6,8 @@ import Testing
 @testable import CallCore
 
 /// The push ledger: when a device is pushed, and what becomes of the push on both axes.
-@Suite struct PushLedgerTests {
-    let world = World()
-    let alice: Phone
-    let bob: Phone
-
-    init() {
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        alice.open()
-        bob.open()
-        bob.ask(.close)
-    }
+@Suite final class PushLedgerTests {
+    let (world, alice, bob) = World.pair(bobIsAsleep: true)
 
     private func expect(
         _ push: PushID, _ status: ProviderStatus, _ report: ReportStatus?, _ line: SourceLocation = #_sourceLocation
@@ -47,8 +37,7 @@ import Testing
         expect(id, .accepted, .reported)
         #expect(alice.states(of: call) == [.ringing])
         bob.answer(call)
-        bob.connected(call)
-        alice.connected(call)
+        bob.connect(call, with: alice)
         #expect(alice.states(of: call) == [.ringing, .answered, .connected])
         world.advance(.seconds(60))
         #expect(world.core.ledger.count(.unreported) == 0)
@@ -68,56 +57,9 @@ import Testing
         #expect(order.expiresAt == world.now + .seconds(45))
     }
 
-    enum Moment: CaseIterable { case queued, onWire, accepted, woken, reported }
-
-    @Test(
-        "a cancel at every moment: never a second push, and the woken device learns the truth",
-        arguments: Moment.allCases)
-    func cancel(at moment: Moment) throws {
-        let call = alice.call(bob)
-        let id = try #require(world.push(call, to: bob)?.id)
-        if moment != .queued { world.makeReady(id) }
-        if moment == .accepted || moment == .woken || moment == .reported { world.settle(id, .accepted) }
-        if moment == .woken || moment == .reported { bob.wake(call) }
-        if moment == .reported { bob.report(id, call) }
-        alice.hangUp(call)
-        switch moment {
-        case .queued:
-            expect(id, .cancelled, nil)
-            #expect(world.provider.phase(of: id) == nil)
-            world.makeReady(id)
-            #expect(world.provider.sent[id] == nil)
-            return
-        case .onWire: world.settle(id, .accepted)
-        case .accepted, .woken, .reported: break
-        }
-        if moment == .woken || moment == .reported {
-            #expect(bob.endings(of: call).map(\.reason) == [.cancelled])
-        } else {
-            // The push comes through 30 s late.
-            world.advance(.seconds(10))
-            bob.wake(call)
-            #expect(bob.snapshot(of: call)?.reason == .cancelled)
-            #expect(bob.offers(of: call).isEmpty)
-        }
-        if moment != .reported { #expect(bob.report(id, call).reply == .callState(.ended, .cancelled)) }
-        expect(id, .accepted, .reported)
-        #expect(world.provider.sent[id] == 1)
-    }
-
-    @Test("a push that waits when the ring time is over is expired, not cancelled")
-    func expires() throws {
-        let call = alice.call(bob)
-        let id = try #require(world.push(call, to: bob)?.id)
-        world.advance(.seconds(45))
-        #expect(alice.endings(of: call).map(\.reason) == [.ringTimeout])
-        expect(id, .expired, nil)
-    }
-
     @Test("a push client that gives up at the ring deadline, before the core does, leaves the call to its ring_timeout")
     func expiresFirstAtTheClient() throws {
-        let call = alice.call(bob)
-        let id = try #require(world.push(call, to: bob)?.id)
+        let (call, id) = try alice.call(bob, push: .queued)
         world.stall(.seconds(45))
         world.settle(id, .unsent(reason: "expired after no connection"))
         expect(id, .expired, nil)
@@ -127,8 +69,7 @@ import Testing
 
     @Test("rule 5: at the ring deadline a push goes out no more, whoever comes first")
     func lateReady() throws {
-        let call = alice.call(bob)
-        let id = try #require(world.push(call, to: bob)?.id)
+        let id = try alice.call(bob, push: .queued).push
         world.stall(.seconds(45))
         world.makeReady(id)
         #expect(world.provider.sent[id] == nil)
@@ -142,8 +83,7 @@ import Testing
             .unsent(reason: "expired"),
         ])
     func reportFirst(outcome: PushOutcome) throws {
-        let call = alice.call(bob)
-        let id = try world.transmit(call, to: bob)
+        let (call, id) = try alice.call(bob, push: .onWire)
         bob.wake(call)
         bob.report(id, call)
         expect(id, .sent, .reported)
@@ -162,8 +102,7 @@ import Testing
 
     @Test("a report before the push comes back: it is not sent again")
     func reportThenReturned() throws {
-        let call = alice.call(bob)
-        let id = try world.transmit(call, to: bob)
+        let (call, id) = try alice.call(bob, push: .onWire)
         bob.wake(call)
         bob.report(id, call, .filtered)
         world.settle(id, .returned)
@@ -172,38 +111,9 @@ import Testing
         expect(id, .accepted, .filtered)
     }
 
-    @Test("an unknown outcome awaits its report, which turns it into accepted")
-    func unknownThenReported() throws {
-        let call = alice.call(bob)
-        let id = try world.transmit(call, to: bob)
-        world.settle(id, .unknown(reason: "no answer"))
-        expect(id, .unknown, .awaited)
-        world.makeReady(id)
-        #expect(world.provider.sent[id] == 1)
-        bob.wake(call)
-        bob.report(id, call)
-        expect(id, .accepted, .reported)
-        #expect(world.store.pushes[id]?.reason == "no answer")
-        #expect(world.store.pushes[id]?.answeredAt == nil, "the provider never answered")
-    }
-
-    @Test("what a device says of a push is kept as it said it", arguments: ReportResult.allCases)
-    func reportResults(result: ReportResult) throws {
-        let call = alice.call(bob)
-        let id = try world.deliver(call, to: bob)
-        bob.wake(call)
-        bob.report(id, call, result)
-        expect(id, .accepted, result.status)
-        // Rule 6: once.
-        bob.report(id, call, .failed)
-        expect(id, .accepted, result.status)
-        #expect(alice.states(of: call) == (result == .reported ? [.ringing] : []))
-    }
-
     @Test("an overdue report is given up at its time, and a late one is still taken")
     func lateReport() throws {
-        let call = alice.call(bob)
-        let id = try world.transmit(call, to: bob)
+        let (call, id) = try alice.call(bob, push: .onWire)
         world.advance(.seconds(4))
         world.settle(id, .accepted)
         world.advance(.milliseconds(14_999))
@@ -217,32 +127,9 @@ import Testing
         #expect(world.store.devices[bob.key]?.unreportedStreak == 0)
     }
 
-    @Test("three unreported pushes in a row suspend the device until it opens a session")
-    func suspension() throws {
-        for count in 1...3 {
-            let call = alice.call(bob)
-            try world.deliver(call, to: bob)
-            world.advance(.seconds(46))
-            #expect(world.store.devices[bob.key]?.unreportedStreak == count)
-        }
-        #expect(world.store.devices[bob.key]?.suspendedAt != nil)
-        let held = alice.call(bob)
-        #expect(alice.endings(of: held).map(\.reason) == [.noDevices])
-        world.restart()
-        alice.open()
-        let stillHeld = alice.call(bob)
-        #expect(alice.endings(of: stillHeld).map(\.reason) == [.noDevices])
-        bob.open()
-        #expect(world.store.devices[bob.key]?.suspendedAt == nil)
-        bob.ask(.close)
-        let call = alice.call(bob)
-        #expect(world.push(call, to: bob)?.status == .intended)
-    }
-
     @Test("a push that comes back unprocessed goes out again, if it is wanted")
     func returned() throws {
-        let call = alice.call(bob)
-        let id = try world.transmit(call, to: bob)
+        let (call, id) = try alice.call(bob, push: .onWire)
         world.settle(id, .returned)
         expect(id, .intended, nil)
         world.makeReady(id)
@@ -253,25 +140,10 @@ import Testing
         #expect(world.provider.phase(of: id) == nil)
     }
 
-    @Test("rejected with a dead token: the token goes, and with the last device the call")
-    func deadToken() throws {
-        let call = alice.call(bob)
-        let id = try world.transmit(call, to: bob)
-        world.settle(id, .rejected(reason: "Unregistered", isTokenDead: true))
-        expect(id, .rejected, nil)
-        #expect(world.store.pushes[id]?.reason == "Unregistered")
-        #expect(world.store.devices[bob.key]?.tokens.isEmpty == true)
-        #expect(alice.endings(of: call).map(\.reason) == [.noDevices])
-        let second = alice.call(bob)
-        #expect(world.push(second, to: bob) == nil)
-    }
-
     @Test("a device whose push failed is offered the call when it comes by itself")
     func comesByItself() throws {
-        let tablet = world.phone("bob")
-        tablet.open()
-        let call = alice.call(bob)
-        let id = try world.transmit(call, to: bob)
+        world.online("bob")
+        let (call, id) = try alice.call(bob, push: .onWire)
         world.settle(id, .rejected(reason: "BadDeviceToken", isTokenDead: true))
         #expect(world.leg(call, of: bob)?.endReason == .noDevices)
         #expect(alice.endings(of: call).isEmpty)
@@ -291,18 +163,6 @@ import Testing
         #expect(alice.endings(of: call).isEmpty)
         world.advance(.seconds(30))
         #expect(alice.endings(of: call).map(\.reason) == [.noDevices])
-    }
-
-    @Test("a half-open socket: told and silent for two seconds, the device is pushed as well")
-    func silentSocket() throws {
-        bob.open()
-        let call = alice.call(bob)
-        world.advance(.milliseconds(1_999))
-        #expect(world.push(call, to: bob) == nil)
-        world.advance(.milliseconds(1))
-        try world.deliver(call, to: bob)
-        #expect(world.store.calls[call]?.state == .waking)
-        #expect(alice.states(of: call) == [.waking])
     }
 
     enum SignOfLife: CaseIterable { case ack, ring, answer, report, notRequired }
@@ -330,8 +190,7 @@ import Testing
 
     @Test("a device that comes online by itself is told, and its queued push is held until that proves lost")
     func heldPush() throws {
-        let call = alice.call(bob)
-        let id = try #require(world.push(call, to: bob)?.id)
+        let id = try alice.call(bob, push: .queued).push
         bob.open()
         world.makeReady(id)
         #expect(world.provider.sent[id] == nil)
@@ -348,37 +207,22 @@ import Testing
 
     @Test("an answer on the way withdraws the push that is still queued")
     func answersFirst() throws {
-        let call = alice.call(bob)
-        let id = try #require(world.push(call, to: bob)?.id)
+        let (call, id) = try alice.call(bob, push: .queued)
         bob.open()
         bob.answer(call)
         expect(id, .cancelled, nil)
         #expect(world.provider.phase(of: id) == nil)
     }
 
-    @Test("an app that rings already when its push would go out is not pushed")
-    func ringsAlready() throws {
-        let call = alice.call(bob)
-        let id = try #require(world.push(call, to: bob)?.id)
-        world.announceOnly(id)
-        bob.open()
-        bob.ring(call)
-        world.step(.push(.ready(id)))
-        #expect(world.provider.sent[id] == nil)
-        expect(id, .cancelled, nil)
-    }
-
     @Test("a token that another device has registered meanwhile is not pushed to", arguments: [true, false])
     func tokenMoved(hasAnother: Bool) throws {
-        let call = alice.call(bob)
-        let id = try #require(world.push(call, to: bob)?.id)
+        let (call, id) = try alice.call(bob, push: .queued)
         let spare = PushToken.voip("spare")
         if hasAnother {
             bob.open(sending: bob.tokens + [spare])
             bob.lose()
         }
-        let mallory = world.phone("mallory", pushable: false)
-        mallory.open(sending: bob.tokens)
+        world.online("mallory", tokens: [bob.tokens[0]])
         #expect(world.store.devices[bob.key]?.tokens.map(\.token) == (hasAnother ? [spare] : []))
         world.makeReady(id)
         #expect(world.provider.sent[id] == nil)

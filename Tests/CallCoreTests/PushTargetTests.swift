@@ -10,10 +10,7 @@ import Testing
     let world = World()
     let alice: Phone
 
-    init() {
-        alice = world.phone("alice")
-        alice.open()
-    }
+    init() { alice = world.online("alice") }
 
     private static let voip = PushToken.voip("v")
     private static let newVoip = PushToken.voip("w")
@@ -27,17 +24,14 @@ import Testing
     enum Standing: CaseIterable { case offline, halfOpen, inBackground, unresponsive }
 
     private func asleep(_ tokens: [PushToken]) -> Phone {
-        let bob = world.phone("bob", tokens: tokens)
-        bob.open()
-        bob.ask(.close)
+        let bob = world.asleep("bob", tokens: tokens)
         return bob
     }
 
     /// Three calls whose pushes are accepted, and none is reported.
     private func suspend(_ phone: Phone) throws {
         for _ in 0..<3 {
-            let call = alice.call(phone)
-            try world.deliver(call, to: phone)
+            let call = try alice.call(phone, push: .accepted).call
             alice.hangUp(call)
             world.advance(.seconds(15))
         }
@@ -49,8 +43,7 @@ import Testing
     func selection(_ standing: Standing) throws {
         let order = [Self.voip, Self.data, Self.alert, Self.fcmAlert]
         for first in order.indices {
-            let bob = world.phone("bob\(first)", tokens: Self.useless + order[first...].reversed())
-            bob.open()
+            let bob = world.online("bob\(first)", tokens: Self.useless + order[first...].reversed())
             switch standing {
             case .offline: bob.ask(.close)
             case .halfOpen: bob.lose()
@@ -124,8 +117,7 @@ import Testing
     @Test("a data message is reported like a VoIP push, and counts for the streak")
     func dataMessage() throws {
         let bob = asleep([Self.data])
-        let call = alice.call(bob)
-        let id = try world.deliver(call, to: bob)
+        let id = try alice.call(bob, push: .accepted).push
         #expect(world.store.pushes[id]?.report == .awaited)
         world.advance(.seconds(15))
         #expect(world.store.pushes[id]?.report == .unreported)
@@ -138,8 +130,7 @@ import Testing
     func alertOwesNothing(_ outcome: PushOutcome) throws {
         let bob = asleep([Self.alert])
         for _ in 0..<4 {
-            let call = alice.call(bob)
-            let id = try world.transmit(call, to: bob)
+            let (call, id) = try alice.call(bob, push: .onWire)
             #expect(world.store.pushes[id]?.report == .notRequired)
             world.settle(id, outcome)
             #expect(world.store.pushes[id]?.report == .notRequired)
@@ -156,8 +147,7 @@ import Testing
     @Test("a report that nobody owed is a sign of life, and stays out of the ledger", arguments: ReportResult.allCases)
     func unaskedReport(_ result: ReportResult) throws {
         let bob = asleep([Self.alert])
-        let call = alice.call(bob)
-        let id = try world.deliver(call, to: bob)
+        let (call, id) = try alice.call(bob, push: .accepted)
         bob.wake(call)
         bob.report(id, call, result)
         #expect(world.leg(call, of: bob)?.state == (result == .reported ? .ringing : .offered))
@@ -168,8 +158,7 @@ import Testing
     @Test("an alert that comes back goes out again; one that is refused closes the leg")
     func alertComesBack() throws {
         let bob = asleep([Self.alert])
-        let call = alice.call(bob)
-        let id = try world.transmit(call, to: bob)
+        let (call, id) = try alice.call(bob, push: .onWire)
         world.settle(id, .returned)
         #expect(world.store.pushes[id]?.status == .intended && world.store.pushes[id]?.report == nil)
         world.makeReady(id)
@@ -183,8 +172,7 @@ import Testing
     @Test("a refused push is not followed by one of another kind")
     func oneAttempt() throws {
         let bob = asleep([Self.voip, Self.alert])
-        let call = alice.call(bob)
-        let id = try world.transmit(call, to: bob)
+        let (call, id) = try alice.call(bob, push: .onWire)
         world.settle(id, .rejected(reason: "Unregistered", isTokenDead: true))
         #expect(world.store.pushes.values.count == 1)
         #expect(world.store.calls[call]?.endReason == .noDevices)
@@ -193,10 +181,8 @@ import Testing
     @Test("a push whose token is lost goes to the next best, and is judged as that")
     func redirected() throws {
         let bob = asleep([Self.voip, Self.alert])
-        let call = alice.call(bob)
-        let id = try #require(world.push(call, to: bob)?.id)
-        let mallory = world.phone("mallory", pushable: false)
-        mallory.open(sending: [Self.voip])
+        let (call, id) = try alice.call(bob, push: .queued)
+        world.online("mallory", tokens: [Self.voip])
         world.makeReady(id)
         #expect(world.provider.sent[id] == nil)
         #expect(world.provider.orders[id]?.token == Self.alert)
@@ -210,12 +196,10 @@ import Testing
     func suspendedMeanwhile(hasAlert: Bool) throws {
         let bob = asleep(hasAlert ? [Self.voip, Self.alert] : [Self.voip])
         for _ in 0..<3 {
-            let call = alice.call(bob)
-            try world.deliver(call, to: bob)
+            let call = try alice.call(bob, push: .accepted).call
             alice.hangUp(call)
         }
-        let call = alice.call(bob)
-        let id = try #require(world.push(call, to: bob)?.id)
+        let (call, id) = try alice.call(bob, push: .queued)
         world.advance(.seconds(15))
         #expect(world.store.devices[bob.key]?.suspendedAt != nil)
         world.makeReady(id)
@@ -227,8 +211,7 @@ import Testing
     @Test("an alert on the wire at a restart is unknown, and not sent again")
     func restart() throws {
         let bob = asleep([Self.alert])
-        let call = alice.call(bob)
-        let id = try world.transmit(call, to: bob)
+        let id = try alice.call(bob, push: .onWire).push
         world.restart()
         #expect(world.store.pushes[id]?.status == .unknown && world.store.pushes[id]?.report == .notRequired)
         #expect(world.provider.phase(of: id) == nil)

@@ -6,17 +6,8 @@ import Testing
 @testable import CallCore
 
 /// Whether anything can still tell a device of a call: rule 19.
-@Suite struct ReachabilityTests {
-    let world = World()
-    let alice: Phone
-    let bob: Phone
-
-    init() {
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        alice.open()
-        bob.open()
-    }
+@Suite final class ReachabilityTests {
+    let (world, alice, bob) = World.pair()
 
     private func push(_ call: CallID) -> PushRecord? { world.push(call, to: bob) }
 
@@ -66,8 +57,7 @@ import Testing
         bob.ring(call)
         bob.ask(.close)
         try world.deliver(call, to: bob)
-        let carol = world.phone("carol", pushable: false)
-        carol.open()
+        let carol = world.online("carol", pushable: false)
         let second = alice.call(carol)
         carol.ring(second)
         carol.ask(.close)
@@ -90,8 +80,7 @@ import Testing
     @Test("a push is sent once: a device lost again after it is given up at the end of the resume window")
     func onePush() throws {
         bob.ask(.close)
-        let call = alice.call(bob)
-        try world.deliver(call, to: bob)
+        let call = try alice.call(bob, push: .accepted).call
         bob.open()
         bob.ring(call)
         bob.ask(.close)
@@ -106,16 +95,6 @@ import Testing
         bob.ask(.close)
         world.settle(try #require(push(call)?.id), .unsent(reason: "no provider"))
         #expect(world.store.calls[call]?.endReason == .noDevices)
-    }
-
-    @Test("a restart: a device that rang and does not come back is pushed")
-    func restart() throws {
-        let call = alice.call(bob)
-        bob.ring(call)
-        world.restart()
-        alice.open()
-        world.advance(world.timers.delivery)
-        try world.deliver(call, to: bob)
     }
 
     // MARK: Half-open sockets
@@ -135,15 +114,11 @@ import Testing
     @Test("a full session that has acknowledged the call, or was opened after the push, does")
     func alive() throws {
         bob.ask(.state(.background))
-        let call = alice.call(bob)
-        try world.deliver(call, to: bob)
+        let call = try alice.call(bob, push: .accepted).call
         bob.ack()
         #expect(bob.wake(call).code == .conflict)
-        let carol = world.phone("carol")
-        carol.open()
-        carol.ask(.close)
-        let second = alice.call(carol)
-        try world.deliver(second, to: carol)
+        let carol = world.asleep("carol")
+        let second = try alice.call(carol, push: .accepted).call
         world.advance(.milliseconds(10))
         carol.open()
         #expect(carol.wake(second).code == .conflict)

@@ -5,18 +5,8 @@ import Testing
 @testable import CallCore
 
 /// Settings that change while calls are live.
-@Suite struct ReconfiguredTests {
-    let world = World()
-    let alice: Phone
-    let bob: Phone
-    let carol: Phone
-
-    init() {
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        carol = world.phone("carol")
-        for phone in [alice, bob, carol] { phone.open() }
-    }
+@Suite final class ReconfiguredTests {
+    let (world, alice, bob, carol) = World.trio("carol")
 
     @Test("lower limits turn away what comes and end nothing that is there; higher ones let it in again")
     func limits() {
@@ -90,8 +80,7 @@ import Testing
         var policy = UserPolicy()
         policy.doNotDisturb = true
         world.step(.reconfigured(CoreSettings(policy: policy)))
-        let dave = world.phone("dave")
-        dave.open()
+        let dave = world.online("dave")
         for phone in [carol, dave] {
             let call = alice.call(phone)
             #expect(phone.offers(of: call).isEmpty)

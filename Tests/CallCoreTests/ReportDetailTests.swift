@@ -6,17 +6,8 @@ import Testing
 @testable import CallCore
 
 /// What a device's word, or its silence, does to its pushes and its health: rules 2 and 5.
-@Suite struct ReportDetailTests {
-    let world = World()
-    let alice: Phone
-    let bob: Phone
-
-    init() {
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        alice.open()
-        bob.open()
-    }
+@Suite final class ReportDetailTests {
+    let (world, alice, bob) = World.pair()
 
     private func report(_ push: PushID, _ call: CallID, _ result: ReportResult) {
         let report = PushReport(push: push, call: call, result: result)
@@ -42,8 +33,7 @@ import Testing
         try world.deliver(alice.call(bob), to: bob)
         world.advance(world.timers.report)
         #expect(streak == 1)
-        let call = alice.call(bob)
-        let push = try world.deliver(call, to: bob)
+        let (call, push) = try alice.call(bob, push: .accepted)
         report(push, call, result)
         #expect(streak == (result == .failed ? 1 : 0))
     }
@@ -106,8 +96,7 @@ import Testing
         let call = alice.call(bob)
         bob.ring(call)
         world.administer(.setUser(bob.user, UserPolicyChange(doNotDisturb: true)))
-        let tablet = world.phone("bob")
-        tablet.open()
+        let tablet = world.online("bob")
         #expect(tablet.offers(of: call).count == 1)
         #expect(world.leg(call, of: tablet)?.state == .offered)
     }

@@ -6,17 +6,8 @@ import Testing
 @testable import CallCore
 
 /// Rule 18: a restart ends no call, in whatever state it is; what fell due meanwhile ends with its own reason.
-@Suite struct RestartTests {
-    let world = World()
-    let alice: Phone
-    let bob: Phone
-
-    init() {
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        alice.open()
-        bob.open()
-    }
+@Suite final class RestartTests {
+    let (world, alice, bob) = World.pair()
 
     enum Stage: CaseIterable { case told, queued, onWire, accepted, ringing, answered, halfConnected, connected }
 
@@ -35,24 +26,6 @@ import Testing
             if stage == .connected { bob.connected(call) }
         }
         return call
-    }
-
-    @Test("both sides that come back after a restart find the other's SDP, until media flows")
-    func answerSurvives() {
-        let call = alice.call(bob, sdp: "\"offer\"")
-        bob.answer(call, sdp: "\"answer\"")
-        world.restart()
-        alice.open()
-        #expect(alice.snapshot(of: call)?.sdp == RawJSON("\"answer\""))
-        bob.open()
-        #expect(bob.snapshot(of: call)?.sdp == RawJSON("\"offer\""))
-        alice.connected(call)
-        bob.connected(call)
-        world.restart()
-        alice.open()
-        #expect(alice.snapshot(of: call)?.state == .connected)
-        #expect(alice.snapshot(of: call)?.sdp == nil)
-        #expect(world.store.descriptions[call] == nil)
     }
 
     @Test("the call goes on after a restart, with what it had", arguments: Stage.allCases)
@@ -80,8 +53,7 @@ import Testing
             #expect(bob.snapshot(of: call)?.state == before.state)
             #expect(bob.answer(call).reply == .won)
         }
-        bob.connected(call)
-        alice.connected(call)
+        bob.connect(call, with: alice)
         #expect(world.store.calls[call]?.state == .connected)
         world.advance(.seconds(60))
         alice.hangUp(call)
@@ -107,18 +79,6 @@ import Testing
         world.restart()
         bob.open()
         #expect(bob.session?.missed.count == (isMissed ? 1 : 0))
-    }
-
-    @Test("the time that is left is left: a restart does not start a deadline again")
-    func timeLeft() throws {
-        let call = try call(upTo: .ringing)
-        world.advance(.seconds(40))
-        world.restart(downFor: .seconds(2))
-        alice.open()
-        world.advance(.milliseconds(2_999))
-        #expect(alice.endings(of: call).isEmpty)
-        world.advance(.milliseconds(1))
-        #expect(alice.endings(of: call).map(\.reason) == [.ringTimeout])
     }
 
     @Test("a push on the wire becomes unknown and is never sent again; its report is awaited")
@@ -178,8 +138,7 @@ import Testing
 
     @Test("a device without a token that does not come back is not rung for")
     func neverBack() {
-        let desk = world.phone("carol", pushable: false)
-        desk.open()
+        let desk = world.online("carol", pushable: false)
         let call = alice.call(desk)
         world.restart()
         alice.open()
@@ -204,15 +163,6 @@ import Testing
         #expect(world.store.calls[call]?.endReason == (isOver ? .connectionLost : nil))
         #expect(alice.endings(of: call).count == (isOver && callerIsBack ? 1 : 0))
         #expect(bob.endings(of: call).count == (isOver && calleeIsBack ? 1 : 0))
-    }
-
-    @Test("an old session cannot be resumed after a restart; the snapshot stands in for it")
-    func resumeAfterRestart() throws {
-        let call = try call(upTo: .ringing)
-        world.restart()
-        #expect(bob.resume().opened?.resumed == false)
-        #expect(bob.snapshot(of: call)?.state == .ringing)
-        #expect(bob.offers(of: call).count == 2)
     }
 
     @Test("a second restart on top of the first changes nothing more")

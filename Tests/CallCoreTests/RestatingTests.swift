@@ -18,16 +18,9 @@ import Testing
     @Test("is each live call and each push that waits, as they stand, and nothing that is over")
     func all() throws {
         #expect(restated().isEmpty)
-        let (alice, bob, carol) = (world.phone("alice"), world.phone("bob"), world.phone("carol"))
-        alice.open()
-        for phone in [bob, carol] {
-            phone.open()
-            phone.ask(.close)
-        }
-        let waking = alice.call(bob)
-        _ = try world.deliver(waking, to: bob)
-        let over = alice.call(carol)
-        let push = try world.deliver(over, to: carol)
+        let (alice, bob, carol) = (world.online("alice"), world.asleep("bob"), world.asleep("carol"))
+        let waking = try alice.call(bob, push: .accepted).call
+        let (over, push) = try alice.call(carol, push: .accepted)
         carol.wake(over)
         carol.report(push, over)
         alice.hangUp(over)

@@ -10,11 +10,7 @@ import Testing
     let phone: Phone
     let tablet: Phone
 
-    init() {
-        phone = world.phone("alice")
-        tablet = world.phone("alice")
-        for device in [phone, tablet] { device.open() }
-    }
+    init() { (phone, tablet) = (world.online("alice"), world.online("alice")) }
 
     @Test("the user's own policies are for calls of others")
     func ownPolicies() {
@@ -23,6 +19,8 @@ import Testing
         #expect(tablet.offers(of: call).count == 1)
         #expect(phone.offers(of: call).isEmpty)
         #expect(tablet.answer(call).reply == .won)
+        phone.hangUp(call)
+        #expect(tablet.endings(of: call).map(\.reason) == [.hangup])
     }
 
     @Test("two calls from the same device are no glare")

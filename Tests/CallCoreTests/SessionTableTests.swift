@@ -6,7 +6,9 @@ import Testing
 
 /// Every input in every situation of a session, against a table: rule 12 and resuming.
 @Suite struct SessionTableTests {
-    static let table = BehaviourTable(sessionTable, groups: [:])
+    static let table = BehaviourTable(
+        sessionTable, groups: SessionInput.groups,
+        states: Dictionary(uniqueKeysWithValues: SessionSituation.allCases.map { ($0.rawValue, $0.state) }))
 
     @Test("the table has every situation, and no other")
     func shape() {
@@ -29,7 +31,7 @@ import Testing
         }
         let surplus = Set(expected.keys).subtracting(outcomes.map(\.0))
         #expect(surplus.sorted().map(\.description) == [], "rows of what cannot happen")
-        try BehaviourTable.record(situation.rawValue, outcomes, groups: [:])
+        try BehaviourTable.record(situation.rawValue, outcomes, groups: SessionInput.groups, state: situation.state)
     }
 
     private func outcome(of input: SessionInput, in scene: SessionScene) -> String {

@@ -5,17 +5,8 @@ import Testing
 @testable import CallCore
 
 /// Sessions: opening, losing, resuming, replacing and leaving, and what that does to calls.
-@Suite struct SessionTests {
-    let world = World()
-    let alice: Phone
-    let bob: Phone
-
-    init() {
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        alice.open()
-        bob.open()
-    }
+@Suite final class SessionTests {
+    let (world, alice, bob) = World.pair()
 
     @Test("a resumed session gets exactly what it missed, once, and a new token")
     func resume() {
@@ -33,37 +24,6 @@ import Testing
         bob.lose()
         // A token is good for once.
         #expect(bob.resume(token: token).opened?.resumed == false)
-    }
-
-    @Test("a resume that cannot be served falls back to the snapshot", arguments: ["future", "below ack", "token"])
-    func staleResume(kind: String) {
-        let call = alice.call(bob)
-        bob.ack()
-        bob.lose()
-        let answer =
-            switch kind {
-            case "future": bob.resume(lastSeq: 7)
-            case "below ack": bob.resume(lastSeq: 0)
-            default: bob.resume(token: "no")
-            }
-        #expect(answer.opened?.resumed == false)
-        #expect(answer.opened?.calls.map(\.call) == [call])
-        #expect(bob.offers(of: call).count == 2)
-        #expect(bob.answer(call).reply == .won)
-    }
-
-    @Test("unacknowledged events are replayed from the number asked for, the same again")
-    func replay() {
-        let call = alice.call(bob)
-        alice.send(["1"], of: call)
-        alice.send(["2"], of: call)
-        bob.lose()
-        #expect(bob.resume(lastSeq: 1).opened?.resumed == true)
-        #expect(bob.candidates(of: call) == ["1", "2", "1", "2"])
-        bob.ack()
-        bob.lose()
-        #expect(bob.resume().opened?.resumed == true)
-        #expect(bob.candidates(of: call).count == 4)
     }
 
     @Test("too much unacknowledged: no resume, until everything has been acknowledged")
@@ -106,22 +66,9 @@ import Testing
         if stage != .unanswered { bob.ring(call) }
         if stage == .answered || stage == .connected { bob.answer(call) }
         if stage == .connected {
-            alice.connected(call)
-            bob.connected(call)
+            alice.connect(call, with: bob)
         }
         return call
-    }
-
-    @Test("a caller away for the whole resume window loses the call", arguments: Stage.allCases)
-    func callerGone(stage: Stage) {
-        world.advance(.seconds(100))
-        let call = call(upTo: stage)
-        alice.lose()
-        world.advance(.milliseconds(stage == .answered ? 19_999 : 29_999))
-        #expect(world.core.liveCalls == 1)
-        world.advance(.milliseconds(1))
-        #expect(bob.endings(of: call).map(\.reason) == [stage == .answered ? .connectTimeout : .connectionLost])
-        #expect(world.core.liveCalls == 0)
     }
 
     @Test(
@@ -169,24 +116,10 @@ import Testing
         #expect(world.core.liveCalls == 1)
     }
 
-    @Test("a caller that comes back with a new session finds the answer's SDP in the snapshot")
-    func answerInSnapshot() {
-        let call = alice.call(bob)
-        alice.lose()
-        bob.answer(call, sdp: "\"answer\"")
-        alice.open()
-        #expect(alice.snapshot(of: call)?.sdp == RawJSON("\"answer\""))
-        alice.connected(call)
-        bob.connected(call)
-        alice.open()
-        #expect(alice.snapshot(of: call)?.sdp == nil)
-    }
-
     @Test("rule 3: a device that registers while it rings is offered the call, once per session")
     func lateRegistration() {
         let call = alice.call(bob)
-        let tablet = world.phone("bob")
-        tablet.open()
+        let tablet = world.online("bob")
         #expect(tablet.offers(of: call).count == 1)
         #expect(tablet.snapshot(of: call)?.state == .routing)
         tablet.lose()
@@ -195,8 +128,7 @@ import Testing
         tablet.open()
         #expect(tablet.offers(of: call).count == 2)
         #expect(tablet.answer(call).reply == .won)
-        let desk = world.phone("bob")
-        desk.open()
+        let desk = world.online("bob")
         #expect(desk.offers(of: call).isEmpty)
         #expect(desk.snapshot(of: call) == nil)
     }
@@ -231,10 +163,8 @@ import Testing
     @Test("a wake session sees and does only its own call, and never displaces a full one")
     func wakeScope() throws {
         bob.ask(.close)
-        let call = alice.call(bob)
-        try world.deliver(call, to: bob)
-        let carol = world.phone("carol")
-        carol.open()
+        let call = try alice.call(bob, push: .accepted).call
+        let carol = world.online("carol")
         bob.wake(call)
         let other = carol.call(bob)
         #expect(bob.offers(of: other).isEmpty)
@@ -260,10 +190,8 @@ import Testing
     func wakeCloses() throws {
         let call = call(upTo: .connected)
         bob.lose()
-        let carol = world.phone("carol")
-        carol.open()
-        let second = carol.call(bob)
-        try world.deliver(second, to: bob)
+        let carol = world.online("carol")
+        let second = try carol.call(bob, push: .accepted).call
         bob.wake(second)
         bob.ask(.close)
         #expect(alice.endings(of: call).isEmpty)
@@ -279,14 +207,11 @@ import Testing
     func wakeStays() throws {
         let call = call(upTo: .connected)
         bob.lose()
-        let carol = world.phone("carol")
-        carol.open()
-        let second = carol.call(bob)
-        try world.deliver(second, to: bob)
+        let carol = world.online("carol")
+        let second = try carol.call(bob, push: .accepted).call
         bob.wake(second)
         bob.answer(second)
-        bob.connected(second)
-        carol.connected(second)
+        bob.connect(second, with: carol)
         world.advance(.milliseconds(29_999))
         #expect(alice.endings(of: call).isEmpty)
         world.advance(.milliseconds(1))
@@ -305,6 +230,11 @@ import Testing
         let second = alice.call(bob)
         #expect(alice.endings(of: second).map(\.reason) == [.noDevices])
         #expect(world.provider.waiting.isEmpty)
+        bob.open()
+        #expect(bob.session?.missed.map(\.reason) == [.noDevices, .noDevices])
+        bob.ask(.clearMissed(upTo: world.now))
+        bob.open()
+        #expect(bob.session?.missed.isEmpty == true)
     }
 
     @Test("a token belongs to who registered it last: two devices, a user switch, a reinstall")
@@ -338,15 +268,6 @@ import Testing
         #expect(world.push(call, to: bob)?.token == second)
     }
 
-    @Test("without a session a command is refused, and a second session.open on a connection too")
-    func withoutSession() {
-        let connection = world.connect(bob)
-        bob.connection = connection
-        #expect(bob.ring(world.newCall()).code == .unauthenticated)
-        let open = SessionOpen(token: "", device: DeviceDescription(id: alice.id, platform: .ios))
-        #expect(alice.ask(.open(open)).code == .badState(nil))
-    }
-
     @Test("limits are answered, not ignored")
     func limits() {
         var limits = CoreLimits()
@@ -358,8 +279,7 @@ import Testing
         phones[0].open()
         phones[1].open()
         #expect(phones[2].open().code == .limitReached(limit: 2))
-        let bob = world.phone("bob")
-        bob.open()
+        let bob = world.online("bob")
         #expect(world.phone("carol").open().code == .overloaded(retryAfter: .seconds(5)))
         phones[0].call(bob)
         let invite = Invite(call: world.newCall(), to: .user(bob.user))
@@ -392,19 +312,14 @@ import Testing
 
     @Test("a wake session that takes another's place leaves that one's call the whole time to come back")
     func wakeAfterWake() throws {
-        let (carol, dave) = (world.phone("carol"), world.phone("dave"))
-        let eve = world.phone("eve")
-        for phone in [carol, dave, eve] { phone.open() }
-        eve.ask(.close)
-        let first = carol.call(eve)
-        try world.deliver(first, to: eve)
+        let (carol, dave, eve) = (world.online("carol"), world.online("dave"), world.asleep("eve"))
+        let first = try carol.call(eve, push: .accepted).call
         eve.wake(first)
         eve.answer(first)
         carol.connected(first)
         eve.connected(first)
         world.advance(.seconds(29))
-        let second = dave.call(eve)
-        try world.deliver(second, to: eve)
+        let second = try dave.call(eve, push: .accepted).call
         eve.wake(second)
         world.advance(.milliseconds(29_999))
         #expect(world.store.calls[first]?.state == .connected)

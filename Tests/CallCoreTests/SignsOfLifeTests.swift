@@ -6,18 +6,8 @@ import Testing
 @testable import CallCore
 
 /// What a device does after a push, without reporting it: what that proves, of this push and of others.
-@Suite struct SignsOfLifeTests {
-    let world = World()
-    let alice: Phone
-    let bob: Phone
-
-    init() {
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        alice.open()
-        bob.open()
-        bob.ask(.close)
-    }
+@Suite final class SignsOfLifeTests {
+    let (world, alice, bob) = World.pair(bobIsAsleep: true)
 
     private var device: DeviceRecord? { world.store.devices[bob.key] }
 
@@ -68,8 +58,7 @@ import Testing
                 bob.open()
                 bob.lose()
             }
-            let call = alice.call(bob)
-            let push = try world.deliver(call, to: bob)
+            let (call, push) = try alice.call(bob, push: .accepted)
             world.advance(.seconds(1))
             perform(act, call)
             #expect(report(of: push) == .acted)
@@ -92,8 +81,7 @@ import Testing
             bob.open()
             bob.lose()
         }
-        let call = alice.call(bob)
-        let push = try world.deliver(call, to: bob)
+        let (call, push) = try alice.call(bob, push: .accepted)
         world.advance(.seconds(20))
         #expect(report(of: push) == .unreported && device?.unreportedStreak == 1)
         perform(act, call)
@@ -105,27 +93,24 @@ import Testing
 
     @Test("a report after an act says what it says, and once", arguments: ReportResult.allCases)
     func reportAfterAct(result: ReportResult) throws {
-        let call = alice.call(bob)
-        let push = try world.deliver(call, to: bob)
+        let (call, push) = try alice.call(bob, push: .accepted)
         bob.wake(call)
         #expect(report(of: push) == .acted)
         bob.report(push, call, result)
         #expect(report(of: push) == result.status)
-        bob.report(push, call, .filtered)
+        for late in [ReportResult.filtered, .failed] { bob.report(push, call, late) }
         bob.decline(call)
         #expect(report(of: push) == result.status)
     }
 
     @Test("a report that comes in its time after an act is a report, one that comes later is late")
     func lateReportAfterAct() throws {
-        let call = alice.call(bob)
-        let push = try world.deliver(call, to: bob)
+        let (call, push) = try alice.call(bob, push: .accepted)
         bob.wake(call)
         world.advance(.milliseconds(14_999))
         bob.report(push, call, .notRequired)
         #expect(report(of: push) == .notRequired)
-        let next = alice.call(bob)
-        let late = try world.deliver(next, to: bob)
+        let (next, late) = try alice.call(bob, push: .accepted)
         bob.wake(next)
         world.advance(.seconds(15))
         bob.report(late, next)
@@ -170,8 +155,7 @@ import Testing
 
     @Test("an act while the push is still being committed as sent is not its fruit, and keeps it from leaving")
     func actBeforeTheWire() throws {
-        let call = alice.call(bob)
-        let push = try #require(world.push(call, to: bob)?.id)
+        let (call, push) = try alice.call(bob, push: .queued)
         world.holdsPushCommits = true
         world.makeReady(push)
         bob.open()
@@ -184,8 +168,7 @@ import Testing
 
     @Test("the wake token proves delivery, a session of its own does not", arguments: [true, false])
     func proof(byWakeToken: Bool) throws {
-        let call = alice.call(bob)
-        let push = try world.transmit(call, to: bob)
+        let (call, push) = try alice.call(bob, push: .onWire)
         if byWakeToken { bob.wake(call) } else { bob.open() }
         world.settle(push, .rejected(reason: "Unregistered", isTokenDead: true))
         let record = try #require(world.store.pushes[push])
@@ -197,8 +180,7 @@ import Testing
 
     @Test("an act survives a restart, and a report still follows it")
     func restart() throws {
-        let call = alice.call(bob)
-        let push = try world.deliver(call, to: bob)
+        let (call, push) = try alice.call(bob, push: .accepted)
         bob.wake(call)
         world.restart()
         world.advance(.seconds(20))
@@ -210,8 +192,7 @@ import Testing
 
     @Test("an act in a call that has left memory closes its push in the store")
     func archived() throws {
-        let call = alice.call(bob)
-        let push = try world.deliver(call, to: bob)
+        let (call, push) = try alice.call(bob, push: .accepted)
         world.advance(.seconds(300))
         #expect(report(of: push) == .unreported)
         bob.wake(call)

@@ -6,18 +6,8 @@ import Testing
 @testable import CallCore
 
 /// Whose a push token is, since when it is known to be good, and that it is pushed once for a call.
-@Suite struct TokenTests {
-    let world = World()
-    let alice: Phone
-    let bob: Phone
-
-    init() {
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        alice.open()
-        bob.open()
-        bob.ask(.close)
-    }
+@Suite final class TokenTests {
+    let (world, alice, bob) = World.pair(bobIsAsleep: true)
 
     private func tokens(of phone: Phone) -> [PushToken]? { world.store.devices[phone.key]?.tokens.map(\.token) }
 
@@ -31,8 +21,7 @@ import Testing
         bob.open(sending: bob.tokens + [second])
         bob.ask(.close)
         world.advance(.seconds(100))
-        let call = alice.call(bob)
-        let push = try world.transmit(call, to: bob)
+        let (call, push) = try alice.call(bob, push: .onWire)
         let sentAt = world.now
         #expect(world.push(call, to: bob)?.token == second)
         world.advance(.seconds(1))
@@ -59,24 +48,12 @@ import Testing
 
     @Test("a provider's word on a token that was registered again since its push left forgets nothing")
     func staleWord() throws {
-        let call = alice.call(bob)
-        let push = try world.transmit(call, to: bob)
+        let push = try alice.call(bob, push: .onWire).push
         world.advance(.seconds(1))
         bob.open()
         bob.ask(.close)
         world.settle(push, .rejected(reason: "Unregistered", isTokenDead: true))
         #expect(tokens(of: bob) == bob.tokens)
-    }
-
-    @Test("a refusal that says nothing against the token keeps it, and the call ends as no_devices at once")
-    func notItsFault() throws {
-        let call = alice.call(bob)
-        let push = try world.transmit(call, to: bob)
-        world.settle(push, .rejected(reason: "BadDeviceToken", isTokenDead: false))
-        #expect(tokens(of: bob) == bob.tokens)
-        #expect(alice.endings(of: call).map(\.reason) == [.noDevices])
-        #expect(world.store.pushes[push]?.status == .rejected)
-        #expect(world.push(alice.call(bob), to: bob)?.status == .intended)
     }
 
     // MARK: One push to a token
@@ -98,8 +75,7 @@ import Testing
         "a token that is registered under another device while its push is out gets no second one for the call",
         arguments: Registration.allCases)
     func movedAfter(registration: Registration) throws {
-        let carol = world.phone("carol", pushable: false)
-        carol.open()
+        let carol = world.online("carol", pushable: false)
         let other = registration == .otherUser ? carol : world.phone("bob", pushable: false)
         let call = alice.call(.users([bob.user, carol.user]))
         let push = try world.deliver(call, to: bob)
@@ -125,10 +101,8 @@ import Testing
 
     @Test("a token that moves before its push has left takes the push along")
     func movedBefore() throws {
-        let call = alice.call(bob)
-        let push = try #require(world.push(call, to: bob)?.id)
-        let tablet = world.phone("bob", pushable: false)
-        tablet.open(sending: bob.tokens)
+        let (call, push) = try alice.call(bob, push: .queued)
+        let tablet = world.online("bob", tokens: bob.tokens)
         tablet.lose()
         let moved = try #require(world.push(call, to: tablet)?.id)
         for id in [push, moved] { world.makeReady(id) }
@@ -138,10 +112,8 @@ import Testing
 
     @Test("a token that goes to and fro is pushed once, after a restart too")
     func toAndFro() throws {
-        let call = alice.call(bob)
-        try world.deliver(call, to: bob)
-        let tablet = world.phone("bob", pushable: false)
-        tablet.open(sending: bob.tokens)
+        let call = try alice.call(bob, push: .accepted).call
+        let tablet = world.online("bob", tokens: bob.tokens)
         tablet.lose()
         world.restart()
         alice.open()
@@ -157,11 +129,8 @@ import Testing
 
     @Test("an FCM registration is one phone, whatever kind of message it is registered for")
     func kinds() throws {
-        let carol = world.phone("carol", tokens: [.fcm(.data, "x")])
-        carol.open()
-        carol.ask(.close)
-        let dave = world.phone("dave", pushable: false)
-        dave.open()
+        let carol = world.asleep("carol", tokens: [.fcm(.data, "x")])
+        let dave = world.online("dave", pushable: false)
         let call = alice.call(.users([carol.user, dave.user]))
         try world.deliver(call, to: carol)
         dave.open(sending: [.fcm(.alert, "x")])
@@ -173,11 +142,9 @@ import Testing
 
     @Test("a push that came back unprocessed leaves its token to whoever has it now")
     func returned() throws {
-        let call = alice.call(bob)
-        let push = try world.transmit(call, to: bob)
+        let (call, push) = try alice.call(bob, push: .onWire)
         world.settle(push, .returned)
-        let tablet = world.phone("bob", pushable: false)
-        tablet.open(sending: bob.tokens)
+        let tablet = world.online("bob", tokens: bob.tokens)
         tablet.lose()
         let moved = try #require(world.push(call, to: tablet)?.id)
         world.makeReady(moved)

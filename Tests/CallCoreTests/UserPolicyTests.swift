@@ -6,18 +6,8 @@ import Testing
 @testable import CallCore
 
 /// Call waiting, do-not-disturb and what a decline speaks for: rules 9 and 11.
-@Suite struct UserPolicyTests {
-    let world = World()
-    let alice: Phone
-    let bob: Phone
-    let carol: Phone
-
-    init() {
-        alice = world.phone("alice")
-        bob = world.phone("bob")
-        carol = world.phone("carol")
-        for phone in [alice, bob, carol] { phone.open() }
-    }
+@Suite final class UserPolicyTests {
+    let (world, alice, bob, carol) = World.trio("carol")
 
     private func set(_ phone: Phone, _ change: UserPolicyChange) {
         #expect(world.administer(.setUser(phone.user, change)) == .success(.done))
@@ -76,8 +66,7 @@ import Testing
     @Test("in a call that somebody else of the group answered a member is not busy")
     func leftGroup() {
         set(bob, UserPolicyChange(callWaiting: false))
-        let dave = world.phone("dave")
-        dave.open()
+        let dave = world.online("dave")
         let call = alice.call(.users([bob.user, carol.user]))
         carol.answer(call)
         #expect(bob.offers(of: dave.call(bob)).count == 1)
@@ -100,33 +89,20 @@ import Testing
         #expect(world.store.missed.map(\.user) == [bob.user])
         let call = alice.call(.users([bob.user, carol.user]))
         #expect(bob.offers(of: call).isEmpty && carol.offers(of: call).count == 1)
-        let late = world.phone("bob")
-        late.open()
+        let late = world.online("bob")
         #expect(late.offers(of: call).isEmpty)
-    }
-
-    @Test("a decline speaks for all devices of the user")
-    func declineForAll() {
-        let tablet = world.phone("bob")
-        tablet.open()
-        let call = alice.call(bob)
-        bob.decline(call)
-        #expect(tablet.endings(of: call).map(\.reason) == [.declinedElsewhere])
-        #expect(alice.endings(of: call).map(\.reason) == [.declined])
     }
 
     @Test("with decline policy device only that device stops, and the call ends with the last one")
     func declineForOne() {
         set(bob, UserPolicyChange(decline: .device))
-        let tablet = world.phone("bob")
-        tablet.open()
+        let tablet = world.online("bob")
         let call = alice.call(bob)
         bob.decline(call)
         #expect(bob.endings(of: call).map(\.reason) == [.declined])
         #expect(tablet.endings(of: call).isEmpty)
         #expect(world.store.calls[call]?.state.isLive == true)
-        let late = world.phone("bob")
-        late.open()
+        let late = world.online("bob")
         #expect(late.offers(of: call).count == 1)
         tablet.decline(call, .busy)
         #expect(world.store.calls[call]?.state.isLive == true)
@@ -138,15 +114,13 @@ import Testing
     @Test("a change of the policy does not take a device out of a call that it is in already")
     func declineThenChange() {
         set(bob, UserPolicyChange(decline: .device))
-        let tablet = world.phone("bob")
-        tablet.open()
+        let tablet = world.online("bob")
         let call = alice.call(bob)
         bob.decline(call)
         set(bob, UserPolicyChange(decline: .all))
         tablet.open()
         #expect(tablet.offers(of: call).count == 2)
-        let late = world.phone("bob")
-        late.open()
+        let late = world.online("bob")
         #expect(late.offers(of: call).isEmpty)
         #expect(tablet.answer(call).reply == .won)
     }
@@ -154,9 +128,7 @@ import Testing
     @Test("a device that cannot be reached does not outweigh a person's no")
     func declineAndUnreachable() throws {
         set(bob, UserPolicyChange(decline: .device))
-        let asleep = world.phone("bob")
-        asleep.open()
-        asleep.ask(.close)
+        let asleep = world.asleep("bob")
         let call = alice.call(bob)
         let push = try world.transmit(call, to: asleep)
         bob.decline(call)

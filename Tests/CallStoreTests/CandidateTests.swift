@@ -65,12 +65,12 @@ import Testing
         let batches = [CandidateRecord.sample(["1", "2"], of: call), .sample(["3"], of: call, isFinal: true)]
         try store.commit([.call(call), .candidates(batches[0])])
         try store.commit([.candidates(batches[1])])
-        let before = try crashed(folder, "before")
+        let before = try TemporaryFolder(copying: folder)
         try store.commit([.candidatesDropped(call.id)])
-        let after = try crashed(folder, "after")
+        let after = try TemporaryFolder(copying: folder)
         store.close()
         for (left, expected) in [(before, batches), (after, [])] {
-            let successor = try CallStore.open(folder: left)
+            let successor = try CallStore.open(folder: left.path)
             let state = try successor.recover()
             #expect(state.calls == [call])
             #expect(state.candidates == expected)
@@ -79,14 +79,6 @@ import Testing
             #expect(try successor.recover().candidates == [batches[1]])
             successor.close()
         }
-    }
-
-    /// A folder with what a server leaves that is killed now: the database and the WAL as they stand.
-    private func crashed(_ folder: TemporaryFolder, _ name: String) throws -> String {
-        let left = folder.parent + "/" + name
-        try FileManager.default.createDirectory(atPath: left, withIntermediateDirectories: false)
-        try folder.copyStore(to: left)
-        return left
     }
 
     @Test func `a batch that fails leaves no candidates behind for the next one`() throws {

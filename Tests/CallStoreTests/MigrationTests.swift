@@ -207,6 +207,13 @@ private struct FirstVersion {
         return state
     }
 
+    /// A store as a server of that version leaves it.
+    static func written(_ version: String) throws -> (FirstVersion, TemporaryFolder) {
+        let (first, folder) = (FirstVersion(), try TemporaryFolder())
+        try first.write(to: folder, version: version, more: first.more(of: version))
+        return (first, folder)
+    }
+
     /// Makes the store in `folder`, as a server of that version leaves it; or one of a later version, which holds
     /// `more` besides.
     func write(to folder: TemporaryFolder, version: String = "v1", more: String = "") throws {
@@ -232,9 +239,7 @@ private final class Crashes: Sendable {
 
 @Suite struct MigrationTests {
     @Test func `a store of the first version is brought up to date with all that is in it`() throws {
-        let folder = try TemporaryFolder()
-        let first = FirstVersion()
-        try first.write(to: folder)
+        let (first, folder) = try FirstVersion.written("v1")
         let unread = failure { () throws(StoreFailure) in try StoreReader.open(folder: folder.path) }
         #expect(unread?.reason == .noStore, "a reader changes no store: a server has to")
 
@@ -242,14 +247,7 @@ private final class Crashes: Sendable {
         let store = try CallStore.open(folder: folder.path) { told.append([$0, $1]) }
         #expect(told == [["v1", Schema.newest]])
         let reader = try StoreReader.open(folder: folder.path)
-        var expected = RecoveredState()
-        expected.devices = [first.device]
-        expected.calls = [first.group, first.named]
-        expected.legs = [first.leg]
-        expected.pushes = [first.push]
-        expected.descriptions = [first.offer]
-        expected.missed = [RecoveredState.Missed(user: handle("carol"), call: first.missed)]
-        #expect(try store.recover() == expected)
+        #expect(try store.recover() == first.expected(of: "v1"))
         #expect(try reader.call(first.over.id) == StoredCall(call: first.over, legs: [], pushes: []))
         #expect(try reader.callCount() == 3)
         for (user, calls) in [
@@ -262,9 +260,7 @@ private final class Crashes: Sendable {
     }
 
     @Test func `a store that was brought up to date takes all records, and changes the old calls`() throws {
-        let folder = try TemporaryFolder()
-        let first = FirstVersion()
-        try first.write(to: folder)
+        let (first, folder) = try FirstVersion.written("v1")
         let store = try CallStore.open(folder: folder.path)
         var (old, new) = (first.group, CallRecord.full())
         old.members = [handle("bob"), handle("frank")]
@@ -323,9 +319,7 @@ private final class Crashes: Sendable {
 
     @Test(arguments: ["v1", "v2", "v3", "v5"])
     func `every row of each earlier version is read back as it was written`(version: String) throws {
-        let folder = try TemporaryFolder()
-        let first = FirstVersion()
-        try first.write(to: folder, version: version, more: first.more(of: version))
+        let (first, folder) = try FirstVersion.written(version)
         let store = try CallStore.open(folder: folder.path)
         let reader = try StoreReader.open(folder: folder.path)
         #expect(try store.recover() == first.expected(of: version))
@@ -369,9 +363,8 @@ private final class Crashes: Sendable {
     func `a backup of each earlier version is sound, and is brought up to date after it was restored`(
         version: String
     ) throws {
-        let (folder, other) = (try TemporaryFolder(), try TemporaryFolder())
-        let first = FirstVersion()
-        try first.write(to: folder, version: version, more: first.more(of: version))
+        let (first, folder) = try FirstVersion.written(version)
+        let other = try TemporaryFolder()
         let file = folder.parent + "/backup"
         let contents = try StoreBackup.write(folder: folder.path, to: file, replacing: false)
         #expect(contents.version == version && !contents.isCurrent)
@@ -386,9 +379,7 @@ private final class Crashes: Sendable {
     func `a migration that is killed at any of its statements is done by the next start, with nothing lost`(
         version: String
     ) throws {
-        let folder = try TemporaryFolder()
-        let first = FirstVersion()
-        try first.write(to: folder, version: version, more: first.more(of: version))
+        let (first, folder) = try FirstVersion.written(version)
         let crashes = Crashes()
         var configuration = Configuration()
         configuration.prepareDatabase { database in
@@ -417,9 +408,7 @@ private final class Crashes: Sendable {
     func `a disk that is full during a migration leaves a store that the next start brings up to date`(
         version: String
     ) throws {
-        let folder = try TemporaryFolder()
-        let first = FirstVersion()
-        try first.write(to: folder, version: version, more: first.more(of: version))
+        let (first, folder) = try FirstVersion.written(version)
         var configuration = Configuration()
         configuration.prepareDatabase { database in
             let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0

@@ -125,12 +125,9 @@ import Testing
         let store = try CallStore.open(folder: folder.path)
         let call = CallRecord.full()
         try store.commit([.call(call)])
-        // What a killed server leaves: the database and the WAL as they stand.
-        let left = folder.parent + "/left"
-        try FileManager.default.createDirectory(atPath: left, withIntermediateDirectories: false)
-        try folder.copyStore(to: left)
-        #expect(try StoreReader.open(folder: left).calls() == [call], "a reader needs no server to have cleaned up")
-        let successor = try CallStore.open(folder: left)
+        let left = try TemporaryFolder(copying: folder)
+        #expect(try StoreReader.open(folder: left.path).calls() == [call], "no server needs to have cleaned up")
+        let successor = try CallStore.open(folder: left.path)
         #expect(try successor.recover().calls == [call])
         successor.close()
         store.close()

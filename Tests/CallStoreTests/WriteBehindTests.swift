@@ -12,15 +12,21 @@ import Testing
 @Suite struct WriteBehindTests {
     private static let calls = (0..<200).map { CallRecord.live(createdAt: at($0)) }
 
+    private static func committer(
+        _ change: (inout WriteBehind) -> Void
+    ) throws -> (TemporaryFolder, GroupCommitter) {
+        let folder = try TemporaryFolder()
+        var behind = WriteBehind.always
+        change(&behind)
+        return (folder, try GroupCommitter(store: try CallStore.open(folder: folder.path), behind: behind))
+    }
+
     private static func calls(in folder: TemporaryFolder) -> Int? {
         try? StoreReader.open(folder: folder.path, replays: false).callCount()
     }
 
     @Test func `under load a call that changes fast is written once, and a flush shows it to readers`() async throws {
-        let folder = try TemporaryFolder()
-        var behind = WriteBehind.always
-        behind.delay = .seconds(3600)
-        let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path), behind: behind)
+        let (folder, committer) = try Self.committer { $0.delay = .seconds(3600) }
         let completed = Mutex(0)
         var call = CallRecord.live()
         for state in [CallState.routing, .ringing, .answered, .connected] {
@@ -45,10 +51,7 @@ import Testing
     }
 
     @Test func `who opens a store beside its server is shown all that was acknowledged before`() async throws {
-        let folder = try TemporaryFolder()
-        var behind = WriteBehind.always
-        behind.delay = .milliseconds(1)
-        let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path), behind: behind)
+        let (folder, committer) = try Self.committer { $0.delay = .milliseconds(1) }
         // The thread of the tables has something else to do for a while.
         let busy = DispatchSemaphore(value: 0)
         committer.tablesLoop.execute { _ = busy.wait(timeout: .now() + .milliseconds(200)) }
@@ -86,10 +89,7 @@ import Testing
     }
 
     @Test func `what the thread of the tables has no time for is brought in beside commits`() async throws {
-        let folder = try TemporaryFolder()
-        var behind = WriteBehind.always
-        behind.longest = .zero
-        let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path), behind: behind)
+        let (folder, committer) = try Self.committer { $0.longest = .zero }
         let busy = DispatchSemaphore(value: 0)
         committer.tablesLoop.execute { busy.wait() }
         for call in Self.calls[..<3] {
@@ -105,10 +105,7 @@ import Testing
     @Test func `what was written behind comes into the tables by itself, also when nothing more is committed`()
         async throws
     {
-        let folder = try TemporaryFolder()
-        var behind = WriteBehind.always
-        (behind.delay, behind.records) = (.milliseconds(2), 3)
-        let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path), behind: behind)
+        let (folder, committer) = try Self.committer { ($0.delay, $0.records) = (.milliseconds(2), 3) }
         for calls in [Self.calls[..<20], Self.calls[20...]] {
             for call in calls { #expect(committer.commit(batch: [.call(call)]) { _ in }) }
             await eventually("all are in the tables") { Self.calls(in: folder) == calls.endIndex }
@@ -182,10 +179,7 @@ import Testing
     }
 
     @Test func `closing brings everything into the tables`() async throws {
-        let folder = try TemporaryFolder()
-        var behind = WriteBehind.always
-        behind.delay = .seconds(3600)
-        let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path), behind: behind)
+        let (folder, committer) = try Self.committer { $0.delay = .seconds(3600) }
         #expect(committer.commit(batch: Self.calls.map { .call($0) }) { _ in })
         await committer.close()
         #expect(folder.files == ["reveille.lock", "reveille.sqlite3"], "there is no journal any more")

@@ -163,6 +163,16 @@ struct MachineBench {
         return try retransmit(push)
     }
 
+    /// Sends a push, and has the credential refused to it and to its second try, whatever connections that takes.
+    mutating func refuseTwice(_ push: PushID, _ reason: String = "InvalidProviderToken") throws {
+        try answer(sendSomehow(push), 403, reason)
+        #expect(outcomes[push] == [.returned])
+        letConnect()
+        try answer(retransmit(push), 403, reason)
+        #expect(outcomes[push] == [.returned, .rejected(reason: reason, isTokenDead: false)])
+        letConnect()
+    }
+
     /// Transmits a push that was announced, whichever step did.
     mutating func resend(_ push: PushID) throws -> Place {
         let place = transmit(push)

@@ -9,20 +9,6 @@ struct PushMachineCircuitTests {
     private static let invalid = PushAnswer.apns(status: 403, body: Array("{\"reason\":\"InvalidProviderToken\"}".utf8))
     private static let unsent = PushOutcome.unsent(reason: "circuit open: InvalidProviderToken")
 
-    /// Sends a push, and has the credential refused to it and to its second try, whatever connections that takes.
-    @discardableResult
-    private func refuseTwice(_ bench: inout MachineBench, _ id: PushID) throws -> [MachineBench.Place] {
-        let first = try bench.sendSomehow(id)
-        bench.answer(first, Self.invalid)
-        #expect(bench.outcomes[id] == [.returned])
-        bench.letConnect()
-        let second = try bench.retransmit(id)
-        bench.answer(second, Self.invalid)
-        #expect(bench.outcomes[id] == [.returned, .rejected(reason: "InvalidProviderToken", isTokenDead: false)])
-        bench.letConnect()
-        return [first, second]
-    }
-
     /// A machine whose credential was refused to three pushes in a row, at the moment of the third.
     private func openedCircuit(_ change: (inout PushPolicy) -> Void = { _ in }) throws -> MachineBench {
         var bench = MachineBench.ready {
@@ -32,7 +18,7 @@ struct PushMachineCircuitTests {
         }
         for number in 1...3 as ClosedRange<UInt64> {
             #expect(bench.machine.circuit == .closed)
-            try refuseTwice(&bench, push(number))
+            try bench.refuseTwice(push(number))
         }
         #expect(bench.machine.circuit.reason == "InvalidProviderToken")
         #expect(bench.machine.counters.circuitsOpened == 1)
@@ -54,10 +40,9 @@ struct PushMachineCircuitTests {
         for (number, isAccepted) in [false, false, true, false, false].enumerated() {
             let id = push(UInt64(number + 1))
             if isAccepted {
-                let place = try bench.sendSomehow(id)
-                bench.answer(place, 200)
+                try bench.answer(bench.sendSomehow(id), 200)
             } else {
-                try refuseTwice(&bench, id)
+                try bench.refuseTwice(id)
             }
             #expect(bench.machine.circuit == .closed)
         }
@@ -108,15 +93,14 @@ struct PushMachineCircuitTests {
         let held = try bench.send(push(20), to: device(1))
         bench.answer(held, providerAnswer(429, "TooManyRequests", .deviceThrottled, retryAfter: .seconds(20)))
         bench.queue(push(21), to: device(1))
-        for number in 1...2 as ClosedRange<UInt64> { try refuseTwice(&bench, push(number)) }
+        for number in 1...2 as ClosedRange<UInt64> { try bench.refuseTwice(push(number)) }
         let onWire = try bench.sendSomehow(push(4))
         let last = try bench.send(push(3))
         bench.queue(push(5))
         #expect(bench.announced == [push(5)])
         bench.answer(last, Self.invalid)
         bench.letConnect()
-        let again = try bench.retransmit(push(3))
-        bench.answer(again, Self.invalid)
+        try bench.answer(bench.retransmit(push(3)), Self.invalid)
         #expect(!(bench.machine.circuit == .closed))
         bench.give(.cleared(push(5)))
         #expect(bench.effects == [.outcome(push(5), .returned)])
@@ -133,8 +117,7 @@ struct PushMachineCircuitTests {
             bench.queue(push(number), ring: .seconds(100))
             bench.pass(try cooledAt(bench) - bench.now)
             bench.letConnect()
-            let place = try bench.retransmit(push(number))
-            bench.answer(place, Self.invalid)
+            try bench.answer(bench.retransmit(push(number)), Self.invalid)
             // It was its first try: it waits for another.
             #expect(bench.outcomes[push(number)] == [.returned])
             bench.give(.dropped(push(number)))
@@ -146,10 +129,9 @@ struct PushMachineCircuitTests {
         bench.queue(push(90))
         bench.pass(try cooledAt(bench) - bench.now)
         bench.letConnect()
-        let place = try bench.retransmit(push(90))
-        bench.answer(place, 400, "BadDeviceToken")
+        try bench.answer(bench.retransmit(push(90)), 400, "BadDeviceToken")
         #expect(bench.machine.circuit == .closed)
-        for number in 91...93 as ClosedRange<UInt64> { try refuseTwice(&bench, push(number)) }
+        for number in 91...93 as ClosedRange<UInt64> { try bench.refuseTwice(push(number)) }
         #expect(try cooledAt(bench) - bench.now <= .milliseconds(1500))
     }
 
@@ -200,8 +182,7 @@ struct PushMachineCircuitTests {
         bench.queue(push(11), ring: .seconds(3600), isUrgent: false)
         bench.pass(try cooledAt(bench) - bench.now)
         bench.letConnect()
-        let place = try bench.retransmit(push(11))
-        bench.answer(place, 503, "ServiceUnavailable")
+        try bench.answer(bench.retransmit(push(11)), 503, "ServiceUnavailable")
         #expect(bench.outcomes[push(11)] == [.returned])
         #expect(bench.machine.heldPushes == 1)
         bench.queue(push(12))
@@ -231,11 +212,7 @@ struct PushMachineCircuitTests {
     func clock() throws {
         var bench = MachineBench.ready { $0.connectStagger = .zero }
         for number in 1...3 as ClosedRange<UInt64> {
-            let first = try bench.sendSomehow(push(number))
-            bench.answer(first, 403, "ExpiredProviderToken")
-            bench.letConnect()
-            let second = try bench.retransmit(push(number))
-            bench.answer(second, 403, "ExpiredProviderToken")
+            try bench.refuseTwice(push(number), "ExpiredProviderToken")
         }
         #expect(bench.machine.circuit.reason == "ExpiredProviderToken")
         #expect(bench.machine.credential.cause == .clockSkew)
@@ -256,8 +233,7 @@ struct FirstRefusalTests {
         for age in [Duration.zero, .seconds(60), .seconds(19 * 60), .seconds(21 * 60), .seconds(49 * 60)] {
             var bench = MachineBench.ready { $0.idlePingAfter = .seconds(100_000) }
             bench.pass(age)
-            let place = try bench.send(push(1))
-            bench.answer(place, refusal)
+            try bench.answer(bench.send(push(1)), refusal)
             #expect(bench.outcomes[push(1)] == [.returned])
             #expect(bench.signed == [2])
             #expect(bench.machine.openConnections == 0)
@@ -322,8 +298,7 @@ struct FirstRefusalTests {
         for place in places { bench.answer(place, Self.refusals[0]) }
         bench.letConnect()
         for number in 1...16 as ClosedRange<UInt64> {
-            let place = try bench.resend(push(number))
-            bench.answer(place, 200)
+            try bench.answer(bench.resend(push(number)), 200)
         }
         #expect(bench.machine.counters.accepted == 16 && bench.machine.counters.tokensSigned == 2)
         #expect(bench.machine.circuit == .closed)
@@ -354,8 +329,7 @@ struct FirstRefusalTests {
         var bench = MachineBench { $0.credential = .fetchedToken }
         bench.queue(push(1))
         bench.letConnect()
-        let place = try bench.resend(push(1))
-        bench.answer(place, PushAnswer.fcm(status: row.status, body: body))
+        try bench.answer(bench.resend(push(1)), PushAnswer.fcm(status: row.status, body: body))
         #expect(bench.signed == [2])
         #expect(bench.outcomes[push(1)] == [.returned])
         bench.letConnect()
@@ -375,8 +349,7 @@ struct FirstRefusalTests {
             var bench = MachineBench { $0.credential = .fetchedToken }
             bench.queue(push(1))
             bench.letConnect()
-            let place = try bench.resend(push(1))
-            bench.answer(place, answer)
+            try bench.answer(bench.resend(push(1)), answer)
             bench.letConnect()
             let again = try bench.resend(push(1))
             isRepeated ? bench.answer(again, answer) : bench.answer(again, 200)
@@ -450,13 +423,7 @@ struct PushMachineCredentialTests {
             $0.idlePingAfter = .seconds(100_000)
             $0.connectStagger = .zero
         }
-        for number in 1...3 as ClosedRange<UInt64> {
-            let first = try bench.sendSomehow(push(number))
-            bench.answer(first, 403, "InvalidProviderToken")
-            bench.letConnect()
-            let second = try bench.retransmit(push(number))
-            bench.answer(second, 403, "InvalidProviderToken")
-        }
+        for number in 1...3 as ClosedRange<UInt64> { try bench.refuseTwice(push(number)) }
         #expect(bench.machine.circuit != .closed)
         bench.pass(.seconds(58 * 60))
         bench.queue(push(4))
@@ -491,8 +458,7 @@ struct PushMachineCredentialTests {
         bench.queue(push(1), ring: .seconds(10_000))
         bench.give(.providerTokenSigned(generation: 1, expiresAt: bench.now + .seconds(3600)))
         bench.give(.opened(connection(0), streamLimit: 10))
-        let place = try bench.retransmit(push(1))
-        bench.answer(place, 200)
+        try bench.answer(bench.retransmit(push(1)), 200)
         bench.pass(.seconds(3300))
         bench.queue(push(2))
         #expect(bench.effects == [.signProviderToken(generation: 2, issuedAt: bench.now), .ready(push(2))])

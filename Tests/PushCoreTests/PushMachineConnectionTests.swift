@@ -39,8 +39,7 @@ struct PushMachineConnectionTests {
         }
         let place = try bench.send(push(1))
         bench.pass(.seconds(1))
-        let other = try bench.send(push(2))
-        bench.answer(other, 200)
+        try bench.answer(bench.send(push(2)), 200)
         bench.pass(.seconds(2))
         #expect(bench.outcomes[push(1)] == [.unknown(reason: "no answer in time")])
         #expect(!bench.effects.contains(.ping(place.connection)))

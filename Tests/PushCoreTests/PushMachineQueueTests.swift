@@ -22,8 +22,7 @@ struct PushMachineQueueTests {
         for _ in 0..<4 {
             let next = try #require(bench.announced.first)
             order.append(next)
-            let place = try bench.retransmit(next)
-            bench.answer(place, 200)
+            try bench.answer(bench.retransmit(next), 200)
         }
         #expect(order == [push(1), push(2), push(10), push(11)])
     }
@@ -59,8 +58,7 @@ struct PushMachineQueueTests {
     @Test("notices have a bound of their own, which counts the held ones and lets go of those sent")
     func noticeBound() throws {
         var bench = MachineBench.ready { $0.noticeCapacity = 2 }
-        let place = try bench.send(push(9), ring: .seconds(3600), isUrgent: false)
-        bench.answer(place, 503, "ServiceUnavailable")
+        try bench.answer(bench.send(push(9), ring: .seconds(3600), isUrgent: false), 503, "ServiceUnavailable")
         #expect(bench.machine.heldPushes == 1)
         queue(&bench, notices: 10...11)
         #expect(bench.outcomes[push(11)] == [.unsent(reason: "too many notices wait")])
@@ -78,8 +76,7 @@ struct PushMachineQueueTests {
     @Test("a full queue sheds notices that are held back as well, before it refuses a call")
     func heldNotices() throws {
         var bench = MachineBench.ready(streamLimit: 1) { $0.queueCapacity = 1 }
-        let place = try bench.send(push(10), ring: .seconds(3600), isUrgent: false)
-        bench.answer(place, 503, "ServiceUnavailable")
+        try bench.answer(bench.send(push(10), ring: .seconds(3600), isUrgent: false), 503, "ServiceUnavailable")
         #expect(bench.machine.heldPushes == 1)
         bench.queue(push(1))
         #expect(bench.machine.contains(push(1)) && !bench.machine.contains(push(10)))
@@ -111,8 +108,7 @@ struct PushMachineQueueTests {
     func noticeRetry() throws {
         for ring in [Duration.seconds(3600), .seconds(900)] {
             var bench = MachineBench.ready()
-            let place = try bench.send(push(1), ring: ring, isUrgent: false)
-            bench.answer(place, 500, "InternalServerError")
+            try bench.answer(bench.send(push(1), ring: ring, isUrgent: false), 500, "InternalServerError")
             guard ring > .seconds(900) else {
                 #expect(bench.outcomes[push(1)] == [.rejected(reason: "InternalServerError", isTokenDead: false)])
                 continue
@@ -182,8 +178,7 @@ struct PushFiguresTests {
         let made = (1...120).map { "REASON_\($0)" } + ["HTTP 418", "HTTP 599", "HTTP -1", "badDeviceToken", ""]
         let known = ["PayloadEmpty", "INVALID_ARGUMENT", "FAILED_PRECONDITION", "HTTP 400", "HTTP 413"]
         for (number, reason) in (made + known + known).enumerated() {
-            let place = try bench.send(push(UInt64(number)))
-            bench.answer(place, providerAnswer(400, reason, .requestFaulty))
+            try bench.answer(bench.send(push(UInt64(number))), providerAnswer(400, reason, .requestFaulty))
         }
         let refusals = bench.machine.counters.refusals
         #expect(refusals.counts == Dictionary(uniqueKeysWithValues: known.map { ($0, 2) }))

@@ -67,13 +67,7 @@ struct PushMachineReplacementTests {
     @Test("an open circuit closes, and what was found wrong is forgotten")
     func circuit() throws {
         var bench = MachineBench.ready()
-        for number in 1...3 as ClosedRange<UInt64> {
-            let first = try bench.sendSomehow(push(number))
-            bench.answer(first, Self.invalid)
-            bench.letConnect()
-            let second = try bench.retransmit(push(number))
-            bench.answer(second, Self.invalid)
-        }
+        for number in 1...3 as ClosedRange<UInt64> { try bench.refuseTwice(push(number)) }
         #expect(bench.machine.circuit.reason == "InvalidProviderToken")
         bench.give(.credentialReplaced(.signedToken))
         #expect(bench.machine.circuit == .closed && bench.machine.credential.failures == 0)

@@ -48,8 +48,7 @@ struct PushMachineRetryTests {
     func opensAnother() throws {
         var bench = MachineBench.ready()
         bench.pass(.seconds(1))
-        let place = try bench.send(push(1))
-        bench.answer(place, 500, "InternalServerError")
+        try bench.answer(bench.send(push(1)), 500, "InternalServerError")
         #expect(bench.effects == [.outcome(push(1), .returned), .open(connection(1))])
         bench.queue(push(2))
         #expect(bench.announced == [push(2)])
@@ -120,8 +119,7 @@ struct PushMachineRetryTests {
     @Test("a retry that finds no connection in ring time ends with what came first")
     func expiredRetry() throws {
         var bench = MachineBench.ready()
-        let place = try bench.send(push(1), ring: .seconds(5))
-        bench.answer(place, 503, "ServiceUnavailable")
+        try bench.answer(bench.send(push(1), ring: .seconds(5)), 503, "ServiceUnavailable")
         bench.pass(.seconds(5))
         #expect(bench.outcomes[push(1)] == [.returned, .unsent(reason: "expired after ServiceUnavailable")])
     }
@@ -138,8 +136,7 @@ struct PushMachineRetryTests {
     @Test("an expired provider token is replaced with its connection, and the push is sent once more with the new one")
     func expiredProviderToken() throws {
         var bench = MachineBench.ready()
-        let earlier = try bench.send(push(9))
-        bench.answer(earlier, 200)
+        try bench.answer(bench.send(push(9)), 200)
         bench.pass(.seconds(30 * 60))
         let places = try (1...3 as ClosedRange<UInt64>).map { try bench.send(push($0)) }
         bench.answer(places[0], 403, "ExpiredProviderToken")
@@ -168,16 +165,14 @@ struct PushMachineRetryTests {
     @Test("two tokens called expired within 20 minutes mean a wrong clock: an alarm, and no third token")
     func clockSkew() throws {
         var bench = MachineBench.ready()
-        let place = try bench.send(push(1))
-        bench.answer(place, 403, "ExpiredProviderToken")
+        try bench.answer(bench.send(push(1)), 403, "ExpiredProviderToken")
         #expect(
             bench.effects == [
                 .close(connection(0)), .outcome(push(1), .returned),
                 .signProviderToken(generation: 2, issuedAt: bench.now), .open(connection(1)),
             ])
         bench.letConnect()
-        let again = try bench.retransmit(push(1))
-        bench.answer(again, 403, "ExpiredProviderToken")
+        try bench.answer(bench.retransmit(push(1)), 403, "ExpiredProviderToken")
         #expect(
             bench.effects == [
                 .alarm(.clockSkew), .close(connection(1)),

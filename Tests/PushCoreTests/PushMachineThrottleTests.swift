@@ -10,8 +10,7 @@ struct PushMachineThrottleTests {
 
     /// Sends a push to the device, and has it refused as too many.
     private func throttle(_ bench: inout MachineBench, _ id: PushID, to token: PushToken) throws {
-        let place = try bench.send(id, to: token)
-        bench.answer(place, Self.tooMany)
+        try bench.answer(bench.send(id, to: token), Self.tooMany)
         #expect(bench.outcomes[id] == [.rejected(reason: "TooManyRequests", isTokenDead: false)])
     }
 
@@ -34,8 +33,7 @@ struct PushMachineThrottleTests {
         bench.pass(.milliseconds(1001))
         #expect(bench.announced == [push(2)])
         #expect(bench.machine.heldPushes == 0)
-        let sent = bench.transmit(push(2))
-        let place = try #require(sent)
+        let place = try bench.resend(push(2))
         bench.answer(place, 200)
         #expect(bench.machine.throttledDevices == 0)
         bench.queue(push(5), to: device(1))
@@ -57,8 +55,7 @@ struct PushMachineThrottleTests {
             bench.give(.streamLost(place.connection, stream: place.stream, reason: "x"))
             number += 2
         }
-        let place = try bench.send(push(number), to: device(1))
-        bench.answer(place, 200)
+        try bench.answer(bench.send(push(number), to: device(1)), 200)
         try throttle(&bench, push(number + 1), to: device(1))
         bench.queue(push(number + 2), to: device(1))
         #expect(try #require(bench.machine.nextDeadline()) - bench.now <= .milliseconds(1500))
@@ -159,12 +156,10 @@ struct PushMachineThrottleTests {
     @Test("a quota that the answer gives to nobody holds its own push and device, and all others go on")
     func unclearQuota() throws {
         var bench = MachineBench.ready()
-        let place = try bench.send(push(1), to: device(1))
-        bench.answer(place, Self.unclear(30))
+        try bench.answer(bench.send(push(1), to: device(1)), Self.unclear(30))
         #expect(bench.outcomes[push(1)] == [.returned] && bench.machine.throttledUntil == nil)
         for number in 2...40 {
-            let other = try bench.send(push(UInt64(number)), to: device(number))
-            bench.answer(other, 200)
+            try bench.answer(bench.send(push(UInt64(number)), to: device(number)), 200)
         }
         bench.queue(push(50), to: device(1))
         #expect(bench.announced == [])
@@ -172,8 +167,7 @@ struct PushMachineThrottleTests {
         #expect(bench.announced == [])
         bench.pass(.milliseconds(1))
         #expect(Set(bench.announced) == [push(1), push(50)])
-        let again = try bench.resend(push(1))
-        bench.answer(again, 200)
+        try bench.answer(bench.resend(push(1)), 200)
         #expect(bench.outcomes[push(1)] == [.returned, .accepted])
         #expect(bench.machine.counters.accepted == 40)
     }
@@ -182,14 +176,11 @@ struct PushMachineThrottleTests {
     func unclearQuotaTooLong() throws {
         var bench = MachineBench.ready()
         let end = PushOutcome.rejected(reason: "RESOURCE_EXHAUSTED", isTokenDead: false)
-        let place = try bench.send(push(1), ring: .seconds(31), to: device(1))
-        bench.answer(place, Self.unclear(30))
+        try bench.answer(bench.send(push(1), ring: .seconds(31), to: device(1)), Self.unclear(30))
         #expect(bench.outcomes[push(1)] == [end])
-        let second = try bench.send(push(2), to: device(2))
-        bench.answer(second, Self.unclear(5))
+        try bench.answer(bench.send(push(2), to: device(2)), Self.unclear(5))
         bench.pass(.seconds(5))
-        let again = try bench.retransmit(push(2))
-        bench.answer(again, Self.unclear(5))
+        try bench.answer(bench.retransmit(push(2)), Self.unclear(5))
         #expect(bench.outcomes[push(2)] == [.returned, end])
     }
 
@@ -215,8 +206,7 @@ struct PushMachineThrottleTests {
     func oneDeviceIsNotAll() throws {
         var bench = MachineBench.ready { $0.idlePingAfter = .seconds(100_000) }
         for number in 1...9 as ClosedRange<UInt64> {
-            let place = try bench.send(push(number), ring: .seconds(2), to: device(1))
-            bench.answer(place, Self.unclear(nil))
+            try bench.answer(bench.send(push(number), ring: .seconds(2), to: device(1)), Self.unclear(nil))
             #expect(bench.machine.throttledUntil == nil)
             bench.pass(.seconds(100))
         }
@@ -269,8 +259,7 @@ struct PushMachineThrottleTests {
         #expect(bench.announced == [])
         bench.pass(.milliseconds(1))
         #expect(bench.announced == [push(1), push(2), push(3), push(4)])
-        let sent = bench.transmit(push(1))
-        let again = try #require(sent)
+        let again = try bench.resend(push(1))
         bench.answer(again, providerAnswer(429, "QUOTA_EXCEEDED", .providerThrottled))
         #expect(bench.outcomes[push(1)]?.last == .rejected(reason: "QUOTA_EXCEEDED", isTokenDead: false))
     }

@@ -71,8 +71,7 @@ struct TopicEvidenceTests {
     func onePhone(_ reason: String) throws {
         var bench = MachineBench.ready()
         for _ in 1...5 {
-            let isDead = try send(&bench, Self.token(1), reason)
-            #expect(!isDead)
+            expect(try send(&bench, Self.token(1), reason), false)
         }
         #expect(bench.machine.suspectTopics.map(\.refusals) == [5])
         expect(try send(&bench, Self.token(1), nil), false)
@@ -95,8 +94,7 @@ struct TopicEvidenceTests {
         var bench = MachineBench.ready()
         for number in 1...50 { _ = try send(&bench, Self.token(number), nil) }
         for number in 1...50 {
-            let isDead = try send(&bench, Self.token(number), reason)
-            #expect(!isDead)
+            expect(try send(&bench, Self.token(number), reason), false)
         }
         #expect(bench.machine.suspectTopics.map(\.refusals) == [50])
         for number in 1...50 { _ = try send(&bench, Self.token(number), nil) }
@@ -127,8 +125,7 @@ struct TopicEvidenceTests {
     func gone(_ reason: String) throws {
         var bench = MachineBench.ready()
         for number in 1...10 {
-            let isDead = try send(&bench, Self.token(number), reason)
-            #expect(isDead)
+            expect(try send(&bench, Self.token(number), reason), true)
         }
         #expect(bench.machine.suspectTopics.isEmpty)
     }
@@ -139,8 +136,7 @@ struct TopicEvidenceTests {
     func topicRefused(_ reason: String) throws {
         var bench = MachineBench.ready()
         for number in 1...3 {
-            let isDead = try send(&bench, Self.token(number), reason)
-            #expect(!isDead)
+            expect(try send(&bench, Self.token(number), reason), false)
         }
         #expect(bench.machine.suspectTopics.map(\.reason) == [reason])
     }
@@ -158,8 +154,7 @@ struct TopicEvidenceTests {
         #expect(bench.machine.suspectTopics.isEmpty)
         bench.queue(push(20), to: Self.token(20))
         bench.letConnect()
-        let place = try bench.retransmit(push(20))
-        bench.answer(place, Self.answer("BadDeviceToken"))
+        try bench.answer(bench.retransmit(push(20)), Self.answer("BadDeviceToken"))
         #expect(bench.outcomes[push(20)] == [.rejected(reason: "BadDeviceToken", isTokenDead: false)])
     }
 
@@ -168,8 +163,7 @@ struct TopicEvidenceTests {
         var bench = MachineBench { $0.credential = .fetchedToken }
         bench.queue(push(1), to: Self.token(1))
         bench.letConnect()
-        let place = try bench.retransmit(push(1))
-        bench.answer(place, Self.answer("UNREGISTERED"))
+        try bench.answer(bench.retransmit(push(1)), Self.answer("UNREGISTERED"))
         #expect(bench.outcomes[push(1)] == [.rejected(reason: "UNREGISTERED", isTokenDead: true)])
         #expect(bench.machine.suspectTopics.isEmpty)
     }

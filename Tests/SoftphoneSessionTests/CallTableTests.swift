@@ -55,65 +55,25 @@ import Testing
         listedElsewhere | told answered_elsewhere |  | open
         listedEnded | told hangup |  | open
         """,
-        .rings: """
-        isRinging | = | ringing |
-        isAnswered | answered | answered |
-        isConnected | connected | connected |
-        answerWon | answered | answered | answer
-        answerWonAgain | answered | answered | answer
-        answerForbidden | told connection_lost | ended connection_lost | answer
-        declineForbidden | told busy | ended busy here | decline
-        hangupForbidden | told declined | ended declined here | hangup
-        ringingForbidden | told connection_lost | ended connection_lost | ringing
-        connected | connected | connected | connected
-        gotAnsweredElsewhere | told answered_elsewhere | ended answered_elsewhere | get
-        listedRinging | = | ringing | open
-        listedAnsweredHere | answered | answered | open
-        listedElsewhere | told answered_elsewhere | ended answered_elsewhere | open
-        notListed | ringing asked about |  | open, get
-        """,
-        .pushed: """
-        incoming | = | offer |
-        isRinging | = | ringing |
-        isAnswered | answered | answered |
-        isConnected | connected | connected |
-        answerWon | answered | answered | answer
-        answerWonAgain | answered | answered | answer
-        answerForbidden | told connection_lost | ended connection_lost | answer
-        declineForbidden | told busy | ended busy here | decline
-        hangupForbidden | told declined | ended declined here | hangup
-        ringingForbidden | told connection_lost | ended connection_lost | ringing
-        connected | connected | connected | connected
-        gotLive | = | ringing | get
-        gotAnsweredElsewhere | told answered_elsewhere | ended answered_elsewhere | get
-        listedRinging | = | ringing | open
-        listedAnsweredHere | answered | answered | open
-        listedElsewhere | told answered_elsewhere | ended answered_elsewhere | open
-        notListed | ringing asked about |  | open, get
-        """,
+        .rings: ringing,
+        .pushed: ringing + """
+
+            incoming | = | offer |
+            gotLive | = | ringing | get
+            """,
         .calleeAnswered: """
         isRinging | = | answered |
         isAnswered | = | answered |
         isConnected | connected | connected |
-        answerForbidden | told connection_lost | ended connection_lost | answer
-        declineForbidden | told busy | ended busy here | decline
         hangupForbidden | told hangup | ended hangup here | hangup
-        ringingForbidden | told connection_lost | ended connection_lost | ringing
         connected | connected | connected | connected
-        gotAnsweredElsewhere | told answered_elsewhere | ended answered_elsewhere | get
         listedAnsweredHere | = | answered | open
-        listedElsewhere | told answered_elsewhere | ended answered_elsewhere | open
         notListed | answered asked about |  | open, get
         """,
         .calleeConnected: """
         isAnswered | = | connected |
-        answerForbidden | told connection_lost | ended connection_lost | answer
-        declineForbidden | told busy | ended busy here | decline
         hangupForbidden | told hangup | ended hangup here | hangup
-        ringingForbidden | told connection_lost | ended connection_lost | ringing
-        gotAnsweredElsewhere | told answered_elsewhere | ended answered_elsewhere | get
         listedAnsweredHere | = | connected | open
-        listedElsewhere | told answered_elsewhere | ended answered_elsewhere | open
         notListed | connected asked about |  | open, get
         """,
         .invited: """
@@ -236,6 +196,29 @@ import Testing
         """,
     ]
 
+    /// Where the call rings at the callee's, however the app was told.
+    private static let ringing = """
+        isRinging | = | ringing |
+        isAnswered | answered | answered |
+        isConnected | connected | connected |
+        answerWon | answered | answered | answer
+        answerWonAgain | answered | answered | answer
+        hangupForbidden | told declined | ended declined here | hangup
+        connected | connected | connected | connected
+        listedRinging | = | ringing | open
+        listedAnsweredHere | answered | answered | open
+        notListed | ringing asked about |  | open, get
+        """
+
+    /// The same in every state of a live call that the callee's app knows of.
+    private static let callee = """
+        answerForbidden | told connection_lost | ended connection_lost | answer
+        declineForbidden | told busy | ended busy here | decline
+        ringingForbidden | told connection_lost | ended connection_lost | ringing
+        gotAnsweredElsewhere | told answered_elsewhere | ended answered_elsewhere | get
+        listedElsewhere | told answered_elsewhere | ended answered_elsewhere | open
+        """
+
     /// The same in every state of a live call that the app knows of.
     static let common = """
         ended | told hangup | ended hangup |
@@ -257,8 +240,9 @@ import Testing
     @Test("each input does to a call in each state what it should", arguments: State.allCases)
     func table(state: State) {
         let isShown = !["unknown", "listed", "over", "guessedOver", "refused"].contains(state.rawValue)
+        let isCallee = [.rings, .pushed, .calleeAnswered, .calleeConnected].contains(state)
         var named: [String: String] = [:]
-        for text in [isShown ? Self.common : "", Self.table[state] ?? ""] {
+        for text in [isShown ? Self.common : "", isCallee ? Self.callee : "", Self.table[state] ?? ""] {
             for line in text.split(separator: "\n") {
                 let cells = line.split(separator: "|", omittingEmptySubsequences: false).map { String($0.trimmed) }
                 let padded = cells + Array(repeating: "", count: max(0, 4 - cells.count))
@@ -313,9 +297,7 @@ import Testing
             _ = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: ""))
             if state == .refused { _ = harness.command(.decline(call, .declined)) }
             _ = harness.passOffline(.seconds(61))
-            _ = harness.give(.started(ticket: nil, limit: nil))
-            _ = harness.reachOpening()
-            _ = harness.answerOpen(harness.opened(resumed: true))
+            _ = harness.reopen(resumed: true)
         }
         switch state {
         case .calleeConnected: _ = harness.event(2, change(.connected))

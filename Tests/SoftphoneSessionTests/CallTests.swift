@@ -15,8 +15,7 @@ import Testing
 
     @Test("an incoming call rings by itself, is answered, connected and ended")
     func calleeToTheEnd() throws {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         let incoming = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow)))
         #expect(incoming.incomingCalls.map(\.peer) == ["bob"])
         #expect(incoming.requests == [.ringing(Self.call)])
@@ -35,34 +34,9 @@ import Testing
         #expect(harness.session.liveCalls.isEmpty)
     }
 
-    @Test("automatic ringing can be left to the app")
-    func manualRinging() {
-        var harness = H { $0.automaticRinging = false }
-        harness.open()
-        let effects = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow)))
-        #expect(effects.incomingCalls.count == 1)
-        #expect(effects.requests.isEmpty)
-        #expect(harness.command(.ringing(Self.call)).requests == [.ringing(Self.call)])
-    }
-
-    @Test("states only move forward")
-    func statesMoveForward() {
-        var harness = H()
-        harness.open()
-        _ = harness.command(.invite(Invite(call: Self.call, to: .user(H.bob))))
-        func change(_ state: CallState) -> ServerEvent {
-            .state(CallStateChange(call: Self.call, state: state, at: harness.serverNow, waking: 1, ringing: 0))
-        }
-        #expect(harness.event(1, change(.answered)).states == [.answered])
-        #expect(harness.event(2, change(.ringing)).states.isEmpty)
-        #expect(harness.session.liveCalls.map(\.state) == [.answered])
-    }
-
     @Test("an answer that came second ends the call here as answered elsewhere, once")
     func answeredElsewhere() throws {
-        var harness = H()
-        harness.open()
-        _ = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow)))
+        var harness = H.ringing(Self.call)
         let id = try #require(harness.command(.answer(Self.call, sdp: nil), ticket: 1).lastRequestID)
         let winner = Party(user: H.alice, device: DeviceID(high: 7, low: 7))
         let error = SignalError(.alreadyAnswered(by: winner), "late")
@@ -75,9 +49,7 @@ import Testing
 
     @Test("a repeated answer that this device has won already has won")
     func ownAnswerAgain() throws {
-        var harness = H()
-        harness.open()
-        _ = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow)))
+        var harness = H.ringing(Self.call)
         let id = try #require(harness.command(.answer(Self.call, sdp: nil), ticket: 1).lastRequestID)
         let own = Party(user: H.alice, device: H.device)
         let effects = harness.receive(.error(id, SignalError(.alreadyAnswered(by: own), "again")))
@@ -87,9 +59,7 @@ import Testing
 
     @Test("a call ends once, by the reply or by the event, whichever comes first", arguments: [true, false])
     func endsOnce(replyFirst: Bool) throws {
-        var harness = H()
-        harness.open()
-        _ = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow)))
+        var harness = H.ringing(Self.call)
         let id = try #require(harness.command(.decline(Self.call, .declined), ticket: 1).lastRequestID)
         let reply = ServerMessage.reply(id, .callState(.ended, .declined))
         let event = ServerMessage.event(seq: 2, H.ended(Self.call, .declined, isOwnAct: true))
@@ -104,11 +74,9 @@ import Testing
 
     @Test("a call that ends at once tells its reason and its end")
     func inviteEndsAtOnce() throws {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         let invite = Invite(call: Self.call, to: .user(H.bob))
-        let id = try #require(harness.command(.invite(invite), ticket: 1).lastRequestID)
-        let effects = harness.receive(.reply(id, .inviteEnded(Self.call, .noDevices)))
+        let effects = try harness.command(.invite(invite), ticket: 1, answeredBy: .inviteEnded(Self.call, .noDevices))
         #expect(effects.outcome(1) == .success(.inviteEnded(Self.call, .noDevices)))
         #expect(effects.endedCalls.map(\.reason) == [.noDevices])
         #expect(harness.event(1, H.ended(Self.call, .noDevices)).events.isEmpty)
@@ -116,8 +84,7 @@ import Testing
 
     @Test("a refused invite leaves no call, and the same id may be tried again")
     func refusedInvite() throws {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         let invite = Invite(call: Self.call, to: .user(H.bob))
         let id = try #require(harness.command(.invite(invite), ticket: 1).lastRequestID)
         let error = SignalError(.overloaded(retryAfter: .seconds(1)), "busy")
@@ -130,8 +97,7 @@ import Testing
 
     @Test("the caller sees who is being woken, who rings, who answered, and the answer's description")
     func callerSeesProgress() {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         _ = harness.command(.invite(Invite(call: Self.call, to: .group("sales"))))
         var change = CallStateChange(call: Self.call, state: .waking, at: harness.serverNow, waking: 2, ringing: 0)
         _ = harness.event(1, .state(change))
@@ -152,8 +118,7 @@ import Testing
 
     @Test("each thing that is new to the caller is told, once", arguments: News.allCases)
     func news(_ news: News) {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         _ = harness.command(.invite(Invite(call: Self.call, to: .user(H.bob))))
         var change = CallStateChange(call: Self.call, state: .ringing, at: harness.serverNow, waking: 1, ringing: 1)
         #expect(harness.event(1, .state(change)).events.count == 1)
@@ -172,8 +137,7 @@ import Testing
 
     @Test("the ring deadline that comes with the invite's result is told")
     func deadlineOfInvite() throws {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         let invite = Invite(call: Self.call, to: .user(H.bob))
         let id = try #require(harness.command(.invite(invite)).lastRequestID)
         let deadline = harness.serverNow + .seconds(45)
@@ -226,9 +190,7 @@ import Testing
 
     @Test("a push after the socket has told of the call does not ring again, and is reported")
     func pushAfterSocket() {
-        var harness = H { $0.automaticReport = .notRequired }
-        harness.open()
-        _ = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow)))
+        var harness = H.ringing(Self.call) { $0.automaticReport = .notRequired }
         let push = Self.push(Self.call, expiresAt: harness.serverNow)
         let effects = harness.give(.pushReceived(push))
         #expect(effects.incomingCalls.isEmpty)
@@ -238,9 +200,7 @@ import Testing
 
     @Test("a push for a call that is over is told as such: it has to be reported, and must not ring")
     func latePush() {
-        var harness = H { $0.automaticReport = .reported }
-        harness.open()
-        _ = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow)))
+        var harness = H.ringing(Self.call) { $0.automaticReport = .reported }
         _ = harness.event(2, H.ended(Self.call, .cancelled))
         let push = Self.push(Self.call, expiresAt: harness.serverNow)
         let effects = harness.give(.pushReceived(push))
@@ -269,9 +229,7 @@ import Testing
 
     @Test("a call stops ringing at its deadline also where no server is there to say so")
     func ringsOut() {
-        var harness = H { $0.backoffCeiling = .seconds(1) }
-        harness.open()
-        _ = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow)))
+        var harness = H.ringing(Self.call) { $0.backoffCeiling = .seconds(1) }
         _ = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: ""))
         var ended: [PhoneCall] = []
         while ended.isEmpty, harness.now < .seconds(100) {
@@ -285,9 +243,7 @@ import Testing
     @Test("going offline, being replaced and being abandoned leave no call behind")
     func noCallIsLeft() {
         for input in 0..<3 {
-            var harness = H()
-            harness.open()
-            _ = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow)))
+            var harness = H.ringing(Self.call)
             var effects: [SessionEffect]
             switch input {
             case 0: effects = harness.give(.stopped(ticket: nil)) + harness.advance(.seconds(2))

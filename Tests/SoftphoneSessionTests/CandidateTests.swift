@@ -12,12 +12,7 @@ import Testing
         CallCandidates(call: call, candidates: [RawJSON.text(name)], isFinal: isFinal)
     }
 
-    private static func ringing() -> H {
-        var harness = H { $0.automaticRinging = false }
-        harness.open()
-        _ = harness.event(1, .incoming(H.incoming(call, at: harness.serverNow)))
-        return harness
-    }
+    private static func ringing() -> H { H.ringing(call) { $0.automaticRinging = false } }
 
     private static func sent(_ effects: [SessionEffect]) -> [CallCandidates] {
         effects.frames.compactMap { if case .notification(.candidates(let batch)) = $0 { batch } else { nil } }
@@ -34,8 +29,7 @@ import Testing
         #expect(harness.give(.gathered(Self.batch("c", isFinal: true))).isEmpty)
         let back = harness.answerOpen(harness.opened(resumed: true))
         #expect(Self.sent(back) == [Self.batch("b"), Self.batch("c", isFinal: true)])
-        _ = harness.loseAndReachOpening()
-        let again = harness.answerOpen(harness.opened(resumed: true))
+        let again = harness.loseAndReopen(resumed: true)
         #expect(Self.sent(again) == [Self.batch("b"), Self.batch("c", isFinal: true)], "still not proven")
     }
 
@@ -45,8 +39,7 @@ import Testing
     func repeatedToAFreshSession(isConnected: Bool) throws {
         var harness = Self.ringing()
         _ = harness.give(.gathered(Self.batch("a")))
-        let id = try #require(harness.command(.answer(Self.call, sdp: nil)).lastRequestID)
-        _ = harness.receive(.reply(id, .won))
+        _ = try harness.command(.answer(Self.call, sdp: nil), answeredBy: .won)
         if isConnected {
             let change = CallStateChange(
                 call: Self.call, state: .connected, at: harness.serverNow, waking: 0, ringing: 0)
@@ -84,8 +77,7 @@ import Testing
         var harness = Self.ringing()
         #expect(harness.event(2, .candidates(Self.batch("a"))).told == ["candidates"])
         #expect(harness.event(3, .candidates(Self.batch("a"))).told == ["candidates"])
-        _ = harness.loseAndReachOpening()
-        _ = harness.answerOpen(harness.opened(calls: [H.snapshot(Self.call, .callee, .ringing)]))
+        _ = harness.loseAndReopen(calls: [H.snapshot(Self.call, .callee, .ringing)])
         var again = H.incoming(Self.call, at: harness.serverNow)
         again.candidates = [RawJSON.text("a"), RawJSON.text("b")]
         #expect(harness.event(1, .incoming(again)).events.contains(.candidates(Self.batch("b"))))

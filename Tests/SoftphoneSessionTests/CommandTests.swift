@@ -12,8 +12,7 @@ import Testing
 
     @Test("answers find their commands, in whatever order they come")
     func answersOutOfOrder() throws {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         let first = try #require(harness.command(.get(H.call(1)), ticket: 1).lastRequestID)
         let second = try #require(harness.command(.get(H.call(2)), ticket: 2).lastRequestID)
         #expect(first != second)
@@ -29,12 +28,10 @@ import Testing
 
     @Test("a command without an answer times out by itself while others are answered")
     func timeout() throws {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         _ = harness.command(.get(H.call(1)), ticket: 1)
         _ = harness.advance(.seconds(4))
-        let second = try #require(harness.command(.get(H.call(2)), ticket: 2).lastRequestID)
-        _ = harness.receive(.reply(second, .done))
+        _ = try harness.command(.get(H.call(2)), ticket: 2, answeredBy: .done)
         #expect(harness.advance(.milliseconds(5999)).isEmpty)
         #expect(harness.advance(.milliseconds(1)) == [.complete(1, .failure(.timedOut))])
         #expect(harness.session.isOpen)
@@ -43,23 +40,18 @@ import Testing
 
     @Test("no answer and nothing else either means that the connection is dead: it is given up, the answer is repeated")
     func deadConnection() throws {
-        var harness = H()
-        harness.open()
-        _ = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow)))
+        var harness = H.ringing(Self.call)
         _ = harness.advance(.seconds(1))
         _ = harness.command(.answer(Self.call, sdp: nil), ticket: 1)
         let effects = harness.advance(.seconds(10))
         #expect(effects.contains(.disconnect))
         #expect(effects.outcome(1) == nil)
-        _ = harness.give(.started(ticket: nil, limit: nil))
-        _ = harness.reachOpening()
-        #expect(harness.answerOpen(harness.opened(resumed: true)).requests.contains(.answer(Self.call, sdp: nil)))
+        #expect(harness.reopen(resumed: true).requests.contains(.answer(Self.call, sdp: nil)))
     }
 
     @Test("a message that is too large for the server fails alone")
     func tooLarge() throws {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         let id = try #require(harness.command(.invite(Self.invite), ticket: 1).lastRequestID)
         let effects = harness.give(.tooLarge(attempt: harness.attempt, id, limit: 65_536))
         guard case .failure(.refused(let error)) = effects.outcome(1) else {
@@ -95,11 +87,8 @@ import Testing
     func inviteIsRepeated() throws {
         var harness = H()
         _ = harness.command(.invite(Self.invite), ticket: 1)
-        _ = harness.give(.started(ticket: nil, limit: nil))
-        _ = harness.reachOpening()
-        #expect(harness.answerOpen(harness.opened()).requests == [.invite(Self.invite)])
-        _ = harness.loseAndReachOpening()
-        let again = harness.answerOpen(harness.opened(resumed: false))
+        #expect(harness.reopen().requests == [.invite(Self.invite)])
+        let again = harness.loseAndReopen(resumed: false)
         #expect(again.requests == [.invite(Self.invite)])
         #expect(again.endedCalls.isEmpty, "the server has still to hear of the call")
         let id = try #require(again.lastRequestID)
@@ -111,29 +100,15 @@ import Testing
 
     @Test("an invite whose fate is unknown is hung up, so that no ghost rings")
     func unknownInviteIsHungUp() {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         _ = harness.command(.invite(Self.invite), ticket: 1)
         _ = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: ""))
-        let expired = expire(&harness, by: .seconds(10))
+        let expired = harness.passOffline(.seconds(10))
         #expect(expired.outcome(1) == .failure(.connectionLost))
         #expect(harness.session.liveCalls.isEmpty)
-        _ = harness.give(.started(ticket: nil, limit: nil))
-        _ = harness.reachOpening()
-        let back = harness.answerOpen(harness.opened(resumed: true))
+        let back = harness.reopen(resumed: true)
         #expect(back.requests == [.hangup(Self.call, .hangup)])
         #expect(harness.receive(.error(back.lastRequestID, SignalError(.forbidden, ""))).isEmpty)
-    }
-
-    /// Lets time pass without a network.
-    private func expire(_ harness: inout H, by duration: Duration) -> [SessionEffect] {
-        var effects: [SessionEffect] = []
-        let end = harness.now + duration
-        while harness.now < end {
-            effects += harness.advance(.milliseconds(500))
-            effects += harness.give(.tokenFailed(attempt: harness.attempt, reason: "no network"))
-        }
-        return effects
     }
 
     @Test(
@@ -144,25 +119,21 @@ import Testing
             .updateDevice(push: []),
         ])
     func kept(request: ClientRequest) {
-        var harness = H { $0.automaticRinging = false }
-        harness.open()
+        var harness = H.online { $0.automaticRinging = false }
         _ = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow + .seconds(100))))
         _ = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: ""))
         #expect(harness.command(request, ticket: 1).isEmpty)
-        #expect(expire(&harness, by: .seconds(30)).outcome(1) == nil)
-        _ = harness.give(.started(ticket: nil, limit: nil))
-        _ = harness.reachOpening()
-        #expect(harness.answerOpen(harness.opened(resumed: true)).requests == [request])
+        #expect(harness.passOffline(.seconds(30)).outcome(1) == nil)
+        #expect(harness.reopen(resumed: true).requests == [request])
     }
 
     @Test("what is kept is not kept for ever")
     func keptExpires() {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         _ = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: "cable"))
         _ = harness.command(.updateDevice(push: []), ticket: 1)
-        #expect(expire(&harness, by: .seconds(59)).outcome(1) == nil)
-        guard case .failure(.notConnected) = expire(&harness, by: .seconds(1)).outcome(1) else {
+        #expect(harness.passOffline(.seconds(59)).outcome(1) == nil)
+        guard case .failure(.notConnected) = harness.passOffline(.seconds(1)).outcome(1) else {
             Issue.record("still kept")
             return
         }
@@ -170,9 +141,7 @@ import Testing
 
     @Test("an update that may have been taken is not repeated")
     func updateIsSentOnce() {
-        var harness = H()
-        harness.open()
-        _ = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow)))
+        var harness = H.ringing(Self.call)
         _ = harness.command(.update(CallUpdate(call: Self.call, kind: .hold)), ticket: 1)
         let lost = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: ""))
         #expect(lost.outcome(1) == .failure(.connectionLost))
@@ -184,9 +153,7 @@ import Testing
         let candidates = CallCandidates(call: Self.call, candidates: [RawJSON.text("c")])
         _ = harness.command(.invite(Self.invite))
         #expect(harness.give(.gathered(candidates)).isEmpty)
-        _ = harness.give(.started(ticket: nil, limit: nil))
-        _ = harness.reachOpening()
-        let frames = harness.answerOpen(harness.opened()).frames
+        let frames = harness.reopen().frames
         #expect(frames.count == 2)
         #expect(frames.last == .notification(.candidates(candidates)))
         let more = CallCandidates(call: Self.call, candidates: [], isFinal: true)
@@ -204,21 +171,15 @@ import Testing
         #expect(effects.outcome(2) == .success(.callState(.ended, .cancelled)))
         #expect(effects.endedCalls.map(\.reason) == [.cancelled])
         #expect(effects.endedCalls.map(\.callKitReason) == [nil])
-        _ = harness.give(.started(ticket: nil, limit: nil))
-        _ = harness.reachOpening()
-        #expect(harness.answerOpen(harness.opened()).requests.isEmpty)
+        #expect(harness.reopen().requests.isEmpty)
     }
 
     @Test("a hangup kept for a call that is over meanwhile has what it wanted, without being sent")
     func hangupOfVanishedCall() {
-        var harness = H()
-        harness.open()
-        _ = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow)))
+        var harness = H.ringing(Self.call)
         _ = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: ""))
         _ = harness.command(.hangup(Self.call, .hangup), ticket: 1)
-        _ = harness.give(.started(ticket: nil, limit: nil))
-        _ = harness.reachOpening()
-        let effects = harness.answerOpen(harness.opened())
+        let effects = harness.reopen()
         #expect(effects.outcome(1) == .success(.callState(.ended, .connectionLost)))
         #expect(!effects.requests.contains(.hangup(Self.call, .hangup)))
         #expect(effects.endedCalls.count == 1)
@@ -226,14 +187,10 @@ import Testing
 
     @Test("an answer kept for a call that is not in the snapshot is sent, because its reply tells the true reason")
     func answerOfVanishedCall() {
-        var harness = H { $0.automaticRinging = false }
-        harness.open()
-        _ = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow)))
+        var harness = H.ringing(Self.call) { $0.automaticRinging = false }
         _ = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: ""))
         _ = harness.command(.answer(Self.call, sdp: nil), ticket: 1)
-        _ = harness.give(.started(ticket: nil, limit: nil))
-        _ = harness.reachOpening()
-        let back = harness.answerOpen(harness.opened())
+        let back = harness.reopen()
         #expect(back.requests == [.answer(Self.call, sdp: nil)])
         #expect(back.endedCalls.isEmpty)
         let effects = harness.receive(.error(back.lastRequestID, SignalError(.callEnded(.cancelled), "over")))
@@ -243,9 +200,7 @@ import Testing
 
     @Test("commands on a call that is known to be over are settled here as the server would")
     func commandsOnEndedCall() {
-        var harness = H()
-        harness.open()
-        _ = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow)))
+        var harness = H.ringing(Self.call)
         _ = harness.event(2, H.ended(Self.call, .cancelled))
         let over = Result<Reply, SoftphoneError>.success(.callState(.ended, .cancelled))
         #expect(harness.command(.hangup(Self.call, .hangup), ticket: 1) == [.complete(1, over)])

@@ -46,8 +46,7 @@ import Testing
 
     @Test("a report that the server refuses for the moment is made all the same", arguments: [true, false])
     func reportIsHeld(isRateLimit: Bool) throws {
-        var harness = H { $0.automaticReport = .reported }
-        harness.open()
+        var harness = H.online { $0.automaticReport = .reported }
         let told = harness.give(.pushReceived(push(harness)))
         let report = ClientRequest.report(PushReport(push: push(harness).push, call: Self.call, result: .reported))
         #expect(told.requests.first == report)
@@ -93,13 +92,11 @@ import Testing
     @Test("an answered call outlives its connection for a while, not for ever, and is hung up if it turns out to live")
     func answeredWithoutNetwork() throws {
         var harness = ringing { $0.backoffCeiling = .seconds(1) }
-        let id = try #require(harness.command(.answer(Self.call, sdp: nil)).lastRequestID)
-        _ = harness.receive(.reply(id, .won))
+        _ = try harness.command(.answer(Self.call, sdp: nil), answeredBy: .won)
         lose(&harness)
         #expect(harness.passOffline(.seconds(89)).endedCalls.isEmpty)
         #expect(harness.passOffline(.seconds(1)).endedCalls.map(\.reason) == [.connectionLost])
-        _ = harness.give(.started(ticket: nil, limit: nil))
-        _ = harness.reachOpening()
+        _ = harness.startAndReachOpening()
         var snapshot = H.snapshot(Self.call, .callee, .connected)
         snapshot.by = Party(user: H.alice, device: H.device)
         #expect(harness.answerOpen(harness.opened(calls: [snapshot])).requests == [.hangup(Self.call, .hangup)])
@@ -107,8 +104,7 @@ import Testing
 
     @Test("a hangup that never reached the server ends the call here, and the server when it is heard of again")
     func hangupWithoutNetwork() {
-        var harness = H { $0.backoffCeiling = .seconds(1) }
-        harness.open()
+        var harness = H.online { $0.backoffCeiling = .seconds(1) }
         _ = harness.command(.invite(Self.invite))
         _ = harness.receive(
             .reply(
@@ -119,9 +115,7 @@ import Testing
         let effects = harness.passOffline(.seconds(60))
         #expect(effects.told == ["ended cancelled here"])
         #expect(effects.outcome(1) == .failure(.notConnected(lastFailure: "no token: no network")))
-        _ = harness.give(.started(ticket: nil, limit: nil))
-        _ = harness.reachOpening()
-        let back = harness.answerOpen(harness.opened(calls: [H.snapshot(Self.call, .caller, .ringing)]))
+        let back = harness.reopen(calls: [H.snapshot(Self.call, .caller, .ringing)])
         #expect(back.requests == [.hangup(Self.call, .hangup)])
         #expect(back.told.isEmpty)
     }
@@ -140,9 +134,7 @@ import Testing
         _ = harness.command(.decline(Self.call, .busy))
         #expect(harness.passOffline(.seconds(60)).told == ["ended busy here"])
         #expect(harness.give(.pushReceived(push(harness))).told == ["late push"])
-        _ = harness.give(.started(ticket: nil, limit: nil))
-        _ = harness.reachOpening()
-        let back = harness.answerOpen(harness.opened(calls: [H.snapshot(Self.call, .callee, .ringing)]))
+        let back = harness.reopen(calls: [H.snapshot(Self.call, .callee, .ringing)])
         #expect(back.requests == [.hangup(Self.call, .hangup)], "which declines")
         #expect(harness.event(1, .incoming(offer)).isEmpty)
         #expect(harness.session.liveCalls.isEmpty)
@@ -166,9 +158,7 @@ import Testing
         _ = harness.command(.answer(Self.call, sdp: nil), ticket: 1)
         lose(&harness)
         #expect(harness.passOffline(.seconds(10)).told.isEmpty)
-        _ = harness.give(.started(ticket: nil, limit: nil))
-        _ = harness.reachOpening()
-        let back = harness.answerOpen(harness.opened(resumed: true))
+        let back = harness.reopen(resumed: true)
         #expect(back.requests == [.answer(Self.call, sdp: nil)])
         let won = harness.receive(.reply(try #require(back.lastRequestID), .won))
         #expect(won.outcome(1) == .success(.won))
@@ -177,8 +167,7 @@ import Testing
 
     @Test("asking about a call of another device does not bring it to this one")
     func callOfAnotherDevice() throws {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         let id = try #require(harness.command(.get(Self.call), ticket: 1).lastRequestID)
         let snapshot = H.snapshot(Self.call, .caller, .connected)
         let effects = harness.receive(.reply(id, .call(snapshot)))
@@ -190,15 +179,12 @@ import Testing
 
     @Test("an invite that may have arrived is not sent again after it was hung up")
     func hungUpInviteIsNotRepeated() {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         _ = harness.command(.invite(Self.invite), ticket: 1)
         lose(&harness)
         let hungUp = harness.command(.hangup(Self.call, .hangup), ticket: 2)
         #expect(hungUp == [.complete(1, .failure(.callEnded(.cancelled)))])
-        _ = harness.give(.started(ticket: nil, limit: nil))
-        _ = harness.reachOpening()
-        let back = harness.answerOpen(harness.opened(resumed: true))
+        let back = harness.reopen(resumed: true)
         #expect(back.requests == [.hangup(Self.call, .hangup)])
         let never = harness.receive(.error(back.lastRequestID, SignalError(.forbidden, "")))
         #expect(never.told == ["ended cancelled here"])
@@ -207,23 +193,19 @@ import Testing
 
     @Test("an invite tried again by its id is not hung up by the attempt before")
     func inviteTriedAgain() {
-        var harness = H { $0.backoffCeiling = .seconds(1) }
-        harness.open()
+        var harness = H.online { $0.backoffCeiling = .seconds(1) }
         _ = harness.command(.invite(Self.invite), ticket: 1)
         lose(&harness)
         #expect(harness.passOffline(.seconds(10)).outcome(1) == .failure(.connectionLost))
         _ = harness.command(.invite(Self.invite), ticket: 2)
-        _ = harness.give(.started(ticket: nil, limit: nil))
-        _ = harness.reachOpening()
-        #expect(harness.answerOpen(harness.opened(resumed: true)).requests == [.invite(Self.invite)])
+        #expect(harness.reopen(resumed: true).requests == [.invite(Self.invite)])
     }
 
     // MARK: Pushes
 
     @Test("a push that comes after the call's time does not ring")
     func overduePush() {
-        var harness = H { $0.automaticReport = .reported }
-        harness.open()
+        var harness = H.online { $0.automaticReport = .reported }
         let late = push(harness, after: .seconds(-2))
         let effects = harness.give(.pushReceived(late))
         #expect(effects.events == [.latePush(late, .ringTimeout)])
@@ -254,8 +236,7 @@ import Testing
 
     @Test("a push that comes while the phone goes offline brings it back and rings on")
     func pushWhileClosing() {
-        var harness = H { $0.automaticReport = .reported }
-        harness.open()
+        var harness = H.online { $0.automaticReport = .reported }
         _ = harness.give(.stopped(ticket: 1))
         let effects = harness.give(.pushReceived(push(harness)))
         #expect(effects.outcome(1) == .success(.done))
@@ -274,22 +255,18 @@ import Testing
     func latestTokens(isOwn: Bool) throws {
         let old = PushToken(provider: .apns, kind: .voip, environment: .production, topic: "t", token: "old")
         let new = PushToken(provider: .apns, kind: .voip, environment: .production, topic: "t", token: "new")
-        var harness = H { $0.push = [old] }
-        harness.open()
-        let update = try #require(harness.command(.updateDevice(push: [new])).lastRequestID)
-        _ = harness.receive(.reply(update, .done))
+        var harness = H.online { $0.push = [old] }
+        _ = try harness.command(.updateDevice(push: [new]), answeredBy: .done)
         if isOwn { _ = harness.command(.logout) }
         _ = harness.give(.disconnected(attempt: harness.attempt, code: 3506, reason: ""))
-        _ = harness.give(.started(ticket: nil, limit: nil))
-        #expect(try #require(harness.reachOpening().openRequest).push == [new])
+        #expect(try #require(harness.startAndReachOpening().openRequest).push == [new])
     }
 
     @Test("the deadline of one stage is not shown in the next")
     func deadlines() throws {
         var harness = ringing()
         #expect(harness.session.liveCalls[0].expiresAt == harness.serverNow + .seconds(45))
-        let id = try #require(harness.command(.answer(Self.call, sdp: nil)).lastRequestID)
-        _ = harness.receive(.reply(id, .won))
+        _ = try harness.command(.answer(Self.call, sdp: nil), answeredBy: .won)
         #expect(harness.session.liveCalls[0].expiresAt == nil)
         var change = CallStateChange(call: Self.call, state: .answered, at: harness.serverNow, waking: 0, ringing: 0)
         change.expiresAt = harness.serverNow + .seconds(20)
@@ -304,8 +281,7 @@ import Testing
 
     @Test("a phone abandoned on its way out leaves nobody waiting")
     func abandonedWhileClosing() {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         _ = harness.give(.stopped(ticket: 6))
         #expect(harness.give(.abandoned).outcome(6) == .success(.done))
     }
@@ -325,8 +301,7 @@ import Testing
 
     @Test("the phone ends up with one call, and knows which, in whatever order it learns", arguments: [0, 1, 2])
     func oneCallIsLeft(order: Int) {
-        var harness = H { $0.automaticRinging = false }
-        harness.open()
+        var harness = H.online { $0.automaticRinging = false }
         _ = harness.command(.invite(Invite(call: Self.own, to: .user(H.bob))), ticket: 1)
         let incoming = ServerEvent.incoming(H.incoming(Self.theirs, at: harness.serverNow))
         let lost = Self.lost(harness, Self.own, to: Self.theirs)
@@ -348,8 +323,7 @@ import Testing
 
     @Test("the one's own call that wins goes on while the incoming one ends")
     func ownCallWins() {
-        var harness = H { $0.automaticRinging = false }
-        harness.open()
+        var harness = H.online { $0.automaticRinging = false }
         let own = H.call(0)
         _ = harness.command(.invite(Invite(call: own, to: .user(H.bob))))
         _ = harness.event(1, .incoming(H.incoming(Self.theirs, at: harness.serverNow)))
@@ -361,8 +335,7 @@ import Testing
 
     @Test("a loser that the app never heard of merges nothing")
     func neverShown() {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         #expect(harness.event(1, Self.lost(harness, Self.theirs, to: Self.own)).events.isEmpty)
         let push = CallPush(
             call: Self.theirs, push: PushID(high: 1, low: 1), from: H.bob, video: false, expiresAt: harness.serverNow)
@@ -371,9 +344,7 @@ import Testing
 
     @Test("a merge learned from the list of a new session is told too")
     func learnedFromTheList() {
-        var harness = H { $0.automaticRinging = false }
-        harness.open()
-        _ = harness.event(1, .incoming(H.incoming(Self.theirs, at: harness.serverNow)))
+        var harness = H.ringing(Self.theirs) { $0.automaticRinging = false }
         _ = harness.loseAndReachOpening()
         var over = H.snapshot(Self.theirs, .callee, .ended)
         over.reason = .glare

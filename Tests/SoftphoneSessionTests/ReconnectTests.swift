@@ -30,8 +30,7 @@ import Testing
 
     @Test("tokens that the server has are not said again")
     func pushTokensAreSaidOnce() throws {
-        var harness = H { $0.push = [] }
-        harness.open()
+        var harness = H.online { $0.push = [] }
         let again = try #require(harness.loseAndReachOpening().openRequest)
         #expect(again.push == nil)
     }
@@ -95,8 +94,7 @@ import Testing
             (3502, false), (3503, false), (3504, false), (3505, false), (3506, false), (3999, false), (4000, false),
         ] as [(UInt16?, Bool)])
     func closeCodes(code: UInt16?, comesBack: Bool) {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         _ = harness.command(.get(H.call(1)), ticket: 4)
         let effects = harness.give(.disconnected(attempt: harness.attempt, code: code, reason: "why"))
         if comesBack {
@@ -110,16 +108,6 @@ import Testing
             #expect(harness.session.nextDeadline == nil)
             #expect(harness.advance(.seconds(3600)).isEmpty)
         }
-    }
-
-    @Test("a phone that is gone answers commands with the reason, and can be started again")
-    func goneAndBack() {
-        var harness = H()
-        harness.open()
-        _ = harness.give(.disconnected(attempt: harness.attempt, code: 3503, reason: ""))
-        let refused = harness.command(.hangup(H.call(1), .hangup), ticket: 3)
-        #expect(refused == [.complete(3, .failure(.gone(.closed(code: 3503))))])
-        #expect(harness.give(.started(ticket: nil, limit: nil)) == [.fetchToken(attempt: harness.attempt)])
     }
 
     @Test("a refused session.open is final, or waits as long as the server says")
@@ -142,8 +130,7 @@ import Testing
         ]
         for code in temporary {
             var harness = H()
-            _ = harness.give(.started(ticket: nil, limit: nil))
-            let id = harness.reachOpening().lastRequestID
+            let id = harness.startAndReachOpening().lastRequestID
             let delay = harness.receive(.error(id, SignalError(code, "later"))).retryDelays[0]
             #expect(delay >= .seconds(7) && delay <= .milliseconds(7500))
         }
@@ -151,14 +138,12 @@ import Testing
 
     @Test("a resume that the server cannot even read is tried again without")
     func malformedResume() throws {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         let open = harness.loseAndReachOpening()
         #expect(open.openRequest?.resume != nil)
         let lost = harness.receive(.error(open.lastRequestID, SignalError(.invalidParams, "resume")))
         #expect(lost.retryDelays.count == 1)
-        _ = harness.give(.started(ticket: nil, limit: nil))
-        #expect(try #require(harness.reachOpening().openRequest).resume == nil)
+        #expect(try #require(harness.startAndReachOpening().openRequest).resume == nil)
     }
 
     @Test("another protocol version is final")
@@ -188,22 +173,9 @@ import Testing
         #expect(effects.outcome(1) == .failure(.notConnected(lastFailure: "no token: no network")))
     }
 
-    @Test("a push's wake token opens the session where the app has no token of its own")
-    func wakeToken() throws {
-        var harness = H()
-        let push = CallPush(
-            call: H.call(1), push: PushID(high: 1, low: 1), from: H.bob, video: false,
-            expiresAt: Instant(milliseconds: 1), wakeToken: "wake")
-        _ = harness.give(.pushReceived(push))
-        #expect(harness.give(.tokenFailed(attempt: 1, reason: "locked")) == [.connect(attempt: 1)])
-        _ = harness.give(.connected(attempt: 1))
-        #expect(try #require(harness.receive(.welcome(harness.welcome)).openRequest).token == "wake")
-    }
-
     @Test("going offline says session.close, and waits for it 2 s at most")
     func closes() {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         _ = harness.event(1, .draining(deadline: .seconds(9)))
         let effects = harness.give(.stopped(ticket: 8))
         #expect(effects.requests == [.close])
@@ -218,19 +190,16 @@ import Testing
 
     @Test("a closed session is not resumed")
     func closedIsOver() throws {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         let close = harness.give(.stopped(ticket: nil))
         _ = harness.receive(.reply(try #require(close.lastRequestID), .done))
-        _ = harness.give(.started(ticket: nil, limit: nil))
-        #expect(try #require(harness.reachOpening().openRequest).resume == nil)
+        #expect(try #require(harness.startAndReachOpening().openRequest).resume == nil)
     }
 
     @Test("logout succeeds by its reply and by the close code that may overtake it", arguments: [true, false])
     func logout(byReply: Bool) throws {
         let token = PushToken(provider: .fcm, kind: .data, environment: .production, topic: "p", token: "x")
-        var harness = H { $0.push = [token] }
-        harness.open()
+        var harness = H.online { $0.push = [token] }
         let id = try #require(harness.command(.logout, ticket: 2).lastRequestID)
         let effects =
             byReply
@@ -239,14 +208,12 @@ import Testing
         #expect(effects.outcome(2) == .success(.done))
         #expect(effects.connectionChanges == [.offline])
         #expect(effects.contains(.disconnect) == byReply)
-        _ = harness.give(.started(ticket: nil, limit: nil))
-        #expect(try #require(harness.reachOpening().openRequest).push == [token], "the server forgot them")
+        #expect(try #require(harness.startAndReachOpening().openRequest).push == [token], "the server forgot them")
     }
 
     @Test("a silent server is asked, and a dead connection is found by it")
     func probesSilence() {
-        var harness = H { $0.probesSilence = true }
-        harness.open()
+        var harness = H.online { $0.probesSilence = true }
         #expect(harness.advance(.seconds(49)).isEmpty)
         #expect(harness.advance(.seconds(1)).requests == [.state(.foreground)])
         let dead = harness.advance(.seconds(10))
@@ -256,13 +223,11 @@ import Testing
 
     @Test("what a given-up connection still says does not touch the next one")
     func lateWords() {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         let old = harness.attempt
         #expect(harness.give(.cut).contains(.disconnect))
         #expect(harness.attempt != old, "from the moment it is given up")
-        _ = harness.give(.started(ticket: nil, limit: nil))
-        _ = harness.reachOpening()
+        _ = harness.startAndReachOpening()
         let before = harness.session.connection
         #expect(harness.give(.disconnected(attempt: old, code: 3503, reason: "late")).isEmpty)
         #expect(harness.give(.received(attempt: old, .reply(.number(2), .opened(harness.opened())))).isEmpty)

@@ -8,8 +8,7 @@ import Testing
 
     @Test("a lost connection is resumed with the session, its newest token and the last event")
     func resumes() throws {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         let call = H.incoming(H.call(1), at: harness.serverNow)
         _ = harness.event(1, .incoming(call))
         let first = try #require(harness.loseAndReachOpening().openRequest?.resume)
@@ -24,11 +23,8 @@ import Testing
 
     @Test("replayed events are handled once, new ones go on from there")
     func replayIsDeduplicated() {
-        var harness = H()
-        harness.open()
-        _ = harness.event(1, .incoming(H.incoming(H.call(1), at: harness.serverNow)))
-        _ = harness.loseAndReachOpening()
-        _ = harness.answerOpen(harness.opened(resumed: true))
+        var harness = H.ringing(H.call(1))
+        _ = harness.loseAndReopen(resumed: true)
         #expect(harness.event(1, .incoming(H.incoming(H.call(1), at: harness.serverNow))).isEmpty)
         #expect(harness.event(2, H.ended(H.call(1), .cancelled)).endedCalls.map(\.reason) == [.cancelled])
         #expect(harness.event(2, H.ended(H.call(1), .cancelled)).isEmpty)
@@ -38,11 +34,9 @@ import Testing
 
     @Test("a new session counts its events from 1 again")
     func newSessionCountsAfresh() {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         for seq in 1...5 as ClosedRange<UInt64> { _ = harness.event(seq, .draining(deadline: .seconds(1))) }
-        _ = harness.loseAndReachOpening()
-        _ = harness.answerOpen(harness.opened(resumed: false))
+        _ = harness.loseAndReopen(resumed: false)
         #expect(harness.session.lastHandledSeq == 0)
         #expect(harness.event(1, .draining(deadline: .seconds(2))).events == [.draining(deadline: .seconds(2))])
     }
@@ -51,8 +45,7 @@ import Testing
         "calls that a new session does not list are asked about, those it lists take its state"
     )
     func reconciles() throws {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         for number in 1...3 as ClosedRange<UInt64> {
             _ = harness.event(number, .incoming(H.incoming(H.call(number), at: harness.serverNow)))
         }
@@ -74,23 +67,9 @@ import Testing
         #expect(harness.session.liveCalls.map(\.state) == [.connected])
     }
 
-    @Test("a call that another device answered meanwhile ends as answered elsewhere")
-    func answeredElsewhereMeanwhile() {
-        var harness = H()
-        harness.open()
-        _ = harness.event(1, .incoming(H.incoming(H.call(1), at: harness.serverNow)))
-        _ = harness.loseAndReachOpening()
-        var snapshot = H.snapshot(H.call(1), .callee, .answered)
-        snapshot.by = Party(user: H.alice, device: DeviceID(high: 5, low: 5))
-        let effects = harness.answerOpen(harness.opened(calls: [snapshot]))
-        #expect(effects.endedCalls.map(\.reason) == [.answeredElsewhere])
-        #expect(harness.session.liveCalls.isEmpty)
-    }
-
     @Test("a ringing call of the snapshot is announced by its event, once, with what the event brings")
     func snapshotThenIncoming() {
-        var harness = H()
-        harness.open(calls: [H.snapshot(H.call(1), .callee, .ringing)])
+        var harness = H.online(calls: [H.snapshot(H.call(1), .callee, .ringing)])
         #expect(harness.session.liveCalls.map(\.id) == [H.call(1)])
         let sdp = RawJSON.text("offer")
         let effects = harness.event(1, .incoming(H.incoming(H.call(1), at: harness.serverNow, sdp: sdp)))
@@ -100,11 +79,8 @@ import Testing
 
     @Test("a call offered again to a new session does not ring a second time")
     func offeredAgain() {
-        var harness = H()
-        harness.open()
-        _ = harness.event(1, .incoming(H.incoming(H.call(1), at: harness.serverNow)))
-        _ = harness.loseAndReachOpening()
-        _ = harness.answerOpen(harness.opened(calls: [H.snapshot(H.call(1), .callee, .ringing)]))
+        var harness = H.ringing(H.call(1))
+        _ = harness.loseAndReopen(calls: [H.snapshot(H.call(1), .callee, .ringing)])
         var again = H.incoming(H.call(1), at: harness.serverNow)
         again.candidates = [RawJSON.text("c")]
         let effects = harness.event(1, .incoming(again))
@@ -117,19 +93,16 @@ import Testing
 
     @Test("a gap in the events leads to a fresh session instead of a wrong picture")
     func gap() throws {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         let effects = harness.event(2, .draining(deadline: .seconds(1)))
         #expect(effects.first == .disconnect)
         #expect(effects.retryDelays.count == 1)
-        _ = harness.give(.started(ticket: nil, limit: nil))
-        #expect(try #require(harness.reachOpening().openRequest).resume == nil)
+        #expect(try #require(harness.startAndReachOpening().openRequest).resume == nil)
     }
 
     @Test("events of an unknown kind count as handled")
     func unknownKind() {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         #expect(harness.give(.receivedUnknown(attempt: harness.attempt, seq: 1)).isEmpty)
         #expect(harness.event(2, .draining(deadline: .seconds(1))).events.count == 1)
         #expect(harness.session.lastHandledSeq == 2)
@@ -137,22 +110,17 @@ import Testing
 
     @Test("a device in the background says so again to a new session, and not to a resumed one")
     func backgroundIsSaidAgain() throws {
-        var harness = H()
-        harness.open()
-        let id = try #require(harness.command(.state(.background)).lastRequestID)
-        _ = harness.receive(.reply(id, .done))
-        _ = harness.loseAndReachOpening()
-        #expect(harness.answerOpen(harness.opened(resumed: true)).requests.isEmpty)
-        _ = harness.loseAndReachOpening()
-        #expect(harness.answerOpen(harness.opened(resumed: false)).requests == [.state(.background)])
+        var harness = H.online()
+        _ = try harness.command(.state(.background), answeredBy: .done)
+        #expect(harness.loseAndReopen(resumed: true).requests.isEmpty)
+        #expect(harness.loseAndReopen(resumed: false).requests == [.state(.background)])
     }
 
     // MARK: Acknowledgements
 
     @Test("one acknowledgement stands for all events of a quarter of a second")
     func ackIsCoalesced() {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         var effects: [SessionEffect] = []
         for seq in 1...10 as ClosedRange<UInt64> {
             effects += harness.event(seq, .draining(deadline: .seconds(1)))
@@ -166,8 +134,7 @@ import Testing
 
     @Test("a burst is acknowledged every 16 events")
     func ackOfABurst() {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         var effects: [SessionEffect] = []
         for seq in 1...40 as ClosedRange<UInt64> { effects += harness.event(seq, .draining(deadline: .seconds(1))) }
         #expect(effects.acks == [16, 32])
@@ -176,8 +143,7 @@ import Testing
 
     @Test("nothing is acknowledged on a connection that is gone, and the resume says it instead")
     func ackAfterLoss() throws {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         _ = harness.event(1, .draining(deadline: .seconds(1)))
         let open = harness.loseAndReachOpening()
         #expect(open.acks.isEmpty)
@@ -190,16 +156,14 @@ import Testing
 extension ResumeTests {
     @Test("a call given up here that lives on at the server is hung up, one that still rings is announced anew")
     func guessesAreSetRight() {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         let placed = H.call(1)
         let ringing = H.call(2)
         _ = harness.command(.invite(Invite(call: placed, to: .user(H.bob))))
         _ = harness.event(1, .incoming(H.incoming(ringing, at: harness.serverNow)))
         let gone = harness.give(.disconnected(attempt: harness.attempt, code: 3503, reason: ""))
         #expect(Set(gone.endedCalls.map(\.id)) == [placed, ringing])
-        _ = harness.give(.started(ticket: nil, limit: nil))
-        _ = harness.reachOpening()
+        _ = harness.startAndReachOpening()
         let snapshots = [H.snapshot(placed, .caller, .answered), H.snapshot(ringing, .callee, .ringing)]
         let opened = harness.answerOpen(harness.opened(calls: snapshots))
         #expect(opened.requests == [.hangup(placed, .hangup)])

@@ -24,6 +24,24 @@ struct SessionHarness {
         session = ClientSession(configuration: configuration, seed: seed)
     }
 
+    /// A phone with an open session.
+    static func online(
+        calls: [CallSnapshot] = [], configure: (inout ClientSession.Configuration) -> Void = { _ in }
+    ) -> SessionHarness {
+        var harness = SessionHarness(configure: configure)
+        harness.open(calls: calls)
+        return harness
+    }
+
+    /// ... that was told of a call.
+    static func ringing(
+        _ call: CallID, configure: (inout ClientSession.Configuration) -> Void = { _ in }
+    ) -> SessionHarness {
+        var harness = online(configure: configure)
+        _ = harness.event(1, .incoming(incoming(call, at: harness.serverNow)))
+        return harness
+    }
+
     var attempt: UInt64 { session.attempt }
     var serverNow: Instant { Instant(milliseconds: serverStart + now.wholeMilliseconds) }
 
@@ -43,6 +61,13 @@ struct SessionHarness {
 
     mutating func command(_ request: ClientRequest, ticket: CommandTicket? = nil) -> [SessionEffect] {
         give(.commanded(request, ticket: ticket))
+    }
+
+    /// - Returns: what the server's answer leads to.
+    mutating func command(
+        _ request: ClientRequest, ticket: CommandTicket? = nil, answeredBy reply: Reply
+    ) throws -> [SessionEffect] {
+        receive(.reply(try #require(command(request, ticket: ticket).lastRequestID), reply))
     }
 
     /// Lets time pass, and has the session do what is due on the way. Each deadline must lead somewhere.
@@ -80,6 +105,11 @@ struct SessionHarness {
         return receive(.welcome(welcome))
     }
 
+    mutating func startAndReachOpening() -> [SessionEffect] {
+        _ = give(.started(ticket: nil, limit: nil))
+        return reachOpening()
+    }
+
     /// Answers the `session.open` that is out.
     mutating func answerOpen(_ opened: SessionOpened) -> [SessionEffect] {
         guard case .opening(let id, _) = session.connection else {
@@ -89,17 +119,29 @@ struct SessionHarness {
         return receive(.reply(.number(id), .opened(opened)))
     }
 
-    mutating func open(calls: [CallSnapshot] = []) {
-        _ = give(.started(ticket: nil, limit: nil))
-        _ = reachOpening()
-        _ = answerOpen(opened(calls: calls))
+    mutating func open(calls: [CallSnapshot] = []) { _ = reopen(calls: calls) }
+
+    /// Goes online; returns what comes of the answer to `session.open`.
+    mutating func reopen(resumed: Bool = false, calls: [CallSnapshot] = []) -> [SessionEffect] {
+        _ = startAndReachOpening()
+        return answerOpen(opened(resumed: resumed, calls: calls))
     }
 
-    /// Opens with the token of the push that was received, as the app cannot get its own.
-    mutating func openByWakeToken(calls: [CallSnapshot] = []) {
-        _ = give(.tokenFailed(attempt: attempt, reason: "locked"))
+    mutating func loseAndReopen(resumed: Bool = false, calls: [CallSnapshot] = []) -> [SessionEffect] {
+        _ = loseAndReachOpening()
+        return answerOpen(opened(resumed: resumed, calls: calls))
+    }
+
+    /// Sends `session.open` with the token of the push that was received, as the app cannot get its own.
+    mutating func reachOpeningByWakeToken() -> [SessionEffect] {
+        let effects = give(.tokenFailed(attempt: attempt, reason: "locked"))
+        #expect(effects == [.connect(attempt: attempt)])
         _ = give(.connected(attempt: attempt))
-        _ = receive(.welcome(welcome))
+        return receive(.welcome(welcome))
+    }
+
+    mutating func openByWakeToken(calls: [CallSnapshot] = []) {
+        _ = reachOpeningByWakeToken()
         _ = answerOpen(opened(calls: calls))
     }
 
@@ -117,8 +159,7 @@ struct SessionHarness {
     /// The socket is lost, and the next attempt has come as far as `session.open`, whose effects are returned.
     mutating func loseAndReachOpening() -> [SessionEffect] {
         _ = give(.disconnected(attempt: attempt, code: nil, reason: "test"))
-        _ = give(.started(ticket: nil, limit: nil))
-        return reachOpening()
+        return startAndReachOpening()
     }
 
     static func incoming(_ call: CallID, at instant: Instant, sdp: RawJSON? = nil) -> IncomingCall {

@@ -25,9 +25,7 @@ import Testing
     @Test("a limited session does not say the push tokens: the server would not take them, and they are still due")
     func tokensAreStillDue() throws {
         var harness = Self.woken { $0.push = [Self.token] }
-        _ = harness.give(.tokenFailed(attempt: harness.attempt, reason: "locked"))
-        _ = harness.give(.connected(attempt: harness.attempt))
-        let open = try #require(harness.receive(.welcome(harness.welcome)).openRequest)
+        let open = try #require(harness.reachOpeningByWakeToken().openRequest)
         #expect(open.token == "wake")
         #expect(open.push == nil)
         _ = harness.answerOpen(harness.opened(calls: [H.snapshot(Self.call, .callee, .ringing)]))
@@ -38,8 +36,7 @@ import Testing
 
     @Test("the list of a limited session says nothing of the other calls")
     func otherCallsLiveOn() {
-        var harness = H()
-        harness.open()
+        var harness = H.online()
         let talk = H.call(8)
         _ = harness.event(1, .incoming(H.incoming(talk, at: harness.serverNow)))
         _ = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: ""))
@@ -92,9 +89,7 @@ import Testing
     @Test("while a live full session of the device is in the way, a wake token waits and tries again")
     func conflict() {
         var harness = Self.woken()
-        _ = harness.give(.tokenFailed(attempt: harness.attempt, reason: "locked"))
-        _ = harness.give(.connected(attempt: harness.attempt))
-        let open = harness.receive(.welcome(harness.welcome))
+        let open = harness.reachOpeningByWakeToken()
         let effects = harness.receive(.error(open.lastRequestID, SignalError(.conflict, "full session")))
         #expect(effects.retryDelays.count == 1)
         #expect(effects.endedCalls.isEmpty)
@@ -106,9 +101,7 @@ import Testing
     @Test("a wake token that is refused does not put the phone away", arguments: [true, false])
     func staleWakeToken(byError: Bool) throws {
         var harness = Self.woken()
-        _ = harness.give(.tokenFailed(attempt: harness.attempt, reason: "locked"))
-        _ = harness.give(.connected(attempt: harness.attempt))
-        let open = harness.receive(.welcome(harness.welcome))
+        let open = harness.reachOpeningByWakeToken()
         let effects =
             byError
             ? harness.receive(.error(open.lastRequestID, SignalError(.unauthenticated, "expired")))
@@ -132,9 +125,7 @@ import Testing
 
     @Test("a push for a call that is over is reported with its own token, also by a phone that goes to sleep at once")
     func latePushIsReported() throws {
-        var harness = H { $0.automaticReport = .reported }
-        harness.open()
-        _ = harness.event(1, .incoming(H.incoming(Self.call, at: harness.serverNow)))
+        var harness = H.ringing(Self.call) { $0.automaticReport = .reported }
         _ = harness.event(2, H.ended(Self.call, .cancelled))
         for item in harness.session.outbox {
             _ = harness.receive(.reply(.number(item.id), .callState(.ended, .cancelled)))
@@ -146,9 +137,7 @@ import Testing
         #expect(harness.give(.pushReceived(push)).told == ["late push"])
         #expect(harness.give(.stopped(ticket: 4)).isEmpty, "the report has to go out first")
         #expect(harness.command(.get(Self.call), ticket: 5) == [.complete(5, .failure(.closed))])
-        _ = harness.give(.tokenFailed(attempt: harness.attempt, reason: "locked"))
-        _ = harness.give(.connected(attempt: harness.attempt))
-        let open = harness.receive(.welcome(harness.welcome))
+        let open = harness.reachOpeningByWakeToken()
         #expect(open.openRequest?.token == "wake")
         let effects = harness.answerOpen(harness.opened())
         #expect(

@@ -7,7 +7,9 @@ import Foundation
 /// A1 A2: hangup close => reply | what changes
 ///     and goes on here
 /// ```
-/// A situation may stand in several heads; what is under each of them holds for it. What stands after the bar is all that changes; where there is no bar, nothing does.
+/// A situation may stand in several heads; what is under each of them holds for it. What stands after the bar is all that
+/// changes; where there is no bar, nothing does. `S>` is a change from the state that the situation begins in, and `I` in
+/// brackets is the input.
 struct BehaviourTable {
     struct Cell: Hashable, Comparable, CustomStringConvertible {
         var actor: String
@@ -21,8 +23,10 @@ struct BehaviourTable {
     /// What is wrong with the table itself.
     private(set) var faults: [String] = []
 
-    /// - Parameter groups: names that stand for several inputs.
-    init(_ text: String, groups: [String: [String]]) {
+    /// - Parameters:
+    ///   - groups: names that stand for several inputs.
+    ///   - states: the state that each situation begins in.
+    init(_ text: String, groups: [String: [String]], states: [String: String]) {
         var situations: [String] = []
         for row in Self.rows(text) {
             if row.hasPrefix("## ") {
@@ -39,9 +43,12 @@ struct BehaviourTable {
                 let inputs: [String] = head[1].components(separatedBy: " ").flatMap { groups[$0] ?? [$0] }
                 for input in inputs {
                     let cell = Cell(actor: actor, input: input)
-                    for situation in situations
-                    where outcomes[situation, default: [:]].updateValue(sides[1], forKey: cell) != nil {
-                        faults.append("\(situation): \(cell) is there twice")
+                    for situation in situations {
+                        let outcome = sides[1].replacing(" S>", with: " \(states[situation] ?? "?")>")
+                            .replacing("(I)", with: "(\(input))").replacing("(I,", with: "(\(input),")
+                        if outcomes[situation, default: [:]].updateValue(outcome, forKey: cell) != nil {
+                            faults.append("\(situation): \(cell) is there twice")
+                        }
                     }
                 }
             }
@@ -106,9 +113,16 @@ struct BehaviourTable {
 extension BehaviourTable {
     /// Writes the rows of a situation to the folder `RECORD_TABLES` names, if it names one: for a change of behaviour
     /// that is meant, to be read before it takes the old table's place.
-    static func record(_ situation: String, _ outcomes: [(Cell, String)], groups: [String: [String]]) throws {
+    static func record(
+        _ situation: String, _ outcomes: [(Cell, String)], groups: [String: [String]], state: String
+    ) throws {
         guard let folder = ProcessInfo.processInfo.environment["RECORD_TABLES"] else { return }
-        let text = rows(of: outcomes, groups: groups).joined(separator: "\n") + "\n"
+        let short = outcomes.map { cell, outcome in
+            let text = outcome.replacing(" \(state)>", with: " S>")
+            guard groups["hangups"]?.contains(cell.input) == true else { return (cell, text) }
+            return (cell, text.replacing("(\(cell.input))", with: "(I)").replacing("(\(cell.input),", with: "(I,"))
+        }
+        let text = rows(of: short, groups: groups).joined(separator: "\n") + "\n"
         try text.write(toFile: "\(folder)/\(situation)", atomically: true, encoding: .utf8)
     }
 }

@@ -20,6 +20,25 @@ enum CallSituation: String, CaseIterable, CustomTestStringConvertible {
 
     var testDescription: String { rawValue }
 
+    /// The call before the input, as the table has it.
+    var state: String {
+        switch self {
+        case .told, .halfTold, .selfCall: "call routing"
+        case .queued, .sent, .accepted, .unknown, .rejected, .woken, .wokenForAnother: "call waking"
+        case .ringing, .reported, .callerLost, .declinedOnOne, .restarted, .backAfterRestart, .list, .listDeclined:
+            "call ringing"
+        case .hunt: "call ringing/1"
+        case .huntLast: "call ringing/2"
+        case .answered, .wokenAnswered, .answeredRestarted: "call answered"
+        case .callerConnected: "call answered+caller"
+        case .calleeConnected: "call answered+callee"
+        case .connected, .connectedCallerLost, .connectedCalleeLost: "call connected"
+        case .cancelled, .declined, .busy, .ringTimeout, .noDevices, .glare, .connectTimeout, .mediaFailed, .hangup,
+            .connectionLost, .wokenTooLate, .forgotten, .forgottenUnanswered:
+            "call ended"
+        }
+    }
+
     /// How the call has ended: written `R` in the table, where the way it ended makes no difference.
     var reason: EndReason? {
         switch self {

@@ -148,6 +148,24 @@ final class Phone {
     @discardableResult
     func call(_ phone: Phone, sdp: String? = nil) -> CallID { call(.user(phone.user), sdp: sdp) }
 
+    /// Calls a phone that is asleep.
+    /// - Parameter stage: how far the push comes.
+    func call(_ phone: Phone, push stage: PushStage) throws -> (call: CallID, push: PushID) {
+        let call = call(phone)
+        return switch stage {
+        case .queued: (call, try #require(world.push(call, to: phone)?.id))
+        case .onWire: (call, try world.transmit(call, to: phone))
+        case .accepted: (call, try world.deliver(call, to: phone))
+        }
+    }
+
+    enum PushStage { case queued, onWire, accepted }
+
+    /// Media flows at both ends.
+    func connect(_ call: CallID, with other: Phone) {
+        for phone in [self, other] { phone.connected(call) }
+    }
+
     @discardableResult func ring(_ call: CallID) -> Result<Reply, SignalError> { ask(.ringing(call)) }
     @discardableResult func answer(_ call: CallID, sdp: String? = nil) -> Result<Reply, SignalError> {
         ask(.answer(call, sdp: sdp.map(RawJSON.init)))

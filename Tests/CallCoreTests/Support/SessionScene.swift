@@ -11,6 +11,25 @@ enum SessionSituation: String, CaseIterable, CustomTestStringConvertible {
     case windowOver, replaced, closed, loggedOut, overflowed, overflowedDetached, overflowedAcked, restarted
 
     var testDescription: String { rawValue }
+
+    /// The session before the input, as the table has it.
+    var state: String {
+        switch self {
+        case .none, .windowOver, .closed, .loggedOut, .restarted: "no session"
+        case .attached: "attached 0/3"
+        case .acked, .resumed, .overflowedAcked: "attached 3/3"
+        case .partlyAcked: "attached 2/3"
+        case .background: "attached background 0/3"
+        case .wake: "attached wake 0/3"
+        case .replaced: "attached 0/1"
+        case .overflowed: "attached overflowed 0/3"
+        case .detached: "detached timed 0/3"
+        case .detachedAcked: "detached timed 3/3"
+        case .detachedPartlyAcked: "detached timed 2/3"
+        case .detachedWake: "detached wake timed 0/3"
+        case .overflowedDetached: "detached timed overflowed 0/3"
+        }
+    }
 }
 
 /// What can happen to it.
@@ -24,6 +43,10 @@ enum SessionInput: String, CaseIterable {
     case lost, command
     // To all.
     case pause, window
+
+    static let groups = [
+        "unservedResumes": ["resumeStaleToken", "resumeUsedToken", "resumeFuture", "resumeOther"]
+    ]
 
     var needsSocket: Bool {
         switch self {

@@ -69,6 +69,40 @@ final class World {
         Phone(world: self, user: Handle(user)!, id: DeviceID(random: &generator), tokens: tokens)
     }
 
+    /// A phone with an open session.
+    @discardableResult
+    func online(_ user: String, pushable: Bool = true) -> Phone { opened(phone(user, pushable: pushable)) }
+    @discardableResult
+    func online(_ user: String, tokens: [PushToken]) -> Phone { opened(phone(user, tokens: tokens)) }
+
+    /// A phone that has closed its session: only a push reaches it.
+    @discardableResult
+    func asleep(_ user: String, pushable: Bool = true) -> Phone { closed(online(user, pushable: pushable)) }
+    func asleep(_ user: String, tokens: [PushToken]) -> Phone { closed(online(user, tokens: tokens)) }
+
+    private func opened(_ phone: Phone) -> Phone {
+        phone.open()
+        return phone
+    }
+
+    private func closed(_ phone: Phone) -> Phone {
+        phone.ask(.close)
+        return phone
+    }
+
+    /// What most suites begin with: two users with a phone each, online.
+    static func pair(limits: CoreLimits = CoreLimits(), bobIsAsleep: Bool = false) -> (World, Phone, Phone) {
+        let world = World(limits: limits)
+        let (alice, bob) = (world.online("alice"), world.online("bob"))
+        return (world, alice, bobIsAsleep ? world.closed(bob) : bob)
+    }
+
+    /// ... and a third.
+    static func trio(_ third: String) -> (World, Phone, Phone, Phone) {
+        let (world, alice, bob) = pair()
+        return (world, alice, bob, world.online(third))
+    }
+
     func newCall() -> CallID { CallID(random: &generator) }
     func newPush() -> PushID { PushID(random: &generator) }
 
