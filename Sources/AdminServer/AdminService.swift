@@ -135,6 +135,8 @@ package final class AdminService: Sendable {
         var configuration = configuration(at: listener.address)
         configuration.tls = listener.tls
         configuration.bearerToken = listener.token
+        // No web page administers a server.
+        configuration.origins = .only([])
         // The shard identifies connections by serial number, so the two listeners' numbers must not overlap.
         configuration.firstSerial = 1 << 32
         return WebSocketServer(configuration: configuration, loop: slot.loop) { _, _ in

@@ -264,6 +264,7 @@ extension ServerConfiguration {
         listener.vouchesForAll = false
         listener.tls = tls
         listener.proxies = .thisMachine(and: proxies)
+        listener.origins = origins
         return listener
     }
 

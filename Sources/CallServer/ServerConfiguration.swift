@@ -24,6 +24,8 @@ public struct ServerConfiguration: Sendable {
     /// The addresses of proxies. They are exempt from that limit, and pass the client's address in `X-Forwarded-For`,
     /// as proxies on this machine do.
     public var proxies: [AddressRange] = []
+    /// The web pages that may connect as clients.
+    public var origins = AllowedOrigins.any
     public var timers = CallTimers()
     public var limits = CoreLimits()
     /// The policy of users that have none of their own.

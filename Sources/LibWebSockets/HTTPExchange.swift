@@ -20,13 +20,17 @@ final class HTTPExchange {
     /// The part of a request's head that its response depends on.
     private struct Answering {
         let method: HTTPRequest.Method
+        /// The page's, where a page sent the request.
+        let origin: String?
+        /// Whether a browser asks what the page may send.
+        let isPreflight: Bool
         let persistence: RequestHead.Persistence
     }
 
     private struct Body {
         let request: HTTPRequest
         let length: Int
-        let persistence: RequestHead.Persistence
+        let answering: Answering
         var bytes: [UInt8] = []
     }
 
@@ -112,8 +116,16 @@ final class HTTPExchange {
         let request = HTTPRequest(
             method: method, path: head.path, query: head.query, authorization: head.value(of: .authorization),
             contentType: head.value(of: .contentType), peer: peer)
+        let origin = head.value(of: .origin)
+        let answering = Answering(
+            method: method, origin: origin,
+            isPreflight: method == .options && origin != nil && head.value(of: .requestedMethod) != nil,
+            persistence: head.persistence)
         // From here on a refusal knows the method: a response to HEAD has no body.
-        state = .readingBody(Body(request: request, length: 0, persistence: head.persistence))
+        state = .readingBody(Body(request: request, length: 0, answering: answering))
+        if let origin, let origins = socket?.server?.origins {
+            guard origins.allows(origin) else { return refuse(AllowedOrigins.refusal(of: origin)) }
+        }
         let isChunked = head.value(of: .transferEncoding) != nil
         guard let declared = head.value(of: .contentLength) else {
             // Chunked bodies are not decoded.
@@ -126,14 +138,13 @@ final class HTTPExchange {
         guard let length = Int(declared), length <= HTTPRequest.longestBody else {
             return refuse(.text("the body is longer than \(HTTPRequest.longestBody) bytes\n", status: 413))
         }
-        state = .readingBody(Body(request: request, length: length, persistence: head.persistence))
+        state = .readingBody(Body(request: request, length: length, answering: answering))
     }
 
     private func readBody(_ bytes: UnsafeRawBufferPointer) {
         guard case .readingBody(var body) = state, let socket, let events = socket.server?.events else { return }
-        let answering = Answering(method: body.request.method, persistence: body.persistence)
         // The array has one owner while it grows, so that appending does not copy it.
-        state = .waiting(answering)
+        state = .waiting(body.answering)
         let missing = body.length - body.bytes.count
         body.bytes.append(contentsOf: bytes.prefix(missing))
         guard body.bytes.count == body.length else {
@@ -142,6 +153,7 @@ final class HTTPExchange {
         }
         ahead.append(contentsOf: bytes.dropFirst(missing))
         events.watch(socket, .work)
+        if body.answering.isPreflight { return respond(AllowedOrigins.preflight, to: number) }
         let head = body.request
         let request = HTTPRequest(
             method: head.method, path: head.path, query: head.query, authorization: head.authorization,
@@ -160,8 +172,7 @@ final class HTTPExchange {
             // After an overflow of `ahead` no further request can be read.
             let mayStay = ahead.count <= Self.mostAhead && socket?.admission.isReserve == false
             let persistence = mayStay ? answering.persistence : .close
-            guard persistence != .close else { return put(response, to: answering.method, .close, then: .close) }
-            put(response, to: answering.method, persistence, then: .keep)
+            put(response, to: answering, persistence, then: persistence == .close ? .close : .keep)
         case .readingHead, .flushing, .ended: break
         }
     }
@@ -170,19 +181,24 @@ final class HTTPExchange {
     private func refuse(_ response: HTTPResponse) {
         switch state {
         case .readingHead: put(response, to: nil, .close, then: .linger)
-        case .readingBody(let body): put(response, to: body.request.method, .close, then: .linger)
+        case .readingBody(let body): put(response, to: body.answering, .close, then: .linger)
         case .waiting, .flushing, .ended: break
         }
     }
 
     private func put(
-        _ response: HTTPResponse, to method: HTTPRequest.Method?, _ persistence: RequestHead.Persistence,
+        _ response: HTTPResponse, to answering: Answering?, _ persistence: RequestHead.Persistence,
         then ending: ServerSocket.Ending
     ) {
         guard let socket else { return }
         state = ending == .keep ? .flushing : .ended
         socket.server?.events.watch(socket, .answer)
-        guard socket.put(response.encoded(withBody: method != .head, persistence)) else { return socket.cut() }
+        var response = response
+        if let origin = answering?.origin, socket.server?.origins.allows(origin) == true {
+            response.headers += AllowedOrigins.headers(for: origin)
+        }
+        let bytes = response.encoded(withBody: answering?.method != .head, persistence)
+        guard socket.put(bytes) else { return socket.cut() }
         socket.finish(ending)
     }
 

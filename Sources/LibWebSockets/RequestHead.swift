@@ -11,6 +11,8 @@ package struct RequestHead {
         case contentLength = "content-length"
         case transferEncoding = "transfer-encoding"
         case expect
+        case origin
+        case requestedMethod = "access-control-request-method"
         case forwardedFor = "x-forwarded-for"
         case webSocketKey = "sec-websocket-key"
         case webSocketVersion = "sec-websocket-version"
@@ -20,9 +22,9 @@ package struct RequestHead {
         /// commas.
         fileprivate var isSingle: Bool {
             switch self {
-            case .host, .contentLength, .webSocketKey, .webSocketVersion: true
+            case .host, .contentLength, .origin, .webSocketKey, .webSocketVersion: true
             case .upgrade, .connection, .authorization, .contentType, .transferEncoding, .expect, .forwardedFor,
-                .webSocketProtocol:
+                .requestedMethod, .webSocketProtocol:
                 false
             }
         }

@@ -5,6 +5,7 @@ public struct ServerRole {
     let path: String
     let subprotocol: String
     let proxies: ProxyTrust
+    let origins: AllowedOrigins
     let maxFrameBytes: Int
     /// The paths served to a connection of the reserve; other requests get 503.
     let reservedPaths: Set<String>
@@ -14,12 +15,14 @@ public struct ServerRole {
     unowned(unsafe) let events: any ServerSocketEvents
 
     package init(
-        path: String, subprotocol: String, proxies: ProxyTrust = .nobody, maxFrameBytes: Int = 65_536,
+        path: String, subprotocol: String, proxies: ProxyTrust = .nobody, origins: AllowedOrigins = .any,
+        maxFrameBytes: Int = 65_536,
         reservedPaths: Set<String> = [], tls: TLSCertificate?, events: any ServerSocketEvents
     ) {
         self.path = path
         self.subprotocol = subprotocol
         self.proxies = proxies
+        self.origins = origins
         self.maxFrameBytes = maxFrameBytes
         self.reservedPaths = reservedPaths
         self.tls = tls

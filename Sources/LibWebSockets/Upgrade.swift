@@ -12,6 +12,9 @@ enum Upgrade {
 
     /// The response that refuses an upgrade; nil for a valid request.
     static func refusal(of head: RequestHead, server: ServerRole) -> HTTPResponse? {
+        if let origin = head.value(of: .origin), !server.origins.allows(origin) {
+            return AllowedOrigins.refusal(of: origin)
+        }
         if let refusal = server.events.refusal(authorization: head.value(of: .authorization)) { return refusal }
         guard head.words(of: .upgrade).contains("websocket") else {
             return .text("the only upgrade here is websocket\n", status: 400)

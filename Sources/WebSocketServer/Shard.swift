@@ -79,6 +79,7 @@ final class Shard {
         closing = DeadlineList(span: Self.closeSpan)
         let role = ServerRole(
             path: configuration.path, subprotocol: configuration.subprotocol, proxies: configuration.proxies,
+            origins: configuration.origins,
             maxFrameBytes: configuration.maxFrameBytes, reservedPaths: configuration.reservedPaths, tls: certificate,
             events: self)
         contexts = try ServerContexts(

@@ -42,6 +42,8 @@ public final class WebSocketServer: Sendable {
         public var unsharedAddresses: [AddressRange] = []
         /// The proxies whose client address is trusted.
         public var proxies = ProxyTrust.nobody
+        /// The web pages that may connect.
+        public var origins = AllowedOrigins.any
         /// Paths that the reserve of connections serves when all others are in use.
         public var reservedPaths: Set<String> = []
         /// Whether WebSockets are vouched for from their handshake on. Otherwise, until

@@ -104,7 +104,8 @@ struct SchemaTests {
             ), ("push", "\(configuration.push.texts)"),
             (
                 "start",
-                "\(configuration.address) \(configuration.shards) \(configuration.node) \(configuration.retention)"
+                "\(configuration.address) \(configuration.shards) \(configuration.node) \(configuration.retention) "
+                    + "\(configuration.origins)"
             ),
         ]
     }
@@ -115,7 +116,12 @@ struct SchemaTests {
         case (.integer(let range), _): setting.key == "shards" ? "64" : "\(range.lowerBound)"
         case (.flag, let standard): standard == .bool(true) ? "false" : "true"
         case (.choice(let choices), let standard): choices.first { .string($0) != standard } ?? ""
-        default: ["listen.host", "listen.proxies"].contains(setting.key) ? "127.0.0.2" : "other"
+        default:
+            switch setting.key {
+            case "listen.host", "listen.proxies": "127.0.0.2"
+            case "listen.origins": "https://app.example.com"
+            default: "other"
+            }
         }
     }
 

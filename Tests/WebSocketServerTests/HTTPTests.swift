@@ -2,6 +2,7 @@ import ChildProcess
 import EventJournal
 import EventLoop
 import Foundation
+import LibWebSockets
 import Testing
 import WebSocketServer
 
@@ -124,6 +125,45 @@ struct HTTPTests {
         #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n") && answer.contains("Connection: close\r\n"))
         #expect(answer.components(separatedBy: "HTTP/1.1 ").count == 2)
         await server.stop()
+    }
+
+    @Test("a page of an allowed origin reads its answer, and may ask before it sends a token; another is refused")
+    func origins() async throws {
+        let server = try await TestServer.start { $0.origins = .only(["https://app.example.com"]) }
+        let preflight = ["-X", "OPTIONS", "-H", "Access-Control-Request-Method: POST"]
+        func from(_ origin: String) -> [String] { ["-H", "Origin: \(origin)"] }
+        let allowed = try await curl(server, "/echo", from("https://App.example.com"))
+        #expect(allowed.hasPrefix("HTTP/1.1 200 OK\r\n"))
+        #expect(allowed.contains("\r\nAccess-Control-Allow-Origin: https://App.example.com\r\nVary: Origin\r\n"))
+        let asked = try await curl(server, "/echo", from("https://app.example.com") + preflight)
+        #expect(asked.hasPrefix("HTTP/1.1 204 No Content\r\n") && !asked.contains("Content-Length"))
+        #expect(asked.contains("\r\nAccess-Control-Allow-Methods: GET, HEAD, POST\r\n"))
+        #expect(asked.contains("\r\nAccess-Control-Allow-Headers: Authorization, Content-Type\r\n"))
+        for arguments in [[], preflight] {
+            let refused = try await curl(server, "/echo", from("https://evil.example.com") + arguments)
+            #expect(refused.hasPrefix("HTTP/1.1 403 Forbidden\r\n") && !refused.contains("Access-Control"))
+            #expect(
+                refused.hasSuffix(
+                    "pages of https://evil.example.com may not use this server; listen.origins names those that may\n"))
+        }
+        #expect(try await curl(server, "/healthz").hasPrefix("HTTP/1.1 200 "), "an app sends no origin")
+        let page = try RawClient(port: server.address.port)
+        #expect(try await page.handshake(more: "Origin: https://app.example.com\r\n").hasPrefix("HTTP/1.1 101 "))
+        let evil = try RawClient(port: server.address.port)
+        #expect(try await evil.handshake(more: "Origin: null\r\n").hasPrefix("HTTP/1.1 403 "))
+        await server.stop()
+    }
+
+    @Test("a list of origins is read, or refused")
+    func originList() {
+        #expect(AllowedOrigins("any") == .any)
+        #expect(
+            AllowedOrigins("https://a.example, HTTP://localhost:8080")
+                == .only(["https://a.example", "http://localhost:8080"]))
+        for bad in ["", "a.example", "https://", "https://a.example/", "https://a.example/x", "any, https://a", "://a"]
+        {
+            #expect(AllowedOrigins(bad) == nil, "\(bad)")
+        }
     }
 
     @Test("a connection between two requests does not delay the stop of the server")

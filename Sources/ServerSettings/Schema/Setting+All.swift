@@ -11,7 +11,7 @@ extension Setting {
         Section(
             title: "Where clients connect",
             settings: [
-                .listenHost, .listenPort, .listenInsecure, .listenProxies, .tlsCertificate, .tlsKey,
+                .listenHost, .listenPort, .listenInsecure, .listenProxies, .listenOrigins, .tlsCertificate, .tlsKey,
             ]),
         Section(title: "Calls and sessions", settings: calls),
         Section(title: "Pushes", settings: pushes),

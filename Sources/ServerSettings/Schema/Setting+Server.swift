@@ -28,6 +28,9 @@ extension Setting {
         "listen.proxies", .text(longest: 2048), example: "10.0.0.5, 10.1.0.0/16, fd00::/8", part: .connections,
         "Addresses of proxies in front. Not counted by address, and their X-Forwarded-For is believed (from the next start on)."
     )
+    package static let listenOrigins = Setting(
+        "listen.origins", .text(longest: 2048), .string("any"), example: "https://app.example.com",
+        "The web pages that may connect, as scheme://host[:port] with commas between. Apps send no origin.")
     package static let tlsCertificate = Setting(
         "tls.certificate", .path, example: "/etc/reveille/fullchain.pem", flag: "--tls-certificate", part: .tls,
         "The certificate for wss://, in PEM, with the intermediate ones after it. Goes with tls.key.")

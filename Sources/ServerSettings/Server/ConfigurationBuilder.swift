@@ -36,6 +36,7 @@ struct ConfigurationBuilder {
         configuration.maxConnections = settings.integer(.connections) ?? configuration.maxConnections
         configuration.maxConnectionsPerAddress = settings.integer(.connectionsPerAddress)
         configuration.proxies = proxies()
+        configuration.origins = origins()
         configuration.connectionLimits = settings.connectionLimits
         configuration.limits = settings.limits
         configuration.retention = RetentionPolicy(
@@ -106,6 +107,15 @@ struct ConfigurationBuilder {
             }
         }
         return ranges
+    }
+
+    private mutating func origins() -> AllowedOrigins {
+        let text = settings.text(.listenOrigins) ?? "any"
+        if let origins = AllowedOrigins(text) { return origins }
+        fault(
+            .listenOrigins, "'\(text)' is no list of origins",
+            "give any, or origins with commas between them, such as https://app.example.com, http://localhost:8080")
+        return .any
     }
 
     private mutating func admin(beside clients: SocketAddress, tls: TLSFiles?) -> AdminListenerConfiguration? {

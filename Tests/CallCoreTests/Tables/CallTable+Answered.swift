@@ -165,4 +165,41 @@ let callTableAnswered = """
         1>0; A1 closed loggedOut
     all: after30s after45s after5min => - | S>ended(connectionLost); B1 answered>ended(connectionLost); offer
         dropped; A1<ended(connectionLost,B1)
+
+    ## answered, callerConnected, calleeConnected, wokenAnswered, answeredRestarted, connected, connectedCallerLost,
+        connectedCalleeLost
+    http:alice http:aliceOnA1: ringing answer declined => forbidden
+    http:sam http:wakeXForAnother: ringing answer declined hangup => forbidden
+    http:bob http:bobOnB1 http:wakeB1: answer => won
+    http:wakeB2: answer => already_answered(B1)
+    http:wakeB2: ringing declined hangup => ended(answeredElsewhere)
+
+    ## answered, callerConnected, calleeConnected, wokenAnswered, connected
+    http:alice http:aliceOnA1: hangup => ended(I) | S>ended(I); B1 answered>ended(I); offer dropped;
+        A1<ended(I,A1,own); B1<ended(I,A1)
+    http:bob http:bobOnB1 http:wakeB1: hangup => ended(I) | S>ended(I); B1 answered>ended(I); offer dropped;
+        A1<ended(I,B1); B1<ended(I,B1,own)
+
+    ## answered, callerConnected, calleeConnected, wokenAnswered, answeredRestarted
+    http:bob http:bobOnB1 http:wakeB1: ringing => answered
+    http:bob http:bobOnB1 http:wakeB1: declined => bad_state(answered)
+
+    ## connected, connectedCallerLost, connectedCalleeLost
+    http:bob http:bobOnB1 http:wakeB1: ringing => connected
+    http:bob http:bobOnB1 http:wakeB1: declined => bad_state(connected)
+
+    ## answeredRestarted
+    http:alice http:aliceOnA1 http:bob http:bobOnB1 http:wakeB1: hangup => ended(I) | S>ended(I); B1
+        answered>ended(I); offer dropped
+
+    ## connectedCallerLost
+    http:alice http:aliceOnA1: hangup => ended(I) | S>ended(I); B1 answered>ended(I); offer dropped; B1<ended(I,A1)
+    http:bob http:bobOnB1 http:wakeB1: hangup => ended(I) | S>ended(I); B1 answered>ended(I); offer dropped;
+        B1<ended(I,B1,own)
+
+    ## connectedCalleeLost
+    http:alice http:aliceOnA1: hangup => ended(I) | S>ended(I); B1 answered>ended(I); offer dropped;
+        A1<ended(I,A1,own)
+    http:bob http:bobOnB1 http:wakeB1: hangup => ended(I) | S>ended(I); B1 answered>ended(I); offer dropped;
+        A1<ended(I,B1)
     """

@@ -151,4 +151,51 @@ let callTableEnded = """
     B2: answer => call_ended(R) | looked up
     B2 http:wakeB2: get => callee:ended,R | looked up
     http:wakeB2: reported => ended(R) | looked up
+
+    ## cancelled, declined, busy, ringTimeout, noDevices, glare, wokenTooLate, connectTimeout, mediaFailed, hangup,
+        connectionLost, forgotten, forgottenUnanswered
+    http:wakeXForAnother: ringing answer declined hangup => forbidden
+
+    ## cancelled, declined, busy, ringTimeout, noDevices, glare, wokenTooLate, connectTimeout, mediaFailed, hangup,
+        connectionLost
+    http:alice http:aliceOnA1: ringing answer declined => forbidden
+    http:sam: ringing answer declined hangup => forbidden
+    http:bobOnB1 http:wakeB1: answer => call_ended(R)
+    http:alice http:aliceOnA1: hangup => ended(R)
+    http:bobOnB1 http:wakeB1: ringing declined hangup => ended(R)
+
+    ## cancelled, declined, busy, ringTimeout, noDevices, glare, wokenTooLate
+    http:bob: ringing answer declined hangup => invalid_params
+
+    ## cancelled, busy, ringTimeout, noDevices, glare, wokenTooLate
+    http:wakeB2: answer => call_ended(R)
+    http:wakeB2: ringing declined hangup => ended(R)
+
+    ## connectTimeout, mediaFailed, hangup, connectionLost
+    http:wakeB2: ringing declined hangup => ended(answeredElsewhere)
+    http:bob: answer => call_ended(R)
+    http:wakeB2: answer => call_ended(answeredElsewhere)
+    http:bob: ringing declined hangup => ended(R)
+
+    ## forgotten, forgottenUnanswered
+    http:bobOnB1 http:wakeB1: answer => call_ended(R) | looked up
+    http:alice http:aliceOnA1: ringing answer declined => forbidden | looked up
+    http:alice http:aliceOnA1: hangup => ended(R) | looked up
+    http:bobOnB1 http:wakeB1: ringing declined hangup => ended(R) | looked up
+    http:sam: ringing answer declined hangup => forbidden | looked up | again: looked up
+
+    ## declined
+    http:wakeB2: answer => call_ended(declinedElsewhere)
+    http:wakeB2: ringing declined hangup => ended(declinedElsewhere)
+
+    ## forgotten
+    http:bob: answer => call_ended(R) | looked up
+    http:wakeB2: answer => call_ended(answeredElsewhere) | looked up
+    http:bob: ringing declined hangup => ended(R) | looked up
+    http:wakeB2: ringing declined hangup => ended(answeredElsewhere) | looked up
+
+    ## forgottenUnanswered
+    http:wakeB2: answer => call_ended(R) | looked up
+    http:bob: ringing answer declined hangup => invalid_params | looked up
+    http:wakeB2: ringing declined hangup => ended(R) | looked up
     """

@@ -725,4 +725,293 @@ let callTableUnanswered = """
     all: after30s after45s after5min restartAndAway => - | S>ended(connectionLost); B1
         ringing*>ended(connectionLost); B2 offered>ended(connectionLost); push:B1 ->cancelled; offer dropped; missed
         0>1
+
+    ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother, reported, list, listDeclined, hunt,
+        huntLast, selfCall, told, halfTold, ringing, declinedOnOne, backAfterRestart, callerLost, restarted
+    http:aliceOnA1: ringing answer declined => forbidden
+    http:sam http:wakeXForAnother: ringing answer declined hangup => forbidden
+
+    ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother, reported, list, listDeclined, hunt,
+        huntLast, told, halfTold, ringing, declinedOnOne, backAfterRestart, callerLost, restarted
+    http:alice: ringing answer declined => forbidden
+
+    ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother, reported, list, listDeclined, hunt,
+        huntLast, told, ringing, declinedOnOne, backAfterRestart, callerLost, restarted
+    http:bob: ringing answer declined hangup => invalid_params
+
+    ## reported, list, hunt, huntLast, ringing, backAfterRestart, callerLost, restarted
+    http:bobOnB1 http:wakeB1: ringing => ringing
+
+    ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother
+    http:wakeB2: ringing => ringing | S>ringing; B2 waking>ringing; push:B2 intended>cancelled; wire:B2 waiting>-;
+        A1<state(ringing)
+
+    ## list, hunt, ringing, declinedOnOne, callerLost
+    http:wakeB2: ringing => ringing | B2 offered*>ringing
+
+    ## sent, unknown, wokenForAnother
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | S>ended(cancelled); B1 waking>ended(cancelled); B2
+        waking>ended(cancelled); push:B2 intended>cancelled; wire:B2 waiting>-; offer dropped; missed 0>1;
+        A1<ended(cancelled,A1,own)
+    http:wakeB2: answer => won | S>answered; B1 waking>ended(answeredElsewhere); B2 waking>answered; push:B2
+        intended>cancelled; wire:B2 waiting>-; offer kept; A1<state(answered); A1<peer(away)
+    http:wakeB2: declined hangup => ended(declined) | S>ended(declined); B1 waking>ended(declinedElsewhere); B2
+        waking>ended(declined); push:B2 intended>cancelled; wire:B2 waiting>-; offer dropped; A1<ended(declined,B2)
+
+    ## accepted, woken, told
+    http:bobOnB1 http:wakeB1: ringing => ringing | S>ringing; B1 offered*>ringing; A1<state(ringing)
+
+    ## huntLast, backAfterRestart, restarted
+    http:wakeB2: ringing => ringing | B2 offered>ringing
+
+    ## accepted, woken
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | S>ended(cancelled); B1 offered*>ended(cancelled); B2
+        waking>ended(cancelled); push:B2 intended>cancelled; wire:B2 waiting>-; offer dropped; missed 0>1;
+        A1<ended(cancelled,A1,own); B1<ended(cancelled,A1)
+    http:bobOnB1 http:wakeB1: answer => won | S>answered; B1 offered*>answered; B2 waking>ended(answeredElsewhere);
+        push:B2 intended>cancelled; wire:B2 waiting>-; offer kept; A1<state(answered); B1<state(answered)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | S>ended(declined); B1 offered*>ended(declined);
+        B2 waking>ended(declinedElsewhere); push:B2 intended>cancelled; wire:B2 waiting>-; offer dropped;
+        A1<ended(declined,B1); B1<ended(declined,B1,own)
+    http:wakeB2: answer => won | S>answered; B1 offered*>ended(answeredElsewhere); B2 waking>answered; push:B2
+        intended>cancelled; wire:B2 waiting>-; offer kept; A1<state(answered); A1<peer(away);
+        B1<ended(answeredElsewhere,B2)
+    http:wakeB2: declined hangup => ended(declined) | S>ended(declined); B1 offered*>ended(declinedElsewhere); B2
+        waking>ended(declined); push:B2 intended>cancelled; wire:B2 waiting>-; offer dropped; A1<ended(declined,B2);
+        B1<ended(declinedElsewhere,B2)
+
+    ## listDeclined, declinedOnOne
+    http:bobOnB1 http:wakeB1: answer => call_ended(declined)
+    http:bobOnB1 http:wakeB1: ringing declined hangup => ended(declined)
+
+    ## hunt, ringing
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | S>ended(cancelled); B1 ringing>ended(cancelled); B2
+        offered*>ended(cancelled); offer dropped; missed 0>1; A1<ended(cancelled,A1,own); B1<ended(cancelled,A1);
+        B2<ended(cancelled,A1)
+
+    ## selfCall, halfTold
+    http:wakeB2: ringing answer declined hangup => forbidden
+
+    ## queued
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | S>ended(cancelled); B1 waking>ended(cancelled); B2
+        waking>ended(cancelled); push:B1 intended>cancelled; push:B2 intended>cancelled; wire:B1 waiting>-; wire:B2
+        waiting>-; offer dropped; missed 0>1; A1<ended(cancelled,A1,own)
+    http:bobOnB1 http:wakeB1: ringing => ringing | S>ringing; B1 waking>ringing; push:B1 intended>cancelled; wire:B1
+        waiting>-; A1<state(ringing)
+    http:bobOnB1 http:wakeB1: answer => won | S>answered; B1 waking>answered; B2 waking>ended(answeredElsewhere);
+        push:B1 intended>cancelled; push:B2 intended>cancelled; wire:B1 waiting>-; wire:B2 waiting>-; offer kept;
+        A1<state(answered); A1<peer(away)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | S>ended(declined); B1 waking>ended(declined); B2
+        waking>ended(declinedElsewhere); push:B1 intended>cancelled; push:B2 intended>cancelled; wire:B1 waiting>-;
+        wire:B2 waiting>-; offer dropped; A1<ended(declined,B1)
+    http:wakeB2: answer => won | S>answered; B1 waking>ended(answeredElsewhere); B2 waking>answered; push:B1
+        intended>cancelled; push:B2 intended>cancelled; wire:B1 waiting>-; wire:B2 waiting>-; offer kept;
+        A1<state(answered); A1<peer(away)
+    http:wakeB2: declined hangup => ended(declined) | S>ended(declined); B1 waking>ended(declinedElsewhere); B2
+        waking>ended(declined); push:B1 intended>cancelled; push:B2 intended>cancelled; wire:B1 waiting>-; wire:B2
+        waiting>-; offer dropped; A1<ended(declined,B2)
+
+    ## sent
+    http:bobOnB1 http:wakeB1: ringing => ringing | S>ringing; B1 waking>ringing; push:B1 sent/awaited>sent/acted;
+        A1<state(ringing)
+    http:bobOnB1 http:wakeB1: answer => won | S>answered; B1 waking>answered; B2 waking>ended(answeredElsewhere);
+        push:B1 sent/awaited>sent/acted; push:B2 intended>cancelled; wire:B2 waiting>-; offer kept;
+        A1<state(answered); A1<peer(away)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | S>ended(declined); B1 waking>ended(declined); B2
+        waking>ended(declinedElsewhere); push:B1 sent/awaited>sent/acted; push:B2 intended>cancelled; wire:B2
+        waiting>-; offer dropped; A1<ended(declined,B1)
+
+    ## unknown
+    http:bobOnB1: ringing => ringing | S>ringing; B1 waking>ringing; push:B1 unknown/awaited>unknown/acted;
+        A1<state(ringing)
+    http:bobOnB1: answer => won | S>answered; B1 waking>answered; B2 waking>ended(answeredElsewhere); push:B1
+        unknown/awaited>unknown/acted; push:B2 intended>cancelled; wire:B2 waiting>-; offer kept;
+        A1<state(answered); A1<peer(away)
+    http:bobOnB1: declined hangup => ended(declined) | S>ended(declined); B1 waking>ended(declined); B2
+        waking>ended(declinedElsewhere); push:B1 unknown/awaited>unknown/acted; push:B2 intended>cancelled; wire:B2
+        waiting>-; offer dropped; A1<ended(declined,B1)
+    http:wakeB1: ringing => ringing | S>ringing; B1 waking>ringing; push:B1 unknown/awaited>accepted/acted;
+        A1<state(ringing)
+    http:wakeB1: answer => won | S>answered; B1 waking>answered; B2 waking>ended(answeredElsewhere); push:B1
+        unknown/awaited>accepted/acted; push:B2 intended>cancelled; wire:B2 waiting>-; offer kept;
+        A1<state(answered); A1<peer(away)
+    http:wakeB1: declined hangup => ended(declined) | S>ended(declined); B1 waking>ended(declined); B2
+        waking>ended(declinedElsewhere); push:B1 unknown/awaited>accepted/acted; push:B2 intended>cancelled; wire:B2
+        waiting>-; offer dropped; A1<ended(declined,B1)
+
+    ## rejected
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | S>ended(cancelled); B2 waking>ended(cancelled); push:B2
+        intended>cancelled; wire:B2 waiting>-; offer dropped; missed 0>1; A1<ended(cancelled,A1,own)
+    http:bobOnB1 http:wakeB1: ringing => ringing | S>ringing; B1 ended(noDevices)>ringing; A1<state(ringing)
+    http:bobOnB1 http:wakeB1: answer => won | S>answered; B1 ended(noDevices)>answered; B2
+        waking>ended(answeredElsewhere); push:B2 intended>cancelled; wire:B2 waiting>-; offer kept;
+        A1<state(answered); A1<peer(away)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | S>ended(declined); B1
+        ended(noDevices)>ended(declined); B2 waking>ended(declinedElsewhere); push:B2 intended>cancelled; wire:B2
+        waiting>-; offer dropped; A1<ended(declined,B1)
+    http:wakeB2: answer => won | S>answered; B2 waking>answered; push:B2 intended>cancelled; wire:B2 waiting>-;
+        offer kept; A1<state(answered); A1<peer(away)
+    http:wakeB2: declined hangup => ended(declined) | S>ended(declined); B2 waking>ended(declined); push:B2
+        intended>cancelled; wire:B2 waiting>-; offer dropped; A1<ended(declined,B2)
+
+    ## wokenForAnother
+    http:bobOnB1 http:wakeB1: ringing => ringing | S>ringing; B1 waking>ringing; push:B1
+        accepted/awaited>accepted/acted; A1<state(ringing)
+    http:bobOnB1 http:wakeB1: answer => won | S>answered; B1 waking>answered; B2 waking>ended(answeredElsewhere);
+        push:B1 accepted/awaited>accepted/acted; push:B2 intended>cancelled; wire:B2 waiting>-; offer kept;
+        A1<state(answered); A1<peer(away)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | S>ended(declined); B1 waking>ended(declined); B2
+        waking>ended(declinedElsewhere); push:B1 accepted/awaited>accepted/acted; push:B2 intended>cancelled;
+        wire:B2 waiting>-; offer dropped; A1<ended(declined,B1)
+
+    ## reported
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | S>ended(cancelled); B1 ringing>ended(cancelled); B2
+        waking>ended(cancelled); push:B2 intended>cancelled; wire:B2 waiting>-; offer dropped; missed 0>1;
+        A1<ended(cancelled,A1,own)
+    http:bobOnB1 http:wakeB1: answer => won | S>answered; B1 ringing>answered; B2 waking>ended(answeredElsewhere);
+        push:B2 intended>cancelled; wire:B2 waiting>-; offer kept; A1<state(answered); A1<peer(away)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | S>ended(declined); B1 ringing>ended(declined); B2
+        waking>ended(declinedElsewhere); push:B2 intended>cancelled; wire:B2 waiting>-; offer dropped;
+        A1<ended(declined,B1)
+    http:wakeB2: ringing => ringing | B2 waking>ringing; push:B2 intended>cancelled; wire:B2 waiting>-
+    http:wakeB2: answer => won | S>answered; B1 ringing>ended(answeredElsewhere); B2 waking>answered; push:B2
+        intended>cancelled; wire:B2 waiting>-; offer kept; A1<state(answered); A1<peer(away)
+    http:wakeB2: declined hangup => ended(declined) | S>ended(declined); B1 ringing>ended(declinedElsewhere); B2
+        waking>ended(declined); push:B2 intended>cancelled; wire:B2 waiting>-; offer dropped; A1<ended(declined,B2)
+
+    ## list
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | S>ended(cancelled); B1 ringing>ended(cancelled); B2
+        offered*>ended(cancelled); C1 offered*>ended(cancelled); offer dropped; missed 0>2;
+        A1<ended(cancelled,A1,own); B1<ended(cancelled,A1); B2<ended(cancelled,A1); C1<ended(cancelled,A1)
+    http:bobOnB1 http:wakeB1: answer => won | S>answered; B1 ringing>answered; B2 offered*>ended(answeredElsewhere);
+        C1 offered*>ended(answeredElsewhere); offer kept; A1<state(answered); B1<state(answered);
+        B2<ended(answeredElsewhere,B1); C1<ended(answeredElsewhere,B1)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | B1 ringing>ended(declined); B2
+        offered*>ended(declinedElsewhere); B1<ended(declined,B1,own); B2<ended(declinedElsewhere,B1)
+    http:wakeB2: answer => won | S>answered; B1 ringing>ended(answeredElsewhere); B2 offered*>answered; C1
+        offered*>ended(answeredElsewhere); offer kept; A1<state(answered); B1<ended(answeredElsewhere,B2);
+        B2<state(answered); C1<ended(answeredElsewhere,B2)
+    http:wakeB2: declined hangup => ended(declined) | B1 ringing>ended(declinedElsewhere); B2
+        offered*>ended(declined); B1<ended(declinedElsewhere,B2); B2<ended(declined,B2,own)
+
+    ## listDeclined
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | S>ended(cancelled); C1 offered*>ended(cancelled); offer
+        dropped; missed 0>1; A1<ended(cancelled,A1,own); C1<ended(cancelled,A1)
+    http:wakeB2: answer => call_ended(declinedElsewhere)
+    http:wakeB2: ringing declined hangup => ended(declinedElsewhere)
+
+    ## hunt
+    http:bobOnB1 http:wakeB1: answer => won | S>answered/1; B1 ringing>answered; B2
+        offered*>ended(answeredElsewhere); offer kept; A1<state(answered); B1<state(answered);
+        B2<ended(answeredElsewhere,B1)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | S>ringing/2; B1 ringing>ended(declined); B2
+        offered*>ended(declinedElsewhere); C1 ->offered*; B1<ended(declined,B1,own); B2<ended(declinedElsewhere,B1);
+        C1<incoming
+    http:wakeB2: answer => won | S>answered/1; B1 ringing>ended(answeredElsewhere); B2 offered*>answered; offer
+        kept; A1<state(answered); B1<ended(answeredElsewhere,B2); B2<state(answered)
+    http:wakeB2: declined hangup => ended(declined) | S>ringing/2; B1 ringing>ended(declinedElsewhere); B2
+        offered*>ended(declined); C1 ->offered*; B1<ended(declinedElsewhere,B2); B2<ended(declined,B2,own);
+        C1<incoming
+
+    ## huntLast
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | S>ended(cancelled); B1 ringing>ended(cancelled); B2
+        offered>ended(cancelled); C1 offered*>ended(cancelled); offer dropped; missed 0>2;
+        A1<ended(cancelled,A1,own); B1<ended(cancelled,A1); B2<ended(cancelled,A1); C1<ended(cancelled,A1)
+    http:bobOnB1 http:wakeB1: answer => won | S>answered/2; B1 ringing>answered; B2
+        offered>ended(answeredElsewhere); C1 offered*>ended(answeredElsewhere); offer kept; A1<state(answered);
+        B1<state(answered); B2<ended(answeredElsewhere,B1); C1<ended(answeredElsewhere,B1)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | B1 ringing>ended(declined); B2
+        offered>ended(declinedElsewhere); B1<ended(declined,B1,own); B2<ended(declinedElsewhere,B1)
+    http:wakeB2: answer => won | S>answered/2; B1 ringing>ended(answeredElsewhere); B2 offered>answered; C1
+        offered*>ended(answeredElsewhere); offer kept; A1<state(answered); B1<ended(answeredElsewhere,B2);
+        B2<state(answered); C1<ended(answeredElsewhere,B2)
+    http:wakeB2: declined hangup => ended(declined) | B1 ringing>ended(declinedElsewhere); B2
+        offered>ended(declined); B1<ended(declinedElsewhere,B2); B2<ended(declined,B2,own)
+
+    ## selfCall
+    http:aliceOnA1: hangup => ended(cancelled) | S>ended(cancelled); A2 offered*>ended(cancelled); offer dropped;
+        A1<ended(cancelled,A1,own); A2<ended(cancelled,A1)
+    http:alice: ringing answer declined hangup => invalid_params
+    http:bob http:bobOnB1 http:wakeB1: ringing answer declined hangup => forbidden
+
+    ## told
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | S>ended(cancelled); B1 offered*>ended(cancelled); B2
+        offered*>ended(cancelled); offer dropped; missed 0>1; A1<ended(cancelled,A1,own); B1<ended(cancelled,A1);
+        B2<ended(cancelled,A1)
+    http:wakeB2: ringing => ringing | S>ringing; B2 offered*>ringing; A1<state(ringing)
+    http:bobOnB1 http:wakeB1: answer => won | S>answered; B1 offered*>answered; B2
+        offered*>ended(answeredElsewhere); offer kept; A1<state(answered); B1<state(answered);
+        B2<ended(answeredElsewhere,B1)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | S>ended(declined); B1 offered*>ended(declined);
+        B2 offered*>ended(declinedElsewhere); offer dropped; A1<ended(declined,B1); B1<ended(declined,B1,own);
+        B2<ended(declinedElsewhere,B1)
+    http:wakeB2: answer => won | S>answered; B1 offered*>ended(answeredElsewhere); B2 offered*>answered; offer kept;
+        A1<state(answered); B1<ended(answeredElsewhere,B2); B2<state(answered)
+    http:wakeB2: declined hangup => ended(declined) | S>ended(declined); B1 offered*>ended(declinedElsewhere); B2
+        offered*>ended(declined); offer dropped; A1<ended(declined,B2); B1<ended(declinedElsewhere,B2);
+        B2<ended(declined,B2,own)
+
+    ## halfTold
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | S>ended(cancelled); B1 offered>ended(cancelled); offer
+        dropped; missed 0>1; A1<ended(cancelled,A1,own)
+    http:bob http:bobOnB1 http:wakeB1: ringing => ringing | S>ringing; B1 offered>ringing; A1<state(ringing)
+    http:bob http:bobOnB1 http:wakeB1: answer => won | S>answered; B1 offered>answered; offer kept;
+        A1<state(answered); A1<peer(away)
+    http:bob http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | S>ended(declined); B1
+        offered>ended(declined); offer dropped; A1<ended(declined,B1)
+
+    ## ringing
+    http:bobOnB1 http:wakeB1: answer => won | S>answered; B1 ringing>answered; B2 offered*>ended(answeredElsewhere);
+        offer kept; A1<state(answered); B1<state(answered); B2<ended(answeredElsewhere,B1)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | S>ended(declined); B1 ringing>ended(declined); B2
+        offered*>ended(declinedElsewhere); offer dropped; A1<ended(declined,B1); B1<ended(declined,B1,own);
+        B2<ended(declinedElsewhere,B1)
+    http:wakeB2: answer => won | S>answered; B1 ringing>ended(answeredElsewhere); B2 offered*>answered; offer kept;
+        A1<state(answered); B1<ended(answeredElsewhere,B2); B2<state(answered)
+    http:wakeB2: declined hangup => ended(declined) | S>ended(declined); B1 ringing>ended(declinedElsewhere); B2
+        offered*>ended(declined); offer dropped; A1<ended(declined,B2); B1<ended(declinedElsewhere,B2);
+        B2<ended(declined,B2,own)
+
+    ## declinedOnOne
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | S>ended(cancelled); B2 offered*>ended(cancelled); offer
+        dropped; A1<ended(cancelled,A1,own); B2<ended(cancelled,A1)
+    http:wakeB2: answer => won | S>answered; B2 offered*>answered; offer kept; A1<state(answered);
+        B2<state(answered)
+    http:wakeB2: declined hangup => ended(declined) | S>ended(declined); B2 offered*>ended(declined); offer dropped;
+        A1<ended(declined,B2); B2<ended(declined,B2,own)
+
+    ## backAfterRestart
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | S>ended(cancelled); B1 ringing>ended(cancelled); B2
+        offered>ended(cancelled); offer dropped; missed 0>1; A1<ended(cancelled,A1,own); B1<ended(cancelled,A1)
+    http:bobOnB1 http:wakeB1: answer => won | S>answered; B1 ringing>answered; B2 offered>ended(answeredElsewhere);
+        offer kept; A1<state(answered); B1<state(answered)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | S>ended(declined); B1 ringing>ended(declined); B2
+        offered>ended(declinedElsewhere); offer dropped; A1<ended(declined,B1); B1<ended(declined,B1,own)
+    http:wakeB2: answer => won | S>answered; B1 ringing>ended(answeredElsewhere); B2 offered>answered; offer kept;
+        A1<state(answered); A1<peer(away); B1<ended(answeredElsewhere,B2)
+    http:wakeB2: declined hangup => ended(declined) | S>ended(declined); B1 ringing>ended(declinedElsewhere); B2
+        offered>ended(declined); offer dropped; A1<ended(declined,B2); B1<ended(declinedElsewhere,B2)
+
+    ## callerLost
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | S>ended(cancelled); B1 ringing>ended(cancelled); B2
+        offered*>ended(cancelled); offer dropped; missed 0>1; B1<ended(cancelled,A1); B2<ended(cancelled,A1)
+    http:bobOnB1 http:wakeB1: answer => won | S>answered; B1 ringing>answered; B2 offered*>ended(answeredElsewhere);
+        offer kept; B1<peer(away); B1<state(answered); B2<ended(answeredElsewhere,B1)
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | S>ended(declined); B1 ringing>ended(declined); B2
+        offered*>ended(declinedElsewhere); offer dropped; B1<ended(declined,B1,own); B2<ended(declinedElsewhere,B1)
+    http:wakeB2: answer => won | S>answered; B1 ringing>ended(answeredElsewhere); B2 offered*>answered; offer kept;
+        B1<ended(answeredElsewhere,B2); B2<peer(away); B2<state(answered)
+    http:wakeB2: declined hangup => ended(declined) | S>ended(declined); B1 ringing>ended(declinedElsewhere); B2
+        offered*>ended(declined); offer dropped; B1<ended(declinedElsewhere,B2); B2<ended(declined,B2,own)
+
+    ## restarted
+    http:alice http:aliceOnA1: hangup => ended(cancelled) | S>ended(cancelled); B1 ringing*>ended(cancelled); B2
+        offered>ended(cancelled); offer dropped; missed 0>1
+    http:bobOnB1 http:wakeB1: answer => won | S>answered; B1 ringing*>answered; B2 offered>ended(answeredElsewhere);
+        offer kept
+    http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | S>ended(declined); B1 ringing*>ended(declined);
+        B2 offered>ended(declinedElsewhere); offer dropped
+    http:wakeB2: answer => won | S>answered; B1 ringing*>ended(answeredElsewhere); B2 offered>answered; offer kept
+    http:wakeB2: declined hangup => ended(declined) | S>ended(declined); B1 ringing*>ended(declinedElsewhere); B2
+        offered>ended(declined); offer dropped
     """
