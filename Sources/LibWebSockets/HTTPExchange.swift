@@ -110,7 +110,9 @@ final class HTTPExchange {
     /// Refuses an invalid request, or starts to read the body.
     private func begin(_ head: RequestHead, from peer: PeerAddress) {
         guard let method = HTTPRequest.Method(rawValue: head.method) else {
-            return refuse(.text("unknown method\n", status: 405))
+            var refusal = HTTPResponse.text("unknown method\n", status: 405)
+            refusal.headers = [("Allow", "GET, HEAD, POST")]
+            return refuse(refusal)
         }
         number += 1
         let request = HTTPRequest(

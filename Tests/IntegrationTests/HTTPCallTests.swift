@@ -236,6 +236,49 @@ struct HTTPCallTests {
         try wakeUp.expectUntouched(.acted)
     }
 
+    @Test("an action is refused with its reason and a status, and acts only for the device that is named")
+    func actions() async throws {
+        let wakeUp = try await WakeUp.start()
+        let wake = try wakeUp.wakeToken
+        func act(_ action: String, _ body: String? = nil, token: String?) async throws -> HTTPAnswer {
+            let path = "/v1/calls/\(wakeUp.call)/\(action)"
+            guard let body else {
+                return try await HTTPAnswer.curl(wakeUp.server, path, token: token, "--request", "POST")
+            }
+            return try await HTTPAnswer.curl(wakeUp.server, path, token: token, "--json", body)
+        }
+        let bob = try await world.token("bob")
+        let refusals: [(String, String?, String?, Int, String)] = [
+            ("answer", nil, nil, 401, "unauthenticated"),
+            ("answer", nil, try await world.token("mallory"), 403, "forbidden"),
+            ("answer", nil, try await world.token("alice"), 403, "forbidden"),
+            ("answer?device=\(DeviceID.random())", nil, bob, 403, "forbidden"),
+            ("answer?device=\(DeviceID.random())", nil, wake, 401, "unauthenticated"),
+            ("answer?device=42", nil, wake, 400, "invalid_params"),
+            ("decline", #"{"reason":"tired"}"#, wake, 400, "invalid_params"),
+            ("decline", "{", wake, 400, "parse_error"), ("hangup", "[]", wake, 400, "invalid_request"),
+        ]
+        for (action, body, token, status, code) in refusals {
+            let answer = try await act(action, body, token: token)
+            #expect(answer.status == status, "\(action) \(body ?? "")")
+            #expect(try answer.errorCode == code, "\(action) \(body ?? "")")
+        }
+        try wakeUp.expectUntouched()
+        let get = try await HTTPAnswer.curl(wakeUp.server, "/v1/calls/\(wakeUp.call)/answer", token: wake)
+        #expect(get.status == 405 && get.headers["allow"] == "POST")
+
+        // bob has one device in the call, so his own token need not name it.
+        #expect(try await act("ringing", token: bob).object["state"] as? String == "ringing")
+        _ = try await wakeUp.alice.state(.ringing, of: wakeUp.call)
+        let declined = try await act("decline", #"{"reason":"busy"}"#, token: wake)
+        #expect(declined.status == 200 && declined.body == #"{"state":"ended","reason":"busy"}"#)
+        #expect(try await act("hangup", token: wake).body == declined.body, "changes nothing any more")
+        let late = try await act("answer", token: wake)
+        #expect(late.status == 409)
+        #expect(try late.errorCode == "call_ended")
+        #expect(try await wakeUp.alice.ended(wakeUp.call).reason == .busy)
+    }
+
     @Test("a call that has left memory is read from the store, before and after a restart")
     func fromTheStore() async throws {
         let server = try await world.startServer { $0.timers.tombstone = .milliseconds(1) }

@@ -298,6 +298,15 @@ async def report_push(
     return await _http(url, token, "POST", f"/v1/pushes/{push}/report", body)
 
 
+async def act(url: str, token: str, call: str, action: str, device_id: Optional[str] = None, **members: Any) -> Dict[str, Any]:
+    """Does `ringing`, `answer`, `decline` or `hangup` without a session, with the members of that method.
+
+    `device_id` is for a user's token without a device, when several of the user's devices are in the call.
+    """
+    query = f"?device={device_id}" if device_id else ""
+    return await _http(url, token, "POST", f"/v1/calls/{call}/{action}{query}", members)
+
+
 async def _http(url: str, token: str, method: str, path: str, body: Any = None) -> Dict[str, Any]:
     base = url.replace("ws://", "http://", 1).replace("wss://", "https://", 1).rstrip("/")
     request = urllib.request.Request(

@@ -2,12 +2,13 @@
 
     call ALICE_TOKEN BOB_TOKEN            a whole call with a lost connection
     woken WAKE_TOKEN PUSH CALL DEVICE     a phone that a push woke
+    native WAKE_TOKEN PUSH CALL DEVICE    a phone whose native code answers before the app has a session
 """
 
 import asyncio
 import sys
 
-from reveille import Client, Closed, ReveilleError, get_call, report_push
+from reveille import Client, Closed, ReveilleError, act, get_call, report_push
 
 URL, SCENARIO, *ARGUMENTS = sys.argv[1:]
 CANDIDATE = {"candidate": "candidate:1 1 UDP 2122260223 127.0.0.1 9 typ host", "sdpMid": "0"}
@@ -75,4 +76,29 @@ async def woken(token, push, number, device):
         assert (await bob.event("call.ended", number, timeout=20)).params["reason"] == "hangup"
 
 
-asyncio.run(asyncio.wait_for({"call": call, "woken": woken}[SCENARIO](*ARGUMENTS), 40))
+async def native(token, push, number, device):
+    assert (await report_push(URL, token, push, number))["state"] == "ringing"
+    for _ in range(2):
+        assert (await act(URL, token, number, "ringing"))["state"] == "ringing"
+    for _ in range(2):
+        assert await act(URL, token, number, "answer") == {"won": True}
+    try:
+        await act(URL, token, number, "decline", reason="busy")
+        raise AssertionError("an answered call was declined")
+    except ReveilleError as refused:
+        assert refused.code == "bad_state", refused
+    async with Client(URL, token, device_id=device, platform="ios") as bob:
+        assert [(known["state"], known["sdp"]) for known in bob.calls] == [("answered", "offer")], bob.calls
+        assert (await bob.event("call.candidates", number)).params["candidates"] == [CANDIDATE]
+        assert await bob.answer(number, sdp="answer") == {"won": True}
+        await bob.connected(number)
+        await bob.event("call.state", number, state="connected")
+    assert (await act(URL, token, number, "hangup"))["state"] == "ended"
+    try:
+        await act(URL, token, number, "answer")
+        raise AssertionError("an ended call was answered")
+    except ReveilleError as refused:
+        assert refused.code == "call_ended", refused
+
+
+asyncio.run(asyncio.wait_for({"call": call, "woken": woken, "native": native}[SCENARIO](*ARGUMENTS), 40))

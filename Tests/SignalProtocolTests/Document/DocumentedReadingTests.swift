@@ -84,21 +84,29 @@ struct DocumentedReadingTests {
         #expect(failure("call.invite", invite(Int(limit) + 1))?.code == .tooLarge(limit: Int(limit)))
     }
 
-    @Test("a report's body over HTTP is taken and refused as the document says")
-    func reportBody() throws {
-        let schema = try #require(document.schemas["PushReportBody"])
-        func failure(_ body: JSONTree) -> SignalError? {
-            do throws(SignalError) {
-                _ = try SignalDecoder.decode(reportBody: Array(body.text.utf8), of: Samples.push)
-                return nil
-            } catch {
-                return error
+    @Test("bodies over HTTP are taken and refused as the document says")
+    func bodies() throws {
+        for operation in try ProtocolDocument.httpOperations() {
+            guard let schema = operation.body else { continue }
+            let action = operation.path.split(separator: "/").last.flatMap { CallAction(rawValue: String($0)) }
+            func failure(_ body: JSONTree) -> SignalError? {
+                let bytes = Array(body.text.utf8)
+                do throws(SignalError) {
+                    if let action {
+                        _ = try SignalDecoder.decode(body: bytes, of: action, in: Samples.call)
+                    } else {
+                        _ = try SignalDecoder.decode(reportBody: bytes, of: Samples.push)
+                    }
+                    return nil
+                } catch {
+                    return error
+                }
             }
-        }
-        for sample in [trials.sample(schema, full: false)] + trials.variants(schema) {
-            #expect(failure(sample) == nil)
-            for trial in trials.trials(schema, sample) where trial.member != "" {
-                #expect(failure(trial.value)?.code == trial.refusal, "\(trial.what)")
+            for sample in [trials.sample(schema, full: false)] + trials.variants(schema) {
+                #expect(failure(sample) == nil, "\(operation.path)")
+                for trial in trials.trials(schema, sample) where trial.member != "" {
+                    #expect(failure(trial.value)?.code == trial.refusal, "\(operation.path): \(trial.what)")
+                }
             }
         }
     }

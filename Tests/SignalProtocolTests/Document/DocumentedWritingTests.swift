@@ -130,10 +130,16 @@ struct DocumentedWritingTests {
 
     @Test("what HTTP answers is what the methods of the same meaning answer")
     func http() throws {
-        for (resource, method) in [("http.call.get", "call.get"), ("http.push.report", "push.report")] {
+        let operations = try ProtocolDocument.httpOperations()
+        #expect(operations.count == CallAction.allCases.count + 2)
+        for operation in operations {
+            let last = operation.path.split(separator: "/").last.map { String($0) } ?? ""
+            let method = last == "report" ? "push.report" : last == "{call_id}" ? "call.get" : "call.\(last)"
             let answer = try #require(document.clientOperations.first { $0.method == method }?.answer)
-            let answers = document.answers(of: resource)
-            #expect(answers == [answer["properties"]?["result"], document.errorFrame?["properties"]?["error"]])
+            #expect(operation.responses["200"] == answer["properties"]?["result"], "\(method)")
+            for (status, schema) in operation.responses where status != "200" {
+                #expect(schema == document.errorFrame?["properties"]?["error"], "\(method) \(status)")
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 
-/// `Resources/reveille.asyncapi.json`, the protocol for programs: AsyncAPI 3, with directions as the server's.
+/// `Resources/reveille.asyncapi.json`, the protocol for programs: AsyncAPI 3, with directions as the server's. Its sibling
+/// for HTTP, `Resources/reveille.openapi.json`, has the same schemas.
 struct ProtocolDocument: Sendable {
     let root: JSONTree
 
@@ -11,6 +12,9 @@ struct ProtocolDocument: Sendable {
     private static let loaded = Result {
         ProtocolDocument(root: try JSONTree(try bytes("Resources/reveille.asyncapi.json")))
     }
+
+    /// A schema that the document of HTTP names, as this one has it.
+    private static let foreign = "reveille.asyncapi.json"
 
     static func shared() throws -> ProtocolDocument { try loaded.get() }
 
@@ -47,9 +51,26 @@ struct ProtocolDocument: Sendable {
 
     private func payload(of message: JSONTree) -> JSONTree? { resolved(message)["payload"].map(resolved) }
 
-    /// The schemas of what may answer an operation, as references.
-    func answers(of operation: String) -> [JSONTree?] {
-        (root["operations"]?[operation]?["reply"]?["messages"]?.elements ?? []).map { resolved($0)["payload"] }
+    /// A request by HTTP.
+    struct HTTPOperation {
+        let path: String
+        /// The schema of the body; nil for a request without one.
+        let body: JSONTree?
+        /// The schema of the response's body, by status.
+        let responses: [String: JSONTree]
+    }
+
+    /// The operations of `Resources/reveille.openapi.json`, with references into this document.
+    static func httpOperations() throws -> [HTTPOperation] {
+        let text = String(decoding: try bytes("Resources/reveille.openapi.json"), as: UTF8.self)
+        let api = ProtocolDocument(root: try JSONTree(Data(text.replacing(foreign, with: "").utf8)))
+        func schema(_ content: JSONTree?) -> JSONTree? { content?["content"]?["application/json"]?["schema"] }
+        return (api.root["paths"]?.members ?? [:]).flatMap { path, item in
+            ["get", "post"].compactMap { item[$0] }.map { operation in
+                let responses = (operation["responses"]?.members ?? [:]).compactMapValues { schema(api.resolved($0)) }
+                return HTTPOperation(path: path, body: schema(operation["requestBody"]), responses: responses)
+            }
+        }
     }
 
     /// The schema of a frame that answers with an error.

@@ -1,0 +1,81 @@
+"""Runs schemathesis against a server. Each operation is tried on random ids, and on a call that rings.
+
+Arguments: a folder for the server's data, and the program `reveille`.
+"""
+
+import asyncio
+import pathlib
+import socket
+import subprocess
+import sys
+
+from reveille import Client
+
+FOLDER, REVEILLE = pathlib.Path(sys.argv[1]), sys.argv[2]
+SCHEMA = "Resources/reveille.openapi.json"
+OPERATIONS = ["getCall", "ringCall", "answerCall", "declineCall", "hangUpCall", "reportPush"]
+DEVICE = "c17eae2a-5b6f-4b0e-8a4b-7c1d2e3f4a5b"
+# A null member counts as left out, and an id that is no call of the user is refused: neither is a fault.
+EXCLUDED = "negative_data_rejection,positive_data_acceptance,missing_required_header"
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def token(user):
+    words = [REVEILLE, "token", user, "--data", FOLDER / "data"]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
+
+
+async def try_operation(address, bearer, operation, parameters):
+    """Returns whether schemathesis found no fault."""
+    config = FOLDER / "schemathesis.toml"
+    lines = [f'"{name}" = "{value}"' for name, value in parameters.items()]
+    config.write_text("\n".join(["[parameters]", *lines, ""]))
+    words = [
+        "schemathesis", "--config-file", config, "run", SCHEMA, "--url", f"http://{address}",
+        "--header", f"Authorization: Bearer {bearer}", "--include-operation-id", operation,
+        "--exclude-checks", EXCLUDED, "--max-examples", "50", "--seed", "1", "--no-color",
+    ]
+    run = await asyncio.create_subprocess_exec(
+        *map(str, words), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT)
+    output = (await run.communicate())[0].decode()
+    print(operation, parameters, "ok" if run.returncode == 0 else output)
+    return run.returncode == 0
+
+
+async def check(address):
+    alice_token, bob_token = token("alice"), token("bob")
+    results = []
+    async with Client(f"ws://{address}", alice_token) as alice, \
+            Client(f"ws://{address}", bob_token, device_id=DEVICE) as bob:
+        for operation in OPERATIONS:
+            results.append(await try_operation(address, bob_token, operation, {}))
+            call = await alice.invite("bob", ring_ms=180_000)
+            incoming = await bob.event("call.incoming", call)
+            known = {"path.call_id": call, "query.device": DEVICE, "path.push_id": incoming.params["push_id"]}
+            results.append(await try_operation(address, bob_token, operation, known))
+            await alice.hangup(call)
+    return all(results)
+
+
+def main():
+    port = free_port()
+    words = [REVEILLE, "serve", "--data", FOLDER / "data", "--port", str(port), "--metrics-listen", "off"]
+    server = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    try:
+        # The first lines tell that it listens.
+        for line in server.stderr:
+            if str(port) in line:
+                break
+        if not asyncio.run(check(f"127.0.0.1:{port}")):
+            sys.exit("schemathesis found faults")
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+main()
