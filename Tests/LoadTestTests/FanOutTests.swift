@@ -73,7 +73,7 @@ import Testing
         let groups = LoadGroups(try LoadAdmin(.folder(server.folder), caFile: nil))
         let runtime = try SoftphoneRuntime()
         try await runtime.loop.result { [plan] done in
-            let work = FanOutWorkload(
+            let work = CallWorkload(
                 WorkloadEnvironment(
                     plan: plan, runtime: runtime, thread: 0, threads: 1, recorder: Recorder(), tokens: tokens,
                     url: server.url, simulatorFolder: nil, opening: opening, groups: groups))

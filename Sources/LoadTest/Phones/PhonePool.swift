@@ -29,8 +29,7 @@ final class PhonePool {
     var onEvent: (Int, SoftphoneEvent) -> Void = { _, _ in }
 
     private var opening: Opening?
-    /// The free phones, in no order.
-    private var free: [Int] = []
+    private var free = FreeNumbers()
     private var isClosed = false
 
     /// Each phone is a user of its own, whose numbers start at `firstUser`.
@@ -102,7 +101,7 @@ final class PhonePool {
         opening?.startedAt[index] = nil
         switch change {
         case .up, .resumed:
-            free.append(index)
+            free.add(index)
             environment.opening.sessionOpened()
         case .down(_, let reason, _): failed(index, reason)
         case .gone(let reason): failed(index, "\(reason)")
@@ -152,15 +151,10 @@ final class PhonePool {
     var freeCount: Int { free.count }
 
     /// Takes one of the free phones; nil when there is none.
-    func take(_ generator: inout some RandomNumberGenerator) -> Int? {
-        guard !free.isEmpty else { return nil }
-        let place = Int.random(in: free.indices, using: &generator)
-        free.swapAt(place, free.count - 1)
-        return free.removeLast()
-    }
+    func take(_ generator: inout some RandomNumberGenerator) -> Int? { free.take(&generator) }
 
     /// Gives a phone back that was taken.
-    func release(_ index: Int) { free.append(index) }
+    func release(_ index: Int) { free.add(index) }
 
     /// Drops every connection without a word. Nothing is told after it.
     func close() {
@@ -169,7 +163,7 @@ final class PhonePool {
         onEvent = { _, _ in }
         for phone in phones { phone.abandon() }
         phones = []
-        free = []
+        free = FreeNumbers()
     }
 }
 

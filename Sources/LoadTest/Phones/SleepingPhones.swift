@@ -29,7 +29,7 @@ final class SleepingPhones {
     private var settingUp: SettingUp?
     private var isReady = false
     private var isClosed = false
-    private var states = SleeperStates(count: 0)
+    private var isAsleep: [Bool] = []
     private var losses = SessionLosses(count: 0)
 
     init(environment: WorkloadEnvironment, identity: @escaping (Int) -> PhoneIdentity) {
@@ -60,7 +60,7 @@ final class SleepingPhones {
         guard let folder = environment.simulatorFolder else {
             throw LoadError("phones that sleep are woken by a push simulator, and there is none")
         }
-        states = SleeperStates(count: tokens.count)
+        isAsleep = Array(repeating: true, count: tokens.count)
         losses = SessionLosses(count: tokens.count)
         guard !tokens.isEmpty else { return }
         let links = try PhoneLinks(simulatorFolder: folder, loop: environment.loop)
@@ -119,27 +119,25 @@ final class SleepingPhones {
 
     private func happened(_ event: WakeablePhone.Event, to index: Int) {
         guard !isClosed, isReady else { return }
-        states.happened(event, to: index)
         switch event {
         case .app(let event):
             if let reason = losses.reason(event, of: index) { environment.recorder.sessionLost(reason) }
-        case .woken: losses.isBack(index)
-        case .killed: environment.recorder.fault("the phone's system ended the app: a push was not reported in time")
+        case .woken:
+            isAsleep[index] = false
+            losses.isBack(index)
+        case .killed:
+            // The app is as offline as one that is asleep, and the next push starts it.
+            isAsleep[index] = true
+            environment.recorder.fault("the phone's system ended the app: a push was not reported in time")
         case .failed(let reason): environment.recorder.fault("a push did not ring: \(reason)")
         case .unreachable(let reason): environment.recorder.fault("a phone cannot be woken any more: \(reason)")
-        case .asleep, .pushed, .notified, .reportedToSystem, .reportedToServer: break
+        case .asleep: isAsleep[index] = true
+        case .pushed, .notified, .reportedToSystem, .reportedToServer: break
         }
         onEvent(index, event)
     }
 
-    func sleeps(_ index: Int) -> Bool { states.sleeps(index) }
-    var freeCount: Int { states.freeCount }
-
-    /// Takes one of the phones that sleep and are free; nil when there is none.
-    func take(_ generator: inout some RandomNumberGenerator) -> Int? { states.take(&generator) }
-
-    /// Gives a phone back that was taken; it is free once it sleeps.
-    func release(_ index: Int) { states.release(index) }
+    func sleeps(_ index: Int) -> Bool { isAsleep[index] }
 
     /// Drops every connection without a word. Nothing is told after it.
     func close() {
@@ -148,7 +146,6 @@ final class SleepingPhones {
         onEvent = { _, _ in }
         for phone in phones { phone.softphone.abandon() }
         phones = []
-        states = SleeperStates(count: 0)
     }
 }
 

@@ -13,7 +13,7 @@ final class StandingCalls {
     private let perPair: Int
     private var ids = SeededGenerator(seed: .random(in: .min ... .max))
     private var choices: SeededGenerator
-    private(set) var calls: [OnlineCall] = []
+    private(set) var calls: [LoadCall] = []
     /// By phone: the place of its first call in ``calls``; the others of the pair follow.
     private(set) var placeOfPhone: [Int?] = []
     private var wanted = 0
@@ -41,11 +41,12 @@ final class StandingCalls {
 
     private func placeNext() {
         guard calls.count < wanted, let (caller, callee) = nextPair() else { return }
-        let call = OnlineCall(
-            id: CallID(random: &ids), caller: caller, callee: callee, pool: pool, outcome: .answered, due: .now
+        let call = LoadCall(
+            id: CallID(random: &ids), caller: (caller, pool.phones[caller]), callee: (callee, [pool.phones[callee]]),
+            environment: pool.environment
         ) { [unowned self] in happened($1, to: $0.id) }
         calls.append(call)
-        call.place(to: pool.user(callee))
+        call.invite(.user(pool.user(callee)))
     }
 
     /// Of the call that is placed next.
@@ -61,10 +62,13 @@ final class StandingCalls {
     func happened(_ event: SoftphoneEvent, to phone: Int) {
         guard let first = placeOfPhone[phone] else { return }
         // By place: the next call may be placed meanwhile.
-        for place in first..<min(first + perPair, calls.count) { calls[place].happened(event, to: phone) }
+        for place in first..<min(first + perPair, calls.count) {
+            let call = calls[place]
+            if phone == call.caller { call.callerHappened(event) } else { call.deviceHappened(event) }
+        }
     }
 
-    private func happened(_ happening: OnlineCall.Happening, to call: CallID) {
+    private func happened(_ happening: LoadCall.Happening, to call: CallID) {
         switch happening {
         case .connected: break
         case .ended: fault("ended")

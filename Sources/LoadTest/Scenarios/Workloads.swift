@@ -14,11 +14,9 @@ enum Workloads {
     ) throws -> any Workload {
         switch scenario {
         case .register: RegisterWorkload(environment)
-        case .online: OnlineWorkload(environment)
+        case .online, .wake, .fanout: CallWorkload(environment)
         case .relay: RelayWorkload(environment)
         case .churn: ChurnWorkload(environment)
-        case .wake: WakeWorkload(environment)
-        case .fanout: FanOutWorkload(environment)
         case .mixed: try MixedWorkload(environment)
         }
     }
