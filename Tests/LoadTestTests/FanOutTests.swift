@@ -84,7 +84,7 @@ import Testing
         }
         // Three callers, six members, three groups.
         #expect(opening.done == 12 && opening.all == 12)
-        #expect(await server.stop() == nil)
+        #expect(await server.process.stop() == nil)
     }
 
     @Test("fifty devices that sleep are all woken, and told that another has answered", .timeLimit(.minutes(1)))

@@ -41,7 +41,7 @@ import Testing
                         stages: LoadStage.allCases.filter { $0 != .lastTold }, environment: environment
                     ) { told.append("\($1)") }
                     for event in events(call.id) { call.deviceHappened(event) }
-                    let stages = LoadStage.allCases.filter { recorder.result.stages[$0.rawValue] != nil }
+                    let stages = LoadStage.allCases.filter { recorder.result.stages[$0] != nil }
                     return Outcome(told: told, stages: stages)
                 })
         }

@@ -20,10 +20,10 @@ import Testing
     func window() {
         let recorder = recorder(endsIn: -5)
         recorder.passed(.inviteResult, since: Self.now - .seconds(12), at: Self.now)
-        #expect(recorder.result.stages[LoadStage.inviteResult.rawValue] == nil)
+        #expect(recorder.result.stages[.inviteResult] == nil)
         recorder.passed(.inviteResult, since: Self.now - .seconds(8), at: Self.now)
         recorder.passed(.inviteResult, since: Self.now - .seconds(5), at: Self.now)
-        let kept = recorder.result.stages[LoadStage.inviteResult.rawValue]
+        let kept = recorder.result.stages[.inviteResult]
         #expect(kept?.count == 1)
         #expect(kept?.percentile(50) == 8_000_000)
     }
@@ -174,8 +174,8 @@ import Testing
         other.completed()
         var all = one.result
         all.add(other.result)
-        #expect(all.stages[LoadStage.inviteResult.rawValue]?.count == 2)
-        #expect(all.stages[LoadStage.hangupEnded.rawValue]?.count == 1)
+        #expect(all.stages[.inviteResult]?.count == 2)
+        #expect(all.stages[.hangupEnded]?.count == 1)
         #expect(all.failures == ["x": 2])
         #expect(all.completed == 1)
     }

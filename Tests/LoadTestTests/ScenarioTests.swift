@@ -8,19 +8,11 @@ import Testing
 
 /// Each against a real server process, one after the other.
 @Suite("A load test", .serialized, .timeLimit(.minutes(2))) struct ScenarioTests {
-    /// The executable of this package, built next to the tests' own.
-    private static let reveille = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        .deletingLastPathComponent().appendingPathComponent("reveille").path
-
     private func plan(_ scenario: LoadPlan.Scenario, _ pace: LoadPlan.Pace) -> LoadPlan {
-        var plan = LoadPlan(scenario, pace: pace, target: .own(LoadTarget.OwnServer(executable: Self.reveille)))
-        // So long that something is completed where the host gives the machine little of its processors.
-        plan.duration = .milliseconds(1500)
-        plan.warmUp = .milliseconds(100)
-        return plan
+        ScenarioRunner.plan(scenario, pace)
     }
 
-    private func report(_ plan: LoadPlan) async throws -> LoadReport { try await LoadTest(plan: plan).run { _ in } }
+    private func report(_ plan: LoadPlan) async throws -> LoadReport { try await ScenarioRunner.report(plan) }
 
     /// What holds for every run in which nothing failed.
     private func expectSound(_ report: LoadReport) throws {
@@ -73,9 +65,9 @@ import Testing
         #expect((15...40).contains(begun))
         #expect(try report.value("server_calls") == report.value("completed_in_all"))
         #expect(try report.value("not_begun") == 0)
-        let answered = try #require(report.stage("answer_connected")).count
+        let answered = try #require(report.timed("answer_connected")).count
         #expect(answered > 0 && answered < begun)
-        #expect(try #require(report.stage("invite_result")).count == begun)
+        #expect(try #require(report.timed("invite_result")).count == begun)
         #expect(try report.value("lateness_max") > 0)
     }
 
@@ -157,7 +149,7 @@ import Testing
         let mark = "load-\(UUID().uuidString)"
         var plan = plan(.online, .open(rate: 50))
         plan.duration = .seconds(4)
-        var own = LoadTarget.OwnServer(executable: Self.reveille)
+        var own = LoadTarget.OwnServer(executable: ScenarioRunner.reveille)
         own.arguments = ["--node", mark]
         plan.target = .own(own)
         let stall = Mutex(Stall())
@@ -168,7 +160,7 @@ import Testing
         #expect(stuck >= 30)
         try expectSound(report)
         #expect(try report.value("not_begun") == 0)
-        let invite = try #require(report.stage("invite_result"))
+        let invite = try #require(report.timed("invite_result"))
         #expect(invite.count == Int(try report.value("begun")))
         #expect(invite.p99 >= 800_000)
         // Half of them did not wait for it; for how little they waited is the machine's affair.
@@ -220,7 +212,7 @@ import Testing
         let folder = try RunFolder()
         defer { folder.remove() }
         let server = try await ServerProcess.start(
-            LoadTarget.OwnServer(executable: Self.reveille), folder: folder.path)
+            LoadTarget.OwnServer(executable: ScenarioRunner.reveille), folder: folder.path)
         var plan = plan(.online, .closed(concurrency: 2))
         var running = LoadTarget.RunningServer(url: server.url, secretFile: server.folder + "/client-token.key")
         running.metricsURL = server.metricsURL
@@ -228,8 +220,8 @@ import Testing
         let first = await Result { try await report(plan) }
         // Its calls of the first run are not in the way of the second.
         let second = await Result { try await report(plan) }
-        #expect(server.isRunning)
-        #expect(await server.stop() == nil)
+        #expect(server.process.isRunning)
+        #expect(await server.process.stop() == nil)
         for report in [try first.get(), try second.get()] {
             try expectSound(report)
             #expect(try report.value("server_calls") == report.value("completed_in_all"))
@@ -243,7 +235,7 @@ import Testing
         let mark = "load-\(UUID().uuidString)"
         var plan = plan(.online, .closed(concurrency: 2))
         plan.duration = .seconds(600)
-        var own = LoadTarget.OwnServer(executable: Self.reveille)
+        var own = LoadTarget.OwnServer(executable: ScenarioRunner.reveille)
         own.arguments = ["--node", mark]
         plan.target = .own(own)
         let found = Mutex<[String]?>(nil)
@@ -294,7 +286,7 @@ import Testing
     @Test("whose server cannot start says so in the server's own words")
     func noServer() async throws {
         var plan = plan(.online, .closed(concurrency: 1))
-        var own = LoadTarget.OwnServer(executable: Self.reveille)
+        var own = LoadTarget.OwnServer(executable: ScenarioRunner.reveille)
         own.shards = 0
         plan.target = .own(own)
         let test = LoadTest(plan: plan)
@@ -308,7 +300,7 @@ import Testing
         let mark = "load-\(UUID().uuidString)"
         var plan = plan(scenario, .closed(concurrency: scenario == .mixed ? 20 : 2))
         plan.duration = .seconds(600)
-        var own = LoadTarget.OwnServer(executable: Self.reveille)
+        var own = LoadTarget.OwnServer(executable: ScenarioRunner.reveille)
         own.arguments = ["--node", mark]
         plan.target = .own(own)
         let report = try await LoadTest(plan: plan).run { progress in
@@ -327,7 +319,7 @@ import Testing
         var plan = plan(.register, .closed(concurrency: 2))
         plan.sessions = 4
         plan.hold = .seconds(600)
-        var own = LoadTarget.OwnServer(executable: Self.reveille)
+        var own = LoadTarget.OwnServer(executable: ScenarioRunner.reveille)
         own.arguments = ["--node", mark]
         plan.target = .own(own)
         let report = try await LoadTest(plan: plan).run { progress in
@@ -376,19 +368,19 @@ import Testing
         let folder = try RunFolder()
         defer { folder.remove() }
         let simulator = try await SimulatorProcess.start(
-            executable: Self.reveille, folder: folder.path, seed: 1)
+            executable: ScenarioRunner.reveille, folder: folder.path, seed: 1)
         let server = try await Result {
             try await ServerProcess.start(
-                LoadTarget.OwnServer(executable: Self.reveille), folder: folder.path, simulator: simulator.folder)
+                LoadTarget.OwnServer(executable: ScenarioRunner.reveille), folder: folder.path,
+                simulator: simulator.folder)
         }.get()
-        #expect(server.isRunning && simulator.isRunning)
-        #expect(await server.stop() == nil)
-        #expect(await simulator.stop() == nil)
-        #expect(!server.isRunning && !simulator.isRunning)
+        #expect(server.process.isRunning && simulator.process.isRunning)
+        #expect(await server.process.stop() == nil)
+        #expect(await simulator.process.stop() == nil)
+        #expect(!server.process.isRunning && !simulator.process.isRunning)
     }
 }
 
 extension LoadReport {
-    fileprivate func value(_ key: String) throws -> Double { try #require(figures.first { $0.key == key }).value }
-    fileprivate func stage(_ key: String) -> StageReport? { stages.first { $0.key == key } }
+    fileprivate func value(_ key: String) throws -> Double { try #require(figure(key)) }
 }

@@ -24,7 +24,7 @@ import Testing
         defer { folder.remove() }
         let process = try await ServerProcess.start(server, folder: folder.path)
         let result = await Result { try await body(process) }
-        _ = await process.stop()
+        _ = await process.process.stop()
         return try result.get()
     }
 
@@ -150,7 +150,7 @@ import Testing
             let lonely = LoadGroups(admin)
             try await lonely.set(names[0], [Handle("alice")!])
             try await lonely.set(names[2], [Handle("alice")!])
-            kill(server.pid, SIGKILL)
+            kill(server.process.pid, SIGKILL)
             return (left, after, refused, await Result { try await lonely.removeAll() })
         }
         #expect(left == [false, true, false])
@@ -212,7 +212,7 @@ import Testing
             plan.duration = .seconds(300)
             plan.target = .running(running(server))
             return try await LoadTest(plan: plan).run { progress in
-                if progress.phase == .measuring, progress.rate ?? 0 > 0 { kill(server.pid, SIGKILL) }
+                if progress.phase == .measuring, progress.rate ?? 0 > 0 { kill(server.process.pid, SIGKILL) }
             }
         }
         #expect(began.duration(to: .now) < .seconds(50))

@@ -160,17 +160,6 @@ public struct LoadPlan: Sendable {
         }
     }
 
-    /// What a piece is called.
-    var piece: String {
-        switch scenario {
-        case .register: "session"
-        case .online, .wake, .fanout: "call"
-        case .relay: "message"
-        case .churn: "resume"
-        case .mixed: "piece of work"
-        }
-    }
-
     /// Of a closed loop; 0 of an open one.
     var concurrency: Int {
         if case .closed(let concurrency) = pace { concurrency } else { 0 }

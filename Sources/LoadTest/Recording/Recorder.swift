@@ -29,8 +29,7 @@ final class Recorder {
 
     /// What a thread came to.
     struct Result: Sendable {
-        /// By the raw value of ``LoadStage``.
-        var stages = [Latencies?](repeating: nil, count: LoadStage.allCases.count)
+        var stages: [LoadStage: Latencies] = [:]
         /// From the moment a piece was due to the moment it was begun, in an open loop.
         var lateness = Latencies()
         /// From the moment something was due on the thread's loop to the moment it ran.
@@ -52,9 +51,8 @@ final class Recorder {
         var failures: [String: Int] = [:]
 
         mutating func add(_ other: Result) {
-            for index in stages.indices {
-                guard let theirs = other.stages[index] else { continue }
-                if stages[index]?.add(theirs) == nil { stages[index] = theirs }
+            for (stage, latencies) in other.stages {
+                if stages[stage]?.add(latencies) == nil { stages[stage] = latencies }
             }
             lateness.add(other.lateness)
             lag.add(other.lag)
@@ -109,8 +107,7 @@ final class Recorder {
         guard isCounted || stage == firstStage else { return }
         let time = start.duration(to: now).microseconds
         if isCounted {
-            if result.stages[stage.rawValue] == nil { result.stages[stage.rawValue] = Latencies() }
-            result.stages[stage.rawValue]?.record(microseconds: time)
+            result.stages[stage, default: Latencies()].record(microseconds: time)
         }
         if stage == firstStage, let second = second(of: now) {
             if open[second].latencies == nil { open[second].latencies = Latencies() }

@@ -27,7 +27,7 @@ extension ReportBuilder {
                 "the push simulator used \(LoadDoubts.percent(simulator)) of a core, on one thread: it was a bottleneck, which all "
                     + "times of pushes have in them; use less load")
         }
-        let usual = outcome.threads.first?.stages.first.flatMap { all.stages[$0.rawValue]?.percentile(50) } ?? 0
+        let usual = outcome.threads.first?.stages.first.flatMap { all.stages[$0]?.percentile(50) } ?? 0
         let late = isOpen ? all.lateness.percentile(99) : all.lag.percentile(99)
         if LoadDoubts.isLate(p99: late, stage: usual) {
             doubts.append(
@@ -121,7 +121,7 @@ extension ReportBuilder {
         else { return [] }
         // Those that failed may have come to the server as well.
         let failed = all.failureCounts.pieces + all.cutShort
-        let invited = Int(all.stages[LoadStage.inviteResult.rawValue]?.count ?? 0) + failed
+        let invited = Int(all.stages[.inviteResult]?.count ?? 0) + failed
         // The server was asked a little later than the part that counts began and ended.
         let own = Double(invited) * taken.seconds / measured + all.underWayMean
         guard taken.amount - own > max(LoadDoubts.othersCalls * taken.amount, LoadDoubts.fewCalls) else { return [] }

@@ -27,11 +27,7 @@ struct ReportBuilder {
             workFigures + scenarioFigures + serverFigures + legFigures + memoryFigures
             + holdingFigures + generatorFigures
         if plan.needsPushes { report.figures += pushFigures(audit) }
-        report.figures = report.figures.map { $0.counting(plan.piece) }
-        for stage in (outcome.threads.first?.stages ?? []).sorted(by: { $0.rawValue < $1.rawValue }) {
-            guard let latencies = all.stages[stage.rawValue] else { continue }
-            report.stages.append(latencies.report(key: stage.key, definition: stage.definition))
-        }
+        report.stages = LoadStage.allCases.compactMap { all.stages[$0]?.report($0) }
         report.series = series
         report.failures = all.failures
         report.failureCounts = all.failureCounts

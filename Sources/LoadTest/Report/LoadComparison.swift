@@ -37,7 +37,7 @@ public struct LoadComparison: Sendable {
     private static func figures(_ before: LoadDocument, _ after: LoadDocument) -> [Row] {
         Headlines.keys.compactMap { key in
             guard let first = before.figures[key], let second = after.figures[key], let a = first.value,
-                let b = second.value, let unit = Figure.Unit.allCases.first(where: { $0.key == first.unit })
+                let b = second.value, let unit = Figure.Unit(rawValue: first.unit)
             else { return nil }
             // By the kernel and by its own metrics is the same thing twice.
             if key == "server_cpu_per_piece_by_metrics", before.figures["server_cpu_per_piece"] != nil { return nil }

@@ -4,7 +4,7 @@ import CallVocabulary
 public struct LoadRecord: Sendable {
     public let plan: LoadPlan
     public let report: LoadReport
-    public let environment: LoadEnvironment
+    public private(set) var environment: LoadEnvironment
     public let startedAt: Instant
     /// Somebody ended it before its time: the figures are those of what was done so far.
     public let isInterrupted: Bool
@@ -15,6 +15,7 @@ public struct LoadRecord: Sendable {
         self.plan = plan
         self.report = report
         self.environment = environment
+        self.environment.fileSystem = report.fileSystem
         self.startedAt = startedAt
         self.isInterrupted = isInterrupted
     }

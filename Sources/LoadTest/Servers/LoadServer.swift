@@ -88,23 +88,23 @@ final class LoadServer: Sendable {
                 own: OwnProcesses(folder: folder, server: started, simulator: simulator),
                 metrics: try MetricsClient(url: started.metricsURL, server: started.url, caFile: started.caFile))
         } catch {
-            _ = await server?.stop()
-            _ = await simulator?.stop()
+            _ = await server?.process.stop()
+            _ = await simulator?.process.stop()
             folder.remove()
             throw error
         }
     }
 
     /// False when a server or a simulator of its own has ended by itself.
-    var isRunning: Bool { own.map { $0.server.isRunning && $0.simulator?.isRunning != false } ?? true }
+    var isRunning: Bool { own.map { $0.server.process.isRunning && $0.simulator?.process.isRunning != false } ?? true }
 
     // MARK: What it uses
 
     /// What its process has used so far, as the kernel counts it; nil where that cannot be known.
-    func usage() -> ProcessUsage? { own.flatMap { try? ProcessUsage.of($0.server.pid) } }
+    func usage() -> ProcessUsage? { own.flatMap { try? ProcessUsage.of($0.server.process.pid) } }
 
     /// The same of the push simulator.
-    func simulatorUsage() -> ProcessUsage? { own?.simulator.flatMap { try? ProcessUsage.of($0.pid) } }
+    func simulatorUsage() -> ProcessUsage? { own?.simulator.flatMap { try? ProcessUsage.of($0.process.pid) } }
 
     /// What it says of itself; nil when it does not.
     func metrics() async -> ServerMetrics? { await metricsClient.get() }
@@ -124,8 +124,8 @@ final class LoadServer: Sendable {
 
     /// Keeps the logs of what was started small. To be called every now and then.
     func trimLogs() {
-        own?.server.trimLog()
-        own?.simulator?.trimLog()
+        own?.server.process.trimLog()
+        own?.simulator?.process.trimLog()
     }
 
     // MARK: The end
@@ -135,8 +135,8 @@ final class LoadServer: Sendable {
     func stop() async -> [String] {
         guard let own else { return await removeGroups() }
         // Each may take its time.
-        async let server = own.server.stop()
-        async let simulator = own.simulator?.stop()
+        async let server = own.server.process.stop()
+        async let simulator = own.simulator?.process.stop()
         return [await server, await simulator].compactMap { $0 }
     }
 

@@ -20,7 +20,7 @@ struct LoadText {
         let environment = record.environment
         let machine =
             "\(Moment.text(record.startedAt)), reveille \(environment.version), \(environment.cores) cores, "
-            + environment.kernel + (report.fileSystem.map { ", data on \($0)" } ?? "")
+            + environment.kernel + (environment.fileSystem.map { ", data on \($0)" } ?? "")
         return [Terminal.bold("load \(record.plan.scenario.rawValue)")]
             + (Self.wrapped(record.plan.commandLine, by: Self.indent) + Self.wrapped(machine, by: Self.indent))
     }

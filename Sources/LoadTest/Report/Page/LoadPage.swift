@@ -38,7 +38,7 @@ public struct LoadPage {
         let environment = record.environment
         return [
             Timestamp(record.startedAt).rfc3339, "reveille \(environment.version)", environment.processor,
-            "\(environment.cores) cores", environment.kernel, report.fileSystem.map { "data on \($0)" },
+            "\(environment.cores) cores", environment.kernel, environment.fileSystem.map { "data on \($0)" },
         ].compactMap(\.self).joined(separator: " · ")
     }
 
@@ -113,7 +113,7 @@ public struct LoadPage {
             record.plan.entries.map { ($0.option, $0.value) } + [
                 ("cores", "\(environment.cores)"), ("memory", Figure.text(Double(environment.memory), .bytes)),
                 ("kernel", environment.kernel), ("processor", environment.processor ?? "unknown"),
-                ("version", environment.version), ("file system", report.fileSystem ?? "unknown"),
+                ("version", environment.version), ("file system", environment.fileSystem ?? "unknown"),
                 ("audit", report.audit.words),
             ]
         let cells: [Markup] = rows.map { "<tr><th><code>\($0)</code></th><td>\($1)</td></tr>" }
