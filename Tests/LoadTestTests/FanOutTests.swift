@@ -62,7 +62,7 @@ import Testing
 
     @Test("each group that is set is a step of the opening", .timeLimit(.minutes(1)))
     func groups() async throws {
-        let opening = OpeningCount()
+        let counters = RunCounters()
         let folder = try RunFolder()
         defer { folder.remove() }
         let server = try await ServerProcess.start(
@@ -76,14 +76,14 @@ import Testing
             let work = CallWorkload(
                 WorkloadEnvironment(
                     plan: plan, runtime: runtime, thread: 0, threads: 1, recorder: Recorder(), tokens: tokens,
-                    url: server.url, simulatorFolder: nil, opening: opening, groups: groups))
+                    url: server.url, simulatorFolder: nil, counters: counters, groups: groups))
             work.prepare { result in
                 work.close()
                 done(result)
             }
         }
         // Three callers, six members, three groups.
-        #expect(opening.done == 12 && opening.all == 12)
+        #expect(counters.settled == 12 && counters.expected == 12)
         #expect(await server.process.stop() == nil)
     }
 

@@ -23,9 +23,7 @@ import Testing
         return try await runtime.loop.result { done in
             let recorder = Recorder()
             recorder.schedule = LoadSchedule(plan, start: .now - .seconds(5))
-            let environment = WorkloadEnvironment(
-                plan: plan, runtime: runtime, thread: 0, threads: 1, recorder: recorder, tokens: tokens, url: "ws://x",
-                simulatorFolder: nil, opening: OpeningCount())
+            let environment = WorkloadEnvironment.alone(plan, runtime, tokens, recorder)
             var bits = SeededGenerator(seed: 3)
             var told: [String] = []
             done(

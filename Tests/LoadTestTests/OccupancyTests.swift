@@ -25,16 +25,16 @@ import Testing
 
     @Test("is known at its most over all threads at one moment, of those of the part that counts")
     func most() {
-        let pieces = PiecesUnderWay()
-        pieces.add(9, isCounted: false)
-        #expect(pieces.most == 0)
+        let counters = RunCounters()
+        counters.underWay(9, isCounted: false)
+        #expect(counters.mostUnderWay == 0)
         // What stands from before is under way when the part that counts begins.
-        pieces.add(-4, isCounted: true)
-        #expect(pieces.most == 9)
+        counters.underWay(-4, isCounted: true)
+        #expect(counters.mostUnderWay == 9)
         // One thread has four more, then another, when the first has none of them any more.
-        for change in [4, -4, 5, -5] { pieces.add(change, isCounted: true) }
-        #expect(pieces.most == 10)
-        pieces.add(90, isCounted: false)
-        #expect(pieces.most == 10)
+        for change in [4, -4, 5, -5] { counters.underWay(change, isCounted: true) }
+        #expect(counters.mostUnderWay == 10)
+        counters.underWay(90, isCounted: false)
+        #expect(counters.mostUnderWay == 10)
     }
 }

@@ -48,7 +48,7 @@ import Testing
         let thread: PhoneThread
         let work: StubWork
         let recorder: Recorder
-        let pieces: PiecesUnderWay
+        let counters: RunCounters
     }
 
     /// Runs `body` on a thread of phones that is made for it.
@@ -59,13 +59,11 @@ import Testing
         let runtime = try SoftphoneRuntime()
         return try await runtime.loop.result { done in
             let recorder = Recorder()
-            let pieces = PiecesUnderWay()
-            let environment = WorkloadEnvironment(
-                plan: plan, runtime: runtime, thread: 0, threads: 1, recorder: recorder, tokens: tokens, url: "ws://x",
-                simulatorFolder: nil, opening: OpeningCount(), underWay: pieces)
+            let counters = RunCounters()
+            let environment = WorkloadEnvironment.alone(plan, runtime, tokens, recorder, counters: counters)
             let work = StubWork(recorder)
             let thread = PhoneThread(environment, work)
-            done(Result { try body(Parts(thread: thread, work: work, recorder: recorder, pieces: pieces)) })
+            done(Result { try body(Parts(thread: thread, work: work, recorder: recorder, counters: counters)) })
         }
     }
 
@@ -153,10 +151,10 @@ import Testing
             parts.thread.stopBeginning(end: schedule.end)
             let left = work.underWay
             while work.underWay > 0 { work.end() }
-            let atEnd = parts.pieces.most
-            parts.pieces.add(600, isCounted: true)
+            let atEnd = parts.counters.mostUnderWay
+            parts.counters.underWay(600, isCounted: true)
             work.isFree = { _ in true }
-            return (atEnd, left, parts.pieces.most)
+            return (atEnd, left, parts.counters.mostUnderWay)
         }
         #expect((1..<590).contains(left) && atEnd == 599)
         // None was under way any more.
@@ -282,9 +280,7 @@ import Testing
             let recorder = Recorder()
             let work = StubWork(recorder)
             let thread = PhoneThread(
-                WorkloadEnvironment(
-                    plan: plan, runtime: runtime, thread: 0, threads: 1, recorder: recorder, tokens: tokens,
-                    url: "ws://x", simulatorFolder: nil, opening: OpeningCount()), work)
+                WorkloadEnvironment.alone(plan, runtime, tokens, recorder), work)
             // The fifth is refused once.
             work.isFree = { $0 != 5 }
             do {
@@ -320,9 +316,7 @@ import Testing
             let recorder = Recorder()
             let work = StubWork(recorder)
             let thread = PhoneThread(
-                WorkloadEnvironment(
-                    plan: plan, runtime: runtime, thread: 0, threads: 1, recorder: recorder, tokens: tokens,
-                    url: "ws://x", simulatorFolder: nil, opening: OpeningCount()), work)
+                WorkloadEnvironment.alone(plan, runtime, tokens, recorder), work)
             do {
                 try thread.begin(LoadSchedule(plan, start: .now - .seconds(20)))
             } catch {

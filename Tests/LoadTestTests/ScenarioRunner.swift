@@ -1,4 +1,5 @@
 import Foundation
+import SoftphoneKit
 import Synchronization
 
 @testable import LoadTest
@@ -29,6 +30,18 @@ extension LoadTokens {
         try String(repeating: "0123456789abcdef", count: 4).write(toFile: file, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(atPath: file) }
         return try await LoadTokens(secretFile: file)
+    }
+}
+
+extension WorkloadEnvironment {
+    /// Of the only thread of a run, whose server nobody connects to.
+    static func alone(
+        _ plan: LoadPlan, _ runtime: SoftphoneRuntime, _ tokens: LoadTokens, _ recorder: Recorder = Recorder(),
+        counters: RunCounters = RunCounters()
+    ) -> WorkloadEnvironment {
+        WorkloadEnvironment(
+            plan: plan, runtime: runtime, thread: 0, threads: 1, recorder: recorder, tokens: tokens, url: "ws://x",
+            simulatorFolder: nil, counters: counters)
     }
 }
 

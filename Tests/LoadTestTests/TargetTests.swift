@@ -341,13 +341,7 @@ import Testing
 @Suite("The users of a run") struct RunUsersTests {
     /// The first user of a run with the same seed as all others here.
     private func user(_ plan: LoadPlan) async throws -> String {
-        let file = NSTemporaryDirectory() + "load-secret-\(UUID().uuidString)"
-        try String(repeating: "0f", count: 32).write(toFile: file, atomically: true, encoding: .utf8)
-        defer { try? FileManager.default.removeItem(atPath: file) }
-        let environment = WorkloadEnvironment(
-            plan: plan, runtime: try SoftphoneRuntime(), thread: 0, threads: 1, recorder: Recorder(),
-            tokens: try await LoadTokens(secretFile: file), url: "ws://x", simulatorFolder: nil,
-            opening: OpeningCount())
+        let environment = WorkloadEnvironment.alone(plan, try SoftphoneRuntime(), try await .made())
         return environment.user(7).text
     }
 
@@ -408,18 +402,18 @@ import Testing
     }
 }
 
-@Suite("The phones that are connected") struct ConnectedPhonesTests {
-    @Test("are missed only once there were some and are none")
+@Suite("The counters of a run") struct RunCountersTests {
+    @Test("miss connected phones only once there were some and are none")
     func none() {
-        let (phones, start) = (ConnectedPhones(), ContinuousClock.now)
-        #expect(phones.noneFor(at: start + .seconds(60)) == .zero)
-        phones.add()
-        phones.add()
-        phones.remove(at: start)
-        #expect(phones.noneFor(at: start + .seconds(60)) == .zero)
-        phones.remove(at: start + .seconds(1))
-        #expect(phones.noneFor(at: start + .seconds(61)) == .seconds(60))
-        phones.add()
-        #expect(phones.noneFor(at: start + .seconds(62)) == .zero)
+        let (phones, start) = (RunCounters(), ContinuousClock.now)
+        #expect(phones.noneConnected(at: start + .seconds(60)) == .zero)
+        phones.connected()
+        phones.connected()
+        phones.disconnected(at: start)
+        #expect(phones.noneConnected(at: start + .seconds(60)) == .zero)
+        phones.disconnected(at: start + .seconds(1))
+        #expect(phones.noneConnected(at: start + .seconds(61)) == .seconds(60))
+        phones.connected()
+        #expect(phones.noneConnected(at: start + .seconds(62)) == .zero)
     }
 }

@@ -98,7 +98,7 @@ final class LoadRun: Sendable {
         _ threads: PhoneThreads, _ server: LoadServer, _ soFar: LoadOutcome
     ) async throws -> LoadOutcome {
         var outcome = soFar
-        outcome.sessionsOpened = threads.opening.sessions
+        outcome.sessionsOpened = threads.counters.sessions
         outcome.opened = await .take(server)
         if !stop.isRequested {
             try await load(threads, server, &outcome)
@@ -110,7 +110,7 @@ final class LoadRun: Sendable {
         outcome.over = await .take(server)
         outcome.wasStopped = stop.isRequested
         let isGone = outcome.lostServer || !server.isRunning
-        outcome.underWayMost = threads.underWayMost
+        outcome.underWayMost = threads.counters.mostUnderWay
         outcome.add(await threads.finish(outcome.wasStopped ? .asked : isGone ? .serverGone : .patience))
         return outcome
     }
@@ -131,19 +131,20 @@ final class LoadRun: Sendable {
 
     /// Tells of the progress, and gives the opening up when it is to end, or comes no further.
     private func watchOpening(_ threads: PhoneThreads) async throws {
-        let opening = threads.opening
+        let counters = threads.counters
         let began = ContinuousClock.now
-        var (done, moved) = (opening.done, began)
+        var (done, moved) = (counters.settled, began)
         while !Task.isCancelled {
             if stop.isRequested { return await threads.abort() }
-            let (now, soFar) = (ContinuousClock.now, opening.done)
+            let (now, soFar) = (ContinuousClock.now, counters.settled)
             if soFar != done { (done, moved) = (soFar, now) }
             guard moved.duration(to: now) < Self.openingPatience else {
                 await threads.abort()
                 throw LoadError(
-                    "nothing more was opened for \(Self.openingPatience): \(done) of \(opening.all) phones are ready")
+                    "nothing more was opened for \(Self.openingPatience): \(done) of \(counters.expected) phones are ready"
+                )
             }
-            progress(LoadProgress(phase: .opening(done, of: opening.all), elapsed: began.duration(to: now)))
+            progress(LoadProgress(phase: .opening(done, of: counters.expected), elapsed: began.duration(to: now)))
             try? await Task.sleep(for: Self.progressInterval)
         }
     }
@@ -214,7 +215,7 @@ final class LoadRun: Sendable {
         !server.isRunning || isLost(threads)
     }
 
-    private func isLost(_ threads: PhoneThreads) -> Bool { threads.connected.noneFor() >= Self.loneliness }
+    private func isLost(_ threads: PhoneThreads) -> Bool { threads.counters.noneConnected() >= Self.loneliness }
 
     private var drainLimit: Duration { stop.isRequested ? Self.hurriedDrainLimit : Self.drainLimit + plan.hold }
 

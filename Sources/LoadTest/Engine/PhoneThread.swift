@@ -10,7 +10,7 @@ final class PhoneThread {
     private var pacer: (any Pacer)?
     private var probe: LoopProbe?
     private var occupancy: Occupancy?
-    /// What ``PiecesUnderWay`` knows of this thread.
+    /// What ``RunCounters`` knows of this thread.
     private var toldUnderWay = 0
     private var schedule: LoadSchedule?
     private var ticker: LoopTimer?
@@ -100,7 +100,7 @@ final class PhoneThread {
             occupancy?.set(underWay, at: now)
             isCounted = now >= schedule.warmUpEnd
         }
-        environment.underWay.add(underWay - toldUnderWay, isCounted: isCounted)
+        environment.counters.underWay(underWay - toldUnderWay, isCounted: isCounted)
         toldUnderWay = underWay
     }
 

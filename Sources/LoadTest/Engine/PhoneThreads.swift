@@ -10,13 +10,11 @@ final class PhoneThreads: Sendable {
     }
 
     private let members: [Member]
-    let opening = OpeningCount()
-    let connected = ConnectedPhones()
-    private let pieces = PiecesUnderWay()
+    let counters = RunCounters()
 
     /// - Throws: ``LoadError``, or `SystemError` when the process is out of descriptors.
     init(plan: LoadPlan, server: LoadServer) async throws {
-        let (opening, connected, pieces) = (self.opening, self.connected, self.pieces)
+        let counters = self.counters
         var members: [Member] = []
         for index in 0..<plan.threads {
             let runtime = try SoftphoneRuntime(name: "phones-\(index)", trust: server.trust, scheduling: .batch)
@@ -24,8 +22,8 @@ final class PhoneThreads: Sendable {
             let thread: LoopBound<PhoneThread> = try await loop.result { done in
                 let environment = WorkloadEnvironment(
                     plan: plan, runtime: runtime, thread: index, threads: plan.threads, recorder: Recorder(),
-                    tokens: server.tokens, url: server.url, simulatorFolder: server.simulatorFolder, opening: opening,
-                    connected: connected, underWay: pieces, groups: server.groups)
+                    tokens: server.tokens, url: server.url, simulatorFolder: server.simulatorFolder,
+                    counters: counters, groups: server.groups)
                 done(
                     Result {
                         try LoopBound(PhoneThread(environment, Workloads.all(environment)), on: loop)
@@ -72,9 +70,6 @@ final class PhoneThreads: Sendable {
 
     /// Ends at once what is held.
     func endHeld() async { await each { $0.endHeld() } }
-
-    /// The most at once in the part that counts.
-    var underWayMost: Int { pieces.most }
 
     func underWay() async -> Int { await each { $0.underWay }.reduce(0, +) }
     func failures() async -> FailureCounts { await each { $0.failures }.reduce(into: FailureCounts()) { $0.add($1) } }

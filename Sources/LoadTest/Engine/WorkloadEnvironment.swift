@@ -19,12 +19,7 @@ struct WorkloadEnvironment {
     let url: String
     /// The data folder of the push simulator that the server pushes to.
     let simulatorFolder: String?
-    /// How far the opening is, for the progress line.
-    let opening: OpeningCount
-    /// The phones that are connected, over all threads.
-    var connected = ConnectedPhones()
-    /// The pieces that are under way, over all threads.
-    var underWay = PiecesUnderWay()
+    let counters: RunCounters
     /// nil where nobody has said how to get to the admin API.
     var groups: LoadGroups?
     /// The users of this workload are counted from here: workloads of one thread share none.

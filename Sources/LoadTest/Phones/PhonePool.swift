@@ -57,7 +57,7 @@ final class PhonePool {
     /// Makes `count` phones and opens their sessions. A session that does not open ends it with an error; nothing is
     /// tried twice.
     func open(count: Int, completion: @escaping (Result<Void, any Error>) -> Void) {
-        environment.opening.expect(count)
+        environment.counters.expect(count)
         make(count: count) { [self] made in
             guard case .success = made else { return completion(made) }
             begin(
@@ -102,13 +102,13 @@ final class PhonePool {
         switch change {
         case .up, .resumed:
             free.add(index)
-            environment.opening.sessionOpened()
+            environment.counters.sessionOpened()
         case .down(_, let reason, _): failed(index, reason)
         case .gone(let reason): failed(index, "\(reason)")
         case .offline: failed(index, "went offline")
         }
         opening?.settled += 1
-        environment.opening.settled()
+        environment.counters.settle()
         guard opening?.settled == phones.count else { return openNext() }
         finishOpening()
     }
@@ -122,7 +122,7 @@ final class PhonePool {
         guard isConnected.indices.contains(index), isConnected[index] != isNow else { return }
         isConnected[index] = isNow
         if isNow { losses.isBack(index) }
-        if isNow { environment.connected.add() } else { environment.connected.remove() }
+        if isNow { environment.counters.connected() } else { environment.counters.disconnected() }
     }
 
     /// Counts `event` if it is a session that was lost without being meant to be.

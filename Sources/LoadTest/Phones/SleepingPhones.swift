@@ -41,7 +41,7 @@ final class SleepingPhones {
 
     /// Makes `count` phones, registers them, and puts them to sleep.
     func setUp(count: Int, completion: @escaping (Result<Void, any Error>) -> Void) {
-        environment.opening.expect(count)
+        environment.counters.expect(count)
         let users = (0..<count).map { identity($0).user }
         environment.tokens.mint(users, on: environment.loop) { [self] tokens in
             guard !isClosed else { return }
@@ -99,7 +99,7 @@ final class SleepingPhones {
     private func settled(_ problem: String?) {
         guard !isClosed, settingUp != nil else { return }
         settingUp?.settled += 1
-        environment.opening.settled()
+        environment.counters.settle()
         if settingUp?.firstFailure == nil { settingUp?.firstFailure = problem }
         if settingUp?.settled == phones.count { finishSettingUp() } else { setUpNext() }
     }

@@ -34,7 +34,7 @@ final class StandingCalls {
         wanted = count
         self.completion = completion
         placeOfPhone = Array(repeating: nil, count: pool.phones.count)
-        pool.environment.opening.expect(count)
+        pool.environment.counters.expect(count)
         guard count > 0 else { return isSetUp() }
         for _ in 0..<min(count, Self.concurrency) { placeNext() }
     }
@@ -75,7 +75,7 @@ final class StandingCalls {
         case .failed(let reason): fault(reason)
         }
         guard completion != nil, settled.insert(call).inserted else { return }
-        pool.environment.opening.settled()
+        pool.environment.counters.settle()
         guard settled.count == wanted else { return placeNext() }
         isSetUp()
     }

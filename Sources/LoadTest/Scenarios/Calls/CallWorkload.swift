@@ -94,7 +94,7 @@ final class CallWorkload: Workload {
                 guard case .success = result else { return completion(result.mapError { explained($0) }) }
                 free.add(byCallee.indices)
                 guard isGroup else { return completion(.success(())) }
-                environment.opening.expect(byCallee.count)
+                environment.counters.expect(byCallee.count)
                 setGroups(from: 0, completion)
             }
         }
@@ -124,7 +124,7 @@ final class CallWorkload: Workload {
         ) { [weak self] result in
             guard let self, !isClosed else { return }
             guard case .success = result else { return completion(result) }
-            environment.opening.settled()
+            environment.counters.settle()
             setGroups(from: callee + 1, completion)
         }
     }
