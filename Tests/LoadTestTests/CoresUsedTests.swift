@@ -51,7 +51,7 @@ import Testing
         #expect(CoresUsed(self.moment(after: 0, server: 1), last).serverByMetrics == nil)
     }
 
-    @Test("is shared out among the pieces whole, however long after the last of them it was looked at")
+    @Test("is shared out among the operations whole, however long after the last of them it was looked at")
     func each() {
         let first = moment(after: 0, server: 100)
         let soon = CoresUsed(first, moment(after: 2, server: 1_100))

@@ -28,7 +28,7 @@ import Testing
         for key in ["invite_result", "first_ring", "invite_ringing"] {
             #expect(report.timed(key)?.count == calls, "\(key)")
         }
-        // Those of the last call may begin when the part that counts is over.
+        // Those of the last call may begin when the measured part is over.
         for key in ["answer_answered", "answer_connected", "others_told", "hangup_ended"] {
             #expect(calls - (report.timed(key)?.count ?? 0) <= 1, "\(key)")
         }

@@ -70,21 +70,23 @@ import Testing
     func closed() {
         let plan = plan(.closed(concurrency: 100))
         #expect(doubts(plan) { occupied(96, $0) } == [])
-        #expect(doubts(plan) { occupied(94, $0) }.first?.hasPrefix("94.0 of 100 were under way on average") == true)
+        #expect(
+            doubts(plan) { occupied(94, $0) }.first?.hasPrefix("94.0 of 100 operations were under way on average")
+                == true)
         let late = doubts(plan) { recorder in
             occupied(100, recorder)
             recorder.lagged(.microseconds(900), due: .now)
         }
-        #expect(late.count == 1 && late[0].contains("0.9 ms late or more"), "\(late)")
+        #expect(late.count == 1 && late[0].contains("at least 0.9 ms late"), "\(late)")
     }
 
     @Test(
         "lateness is laid to what the figures show",
         arguments: [
             (0.9, 0.0, 1.0, "the load generator was a bottleneck: its busiest thread used 90 % of a core; use more"),
-            (0.1, 0.0, 0.4, "most likely for other processes, which used 0.4 cores, and hardly for the load generator"),
-            (0.1, 0.3, 0.2, "most likely for the host of this virtual machine, which took 0.3 cores, and hardly for"),
-            (0.6, 0.0, 0.0, "most likely for the load generator, whose busiest thread used 60 % of a core; use more"),
+            (0.1, 0.0, 0.4, "most likely because other processes used 0.4 cores (the load generator's busiest thread"),
+            (0.1, 0.3, 0.2, "most likely because the host of this virtual machine took 0.3 cores (the load"),
+            (0.6, 0.0, 0.0, "most likely because the load generator's busiest thread used 60 % of a core; use more"),
             (0.2, 0.05, 0.05, "the figures show no cause (the load generator's busiest thread used 20 % of a core)"),
         ])
     func cause(thread: Double, stolen: Double, others: Double, words: String) {
@@ -95,10 +97,10 @@ import Testing
         #expect(cause.words.contains("more threads") == (thread > 0.5))
         let full = LatenessCause(
             busiestThread: 0.6, waiting: 0.1, stolen: nil, others: nil, machine: 1.95, processors: 2)
-        #expect(full.words.hasPrefix("the server and the load together filled the machine"))
+        #expect(full.words.hasPrefix("the server and the load together saturated the machine"))
         let shared = LatenessCause(
             busiestThread: 0.6, waiting: 0.151, stolen: 0, others: 0, machine: 1.5, processors: 2)
-        #expect(shared.words.hasPrefix("most likely for want of a core, for which its busiest thread waited 15 %"))
+        #expect(shared.words.hasPrefix("most likely for lack of cores: its busiest thread waited 15 %"))
     }
 
     @Test("a run that completes nothing has failed, unless it was asked to end")
@@ -148,8 +150,8 @@ import Testing
                 metricsAt: isOwn ? nil : start + .seconds(seconds))
         }
         (outcome.began, outcome.ended) = (moment(after: 0, machine: 0), moment(after: 2, machine: 2))
-        let late = ReportBuilder(outcome).doubts.first { $0.contains("ms late or more") }
-        #expect(late?.contains("most likely for other processes, which used 1.0 cores") == true, "\(late ?? "none")")
+        let late = ReportBuilder(outcome).doubts.first { $0.contains(" ms late, which") }
+        #expect(late?.contains("most likely because other processes used 1.0 cores") == true, "\(late ?? "none")")
     }
 
     @Test("more connections than half of the machine's ports do, where phones connect anew")
@@ -163,29 +165,29 @@ import Testing
             (plan.sessions, plan.fanOut) = (sessions, 10)
             var outcome = outcome(plan) { _ in }
             outcome.localPorts = 28_232
-            let found = ReportBuilder(outcome).doubts.filter { $0.contains("28232 ports") }
+            let found = ReportBuilder(outcome).doubts.filter { $0.contains("28232 local ports") }
             #expect(found.count == (isDoubtful ? 1 : 0), "\(scenario): \(found)")
             outcome.localPorts = nil
-            #expect(!ReportBuilder(outcome).doubts.contains { $0.contains("ports") })
+            #expect(!ReportBuilder(outcome).doubts.contains { $0.contains("local ports") })
         }
     }
 
-    @Test("pieces do that have no times, in either loop")
+    @Test("operations do that have no times, in either loop")
     func missing() {
         let open = doubts(plan(.open(rate: 10))) { recorder in
             recorder.notBegun()
             recorder.failed("ended: busy")
             recorder.fault("session lost")
         }
-        #expect(open.contains { $0.hasPrefix("the times are of what was begun and went well, 2000 in all: 2 more") })
+        #expect(open.contains { $0.hasPrefix("latencies cover the 2000 operations that succeeded: 2 more") })
         let closed = doubts(plan(.closed(concurrency: 1))) { recorder in
             occupied(1, recorder)
             recorder.failed("ended: busy")
         }
-        #expect(closed.count == 1 && closed[0].contains(": 1 more waited longer"), "\(closed)")
+        #expect(closed.count == 1 && closed[0].contains(": 1 more took longer"), "\(closed)")
     }
 
-    @Test("pieces do that never ended, whatever ended the wait for them")
+    @Test("operations do that never ended, whatever ended the wait for them")
     func endless() {
         let plan = plan(.closed(concurrency: 1))
         let givenUp = doubts(plan) { recorder in
@@ -193,13 +195,15 @@ import Testing
             recorder.notOver("not over 30.0 s after the load had ended", count: 7)
         }
         #expect(
-            givenUp.count == 1 && givenUp[0].contains("2000 in all: 7 more waited longer, or for ever"), "\(givenUp)")
+            givenUp.count == 1
+                && givenUp[0].contains("2000 operations that succeeded: 7 more took longer or never ended"),
+            "\(givenUp)")
         let cutShort = doubts(plan) { recorder in
             occupied(1, recorder)
             recorder.failed("ended: busy")
             recorder.cutShort(3)
         }
-        #expect(cutShort.count == 1 && cutShort[0].contains(": 4 more waited longer"), "\(cutShort)")
+        #expect(cutShort.count == 1 && cutShort[0].contains(": 4 more took longer"), "\(cutShort)")
     }
 
     @Test("calls do that are held longer than the warm-up was")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LoadTest
 
-@Suite("How many pieces are under way") struct OccupancyTests {
+@Suite("How many operations are under way") struct OccupancyTests {
     private static let start = ContinuousClock.now
 
     private func at(_ milliseconds: Int) -> ContinuousClock.Instant { Self.start + .milliseconds(milliseconds) }
@@ -23,12 +23,12 @@ import Testing
         #expect(abs(occupancy.mean - 9.75) < 1e-9)
     }
 
-    @Test("is known at its most over all threads at one moment, of those of the part that counts")
+    @Test("is known at its most over all threads at one moment, of those of the measured part")
     func most() {
         let counters = RunCounters()
         counters.underWay(9, isCounted: false)
         #expect(counters.mostUnderWay == 0)
-        // What stands from before is under way when the part that counts begins.
+        // What stands from before is under way when the measured part begins.
         counters.underWay(-4, isCounted: true)
         #expect(counters.mostUnderWay == 9)
         // One thread has four more, then another, when the first has none of them any more.

@@ -8,7 +8,7 @@ import Testing
 @testable import LoadTest
 
 /// The pace of a thread, with work that takes no time of its own.
-@Suite("A thread of phones") struct PhoneThreadTests {
+@Suite("A phone thread") struct PhoneThreadTests {
     /// Is free, or not, as it is told, and ends nothing by itself.
     private final class StubWork: Workload {
         let stages = [LoadStage.inviteResult]
@@ -51,7 +51,7 @@ import Testing
         let counters: RunCounters
     }
 
-    /// Runs `body` on a thread of phones that is made for it.
+    /// Runs `body` on a phone thread that is made for it.
     private func onThread<Value: Sendable>(
         _ plan: LoadPlan, _ body: @escaping @Sendable (Parts) throws -> Value
     ) async throws -> Value {
@@ -85,7 +85,7 @@ import Testing
         var isClosed = false
     }
 
-    /// - Parameter isFree: whether somebody is free for the piece of this number, from 1.
+    /// - Parameter isFree: whether somebody is free for the operation of this number, from 1.
     private func owed(
         rate: Double, end: DrainEnd = .patience, isFree: @escaping @Sendable (Int) -> Bool = { _ in true }
     ) async throws -> Owed {
@@ -250,8 +250,8 @@ import Testing
             let work = StubWork(recorder)
             let pacer = ClosedPacer(
                 loop: runtime.loop, concurrency: 3, ramp: .zero, underWay: { work.underWay },
-                beginPiece: { due, late in late == nil && work.begin(due: due) })
-            recorder.onPieceOver = { pacer.pieceOver(well: $0) }
+                beginOperation: { due, late in late == nil && work.begin(due: due) })
+            recorder.onOperationOver = { pacer.operationOver(well: $0) }
             pacer.begin(start: .now)
             // One ends in each turn of the loop, until 20 have been begun.
             let bound = LoopBound((pacer, work), on: runtime.loop)

@@ -82,7 +82,7 @@ import Testing
         #expect(notBegun > 20)
         #expect(report.failures == [Recorder.nobodyFree: Int(notBegun)])
         #expect(report.hasFailed && report.violations.isEmpty)
-        #expect(report.doubts.contains { $0.contains("less than asked for") })
+        #expect(report.doubts.contains { $0.contains("lower than asked for") })
         #expect(try report.value("server_calls") == report.value("completed_in_all"))
     }
 
@@ -123,8 +123,8 @@ import Testing
         #expect(report.stages.first?.count == 20)
     }
 
-    /// A server that is stopped when the part that counts begins, and goes on once a second of it has shown that by the calls
-    /// that came meanwhile, or three are over.
+    /// A server that is stopped when the measured part begins, and goes on once a second of it has shown that by the
+    /// calls that came meanwhile, or three are over.
     private struct Stall {
         private var pid: pid_t?
         private var stoppedAt: ContinuousClock.Instant?
@@ -252,7 +252,7 @@ import Testing
         #expect(report.failures.isEmpty && report.violations.isEmpty, "\(report.failures) \(report.violations)")
         #expect(try report.value("completed") > 0)
         #expect(try report.value("seconds") < 300)
-        #expect(report.doubts.contains { $0.contains("asked to end") })
+        #expect(report.doubts.contains { $0.contains("the run was interrupted") })
         let arguments = try #require(found.withLock { $0 })
         let data = try #require(arguments.firstIndex(of: "--data").map { arguments[$0 + 1] })
         #expect(Self.commandLine(with: mark) == nil)
@@ -345,7 +345,7 @@ import Testing
             report.failures.keys.contains { $0.contains("simulator") && $0.contains("killed by signal 9") },
             "\(report.failures)")
         #expect(
-            report.failures.keys.contains { $0.hasPrefix("the push provider's books could not be read: no push sim") })
+            report.failures.keys.contains { $0.hasPrefix("the push provider's counts could not be read: no push sim") })
         #expect(report.violations.isEmpty)
         #expect(try report.value("completed_in_all") > 0)
     }

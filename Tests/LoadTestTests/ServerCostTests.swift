@@ -74,7 +74,7 @@ import Testing
             // Nobody answers.
             outcome.over = moment(13)
             var report = ReportBuilder(outcome).report(audit: nil)
-            #expect(report.doubts.contains { $0.hasPrefix("the server was started anew") } == isAnother, "\(started)")
+            #expect(report.doubts.contains { $0.hasPrefix("the server was restarted") } == isAnother, "\(started)")
             #expect((report.figure("server_cores_by_metrics") == nil) == isAnother, "\(started)")
             // With all sessions open it was the same one.
             #expect(report.figure("server_memory_per_session") == 0)
@@ -114,7 +114,7 @@ import Testing
                 nil, nil, "http://x/m",
                 ["look whether they are at http://x/m", "or look whether its metrics are at http://x/m"]
             ),
-            (known, nil, nil, ["could be read before the load, and not when", "could not be read after it"]),
+            (known, nil, nil, ["could be read before the load, and not at", "could not be read after it"]),
             (known, anew, nil, []), (known, known, nil, []),
         ] as [([String: Double]?, [String: Double]?, String?, [String])] {
             var running = LoadTarget.RunningServer(url: "ws://x", secretFile: "/x")
@@ -128,7 +128,9 @@ import Testing
             (outcome.ended, outcome.over) = (moment(12, after ?? [:]), moment(13, after ?? [:]))
             let report = ReportBuilder(outcome).report(audit: nil)
             for word in words { #expect(report.doubts.contains { $0.contains(word) }, "\(word): \(report.doubts)") }
-            let asked = report.doubts.filter { $0.contains("metrics") && !$0.contains("only the push ledger's") }
+            let asked = report.doubts.filter {
+                $0.contains("metrics") && !$0.contains("only the push ledger was audited")
+            }
             #expect(asked.count == words.count, "\(asked)")
         }
     }
@@ -168,7 +170,7 @@ import Testing
             ])
             let doubts = ReportBuilder(outcome).doubts.filter { $0.contains("rate limit") }
             #expect(doubts.count == (scenario == .relay && lost > 0 && !isGone ? 1 : 0), "\(doubts)")
-            #expect(doubts.allSatisfy { $0.hasPrefix("5 candidates were sent and did not come") }, "\(doubts)")
+            #expect(doubts.allSatisfy { $0.hasPrefix("5 candidates were sent and did not arrive") }, "\(doubts)")
         }
     }
 

@@ -123,7 +123,7 @@ import Testing
         for report in [fanOut, online] {
             #expect(!report.hasFailed, "\(report.failures) \(report.violations)")
             #expect(report.audit == .balanced && report.ledger?.balanced == true)
-            #expect(!report.doubts.contains { $0.contains("books") }, "\(report.doubts)")
+            #expect(!report.doubts.contains { $0.contains("audit") }, "\(report.doubts)")
         }
         #expect(try #require(fanOut.timed("invite_answered")).count > 0)
         #expect(try #require(fanOut.timed("invite_answered")).max >= #require(fanOut.timed("last_ring")).min)
@@ -175,9 +175,9 @@ import Testing
             return (known, try await ScenarioRunner.report(plan))
         }
         #expect(!known.hasFailed && known.audit == .ledgerOnly && known.ledger == nil)
-        #expect(known.doubts.contains { $0.contains("only the push ledger's laws") })
+        #expect(known.doubts.contains { $0.contains("only the push ledger was audited") })
         #expect(!unknown.hasFailed && unknown.audit == .notRead)
-        #expect(unknown.doubts.contains { $0.contains("nobody has read the server's books") })
+        #expect(unknown.doubts.contains { $0.contains("nothing was audited") })
     }
 
     @Test("elsewhere that drops candidates by its rate limit is found out, with what to raise")
@@ -201,7 +201,7 @@ import Testing
         let dropped = report.doubts.first { $0.contains("by its rate limit") }
         #expect(dropped?.contains("limits.messages_per_second") == true, "\(report.doubts)")
         #expect(try #require(report.figure("cut_short")) == 8)
-        #expect(report.doubts.contains { $0.contains(": 8 more waited longer, or for ever") }, "\(report.doubts)")
+        #expect(report.doubts.contains { $0.contains(": 8 more took longer or never ended") }, "\(report.doubts)")
     }
 
     @Test("that dies elsewhere is missed after 10 s, and the run ends with a report")
@@ -217,7 +217,7 @@ import Testing
         }
         #expect(began.duration(to: .now) < .seconds(50))
         #expect(report.failures.keys.contains { $0.contains("could not be reached for 10") }, "\(report.failures)")
-        let unread = "the server's books could not be read: nobody answers at the server's admin socket "
+        let unread = "the audit failed: no server answers at the admin socket "
         #expect(report.failures.keys.contains { $0.hasPrefix(unread) && !$0.contains("notRunning") })
         #expect(report.violations.isEmpty && report.audit == .notRead)
         // Its metrics were where they are looked for.
@@ -235,7 +235,7 @@ import Testing
         let report = try await ScenarioRunner.report(plan)
         #expect(!report.hasFailed, "\(report.failures) \(report.violations)")
         #expect(report.fileSystem == "tmpfs")
-        #expect(report.doubts.contains { $0.contains("lies in memory (tmpfs)") && $0.contains("--data") })
+        #expect(report.doubts.contains { $0.contains("is in memory (tmpfs)") && $0.contains("--data") })
         #expect(report.audit == .balanced)
         let left = try FileManager.default.contentsOfDirectory(atPath: "/dev/shm")
         #expect(!left.contains { $0.hasPrefix("reveille-load-") })
@@ -318,12 +318,12 @@ import Testing
         let error = try #require(failure)
         #expect(
             error.description == """
-                nobody answers at the server's admin socket /no/such/admin.sock; look at its log for why it has ended, or \
-                name the socket or the data folder of the server that runs with --server or --data
+                no server answers at the admin socket /no/such/admin.sock; see its log, or name the socket \
+                or the data folder of a running server with --server or --data
                 """)
         let plan = ScenarioRunner.plan(.online, .closed(concurrency: 1))
         let report = ReportBuilder(LoadOutcome(plan)).report(unread: error.description)
-        #expect(report.failures == ["the server's books could not be read: \(error)": 1])
+        #expect(report.failures == ["the audit failed: \(error)": 1])
         #expect(report.violations.isEmpty && report.audit == .notRead && report.hasFailed)
     }
 

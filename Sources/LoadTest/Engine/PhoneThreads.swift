@@ -2,7 +2,7 @@ import EventLoop
 import SoftphoneKit
 import SoftphoneSession
 
-/// All threads of phones of a run. Any thread; one caller at a time. The threads end when it is released.
+/// All phone threads of a run. Any thread; one caller at a time. The threads end when it is released.
 final class PhoneThreads: Sendable {
     private struct Member: Sendable {
         let runtime: SoftphoneRuntime
@@ -62,7 +62,7 @@ final class PhoneThreads: Sendable {
     /// The seconds that each thread has closed since the last call.
     func takeSeconds() async -> [[Recorder.Second]] { await each { $0.takeSeconds() } }
 
-    /// When the last piece was over; nil unless all threads have nothing more to begin.
+    /// When the last operation was over; nil unless all threads have nothing more to begin.
     func doneAt() async -> ContinuousClock.Instant? {
         let all = await each { $0.doneAt }
         return all.contains(nil) ? nil : all.compactMap { $0 }.max()
@@ -75,7 +75,7 @@ final class PhoneThreads: Sendable {
     func failures() async -> FailureCounts { await each { $0.failures }.reduce(into: FailureCounts()) { $0.add($1) } }
 
     /// Drops all connections.
-    /// - Parameter end: what ended the time of the pieces that are still under way.
+    /// - Parameter end: what ended the time of the operations that are still under way.
     func finish(_ end: DrainEnd) async -> [ThreadResult] {
         let now = ContinuousClock.now
         return await each { $0.finish(at: now, end) }

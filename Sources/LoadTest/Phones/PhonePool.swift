@@ -5,8 +5,7 @@ import SoftphoneSession
 
 /// The phones of one thread that are online all the time, each a user of its own. On that thread's loop.
 ///
-/// Which one is taken for a piece of work is drawn from the seed among those that are free, so that the load spreads
-/// over all sessions there are.
+/// Phones are taken at random among the free ones, so that the load spreads over all sessions.
 final class PhonePool {
     /// How many sessions a thread opens at a time.
     static let openingConcurrency = 64
@@ -54,8 +53,7 @@ final class PhonePool {
         }
     }
 
-    /// Makes `count` phones and opens their sessions. A session that does not open ends it with an error; nothing is
-    /// tried twice.
+    /// Makes `count` phones and opens their sessions. Fails if one does not open; there is no retry.
     func open(count: Int, completion: @escaping (Result<Void, any Error>) -> Void) {
         environment.counters.expect(count)
         make(count: count) { [self] made in
@@ -125,7 +123,7 @@ final class PhonePool {
         if isNow { environment.counters.connected() } else { environment.counters.disconnected() }
     }
 
-    /// Counts `event` if it is a session that was lost without being meant to be.
+    /// Counts `event` if it is an unintended loss of a session.
     func noteLoss(_ event: SoftphoneEvent, of index: Int) {
         if let reason = losses.reason(event, of: index) { environment.recorder.sessionLost(reason) }
     }
@@ -156,7 +154,7 @@ final class PhonePool {
     /// Gives a phone back that was taken.
     func release(_ index: Int) { free.add(index) }
 
-    /// Drops every connection without a word. Nothing is told after it.
+    /// Drops every connection. No event follows.
     func close() {
         isClosed = true
         opening = nil

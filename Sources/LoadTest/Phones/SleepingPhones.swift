@@ -139,7 +139,7 @@ final class SleepingPhones {
 
     func sleeps(_ index: Int) -> Bool { isAsleep[index] }
 
-    /// Drops every connection without a word. Nothing is told after it.
+    /// Drops every connection. No event follows.
     func close() {
         isClosed = true
         settingUp = nil

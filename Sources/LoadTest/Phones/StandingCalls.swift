@@ -17,7 +17,7 @@ final class StandingCalls {
     /// By phone: the place of its first call in ``calls``; the others of the pair follow.
     private(set) var placeOfPhone: [Int?] = []
     private var wanted = 0
-    /// Those that stand or cannot be made to.
+    /// Those that are connected or have failed.
     private var settled: Set<CallID> = []
     private var firstFailure: String?
     private var completion: ((Result<Void, any Error>) -> Void)?
@@ -29,7 +29,7 @@ final class StandingCalls {
         choices = pool.environment.generator(.phones)
     }
 
-    /// Sets `count` calls up, among the pool's free phones. A call that does not come to stand ends it with an error.
+    /// Sets `count` calls up, among the pool's free phones. Fails if one cannot be connected.
     func setUp(count: Int, completion: @escaping (Result<Void, any Error>) -> Void) {
         wanted = count
         self.completion = completion

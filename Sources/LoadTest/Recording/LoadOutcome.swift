@@ -14,9 +14,9 @@ struct LoadOutcome {
     var fileSystem: FileSystem?
     /// No phone could reach the server any more, and that ended a part of the run.
     var lostServer = false
-    /// The server is ready, the sessions are open, the part that counts begins and ends, all is over.
+    /// The server is ready, the sessions are open, the measured part begins and ends, all is over.
     var ready, opened, began, ended, over: RunMoment?
-    /// The most pieces under way at once in the part that counts.
+    /// The most operations under way at once in the measured part.
     var underWayMost = 0
     /// Sessions that were opened before the load.
     var sessionsOpened = 0

@@ -1,9 +1,9 @@
-/// How many pieces are under way on average over a time. Confined to the phones' loop.
+/// How many operations are under way on average over a time. Confined to the phones' loop.
 struct Occupancy {
     private let start: ContinuousClock.Instant
     private var last: ContinuousClock.Instant
     private var underWay = 0
-    /// In pieces times seconds.
+    /// In operations times seconds.
     private var sum = 0.0
 
     /// - Parameter start: of the time that counts.

@@ -74,7 +74,7 @@ public struct LoadComparison: Sendable {
             return "\(environment.cores) cores, \(environment.processor ?? "unknown"), \(environment.kernel)"
         }
         if machines[0] != machines[1] {
-            doubts.append("they are not of one machine: \(machines[0]); then \(machines[1])")
+            doubts.append("the machines differ: \(machines[0]); then \(machines[1])")
         }
         for option in Set(before.plan.keys).union(after.plan.keys).sorted() where option != "--seed" {
             let (first, second) = (before.plan[option], after.plan[option])
@@ -83,10 +83,10 @@ public struct LoadComparison: Sendable {
             }
         }
         for (name, document) in [("first", before), ("second", after)] {
-            if !document.passed { doubts.append("the \(name) did not go well") }
+            if !document.passed { doubts.append("the \(name) run failed") }
             guard !document.doubts.isEmpty else { continue }
             doubts.append(
-                "the figures of the \(name) are in doubt for " + FailureCounts.count(document.doubts.count, "reason"))
+                "the \(name) has " + FailureCounts.count(document.doubts.count, "doubt") + " about its figures")
         }
         return doubts
     }

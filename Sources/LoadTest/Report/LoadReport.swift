@@ -6,7 +6,7 @@ public struct LoadReport: Sendable {
     /// In groups, in the order in which they are to be shown.
     public var figures: [Figure] = []
     public var stages: [StageReport] = []
-    /// One for each second of the part that counts.
+    /// One for each second of the measured part.
     public var series: [SecondReport] = []
     /// What failed, by reason, how often. Includes what could not be begun when it was due.
     public var failures: [String: Int] = [:]

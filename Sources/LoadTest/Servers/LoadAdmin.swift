@@ -112,22 +112,24 @@ struct LoadAdmin: Sendable {
         guard let failure = error as? AdminFailure else { return "\(error)" }
         return switch failure {
         case .notRunning(let socket):
-            "nobody answers at the server's admin socket \(socket); look at its log for why it has ended, or name the "
-                + "socket or the data folder of the server that runs with --server or --data"
+            "no server answers at the admin socket \(socket); see its log, or name the socket or the data folder of a "
+                + "running server with --server or --data"
         case .notAllowed(let socket): "this user may not use \(socket); run this as the user who runs the server"
         case .tokenRefused:
             "the server's admin API does not know the token; give the one of its configuration with --token"
         case .untrusted(let reason):
-            "the certificate of the server's admin API is not trusted: \(reason); name its authority's certificate with "
+            "the certificate of the server's admin API is not trusted: \(reason); name its authority's certificate "
+                + "with "
                 + "--ca-file"
         case .unreachable(let reason):
-            "the server's admin API cannot be reached: \(reason); look whether the server runs, and at the URL of "
-                + "--server"
-        case .lost(let reason): "the server's admin API went away before it answered (\(reason)); look at its log"
-        case .timedOut: "the server's admin API does not answer; look at its log and at GET /readyz"
+            "the server's admin API cannot be reached: \(reason); check that the server runs, and the URL of --server"
+        case .lost(let reason):
+            "the server's admin API closed the connection before it answered (\(reason)); see its log"
+        case .timedOut: "the server's admin API does not answer; see its log and GET /readyz"
         case .refused(let refusal): "the server's admin API refuses: \(refusal.message)"
         case .notTaken(let error):
-            "the server's admin API did not take the question (\(error.message)); use the reveille that runs the server"
+            "the server's admin API did not accept the request (\(error.message)); use the reveille that runs the "
+                + "server"
         }
     }
 }

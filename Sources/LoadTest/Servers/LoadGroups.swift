@@ -57,7 +57,8 @@ actor LoadGroups {
             made = []
         } catch {
             throw LoadError(
-                "\(made.count) groups of this run could not all be deleted, the first \(first) (reveille groups list shows "
+                "\(made.count) groups of this run could not all be deleted, the first \(first) (reveille groups list "
+                    + "shows "
                     + "what is left): \(error)")
         }
     }

@@ -53,7 +53,7 @@ struct LoadConditionTests {
         let record = LoadRecord(
             plan: sample.plan, report: report, environment: sample.environment, startedAt: sample.startedAt,
             isInterrupted: false)
-        #expect(record.verdict == "It did not go well: 1 broken limit.")
+        #expect(record.verdict == "The run failed: 1 failed condition.")
         #expect(record.faults == ["invite_ringing.p99 is 40.53 ms: --fail-if 'invite_ringing.p99>40ms'"])
         let conditions = try #require(LoadDocument(record).conditions)
         #expect(conditions.map(\.failed) == [true, false] && conditions.map(\.value) == [40530, 2986])
@@ -99,7 +99,7 @@ struct LoadComparisonTests {
         #expect(!comparison.rows.contains { $0.name.hasPrefix("hangup") }, "nothing was timed")
         #expect(
             comparison.doubts == [
-                "--rate was 250, then 500", "the figures of the second are in doubt for 1 reason",
+                "--rate was 250, then 500", "the second has 1 doubt about its figures",
             ])
         #expect(LoadComparisonText.lines(comparison).contains { $0.contains("DOUBT: --rate was 250, then 500") })
         #expect(try LoadComparison(before, before).doubts == [])

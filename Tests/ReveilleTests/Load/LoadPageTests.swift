@@ -58,7 +58,7 @@ struct LoadPageTests {
         }
         let items = page.all.filter { $0.name == "li" }.map(\.text)
         for doubt in record.report.doubts { #expect(items.contains(doubt)) }
-        for violation in record.report.violations { #expect(items.contains("broken law: \(violation)")) }
+        for violation in record.report.violations { #expect(items.contains("violation: \(violation)")) }
         #expect(items.contains("14 × \(Recorder.nobodyFree)"))
         #expect(items.contains("sent 2990 = accepted 2990 + rejected 0 + unknown 0 + in flight 0"))
         #expect(page.first("pre")?.text == record.plan.commandLine)
@@ -72,7 +72,7 @@ struct LoadPageTests {
             plan: sample.plan, report: LoadReport(scenario: .online), environment: sample.environment,
             startedAt: sample.startedAt, isInterrupted: true)
         let page = try Self.page(record)
-        #expect(page.text.contains("It was interrupted"))
+        #expect(page.text.contains("The run was interrupted"))
         #expect(page.first("svg") == nil)
     }
 

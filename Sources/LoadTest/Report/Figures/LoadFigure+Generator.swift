@@ -43,13 +43,15 @@ extension LoadFigure {
             case .otherCores:
                 (
                     .cores,
-                    "CPU time of interrupts and of processes outside the run, by wall time; with --target a server on this "
+                    "CPU time of interrupts and of processes outside the run, by wall time; with --target a server on "
+                        + "this "
                         + "machine with metrics is assumed, and it is missing if pushes are sent"
                 )
             case .stolenCores:
                 (
                     .cores,
-                    "time in which a core of this virtual machine had work and its host ran something else, by wall time"
+                    "time in which a core of this virtual machine had work and its host ran something else, by wall "
+                        + "time"
                 )
             case .machineCores: (.cores, "cores that this process may use")
             }

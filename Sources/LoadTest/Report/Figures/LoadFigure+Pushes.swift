@@ -25,8 +25,10 @@ extension LoadFigure {
             case .pushesWrittenInTime:
                 (
                     .ratio,
-                    "share of the pushes in the measured part that the server wrote to the provider's connection within "
-                        + "10 ms of deciding on them, both commits included; from reveille_push_wire_seconds, to a millisecond"
+                    "share of the pushes in the measured part that the server wrote to the provider's connection "
+                        + "within "
+                        + "10 ms of deciding on them, both commits included; from reveille_push_wire_seconds, to a "
+                        + "millisecond"
                 )
             case .pushesReceived: (.count, "pushes that came to phones, at any time of the run")
             case .pushesReported: (.count, "pushes whose report the server answered, at any time of the run")

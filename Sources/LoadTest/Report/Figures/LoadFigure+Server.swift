@@ -55,7 +55,8 @@ extension LoadFigure {
             case .memoryPerSession:
                 (
                     .bytes,
-                    "growth from server_memory_before to server_memory_open per session, if only sessions were opened in "
+                    "growth from server_memory_before to server_memory_open per session, if only sessions were opened "
+                        + "in "
                         + "between, and at least \(Self.fewestSessions)"
                 )
             case .memoryPerSessionByMetrics:

@@ -37,20 +37,23 @@ extension LoadFigure {
             case .notOver:
                 (
                     .count,
-                    "operations that were under way when the run stopped waiting for them, or when the server was gone; "
+                    "operations that were under way when the run stopped waiting for them, or when the server was "
+                        + "gone; "
                         + "each is also a failure"
                 )
             case .sessionsLost:
                 (
                     .count,
-                    "sessions lost unintentionally at any time of the run, each once until its phone is back; an operation "
+                    "sessions lost unintentionally at any time of the run, each once until its phone is back; an "
+                        + "operation "
                         + "that fails because of it counts separately"
                 )
             case .askedPerSecond: (.perSecond, "open loop: the rate that was asked for, after the ramp")
             case .notBegun:
                 (
                     .count,
-                    "open loop: operations that were due when no phone was free, at any time of the run; each is also a "
+                    "open loop: operations that were due when no phone was free, at any time of the run; each is also "
+                        + "a "
                         + "failure"
                 )
             case .underWayMost: (.count, "the most operations under way at once in the measured part")
@@ -58,7 +61,8 @@ extension LoadFigure {
             case .refused:
                 (
                     .count,
-                    "closed loop: how often no phone was free for the next operation, at any time of the run; it is tried "
+                    "closed loop: how often no phone was free for the next operation, at any time of the run; it is "
+                        + "tried "
                         + "again 5 ms later"
                 )
             case .cutShort:

@@ -84,7 +84,7 @@ public struct LoadPage {
                 \(stage.definition)</td></tr>
                 """
         }
-        let columns = ["stage", "count", "min", "p50", "p90", "p99", "p99.9", "max", "from what to what"]
+        let columns = ["stage", "count", "min", "p50", "p90", "p99", "p99.9", "max", "definition"]
         return "<h2>Stages, in ms</h2>\n\(Self.table(columns, rows))\n<p class=\"soft\">\(record.paceNote)</p>"
     }
 

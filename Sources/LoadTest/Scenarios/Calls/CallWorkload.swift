@@ -109,7 +109,8 @@ final class CallWorkload: Workload {
     private func explained(_ error: any Error) -> any Error {
         guard width > 1, !isGroup, "\(error)".contains("devices") else { return error }
         return LoadError(
-            "\(error) (for \(width) devices of one user, the server's limits.devices_per_user has to be \(width) or more)"
+            "\(error) (for \(width) devices of one user, the server's limits.devices_per_user has to be \(width) or "
+                + "more)"
         )
     }
 
