@@ -45,9 +45,9 @@ import Testing
     }
 
     private struct Parts {
+        let loop: EventLoop
         let thread: PhoneThread
         let work: StubWork
-        let recorder: Recorder
         let counters: RunCounters
     }
 
@@ -55,15 +55,25 @@ import Testing
     private func onThread<Value: Sendable>(
         _ plan: LoadPlan, _ body: @escaping @Sendable (Parts) throws -> Value
     ) async throws -> Value {
+        try await onThread(plan) { parts, done in done(Result { try body(parts) }) }
+    }
+
+    /// - Parameter body: calls what it is given once, on the loop.
+    private func onThread<Value: Sendable>(
+        _ plan: LoadPlan,
+        _ body: @escaping @Sendable (Parts, @escaping @Sendable (Result<Value, any Error>) -> Void) throws -> Void
+    ) async throws -> Value {
         let tokens = try await LoadTokens.made()
         let runtime = try SoftphoneRuntime()
         return try await runtime.loop.result { done in
-            let recorder = Recorder()
-            let counters = RunCounters()
-            let environment = WorkloadEnvironment.alone(plan, runtime, tokens, recorder, counters: counters)
+            let (recorder, counters) = (Recorder(), RunCounters())
             let work = StubWork(recorder)
-            let thread = PhoneThread(environment, work)
-            done(Result { try body(Parts(thread: thread, work: work, recorder: recorder, counters: counters)) })
+            let thread = PhoneThread(.alone(plan, runtime, tokens, recorder, counters: counters), work)
+            do {
+                try body(Parts(loop: runtime.loop, thread: thread, work: work, counters: counters), done)
+            } catch {
+                done(.failure(error))
+            }
         }
     }
 
@@ -274,31 +284,21 @@ import Testing
     func closedRamp() async throws {
         var plan = plan(.closed(concurrency: 10))
         plan.ramp = .milliseconds(300)
-        let tokens = try await LoadTokens.made()
-        let runtime = try SoftphoneRuntime()
-        let (early, recorded): (Int, Recorder.Result) = try await runtime.loop.result { [plan] done in
-            let recorder = Recorder()
-            let work = StubWork(recorder)
-            let thread = PhoneThread(
-                WorkloadEnvironment.alone(plan, runtime, tokens, recorder), work)
+        let (early, recorded): (Int, Recorder.Result) = try await onThread(plan) { [plan] parts, done in
             // The fifth is refused once.
-            work.isFree = { $0 != 5 }
-            do {
-                try thread.begin(LoadSchedule(plan, start: .now))
-            } catch {
-                return done(.failure(error))
-            }
-            let early = work.underWay
-            let bound = LoopBound((thread, work), on: runtime.loop)
+            parts.work.isFree = { $0 != 5 }
+            try parts.thread.begin(LoadSchedule(plan, start: .now))
+            let early = parts.work.underWay
+            let bound = LoopBound(parts, on: parts.loop)
             let deadline = ContinuousClock.now + .seconds(10)
             @Sendable func look() {
-                let (thread, work) = bound.value
-                guard work.underWay >= 10 || ContinuousClock.now > deadline else {
-                    runtime.loop.execute(look)
+                let parts = bound.value
+                guard parts.work.underWay >= 10 || ContinuousClock.now > deadline else {
+                    parts.loop.execute(look)
                     return
                 }
-                thread.stopBeginning(end: .now)
-                done(.success((early, thread.finish(at: .now, .asked).recorded)))
+                parts.thread.stopBeginning(end: .now)
+                done(.success((early, parts.thread.finish(at: .now, .asked).recorded)))
             }
             look()
         }
@@ -310,28 +310,17 @@ import Testing
     @Test("begins nothing after the end, when it comes to that late")
     func lateEnd() async throws {
         let plan = plan(.closed(concurrency: 3))
-        let tokens = try await LoadTokens.made()
-        let runtime = try SoftphoneRuntime()
-        let asked: Int = try await runtime.loop.result { done in
-            let recorder = Recorder()
-            let work = StubWork(recorder)
-            let thread = PhoneThread(
-                WorkloadEnvironment.alone(plan, runtime, tokens, recorder), work)
-            do {
-                try thread.begin(LoadSchedule(plan, start: .now - .seconds(20)))
-            } catch {
-                return done(.failure(error))
-            }
-            let bound = LoopBound((thread, work), on: runtime.loop)
+        let asked: Int = try await onThread(plan) { parts, done in
+            try parts.thread.begin(LoadSchedule(plan, start: .now - .seconds(20)))
+            let bound = LoopBound(parts, on: parts.loop)
             // Behind what is due now.
             let timer = LoopBound(
-                LoopTimer(loop: runtime.loop) {
-                    let (thread, work) = bound.value
-                    thread.abort()
-                    done(.success(work.asked))
-                }, on: runtime.loop)
+                LoopTimer(loop: parts.loop) {
+                    bound.value.thread.abort()
+                    done(.success(bound.value.work.asked))
+                }, on: parts.loop)
             timer.value.start(after: .milliseconds(50))
-            Self.keep(timer, until: { bound.value.1.isClosed })
+            Self.keep(timer, until: { bound.value.work.isClosed })
         }
         #expect(asked == 0)
     }

@@ -18,8 +18,31 @@ enum ScenarioRunner {
         return plan
     }
 
+    /// With a server whose process has the argument `mark`.
+    static func plan(_ scenario: LoadPlan.Scenario, _ pace: LoadPlan.Pace, mark: String) -> LoadPlan {
+        var plan = plan(scenario, pace)
+        var own = LoadTarget.OwnServer(executable: reveille)
+        own.arguments = ["--node", mark]
+        plan.target = .own(own)
+        return plan
+    }
+
     static func report(_ plan: LoadPlan) async throws -> LoadReport {
         try await LoadTest(plan: plan).run { _ in }
+    }
+
+    /// Cancels the run once `isTime`.
+    static func report(
+        _ plan: LoadPlan, cancelledWhen isTime: @escaping @Sendable (LoadProgress) -> Bool
+    ) async throws -> LoadReport {
+        let run = Mutex<Task<LoadReport, any Error>?>(nil)
+        let task = Task {
+            try await LoadTest(plan: plan).run { progress in
+                if isTime(progress) { run.withLock { $0?.cancel() } }
+            }
+        }
+        run.withLock { $0 = task }
+        return try await task.value
     }
 }
 

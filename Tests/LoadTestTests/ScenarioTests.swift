@@ -147,11 +147,8 @@ import Testing
     @Test("of a server that stalls for a second shows that second in its times, with nothing missing among them")
     func stalled() async throws {
         let mark = "load-\(UUID().uuidString)"
-        var plan = plan(.online, .open(rate: 50))
+        var plan = ScenarioRunner.plan(.online, .open(rate: 50), mark: mark)
         plan.duration = .seconds(4)
-        var own = LoadTarget.OwnServer(executable: ScenarioRunner.reveille)
-        own.arguments = ["--node", mark]
-        plan.target = .own(own)
         let stall = Mutex(Stall())
         let report = try await LoadTest(plan: plan).run { progress in
             stall.withLock { $0.take(progress, mark) }
@@ -174,14 +171,7 @@ import Testing
         plan.standing = standing
         plan.hold = .seconds(60)
         plan.duration = .seconds(600)
-        let run = Mutex<Task<LoadReport, any Error>?>(nil)
-        let task = Task { [plan] in
-            try await LoadTest(plan: plan).run { progress in
-                if progress.phase == .measuring, progress.underWay == 4 { run.withLock { $0?.cancel() } }
-            }
-        }
-        run.withLock { $0 = task }
-        let report = try await task.value
+        let report = try await ScenarioRunner.report(plan) { $0.phase == .measuring && $0.underWay == 4 }
         #expect(report.failures.isEmpty && report.violations.isEmpty, "\(report.failures) \(report.violations)")
         #expect(try report.value("cut_short") == 0)
         #expect(try report.value("completed_in_all") == 4)
@@ -233,29 +223,21 @@ import Testing
     @Test("that is cancelled reports what was done so far, and leaves nothing behind")
     func cancelled() async throws {
         let mark = "load-\(UUID().uuidString)"
-        var plan = plan(.online, .closed(concurrency: 2))
+        var plan = ScenarioRunner.plan(.online, .closed(concurrency: 2), mark: mark)
         plan.duration = .seconds(600)
-        var own = LoadTarget.OwnServer(executable: ScenarioRunner.reveille)
-        own.arguments = ["--node", mark]
-        plan.target = .own(own)
         let found = Mutex<[String]?>(nil)
-        let run = Mutex<Task<LoadReport, any Error>?>(nil)
-        let task = Task { [plan] in
-            try await LoadTest(plan: plan).run { progress in
-                guard progress.phase == .measuring, progress.rate ?? 0 > 0 else { return }
-                found.withLock { if $0 == nil { $0 = Self.commandLine(with: mark) } }
-                run.withLock { $0?.cancel() }
-            }
+        let report = try await ScenarioRunner.report(plan) { progress in
+            guard progress.phase == .measuring, progress.rate ?? 0 > 0 else { return false }
+            found.withLock { if $0 == nil { $0 = Self.process(with: mark).map(Self.commandLine(of:)) } }
+            return true
         }
-        run.withLock { $0 = task }
-        let report = try await task.value
         #expect(report.failures.isEmpty && report.violations.isEmpty, "\(report.failures) \(report.violations)")
         #expect(try report.value("completed") > 0)
         #expect(try report.value("seconds") < 300)
         #expect(report.doubts.contains { $0.contains("the run was interrupted") })
         let arguments = try #require(found.withLock { $0 })
         let data = try #require(arguments.firstIndex(of: "--data").map { arguments[$0 + 1] })
-        #expect(Self.commandLine(with: mark) == nil)
+        #expect(Self.process(with: mark) == nil)
         #expect(!FileManager.default.fileExists(atPath: data))
         // Its threads end by themselves, soon.
         let deadline = ContinuousClock.now + .seconds(10)
@@ -270,17 +252,6 @@ import Testing
             let name = FileManager.default.contents(atPath: "/proc/self/task/\(thread)/comm") ?? Data()
             return String(decoding: name, as: UTF8.self).hasPrefix("phones-")
         }
-    }
-
-    /// Of the process that was started with the argument `mark`.
-    private static func commandLine(with mark: String) -> [String]? {
-        let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        for process in processes where Int(process) != nil {
-            let line = FileManager.default.contents(atPath: "/proc/\(process)/cmdline") ?? Data()
-            let arguments = line.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
-            if arguments.contains(mark) { return arguments }
-        }
-        return nil
     }
 
     @Test("whose server cannot start says so in the server's own words")
@@ -298,11 +269,8 @@ import Testing
         "whose server is killed ends, and tells of the signal", arguments: [LoadPlan.Scenario.online, .churn, .mixed])
     func killedServer(scenario: LoadPlan.Scenario) async throws {
         let mark = "load-\(UUID().uuidString)"
-        var plan = plan(scenario, .closed(concurrency: scenario == .mixed ? 20 : 2))
+        var plan = ScenarioRunner.plan(scenario, .closed(concurrency: scenario == .mixed ? 20 : 2), mark: mark)
         plan.duration = .seconds(600)
-        var own = LoadTarget.OwnServer(executable: ScenarioRunner.reveille)
-        own.arguments = ["--node", mark]
-        plan.target = .own(own)
         let report = try await LoadTest(plan: plan).run { progress in
             guard progress.phase == .measuring, let pid = Self.process(with: mark) else { return }
             kill(pid, SIGKILL)
@@ -316,12 +284,9 @@ import Testing
     @Test("whose server is killed while sessions are kept ends, and tells how long they were to be kept before")
     func killedWhileHolding() async throws {
         let mark = "load-\(UUID().uuidString)"
-        var plan = plan(.register, .closed(concurrency: 2))
+        var plan = ScenarioRunner.plan(.register, .closed(concurrency: 2), mark: mark)
         plan.sessions = 4
         plan.hold = .seconds(600)
-        var own = LoadTarget.OwnServer(executable: ScenarioRunner.reveille)
-        own.arguments = ["--node", mark]
-        plan.target = .own(own)
         let report = try await LoadTest(plan: plan).run { progress in
             guard progress.phase == .holding, let pid = Self.process(with: mark) else { return }
             #expect(progress.of == .seconds(600) && progress.elapsed < .seconds(60))
@@ -350,13 +315,16 @@ import Testing
         #expect(try report.value("completed_in_all") > 0)
     }
 
+    private static func commandLine(of process: pid_t) -> [String] {
+        let line = FileManager.default.contents(atPath: "/proc/\(process)/cmdline") ?? Data()
+        return line.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The process that was started with the argument `mark`.
     private static func process(with mark: String, childOf parent: pid_t? = nil) -> pid_t? {
         let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return processes.compactMap { pid_t($0) }.first { pid in
-            let line = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") ?? Data()
-            guard line.split(separator: 0).contains(where: { String(decoding: $0, as: UTF8.self) == mark }) else {
-                return false
-            }
+            guard commandLine(of: pid).contains(mark) else { return false }
             guard let parent else { return true }
             let status = FileManager.default.contents(atPath: "/proc/\(pid)/status") ?? Data()
             return String(decoding: status, as: UTF8.self).contains("PPid:\t\(parent)\n")

@@ -3,7 +3,6 @@ import CallVocabulary
 import Foundation
 import SoftphoneKit
 import SoftphoneSession
-import Synchronization
 import Testing
 
 @testable import LoadTest
@@ -187,16 +186,8 @@ import Testing
             var plan = ScenarioRunner.plan(.relay, .closed(concurrency: 8))
             plan.duration = .seconds(300)
             plan.target = .running(running(server))
-            let run = Mutex<Task<LoadReport, any Error>?>(nil)
-            let task = Task { [plan] in
-                try await LoadTest(plan: plan).run { progress in
-                    // All that are under way are lost by then.
-                    guard progress.phase == .measuring, progress.elapsed > .seconds(2) else { return }
-                    run.withLock { $0?.cancel() }
-                }
-            }
-            run.withLock { $0 = task }
-            return try await task.value
+            // All that are under way are lost by then.
+            return try await ScenarioRunner.report(plan) { $0.phase == .measuring && $0.elapsed > .seconds(2) }
         }
         let dropped = report.doubts.first { $0.contains("by its rate limit") }
         #expect(dropped?.contains("limits.messages_per_second") == true, "\(report.doubts)")
