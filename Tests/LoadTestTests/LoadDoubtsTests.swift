@@ -3,10 +3,10 @@ import Testing
 
 @testable import LoadTest
 
-@Suite("What puts figures in doubt") struct LoadDoubtsTests {
+@Suite("The doubts of a report") struct LoadDoubtsTests {
     private typealias Rule = (late: UInt64, p50: UInt64, isLate: Bool)
 
-    @Test("lateness does where it is a part of the times that counts, or long in any case")
+    @Test("have lateness that is a large share of the latencies, or long in any case")
     func lateness() {
         let rules: [Rule] = [
             (100, 1_000, false), (101, 1_000, true), (101, 2_020, false), (900, 2_000, true), (2_400, 60_000, false),
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test("is in the article in the same words")
+    @Test("are in the article in the same words")
     func words() throws {
         let article = URL(filePath: #filePath).deletingLastPathComponent().appending(
             path: "../../Sources/LoadTest/LoadTest.docc/LoadReports.md")
@@ -66,7 +66,7 @@ import Testing
         recorder.note(occupancy)
     }
 
-    @Test("a closed loop does that was short of phones, or late")
+    @Test("have a closed loop that was short of phones, or late")
     func closed() {
         let plan = plan(.closed(concurrency: 100))
         #expect(doubts(plan) { occupied(96, $0) } == [])
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(
-        "lateness is laid to what the figures show",
+        "name the cause of lateness that the figures show",
         arguments: [
             (0.9, 0.0, 1.0, "the load generator was a bottleneck: its busiest thread used 90 % of a core; use more"),
             (0.1, 0.0, 0.4, "most likely because other processes used 0.4 cores (the load generator's busiest thread"),
@@ -103,7 +103,7 @@ import Testing
         #expect(shared.words.hasPrefix("most likely for lack of cores: its busiest thread waited 15 %"))
     }
 
-    @Test("a run that completes nothing has failed, unless it was asked to end")
+    @Test("a run that completes nothing has failed, unless it was interrupted")
     func nothing() {
         for isStopped in [false, true] {
             var outcome = LoadOutcome(plan(.open(rate: 10)))
@@ -118,7 +118,7 @@ import Testing
         #expect(!ReportBuilder(outcome(plan(.open(rate: 10))) { _ in }).report(audit: nil).hasFailed)
     }
 
-    @Test("a push simulator at its limit does", arguments: [(8, false), (9, true)])
+    @Test("have a saturated push simulator", arguments: [(8, false), (9, true)])
     func simulator(tenths: Int, isDoubt: Bool) {
         var outcome = outcome(plan(.closed(concurrency: 100))) { occupied(100, $0) }
         let start = ContinuousClock.now
@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test(
-        "lateness on a machine that others use is theirs in the report, also where the server is no process of the run",
+        "blame other processes for lateness on a machine that they use, also with a target",
         arguments: [true, false])
     func causeInReport(isOwn: Bool) {
         let plan = plan(.open(rate: 10))
@@ -154,7 +154,7 @@ import Testing
         #expect(late?.contains("most likely because other processes used 1.0 cores") == true, "\(late ?? "none")")
     }
 
-    @Test("more connections than half of the machine's ports do, where phones connect anew")
+    @Test("have connections on more than half of the local ports, if phones reconnect")
     func ports() {
         for (scenario, sessions, isDoubtful) in [
             (LoadPlan.Scenario.wake, 13_000, false), (.wake, 15_000, true), (.churn, 15_000, true),
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test("operations do that have no times, in either loop")
+    @Test("have operations without a latency, in either loop")
     func missing() {
         let open = doubts(plan(.open(rate: 10))) { recorder in
             recorder.notBegun()
@@ -187,7 +187,7 @@ import Testing
         #expect(closed.count == 1 && closed[0].contains(": 1 more took longer"), "\(closed)")
     }
 
-    @Test("operations do that never ended, whatever ended the wait for them")
+    @Test("have operations that never ended, whatever ended the wait for them")
     func endless() {
         let plan = plan(.closed(concurrency: 1))
         let givenUp = doubts(plan) { recorder in
@@ -206,7 +206,7 @@ import Testing
         #expect(cutShort.count == 1 && cutShort[0].contains(": 4 more took longer"), "\(cutShort)")
     }
 
-    @Test("calls do that are held longer than the warm-up was")
+    @Test("have calls that are held longer than the warm-up")
     func held() {
         var plan = plan(.open(rate: 10))
         plan.hold = .seconds(30)

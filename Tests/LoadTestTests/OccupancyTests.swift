@@ -7,7 +7,7 @@ import Testing
 
     private func at(_ milliseconds: Int) -> ContinuousClock.Instant { Self.start + .milliseconds(milliseconds) }
 
-    @Test("is known on average, over the time that counts, by how long it was so")
+    @Test("is averaged over the measured part by time")
     func mean() {
         var occupancy = Occupancy(start: Self.start)
         occupancy.set(7, at: at(-500))
@@ -23,7 +23,7 @@ import Testing
         #expect(abs(occupancy.mean - 9.75) < 1e-9)
     }
 
-    @Test("is known at its most over all threads at one moment, of those of the measured part")
+    @Test("has its maximum over all threads at one moment of the measured part")
     func most() {
         let counters = RunCounters()
         counters.underWay(9, isCounted: false)

@@ -3,9 +3,9 @@ import PushSimulator
 extension LoadPlan {
     /// The options of the command that give this plan, with their values, in the order of its help. Includes defaults
     /// that may change.
-    public var entries: [LoadReport.PlanEntry] {
-        var entries: [LoadReport.PlanEntry] = []
-        func add(_ option: String, _ value: String) { entries.append(LoadReport.PlanEntry(option, value)) }
+    public var entries: [(option: String, value: String)] {
+        var entries: [(option: String, value: String)] = []
+        func add(_ option: String, _ value: String) { entries.append((option, value)) }
         if sessions > 0 { add("--sessions", "\(sessions)") }
         if standing > 0 { add("--standing", "\(standing)") }
         switch pace {

@@ -6,7 +6,7 @@ struct Occupancy {
     /// In operations times seconds.
     private var sum = 0.0
 
-    /// - Parameter start: of the time that counts.
+    /// - Parameter start: of the measured part.
     init(start: ContinuousClock.Instant) {
         self.start = start
         last = start
@@ -21,7 +21,7 @@ struct Occupancy {
         self.underWay = underWay
     }
 
-    /// Until the last moment that it was told of; 0 before the time that counts.
+    /// Until the last moment that it was told of; 0 before the measured part.
     var mean: Double {
         let time = start.duration(to: last).inSeconds
         return time > 0 ? sum / time : 0

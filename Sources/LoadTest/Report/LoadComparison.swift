@@ -8,26 +8,19 @@ public struct LoadComparison: Sendable {
         public let change: String
     }
 
-    /// Why two reports cannot be compared.
-    public struct Fault: Error, Equatable, CustomStringConvertible {
-        public let description: String
-    }
-
     public let rows: [Row]
     /// Why the difference may not be the server's.
     public let doubts: [String]
 
-    public init(_ before: LoadDocument, _ after: LoadDocument) throws(Fault) {
+    public init(_ before: LoadDocument, _ after: LoadDocument) throws(LoadError) {
         guard before.scenario == after.scenario else {
-            throw Fault(
-                description:
-                    "the first is of load \(before.scenario), the second of load \(after.scenario): compare two of "
+            throw LoadError(
+                "the first is of load \(before.scenario), the second of load \(after.scenario): compare two of "
                     + "one scenario")
         }
         guard before.reportVersion == after.reportVersion else {
-            throw Fault(
-                description:
-                    "the first is of report version \(before.reportVersion), the second of \(after.reportVersion): "
+            throw LoadError(
+                "the first is of report version \(before.reportVersion), the second of \(after.reportVersion): "
                     + "take both with one version of reveille")
         }
         rows = Self.figures(before, after) + Self.stages(before, after)

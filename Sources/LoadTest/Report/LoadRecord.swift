@@ -1,12 +1,12 @@
 import CallVocabulary
 
-/// A report together with what it takes to judge it and to repeat it: what is written down of a load test.
+/// A report with the plan and the environment of its run.
 public struct LoadRecord: Sendable {
     public let plan: LoadPlan
     public let report: LoadReport
     public private(set) var environment: LoadEnvironment
     public let startedAt: Instant
-    /// Somebody ended it before its time: the figures are those of what was done so far.
+    /// The figures are those of the run until the interrupt.
     public let isInterrupted: Bool
 
     public init(
@@ -20,7 +20,7 @@ public struct LoadRecord: Sendable {
         self.isInterrupted = isInterrupted
     }
 
-    /// Whether all went well, in one sentence.
+    /// The result in one sentence.
     public var verdict: String {
         if report.hasFailed {
             let counts = [
@@ -47,13 +47,13 @@ public struct LoadRecord: Sendable {
         }
     }
 
-    /// What is wrong with it, each in a line: failures, broken laws, and limits that were passed.
+    /// Failures, violations and failed conditions, each in a line.
     public var faults: [String] {
         failures.map { "\($0.count) × \($0.reason)" } + report.violations.map { "violation: \($0)" }
             + report.judgements.filter(\.hasFailed).map(\.words)
     }
 
-    /// What its latencies are those of.
+    /// The loop, and what its latencies mean.
     public var paceNote: String {
         switch plan.pace {
         case .open(let rate):

@@ -41,17 +41,6 @@ public struct LoadReport: Sendable {
         failures[reason, default: 0] += 1
         failureCounts.others += 1
     }
-
-    /// What was asked for by one of the command's options.
-    public struct PlanEntry: Equatable, Sendable {
-        public let option: String
-        public let value: String
-
-        public init(_ option: String, _ value: String) {
-            self.option = option
-            self.value = value
-        }
-    }
 }
 
 /// One number of a report.

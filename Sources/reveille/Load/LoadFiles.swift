@@ -53,7 +53,7 @@ struct LoadFiles: ParsableArguments {
         do {
             try data.write(to: URL(filePath: file))
         } catch {
-            throw LoadFileFailure(description: "\(file.shown) cannot be written: \(error.localizedDescription)")
+            throw LoadError("\(file.shown) cannot be written: \(error.localizedDescription)")
         }
     }
 }
@@ -101,9 +101,4 @@ private struct ReportFile {
         var status = stat()
         return fstat(descriptor, &status) == 0 ? status : nil
     }
-}
-
-/// A report that could not be kept.
-struct LoadFileFailure: Error, CustomStringConvertible {
-    let description: String
 }

@@ -37,7 +37,7 @@ struct LoadConditionTests {
         ("invite_ringing.p99>1..5ms", "'1..5ms' is no limit"), ("a>5<6", "there is no stage or figure 'a'"),
     ])
     func `what is none is refused with what to write`(_ text: String, words: String) {
-        #expect(throws: LoadCondition.Fault.self) { try LoadCondition(text) }
+        #expect(throws: LoadError.self) { try LoadCondition(text) }
         do {
             _ = try LoadCondition(text)
         } catch {
@@ -114,8 +114,8 @@ struct LoadComparisonTests {
         }
         #expect(try LoadComparison(decoded(), document()).rows.count > 5)
         json["scenario"] = "online"
-        #expect(throws: LoadComparison.Fault.self) { try LoadComparison(decoded(), document()) }
+        #expect(throws: LoadError.self) { try LoadComparison(decoded(), document()) }
         (json["scenario"], json["report_version"]) = ("wake", 1)
-        #expect(throws: LoadComparison.Fault.self) { try LoadComparison(decoded(), document()) }
+        #expect(throws: LoadError.self) { try LoadComparison(decoded(), document()) }
     }
 }

@@ -1,3 +1,5 @@
+import CallVocabulary
+
 /// HTML that is well-formed XML too. An interpolated string is text and is escaped; interpolated markup is inserted.
 struct Markup: ExpressibleByStringInterpolation {
     let html: String
@@ -26,25 +28,12 @@ struct Markup: ExpressibleByStringInterpolation {
             case ">": result += "&gt;"
             case "\"": result += "&quot;"
             case "'": result += "&#39;"
-            default:
-                if isHarmful(scalar) {
-                    result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
-                } else {
-                    result.unicodeScalars.append(scalar)
-                }
+            case "\n", "\t": result.unicodeScalars.append(scalar)
+            case _ where scalar.isHarmfulOnTerminals || scalar.properties.isNoncharacterCodePoint:
+                result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+            default: result.unicodeScalars.append(scalar)
             }
         }
         return result
-    }
-
-    private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control: scalar != "\n" && scalar != "\t"
-        // U+FFFE and U+FFFF are unassigned.
-        case .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: true
-        // Joiners are part of emoji and of Persian words.
-        case .format: scalar.value != 0x200C && scalar.value != 0x200D
-        default: false
-        }
     }
 }
