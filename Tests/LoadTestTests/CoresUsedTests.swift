@@ -61,6 +61,6 @@ import Testing
         #expect(late.microseconds(late.server, each: 2_000) == 500)
         #expect(late.microseconds(late.server, each: 0) == nil)
         #expect(late.microseconds(late.simulator, each: 10) == nil)
-        #expect(soon.others == 0.5)
+        #expect(soon.others(soon.server) == 0.5)
     }
 }

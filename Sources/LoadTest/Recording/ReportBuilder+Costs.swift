@@ -78,7 +78,9 @@ extension ReportBuilder {
     }
 
     /// CPU use outside the run. A target with metrics is assumed on this machine; its push simulator has none.
-    var otherCores: Double? { cores?.others ?? (plan.needsPushes ? nil : cores?.othersByMetrics) }
+    var otherCores: Double? {
+        cores?.others(cores?.server) ?? (plan.needsPushes ? nil : cores?.others(cores?.serverByMetrics))
+    }
 
     /// By phone thread: CPU time and wait for a core in the measured part, by wall time.
     var threadShares: [(busy: Double, waiting: Double?)] {

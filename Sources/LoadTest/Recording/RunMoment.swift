@@ -76,15 +76,10 @@ struct CoresUsed {
         return byMetrics.amount / Double(count) * 1e6
     }
 
-    /// What processes used that do not belong to the run.
-    var others: Double? {
+    /// CPU use outside the run.
+    /// - Parameter server: the server's use, from the kernel or from its metrics.
+    func others(_ server: Double?) -> Double? {
         guard let machine, let own, let server else { return nil }
         return max(0, machine - own - server - (simulator ?? 0))
-    }
-
-    /// The same where the server tells its own use; where it runs elsewhere, they used more.
-    var othersByMetrics: Double? {
-        guard let machine, let own, let serverByMetrics else { return nil }
-        return max(0, machine - own - serverByMetrics)
     }
 }

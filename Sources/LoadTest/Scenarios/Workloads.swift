@@ -7,8 +7,6 @@ enum Workloads {
         return environment.plan.standing > 0 ? AmongStandingCalls(work, environment) : work
     }
 
-    /// The workload of `scenario` for one thread.
-    /// - Throws: ``LoadError`` for a scenario that cannot run as planned.
     static func make(
         _ scenario: LoadPlan.Scenario, _ environment: WorkloadEnvironment
     ) throws -> any Workload {
