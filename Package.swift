@@ -293,7 +293,7 @@ let package = Package(
             [
                 "LoadTest", "AdminProtocol", "CallStore", "StoreInterface", "CallVocabulary", "ChildProcess",
                 "Determinism", "EventLoop",
-                "PhoneSimulator", "PushSimulator", "SoftphoneKit", "SoftphoneSession", "reveille",
+                "PushSimulator", "SoftphoneKit", "SoftphoneSession", "reveille",
             ]),
         .testTarget(
             name: "ReveilleTests",

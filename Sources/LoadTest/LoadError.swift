@@ -1,6 +1,7 @@
-/// Why a load test could not run, and what to do about it. What goes wrong under load is in the ``LoadReport``.
+/// What is wrong, with advice: a load test that cannot run, a condition or a report that cannot be used. Failures under
+/// load are in the ``LoadReport``.
 public struct LoadError: Error, CustomStringConvertible, Sendable {
     public let description: String
 
-    init(_ description: String) { self.description = description }
+    public init(_ description: String) { self.description = description }
 }

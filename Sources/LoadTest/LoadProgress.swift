@@ -19,7 +19,7 @@ public struct LoadProgress: Sendable {
     public var elapsed: Duration
     /// How long that takes; nil where it cannot be known.
     public var of: Duration?
-    /// Pieces completed a second, over the last second of this phase; nil until one of it is over.
+    /// Operations completed a second, over the last second of this phase; nil until one of it is over.
     public var rate: Double?
     public var underWay = 0
     public var failures = FailureCounts()

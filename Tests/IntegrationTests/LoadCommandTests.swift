@@ -99,7 +99,7 @@ struct LoadCommandTests {
         let result = try await program.result()
         #expect(result.ending == .exit(0), "\(result.output) \(result.errors)")
         #expect(try run.count(ofStage: "hangup_ended") > 5)
-        #expect(result.output.contains("Open loop: 20 a second were due"))
+        #expect(result.output.contains("Open loop: 20 operations were due per second"))
         let list = try await world.output("calls list --limit 5")
         #expect(list.contains("hangup"))
         #expect(try await server.end(by: SIGTERM) == .exit(0))
@@ -115,7 +115,7 @@ struct LoadCommandTests {
         let result = try await program.result(within: .seconds(60))
         #expect(result.ending == .exit(1), "\(result.output) \(result.errors)")
         #expect(result.output.contains("\nFAILED: "))
-        #expect(result.output.contains("\nIt did not go well: "))
+        #expect(result.output.contains("\nThe run failed: "))
         #expect(try run.report["passed"] as? Bool == false)
         #expect(try (run.report["failures"] as? [String: Int])?.isEmpty == false)
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LoadTest
 
-@Suite("What was used between two moments") struct CoresUsedTests {
+@Suite("CPU time between two moments") struct CoresUsedTests {
     private static let start = ContinuousClock.now
 
     private func moment(after seconds: Int, server cpu: Int) -> RunMoment {
@@ -51,7 +51,7 @@ import Testing
         #expect(CoresUsed(self.moment(after: 0, server: 1), last).serverByMetrics == nil)
     }
 
-    @Test("is shared out among the pieces whole, however long after the last of them it was looked at")
+    @Test("is divided among the operations, however long after the last of them it was read")
     func each() {
         let first = moment(after: 0, server: 100)
         let soon = CoresUsed(first, moment(after: 2, server: 1_100))
@@ -61,6 +61,6 @@ import Testing
         #expect(late.microseconds(late.server, each: 2_000) == 500)
         #expect(late.microseconds(late.server, each: 0) == nil)
         #expect(late.microseconds(late.simulator, each: 10) == nil)
-        #expect(soon.others == 0.5)
+        #expect(soon.others(soon.server) == 0.5)
     }
 }

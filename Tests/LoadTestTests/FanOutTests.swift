@@ -28,7 +28,7 @@ import Testing
         for key in ["invite_result", "first_ring", "invite_ringing"] {
             #expect(report.timed(key)?.count == calls, "\(key)")
         }
-        // Those of the last call may begin when the part that counts is over.
+        // Those of the last call may begin when the measured part is over.
         for key in ["answer_answered", "answer_connected", "others_told", "hangup_ended"] {
             #expect(calls - (report.timed(key)?.count ?? 0) <= 1, "\(key)")
         }
@@ -62,7 +62,7 @@ import Testing
 
     @Test("each group that is set is a step of the opening", .timeLimit(.minutes(1)))
     func groups() async throws {
-        let opening = OpeningCount()
+        let counters = RunCounters()
         let folder = try RunFolder()
         defer { folder.remove() }
         let server = try await ServerProcess.start(
@@ -73,18 +73,18 @@ import Testing
         let groups = LoadGroups(try LoadAdmin(.folder(server.folder), caFile: nil))
         let runtime = try SoftphoneRuntime()
         try await runtime.loop.result { [plan] done in
-            let work = FanOutWorkload(
+            let work = CallWorkload(
                 WorkloadEnvironment(
                     plan: plan, runtime: runtime, thread: 0, threads: 1, recorder: Recorder(), tokens: tokens,
-                    url: server.url, simulatorFolder: nil, opening: opening, groups: groups))
+                    url: server.url, simulatorFolder: nil, counters: counters, groups: groups))
             work.prepare { result in
                 work.close()
                 done(result)
             }
         }
         // Three callers, six members, three groups.
-        #expect(opening.done == 12 && opening.all == 12)
-        #expect(await server.stop() == nil)
+        #expect(counters.settled == 12 && counters.expected == 12)
+        #expect(await server.process.stop() == nil)
     }
 
     @Test("fifty devices that sleep are all woken, and told that another has answered", .timeLimit(.minutes(1)))

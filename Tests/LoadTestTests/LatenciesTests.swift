@@ -22,7 +22,7 @@ import Testing
     @Test("have the percentiles of all that was recorded, to three digits")
     func percentiles() {
         let all = values(20_000, seed: 3)
-        let report = latencies(all).report(key: "k", definition: "d")
+        let report = latencies(all).report(.open)
         let sorted = all.sorted()
         for (percentile, found) in [(50.0, report.p50), (90, report.p90), (99, report.p99), (99.9, report.p999)] {
             let exact = Double(sorted[Int((percentile / 100 * Double(sorted.count)).rounded(.up)) - 1])
@@ -39,8 +39,8 @@ import Testing
         let (one, other) = (values(3000, seed: 4), values(500, seed: 5))
         var merged = latencies(one)
         merged.add(latencies(other))
-        let report = merged.report(key: "k", definition: "d")
-        let together = latencies(one + other).report(key: "k", definition: "d")
+        let report = merged.report(.open)
+        let together = latencies(one + other).report(.open)
         #expect(report.count == 3500)
         #expect(
             [report.min, report.p50, report.p90, report.p99, report.p999, report.max]
@@ -59,7 +59,7 @@ import Testing
 
     @Test("have a distribution that rises to the largest")
     func distribution() throws {
-        let report = latencies(values(5000, seed: 6)).report(key: "k", definition: "d")
+        let report = latencies(values(5000, seed: 6)).report(.open)
         #expect(
             zip(report.distribution, report.distribution.dropFirst()).allSatisfy {
                 $0.percentile <= $1.percentile && $0.microseconds <= $1.microseconds
@@ -71,7 +71,7 @@ import Testing
 
     @Test("of nothing are zero")
     func nothing() {
-        let report = Latencies().report(key: "k", definition: "d")
+        let report = Latencies().report(.open)
         #expect(report.count == 0 && report.max == 0 && report.p99 == 0 && report.distribution.isEmpty)
     }
 }

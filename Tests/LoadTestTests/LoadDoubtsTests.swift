@@ -3,10 +3,10 @@ import Testing
 
 @testable import LoadTest
 
-@Suite("What puts figures in doubt") struct LoadDoubtsTests {
+@Suite("The doubts of a report") struct LoadDoubtsTests {
     private typealias Rule = (late: UInt64, p50: UInt64, isLate: Bool)
 
-    @Test("lateness does where it is a part of the times that counts, or long in any case")
+    @Test("have lateness that is a large share of the latencies, or long in any case")
     func lateness() {
         let rules: [Rule] = [
             (100, 1_000, false), (101, 1_000, true), (101, 2_020, false), (900, 2_000, true), (2_400, 60_000, false),
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test("is in the article in the same words")
+    @Test("are in the article in the same words")
     func words() throws {
         let article = URL(filePath: #filePath).deletingLastPathComponent().appending(
             path: "../../Sources/LoadTest/LoadTest.docc/LoadReports.md")
@@ -66,25 +66,27 @@ import Testing
         recorder.note(occupancy)
     }
 
-    @Test("a closed loop does that was short of phones, or late")
+    @Test("have a closed loop that was short of phones, or late")
     func closed() {
         let plan = plan(.closed(concurrency: 100))
         #expect(doubts(plan) { occupied(96, $0) } == [])
-        #expect(doubts(plan) { occupied(94, $0) }.first?.hasPrefix("94.0 of 100 were under way on average") == true)
+        #expect(
+            doubts(plan) { occupied(94, $0) }.first?.hasPrefix("94.0 of 100 operations were under way on average")
+                == true)
         let late = doubts(plan) { recorder in
             occupied(100, recorder)
             recorder.lagged(.microseconds(900), due: .now)
         }
-        #expect(late.count == 1 && late[0].contains("0.9 ms late or more"), "\(late)")
+        #expect(late.count == 1 && late[0].contains("at least 0.9 ms late"), "\(late)")
     }
 
     @Test(
-        "lateness is laid to what the figures show",
+        "name the cause of lateness that the figures show",
         arguments: [
             (0.9, 0.0, 1.0, "the load generator was a bottleneck: its busiest thread used 90 % of a core; use more"),
-            (0.1, 0.0, 0.4, "most likely for other processes, which used 0.4 cores, and hardly for the load generator"),
-            (0.1, 0.3, 0.2, "most likely for the host of this virtual machine, which took 0.3 cores, and hardly for"),
-            (0.6, 0.0, 0.0, "most likely for the load generator, whose busiest thread used 60 % of a core; use more"),
+            (0.1, 0.0, 0.4, "most likely because other processes used 0.4 cores (the load generator's busiest thread"),
+            (0.1, 0.3, 0.2, "most likely because the host of this virtual machine took 0.3 cores (the load"),
+            (0.6, 0.0, 0.0, "most likely because the load generator's busiest thread used 60 % of a core; use more"),
             (0.2, 0.05, 0.05, "the figures show no cause (the load generator's busiest thread used 20 % of a core)"),
         ])
     func cause(thread: Double, stolen: Double, others: Double, words: String) {
@@ -95,13 +97,13 @@ import Testing
         #expect(cause.words.contains("more threads") == (thread > 0.5))
         let full = LatenessCause(
             busiestThread: 0.6, waiting: 0.1, stolen: nil, others: nil, machine: 1.95, processors: 2)
-        #expect(full.words.hasPrefix("the server and the load together filled the machine"))
+        #expect(full.words.hasPrefix("the server and the load together saturated the machine"))
         let shared = LatenessCause(
             busiestThread: 0.6, waiting: 0.151, stolen: 0, others: 0, machine: 1.5, processors: 2)
-        #expect(shared.words.hasPrefix("most likely for want of a core, for which its busiest thread waited 15 %"))
+        #expect(shared.words.hasPrefix("most likely for lack of cores: its busiest thread waited 15 %"))
     }
 
-    @Test("a run that completes nothing has failed, unless it was asked to end")
+    @Test("a run that completes nothing has failed, unless it was interrupted")
     func nothing() {
         for isStopped in [false, true] {
             var outcome = LoadOutcome(plan(.open(rate: 10)))
@@ -116,7 +118,7 @@ import Testing
         #expect(!ReportBuilder(outcome(plan(.open(rate: 10))) { _ in }).report(audit: nil).hasFailed)
     }
 
-    @Test("a push simulator at its limit does", arguments: [(8, false), (9, true)])
+    @Test("have a saturated push simulator", arguments: [(8, false), (9, true)])
     func simulator(tenths: Int, isDoubt: Bool) {
         var outcome = outcome(plan(.closed(concurrency: 100))) { occupied(100, $0) }
         let start = ContinuousClock.now
@@ -134,7 +136,7 @@ import Testing
     }
 
     @Test(
-        "lateness on a machine that others use is theirs in the report, also where the server is no process of the run",
+        "blame other processes for lateness on a machine that they use, also with a target",
         arguments: [true, false])
     func causeInReport(isOwn: Bool) {
         let plan = plan(.open(rate: 10))
@@ -148,11 +150,11 @@ import Testing
                 metricsAt: isOwn ? nil : start + .seconds(seconds))
         }
         (outcome.began, outcome.ended) = (moment(after: 0, machine: 0), moment(after: 2, machine: 2))
-        let late = ReportBuilder(outcome).doubts.first { $0.contains("ms late or more") }
-        #expect(late?.contains("most likely for other processes, which used 1.0 cores") == true, "\(late ?? "none")")
+        let late = ReportBuilder(outcome).doubts.first { $0.contains(" ms late, which") }
+        #expect(late?.contains("most likely because other processes used 1.0 cores") == true, "\(late ?? "none")")
     }
 
-    @Test("more connections than half of the machine's ports do, where phones connect anew")
+    @Test("have connections on more than half of the local ports, if phones reconnect")
     func ports() {
         for (scenario, sessions, isDoubtful) in [
             (LoadPlan.Scenario.wake, 13_000, false), (.wake, 15_000, true), (.churn, 15_000, true),
@@ -163,29 +165,29 @@ import Testing
             (plan.sessions, plan.fanOut) = (sessions, 10)
             var outcome = outcome(plan) { _ in }
             outcome.localPorts = 28_232
-            let found = ReportBuilder(outcome).doubts.filter { $0.contains("28232 ports") }
+            let found = ReportBuilder(outcome).doubts.filter { $0.contains("28232 local ports") }
             #expect(found.count == (isDoubtful ? 1 : 0), "\(scenario): \(found)")
             outcome.localPorts = nil
-            #expect(!ReportBuilder(outcome).doubts.contains { $0.contains("ports") })
+            #expect(!ReportBuilder(outcome).doubts.contains { $0.contains("local ports") })
         }
     }
 
-    @Test("pieces do that have no times, in either loop")
+    @Test("have operations without a latency, in either loop")
     func missing() {
         let open = doubts(plan(.open(rate: 10))) { recorder in
             recorder.notBegun()
             recorder.failed("ended: busy")
             recorder.fault("session lost")
         }
-        #expect(open.contains { $0.hasPrefix("the times are of what was begun and went well, 2000 in all: 2 more") })
+        #expect(open.contains { $0.hasPrefix("latencies cover the 2000 operations that succeeded: 2 more") })
         let closed = doubts(plan(.closed(concurrency: 1))) { recorder in
             occupied(1, recorder)
             recorder.failed("ended: busy")
         }
-        #expect(closed.count == 1 && closed[0].contains(": 1 more waited longer"), "\(closed)")
+        #expect(closed.count == 1 && closed[0].contains(": 1 more took longer"), "\(closed)")
     }
 
-    @Test("pieces do that never ended, whatever ended the wait for them")
+    @Test("have operations that never ended, whatever ended the wait for them")
     func endless() {
         let plan = plan(.closed(concurrency: 1))
         let givenUp = doubts(plan) { recorder in
@@ -193,16 +195,18 @@ import Testing
             recorder.notOver("not over 30.0 s after the load had ended", count: 7)
         }
         #expect(
-            givenUp.count == 1 && givenUp[0].contains("2000 in all: 7 more waited longer, or for ever"), "\(givenUp)")
+            givenUp.count == 1
+                && givenUp[0].contains("2000 operations that succeeded: 7 more took longer or never ended"),
+            "\(givenUp)")
         let cutShort = doubts(plan) { recorder in
             occupied(1, recorder)
             recorder.failed("ended: busy")
             recorder.cutShort(3)
         }
-        #expect(cutShort.count == 1 && cutShort[0].contains(": 4 more waited longer"), "\(cutShort)")
+        #expect(cutShort.count == 1 && cutShort[0].contains(": 4 more took longer"), "\(cutShort)")
     }
 
-    @Test("calls do that are held longer than the warm-up was")
+    @Test("have calls that are held longer than the warm-up")
     func held() {
         var plan = plan(.open(rate: 10))
         plan.hold = .seconds(30)

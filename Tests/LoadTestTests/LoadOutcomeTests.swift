@@ -2,7 +2,7 @@ import Testing
 
 @testable import LoadTest
 
-@Suite("What a run came to, as it gathers") struct LoadOutcomeTests {
+@Suite("The results of a run, as they arrive") struct LoadOutcomeTests {
     private static let start = ContinuousClock.now
 
     /// Of a run with a warm-up of 1 s.
@@ -32,7 +32,7 @@ import Testing
         return second
     }
 
-    @Test("its progress speaks of the present phase, not of the one before")
+    @Test("the progress is of the present phase, not of the one before")
     func progress() {
         var outcome = outcome(duration: 5)
         outcome.add(seconds: [[second(0, completed: 0), second(1, completed: 70, milliseconds: 9)]])
@@ -48,7 +48,7 @@ import Testing
         #expect(later.rate == 50 && (3_990...4_010).contains(later.p99))
     }
 
-    @Test("a second whose server was looked at late has no figure of its cores, and the others have")
+    @Test("a second whose server was sampled late has no cores, and the others have")
     func lateTicks() {
         var outcome = outcome(duration: 3)
         outcome.add(seconds: [(0...4).map { second(Double($0), completed: 1) }])
@@ -64,7 +64,7 @@ import Testing
         #expect(series.map { $0.serverCores.map { ($0 * 1_000).rounded() } } == [500, nil, 500])
     }
 
-    @Test("of an hour keeps the distributions of no more than the last seconds, and what is told of all")
+    @Test("of an hour keep the distributions of the last seconds only, and the percentiles of all")
     func memory() {
         var outcome = outcome(threads: 2, duration: 3600)
         outcome.add(seconds: [[second(0, completed: 0)], [second(0, completed: 0)]])

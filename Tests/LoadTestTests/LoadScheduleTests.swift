@@ -23,7 +23,7 @@ import Testing
         return ticks
     }
 
-    @Test("ticks each second, and anew where the part that counts begins and ends")
+    @Test("ticks each second, and anew where the measured part begins and ends")
     func seconds() {
         #expect(ticks(schedule(ramp: 1.5, warmUp: 1, duration: 2.25)) == [1, 2, 2.5, 3.5, 4.5, 4.75])
         #expect(ticks(schedule(duration: 2)) == [1, 2])
@@ -53,7 +53,7 @@ import Testing
         #expect(schedule.end > start + .seconds(3600))
     }
 
-    @Test("that is cut ends there, and has no part that counts when that had not begun")
+    @Test("that is cut ends there, and has no measured part when that had not begun")
     func cut() {
         var measured = schedule(warmUp: 1, duration: 5)
         measured.cut(at: start + .milliseconds(2500))

@@ -59,7 +59,7 @@ import Testing
     func parts() {
         let whole = Recorder()
         var over: [Bool] = []
-        whole.onPieceOver = { over.append($0) }
+        whole.onOperationOver = { over.append($0) }
         let part = Recorder(part: "wake", of: whole)
         part.completed()
         part.failed("nobody came")

@@ -2,12 +2,12 @@ import Testing
 
 @testable import LoadTest
 
-@Suite("How many pieces are under way") struct OccupancyTests {
+@Suite("How many operations are under way") struct OccupancyTests {
     private static let start = ContinuousClock.now
 
     private func at(_ milliseconds: Int) -> ContinuousClock.Instant { Self.start + .milliseconds(milliseconds) }
 
-    @Test("is known on average, over the time that counts, by how long it was so")
+    @Test("is averaged over the measured part by time")
     func mean() {
         var occupancy = Occupancy(start: Self.start)
         occupancy.set(7, at: at(-500))
@@ -23,18 +23,18 @@ import Testing
         #expect(abs(occupancy.mean - 9.75) < 1e-9)
     }
 
-    @Test("is known at its most over all threads at one moment, of those of the part that counts")
+    @Test("has its maximum over all threads at one moment of the measured part")
     func most() {
-        let pieces = PiecesUnderWay()
-        pieces.add(9, isCounted: false)
-        #expect(pieces.most == 0)
-        // What stands from before is under way when the part that counts begins.
-        pieces.add(-4, isCounted: true)
-        #expect(pieces.most == 9)
+        let counters = RunCounters()
+        counters.underWay(9, isCounted: false)
+        #expect(counters.mostUnderWay == 0)
+        // What stands from before is under way when the measured part begins.
+        counters.underWay(-4, isCounted: true)
+        #expect(counters.mostUnderWay == 9)
         // One thread has four more, then another, when the first has none of them any more.
-        for change in [4, -4, 5, -5] { pieces.add(change, isCounted: true) }
-        #expect(pieces.most == 10)
-        pieces.add(90, isCounted: false)
-        #expect(pieces.most == 10)
+        for change in [4, -4, 5, -5] { counters.underWay(change, isCounted: true) }
+        #expect(counters.mostUnderWay == 10)
+        counters.underWay(90, isCounted: false)
+        #expect(counters.mostUnderWay == 10)
     }
 }

@@ -8,7 +8,7 @@ import Testing
 @testable import LoadTest
 
 /// The pace of a thread, with work that takes no time of its own.
-@Suite("A thread of phones") struct PhoneThreadTests {
+@Suite("A phone thread") struct PhoneThreadTests {
     /// Is free, or not, as it is told, and ends nothing by itself.
     private final class StubWork: Workload {
         let stages = [LoadStage.inviteResult]
@@ -45,27 +45,35 @@ import Testing
     }
 
     private struct Parts {
+        let loop: EventLoop
         let thread: PhoneThread
         let work: StubWork
-        let recorder: Recorder
-        let pieces: PiecesUnderWay
+        let counters: RunCounters
     }
 
-    /// Runs `body` on a thread of phones that is made for it.
+    /// Runs `body` on a phone thread that is made for it.
     private func onThread<Value: Sendable>(
         _ plan: LoadPlan, _ body: @escaping @Sendable (Parts) throws -> Value
+    ) async throws -> Value {
+        try await onThread(plan) { parts, done in done(Result { try body(parts) }) }
+    }
+
+    /// - Parameter body: calls what it is given once, on the loop.
+    private func onThread<Value: Sendable>(
+        _ plan: LoadPlan,
+        _ body: @escaping @Sendable (Parts, @escaping @Sendable (Result<Value, any Error>) -> Void) throws -> Void
     ) async throws -> Value {
         let tokens = try await LoadTokens.made()
         let runtime = try SoftphoneRuntime()
         return try await runtime.loop.result { done in
-            let recorder = Recorder()
-            let pieces = PiecesUnderWay()
-            let environment = WorkloadEnvironment(
-                plan: plan, runtime: runtime, thread: 0, threads: 1, recorder: recorder, tokens: tokens, url: "ws://x",
-                simulatorFolder: nil, opening: OpeningCount(), underWay: pieces)
+            let (recorder, counters) = (Recorder(), RunCounters())
             let work = StubWork(recorder)
-            let thread = PhoneThread(environment, work)
-            done(Result { try body(Parts(thread: thread, work: work, recorder: recorder, pieces: pieces)) })
+            let thread = PhoneThread(.alone(plan, runtime, tokens, recorder, counters: counters), work)
+            do {
+                try body(Parts(loop: runtime.loop, thread: thread, work: work, counters: counters), done)
+            } catch {
+                done(.failure(error))
+            }
         }
     }
 
@@ -87,7 +95,7 @@ import Testing
         var isClosed = false
     }
 
-    /// - Parameter isFree: whether somebody is free for the piece of this number, from 1.
+    /// - Parameter isFree: whether somebody is free for the operation of this number, from 1.
     private func owed(
         rate: Double, end: DrainEnd = .patience, isFree: @escaping @Sendable (Int) -> Bool = { _ in true }
     ) async throws -> Owed {
@@ -153,10 +161,10 @@ import Testing
             parts.thread.stopBeginning(end: schedule.end)
             let left = work.underWay
             while work.underWay > 0 { work.end() }
-            let atEnd = parts.pieces.most
-            parts.pieces.add(600, isCounted: true)
+            let atEnd = parts.counters.mostUnderWay
+            parts.counters.underWay(600, isCounted: true)
             work.isFree = { _ in true }
-            return (atEnd, left, parts.pieces.most)
+            return (atEnd, left, parts.counters.mostUnderWay)
         }
         #expect((1..<590).contains(left) && atEnd == 599)
         // None was under way any more.
@@ -252,8 +260,8 @@ import Testing
             let work = StubWork(recorder)
             let pacer = ClosedPacer(
                 loop: runtime.loop, concurrency: 3, ramp: .zero, underWay: { work.underWay },
-                beginPiece: { due, late in late == nil && work.begin(due: due) })
-            recorder.onPieceOver = { pacer.pieceOver(well: $0) }
+                beginOperation: { due, late in late == nil && work.begin(due: due) })
+            recorder.onOperationOver = { pacer.operationOver(well: $0) }
             pacer.begin(start: .now)
             // One ends in each turn of the loop, until 20 have been begun.
             let bound = LoopBound((pacer, work), on: runtime.loop)
@@ -276,33 +284,21 @@ import Testing
     func closedRamp() async throws {
         var plan = plan(.closed(concurrency: 10))
         plan.ramp = .milliseconds(300)
-        let tokens = try await LoadTokens.made()
-        let runtime = try SoftphoneRuntime()
-        let (early, recorded): (Int, Recorder.Result) = try await runtime.loop.result { [plan] done in
-            let recorder = Recorder()
-            let work = StubWork(recorder)
-            let thread = PhoneThread(
-                WorkloadEnvironment(
-                    plan: plan, runtime: runtime, thread: 0, threads: 1, recorder: recorder, tokens: tokens,
-                    url: "ws://x", simulatorFolder: nil, opening: OpeningCount()), work)
+        let (early, recorded): (Int, Recorder.Result) = try await onThread(plan) { [plan] parts, done in
             // The fifth is refused once.
-            work.isFree = { $0 != 5 }
-            do {
-                try thread.begin(LoadSchedule(plan, start: .now))
-            } catch {
-                return done(.failure(error))
-            }
-            let early = work.underWay
-            let bound = LoopBound((thread, work), on: runtime.loop)
+            parts.work.isFree = { $0 != 5 }
+            try parts.thread.begin(LoadSchedule(plan, start: .now))
+            let early = parts.work.underWay
+            let bound = LoopBound(parts, on: parts.loop)
             let deadline = ContinuousClock.now + .seconds(10)
             @Sendable func look() {
-                let (thread, work) = bound.value
-                guard work.underWay >= 10 || ContinuousClock.now > deadline else {
-                    runtime.loop.execute(look)
+                let parts = bound.value
+                guard parts.work.underWay >= 10 || ContinuousClock.now > deadline else {
+                    parts.loop.execute(look)
                     return
                 }
-                thread.stopBeginning(end: .now)
-                done(.success((early, thread.finish(at: .now, .asked).recorded)))
+                parts.thread.stopBeginning(end: .now)
+                done(.success((early, parts.thread.finish(at: .now, .asked).recorded)))
             }
             look()
         }
@@ -314,30 +310,17 @@ import Testing
     @Test("begins nothing after the end, when it comes to that late")
     func lateEnd() async throws {
         let plan = plan(.closed(concurrency: 3))
-        let tokens = try await LoadTokens.made()
-        let runtime = try SoftphoneRuntime()
-        let asked: Int = try await runtime.loop.result { done in
-            let recorder = Recorder()
-            let work = StubWork(recorder)
-            let thread = PhoneThread(
-                WorkloadEnvironment(
-                    plan: plan, runtime: runtime, thread: 0, threads: 1, recorder: recorder, tokens: tokens,
-                    url: "ws://x", simulatorFolder: nil, opening: OpeningCount()), work)
-            do {
-                try thread.begin(LoadSchedule(plan, start: .now - .seconds(20)))
-            } catch {
-                return done(.failure(error))
-            }
-            let bound = LoopBound((thread, work), on: runtime.loop)
+        let asked: Int = try await onThread(plan) { parts, done in
+            try parts.thread.begin(LoadSchedule(plan, start: .now - .seconds(20)))
+            let bound = LoopBound(parts, on: parts.loop)
             // Behind what is due now.
             let timer = LoopBound(
-                LoopTimer(loop: runtime.loop) {
-                    let (thread, work) = bound.value
-                    thread.abort()
-                    done(.success(work.asked))
-                }, on: runtime.loop)
+                LoopTimer(loop: parts.loop) {
+                    bound.value.thread.abort()
+                    done(.success(bound.value.work.asked))
+                }, on: parts.loop)
             timer.value.start(after: .milliseconds(50))
-            Self.keep(timer, until: { bound.value.1.isClosed })
+            Self.keep(timer, until: { bound.value.work.isClosed })
         }
         #expect(asked == 0)
     }

@@ -5,7 +5,7 @@ import Testing
 @Suite("A recorder") struct RecorderTests {
     private static let now = ContinuousClock.now
 
-    /// Of a run whose part that counts began 10 s ago and ends in `seconds`.
+    /// Of a run whose measured part began 10 s ago and ends in `seconds`.
     private func recorder(endsIn seconds: Double) -> Recorder {
         var plan = LoadPlan(.online, pace: .open(rate: 1), target: .own(LoadTarget.OwnServer(executable: "")))
         plan.warmUp = .seconds(5)
@@ -16,19 +16,19 @@ import Testing
         return recorder
     }
 
-    @Test("keeps the times of what began in the part that counts, whenever it ended")
+    @Test("keeps the times of what began in the measured part, whenever it ended")
     func window() {
         let recorder = recorder(endsIn: -5)
         recorder.passed(.inviteResult, since: Self.now - .seconds(12), at: Self.now)
-        #expect(recorder.result.stages[LoadStage.inviteResult.rawValue] == nil)
+        #expect(recorder.result.stages[.inviteResult] == nil)
         recorder.passed(.inviteResult, since: Self.now - .seconds(8), at: Self.now)
         recorder.passed(.inviteResult, since: Self.now - .seconds(5), at: Self.now)
-        let kept = recorder.result.stages[LoadStage.inviteResult.rawValue]
+        let kept = recorder.result.stages[.inviteResult]
         #expect(kept?.count == 1)
         #expect(kept?.percentile(50) == 8_000_000)
     }
 
-    @Test("counts what is completed in the part that counts apart from the rest")
+    @Test("counts what is completed in the measured part apart from the rest")
     func completed() {
         let running = recorder(endsIn: 3600)
         running.completed()
@@ -38,11 +38,11 @@ import Testing
         #expect(over.result.completed == 0 && over.result.completedInAll == 1)
     }
 
-    @Test("counts failures at any time, and tells of pieces that are over")
+    @Test("counts failures at any time, and tells of operations that are over")
     func failures() {
         let recorder = Recorder()
         var ends: [Bool] = []
-        recorder.onPieceOver = { ends.append($0) }
+        recorder.onOperationOver = { ends.append($0) }
         recorder.failed("ended: busy")
         recorder.fault("session lost")
         recorder.fault("session lost", count: 2)
@@ -53,7 +53,8 @@ import Testing
     }
 
     @Test(
-        "tells lost sessions, pieces that failed, that were not begun and that did not end apart, those of a part too")
+        "tells lost sessions, operations that failed, that were not begun and that did not end apart, those of a part too"
+    )
     func kinds() {
         let recorder = Recorder()
         let part = Recorder(part: "churn", of: recorder)
@@ -68,7 +69,7 @@ import Testing
         all.add(recorder.result)
         let counts = all.failureCounts
         #expect((counts.failed, counts.sessionsLost, counts.others) == (4, 4, 8))
-        #expect((counts.notBegun, counts.notOver, counts.pieces) == (2, 6, 12))
+        #expect((counts.notBegun, counts.notOver, counts.operations) == (2, 6, 12))
         #expect(all.failures["session lost: closed with 1006"] == 2)
         #expect(all.failures["churn: session lost: closed with 1006"] == 2)
         #expect(all.failures.values.reduce(0, +) == 24)
@@ -116,7 +117,7 @@ import Testing
         #expect(seconds.map(\.completed) == [1, 0])
         #expect(seconds.map(\.begun) == [1, 0])
         #expect(seconds.map(\.underWay) == [3, 4])
-        // The second that ends where the part that counts begins is not in it.
+        // The second that ends where the measured part begins is not in it.
         #expect(seconds.map(\.isCounted) == [false, true])
         #expect(seconds.first?.latencies?.percentile(50) == 7000)
         #expect(recorder.takeSeconds().isEmpty)
@@ -126,7 +127,7 @@ import Testing
     func lateSeconds() {
         let recorder = recorder(endsIn: -5)
         for end in -15 ... -11 { recorder.closeSecond(at: at(Double(end)), underWay: 0, time: ThreadTime()) }
-        // Before the part that counts, and in its first second, whose thread has not come to close the one before.
+        // Before the measured part, and in its first second, whose thread has not come to close the one before.
         recorder.completed(at: at(-10.001))
         for moment in [-9.999, -9.998, -8.999] {
             recorder.begun(due: at(moment), late: .milliseconds(1))
@@ -174,8 +175,8 @@ import Testing
         other.completed()
         var all = one.result
         all.add(other.result)
-        #expect(all.stages[LoadStage.inviteResult.rawValue]?.count == 2)
-        #expect(all.stages[LoadStage.hangupEnded.rawValue]?.count == 1)
+        #expect(all.stages[.inviteResult]?.count == 2)
+        #expect(all.stages[.hangupEnded]?.count == 1)
         #expect(all.failures == ["x": 2])
         #expect(all.completed == 1)
     }

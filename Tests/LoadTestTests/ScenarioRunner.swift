@@ -1,4 +1,5 @@
 import Foundation
+import SoftphoneKit
 import Synchronization
 
 @testable import LoadTest
@@ -17,8 +18,31 @@ enum ScenarioRunner {
         return plan
     }
 
+    /// With a server whose process has the argument `mark`.
+    static func plan(_ scenario: LoadPlan.Scenario, _ pace: LoadPlan.Pace, mark: String) -> LoadPlan {
+        var plan = plan(scenario, pace)
+        var own = LoadTarget.OwnServer(executable: reveille)
+        own.arguments = ["--node", mark]
+        plan.target = .own(own)
+        return plan
+    }
+
     static func report(_ plan: LoadPlan) async throws -> LoadReport {
         try await LoadTest(plan: plan).run { _ in }
+    }
+
+    /// Cancels the run once `isTime`.
+    static func report(
+        _ plan: LoadPlan, cancelledWhen isTime: @escaping @Sendable (LoadProgress) -> Bool
+    ) async throws -> LoadReport {
+        let run = Mutex<Task<LoadReport, any Error>?>(nil)
+        let task = Task {
+            try await LoadTest(plan: plan).run { progress in
+                if isTime(progress) { run.withLock { $0?.cancel() } }
+            }
+        }
+        run.withLock { $0 = task }
+        return try await task.value
     }
 }
 
@@ -29,6 +53,18 @@ extension LoadTokens {
         try String(repeating: "0123456789abcdef", count: 4).write(toFile: file, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(atPath: file) }
         return try await LoadTokens(secretFile: file)
+    }
+}
+
+extension WorkloadEnvironment {
+    /// Of the only thread of a run, whose server nobody connects to.
+    static func alone(
+        _ plan: LoadPlan, _ runtime: SoftphoneRuntime, _ tokens: LoadTokens, _ recorder: Recorder = Recorder(),
+        counters: RunCounters = RunCounters()
+    ) -> WorkloadEnvironment {
+        WorkloadEnvironment(
+            plan: plan, runtime: runtime, thread: 0, threads: 1, recorder: recorder, tokens: tokens, url: "ws://x",
+            simulatorFolder: nil, counters: counters)
     }
 }
 

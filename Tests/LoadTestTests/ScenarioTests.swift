@@ -8,19 +8,11 @@ import Testing
 
 /// Each against a real server process, one after the other.
 @Suite("A load test", .serialized, .timeLimit(.minutes(2))) struct ScenarioTests {
-    /// The executable of this package, built next to the tests' own.
-    private static let reveille = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        .deletingLastPathComponent().appendingPathComponent("reveille").path
-
     private func plan(_ scenario: LoadPlan.Scenario, _ pace: LoadPlan.Pace) -> LoadPlan {
-        var plan = LoadPlan(scenario, pace: pace, target: .own(LoadTarget.OwnServer(executable: Self.reveille)))
-        // So long that something is completed where the host gives the machine little of its processors.
-        plan.duration = .milliseconds(1500)
-        plan.warmUp = .milliseconds(100)
-        return plan
+        ScenarioRunner.plan(scenario, pace)
     }
 
-    private func report(_ plan: LoadPlan) async throws -> LoadReport { try await LoadTest(plan: plan).run { _ in } }
+    private func report(_ plan: LoadPlan) async throws -> LoadReport { try await ScenarioRunner.report(plan) }
 
     /// What holds for every run in which nothing failed.
     private func expectSound(_ report: LoadReport) throws {
@@ -73,9 +65,9 @@ import Testing
         #expect((15...40).contains(begun))
         #expect(try report.value("server_calls") == report.value("completed_in_all"))
         #expect(try report.value("not_begun") == 0)
-        let answered = try #require(report.stage("answer_connected")).count
+        let answered = try #require(report.timed("answer_connected")).count
         #expect(answered > 0 && answered < begun)
-        #expect(try #require(report.stage("invite_result")).count == begun)
+        #expect(try #require(report.timed("invite_result")).count == begun)
         #expect(try report.value("lateness_max") > 0)
     }
 
@@ -90,7 +82,7 @@ import Testing
         #expect(notBegun > 20)
         #expect(report.failures == [Recorder.nobodyFree: Int(notBegun)])
         #expect(report.hasFailed && report.violations.isEmpty)
-        #expect(report.doubts.contains { $0.contains("less than asked for") })
+        #expect(report.doubts.contains { $0.contains("lower than asked for") })
         #expect(try report.value("server_calls") == report.value("completed_in_all"))
     }
 
@@ -131,8 +123,8 @@ import Testing
         #expect(report.stages.first?.count == 20)
     }
 
-    /// A server that is stopped when the part that counts begins, and goes on once a second of it has shown that by the calls
-    /// that came meanwhile, or three are over.
+    /// A server that is stopped when the measured part begins, and goes on once a second of it has shown that by the
+    /// calls that came meanwhile, or three are over.
     private struct Stall {
         private var pid: pid_t?
         private var stoppedAt: ContinuousClock.Instant?
@@ -155,11 +147,8 @@ import Testing
     @Test("of a server that stalls for a second shows that second in its times, with nothing missing among them")
     func stalled() async throws {
         let mark = "load-\(UUID().uuidString)"
-        var plan = plan(.online, .open(rate: 50))
+        var plan = ScenarioRunner.plan(.online, .open(rate: 50), mark: mark)
         plan.duration = .seconds(4)
-        var own = LoadTarget.OwnServer(executable: Self.reveille)
-        own.arguments = ["--node", mark]
-        plan.target = .own(own)
         let stall = Mutex(Stall())
         let report = try await LoadTest(plan: plan).run { progress in
             stall.withLock { $0.take(progress, mark) }
@@ -168,7 +157,7 @@ import Testing
         #expect(stuck >= 30)
         try expectSound(report)
         #expect(try report.value("not_begun") == 0)
-        let invite = try #require(report.stage("invite_result"))
+        let invite = try #require(report.timed("invite_result"))
         #expect(invite.count == Int(try report.value("begun")))
         #expect(invite.p99 >= 800_000)
         // Half of them did not wait for it; for how little they waited is the machine's affair.
@@ -182,14 +171,7 @@ import Testing
         plan.standing = standing
         plan.hold = .seconds(60)
         plan.duration = .seconds(600)
-        let run = Mutex<Task<LoadReport, any Error>?>(nil)
-        let task = Task { [plan] in
-            try await LoadTest(plan: plan).run { progress in
-                if progress.phase == .measuring, progress.underWay == 4 { run.withLock { $0?.cancel() } }
-            }
-        }
-        run.withLock { $0 = task }
-        let report = try await task.value
+        let report = try await ScenarioRunner.report(plan) { $0.phase == .measuring && $0.underWay == 4 }
         #expect(report.failures.isEmpty && report.violations.isEmpty, "\(report.failures) \(report.violations)")
         #expect(try report.value("cut_short") == 0)
         #expect(try report.value("completed_in_all") == 4)
@@ -220,7 +202,7 @@ import Testing
         let folder = try RunFolder()
         defer { folder.remove() }
         let server = try await ServerProcess.start(
-            LoadTarget.OwnServer(executable: Self.reveille), folder: folder.path)
+            LoadTarget.OwnServer(executable: ScenarioRunner.reveille), folder: folder.path)
         var plan = plan(.online, .closed(concurrency: 2))
         var running = LoadTarget.RunningServer(url: server.url, secretFile: server.folder + "/client-token.key")
         running.metricsURL = server.metricsURL
@@ -228,8 +210,8 @@ import Testing
         let first = await Result { try await report(plan) }
         // Its calls of the first run are not in the way of the second.
         let second = await Result { try await report(plan) }
-        #expect(server.isRunning)
-        #expect(await server.stop() == nil)
+        #expect(server.process.isRunning)
+        #expect(await server.process.stop() == nil)
         for report in [try first.get(), try second.get()] {
             try expectSound(report)
             #expect(try report.value("server_calls") == report.value("completed_in_all"))
@@ -241,29 +223,21 @@ import Testing
     @Test("that is cancelled reports what was done so far, and leaves nothing behind")
     func cancelled() async throws {
         let mark = "load-\(UUID().uuidString)"
-        var plan = plan(.online, .closed(concurrency: 2))
+        var plan = ScenarioRunner.plan(.online, .closed(concurrency: 2), mark: mark)
         plan.duration = .seconds(600)
-        var own = LoadTarget.OwnServer(executable: Self.reveille)
-        own.arguments = ["--node", mark]
-        plan.target = .own(own)
         let found = Mutex<[String]?>(nil)
-        let run = Mutex<Task<LoadReport, any Error>?>(nil)
-        let task = Task { [plan] in
-            try await LoadTest(plan: plan).run { progress in
-                guard progress.phase == .measuring, progress.rate ?? 0 > 0 else { return }
-                found.withLock { if $0 == nil { $0 = Self.commandLine(with: mark) } }
-                run.withLock { $0?.cancel() }
-            }
+        let report = try await ScenarioRunner.report(plan) { progress in
+            guard progress.phase == .measuring, progress.rate ?? 0 > 0 else { return false }
+            found.withLock { if $0 == nil { $0 = Self.process(with: mark).map(Self.commandLine(of:)) } }
+            return true
         }
-        run.withLock { $0 = task }
-        let report = try await task.value
         #expect(report.failures.isEmpty && report.violations.isEmpty, "\(report.failures) \(report.violations)")
         #expect(try report.value("completed") > 0)
         #expect(try report.value("seconds") < 300)
-        #expect(report.doubts.contains { $0.contains("asked to end") })
+        #expect(report.doubts.contains { $0.contains("the run was interrupted") })
         let arguments = try #require(found.withLock { $0 })
         let data = try #require(arguments.firstIndex(of: "--data").map { arguments[$0 + 1] })
-        #expect(Self.commandLine(with: mark) == nil)
+        #expect(Self.process(with: mark) == nil)
         #expect(!FileManager.default.fileExists(atPath: data))
         // Its threads end by themselves, soon.
         let deadline = ContinuousClock.now + .seconds(10)
@@ -280,21 +254,10 @@ import Testing
         }
     }
 
-    /// Of the process that was started with the argument `mark`.
-    private static func commandLine(with mark: String) -> [String]? {
-        let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        for process in processes where Int(process) != nil {
-            let line = FileManager.default.contents(atPath: "/proc/\(process)/cmdline") ?? Data()
-            let arguments = line.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
-            if arguments.contains(mark) { return arguments }
-        }
-        return nil
-    }
-
     @Test("whose server cannot start says so in the server's own words")
     func noServer() async throws {
         var plan = plan(.online, .closed(concurrency: 1))
-        var own = LoadTarget.OwnServer(executable: Self.reveille)
+        var own = LoadTarget.OwnServer(executable: ScenarioRunner.reveille)
         own.shards = 0
         plan.target = .own(own)
         let test = LoadTest(plan: plan)
@@ -306,11 +269,8 @@ import Testing
         "whose server is killed ends, and tells of the signal", arguments: [LoadPlan.Scenario.online, .churn, .mixed])
     func killedServer(scenario: LoadPlan.Scenario) async throws {
         let mark = "load-\(UUID().uuidString)"
-        var plan = plan(scenario, .closed(concurrency: scenario == .mixed ? 20 : 2))
+        var plan = ScenarioRunner.plan(scenario, .closed(concurrency: scenario == .mixed ? 20 : 2), mark: mark)
         plan.duration = .seconds(600)
-        var own = LoadTarget.OwnServer(executable: Self.reveille)
-        own.arguments = ["--node", mark]
-        plan.target = .own(own)
         let report = try await LoadTest(plan: plan).run { progress in
             guard progress.phase == .measuring, let pid = Self.process(with: mark) else { return }
             kill(pid, SIGKILL)
@@ -324,12 +284,9 @@ import Testing
     @Test("whose server is killed while sessions are kept ends, and tells how long they were to be kept before")
     func killedWhileHolding() async throws {
         let mark = "load-\(UUID().uuidString)"
-        var plan = plan(.register, .closed(concurrency: 2))
+        var plan = ScenarioRunner.plan(.register, .closed(concurrency: 2), mark: mark)
         plan.sessions = 4
         plan.hold = .seconds(600)
-        var own = LoadTarget.OwnServer(executable: Self.reveille)
-        own.arguments = ["--node", mark]
-        plan.target = .own(own)
         let report = try await LoadTest(plan: plan).run { progress in
             guard progress.phase == .holding, let pid = Self.process(with: mark) else { return }
             #expect(progress.of == .seconds(600) && progress.elapsed < .seconds(60))
@@ -353,18 +310,21 @@ import Testing
             report.failures.keys.contains { $0.contains("simulator") && $0.contains("killed by signal 9") },
             "\(report.failures)")
         #expect(
-            report.failures.keys.contains { $0.hasPrefix("the push provider's books could not be read: no push sim") })
+            report.failures.keys.contains { $0.hasPrefix("the push provider's counts could not be read: no push sim") })
         #expect(report.violations.isEmpty)
         #expect(try report.value("completed_in_all") > 0)
     }
 
+    private static func commandLine(of process: pid_t) -> [String] {
+        let line = FileManager.default.contents(atPath: "/proc/\(process)/cmdline") ?? Data()
+        return line.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The process that was started with the argument `mark`.
     private static func process(with mark: String, childOf parent: pid_t? = nil) -> pid_t? {
         let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return processes.compactMap { pid_t($0) }.first { pid in
-            let line = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") ?? Data()
-            guard line.split(separator: 0).contains(where: { String(decoding: $0, as: UTF8.self) == mark }) else {
-                return false
-            }
+            guard commandLine(of: pid).contains(mark) else { return false }
             guard let parent else { return true }
             let status = FileManager.default.contents(atPath: "/proc/\(pid)/status") ?? Data()
             return String(decoding: status, as: UTF8.self).contains("PPid:\t\(parent)\n")
@@ -376,19 +336,19 @@ import Testing
         let folder = try RunFolder()
         defer { folder.remove() }
         let simulator = try await SimulatorProcess.start(
-            executable: Self.reveille, folder: folder.path, seed: 1)
+            executable: ScenarioRunner.reveille, folder: folder.path, seed: 1)
         let server = try await Result {
             try await ServerProcess.start(
-                LoadTarget.OwnServer(executable: Self.reveille), folder: folder.path, simulator: simulator.folder)
+                LoadTarget.OwnServer(executable: ScenarioRunner.reveille), folder: folder.path,
+                simulator: simulator.folder)
         }.get()
-        #expect(server.isRunning && simulator.isRunning)
-        #expect(await server.stop() == nil)
-        #expect(await simulator.stop() == nil)
-        #expect(!server.isRunning && !simulator.isRunning)
+        #expect(server.process.isRunning && simulator.process.isRunning)
+        #expect(await server.process.stop() == nil)
+        #expect(await simulator.process.stop() == nil)
+        #expect(!server.process.isRunning && !simulator.process.isRunning)
     }
 }
 
 extension LoadReport {
-    fileprivate func value(_ key: String) throws -> Double { try #require(figures.first { $0.key == key }).value }
-    fileprivate func stage(_ key: String) -> StageReport? { stages.first { $0.key == key } }
+    fileprivate func value(_ key: String) throws -> Double { try #require(figure(key)) }
 }

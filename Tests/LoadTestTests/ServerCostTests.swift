@@ -33,7 +33,9 @@ import Testing
         ]
     }
 
-    @Test("has the calls of others in it, which is a doubt", arguments: [(1_090, false), (1_200, true), (5_000, true)])
+    @Test(
+        "includes the calls of other clients, which is a doubt",
+        arguments: [(1_090, false), (1_200, true), (5_000, true)])
     func others(calls: Double, isDoubt: Bool) {
         let running = LoadTarget.RunningServer(url: "ws://127.0.0.1:1", secretFile: "")
         #expect(doubts(ofOthers: calls, at: .running(running)).count == (isDoubt ? 1 : 0))
@@ -60,7 +62,7 @@ import Testing
         return ReportBuilder(outcome).doubts.filter { $0.contains("others use it too") }
     }
 
-    @Test("is not told over a start of the server, which is a doubt, whatever it counts by then")
+    @Test("is left out over a restart of the server, which is a doubt")
     func restarted() {
         // The later start alone tells of the second: it has counted more than the first. The clock is put right.
         for (started, cpu, calls, isAnother) in [
@@ -74,7 +76,7 @@ import Testing
             // Nobody answers.
             outcome.over = moment(13)
             var report = ReportBuilder(outcome).report(audit: nil)
-            #expect(report.doubts.contains { $0.hasPrefix("the server was started anew") } == isAnother, "\(started)")
+            #expect(report.doubts.contains { $0.hasPrefix("the server was restarted") } == isAnother, "\(started)")
             #expect((report.figure("server_cores_by_metrics") == nil) == isAnother, "\(started)")
             // With all sessions open it was the same one.
             #expect(report.figure("server_memory_per_session") == 0)
@@ -86,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("stages are told in the order in which a call comes to them, whatever order a workload has them in")
+    @Test("stages have the order in which a call reaches them, not the workload's")
     func stages() {
         var outcome = outcome(sessions: 1)
         let recorder = Recorder()
@@ -104,7 +106,7 @@ import Testing
             ])
     }
 
-    @Test("that nothing is known of it is laid to where its metrics are only where they never were there")
+    @Test("is unknown without metrics, with advice on their address only if they never were there")
     func metricsAddress() {
         let known = metrics(started: 1_000, cpu: 2, calls: 100).merging(["reveille_ledger_violations": 0]) { $1 }
         let anew = metrics(started: 5_000, cpu: 1, calls: 1).merging(["reveille_ledger_violations": 0]) { $1 }
@@ -114,7 +116,7 @@ import Testing
                 nil, nil, "http://x/m",
                 ["look whether they are at http://x/m", "or look whether its metrics are at http://x/m"]
             ),
-            (known, nil, nil, ["could be read before the load, and not when", "could not be read after it"]),
+            (known, nil, nil, ["could be read before the load, and not at", "could not be read after it"]),
             (known, anew, nil, []), (known, known, nil, []),
         ] as [([String: Double]?, [String: Double]?, String?, [String])] {
             var running = LoadTarget.RunningServer(url: "ws://x", secretFile: "/x")
@@ -128,12 +130,14 @@ import Testing
             (outcome.ended, outcome.over) = (moment(12, after ?? [:]), moment(13, after ?? [:]))
             let report = ReportBuilder(outcome).report(audit: nil)
             for word in words { #expect(report.doubts.contains { $0.contains(word) }, "\(word): \(report.doubts)") }
-            let asked = report.doubts.filter { $0.contains("metrics") && !$0.contains("only the push ledger's") }
+            let asked = report.doubts.filter {
+                $0.contains("metrics") && !$0.contains("only the push ledger was audited")
+            }
             #expect(asked.count == words.count, "\(asked)")
         }
     }
 
-    @Test("messages that its rate limit has dropped are a doubt, with what to raise; those of before the run are not")
+    @Test("messages dropped by its rate limit during the run are a doubt, with the limit to raise")
     func dropped() {
         let figure = #"reveille_notifications_dropped_total{reason="rate_limited"}"#
         for (before, after, count) in [(0.0, 0.0, 0), (40, 40, 0), (40, 852, 812)] {
@@ -151,7 +155,7 @@ import Testing
         }
     }
 
-    @Test("candidates that do not come to the other side of a server without metrics are laid to its rate limit")
+    @Test("candidates that do not arrive at a target without metrics are a doubt about its rate limit")
     func lostCandidates() {
         for (scenario, lost, isGone) in [
             (LoadPlan.Scenario.relay, 5, false), (.relay, 5, true), (.relay, 0, false), (.online, 5, false),
@@ -168,11 +172,11 @@ import Testing
             ])
             let doubts = ReportBuilder(outcome).doubts.filter { $0.contains("rate limit") }
             #expect(doubts.count == (scenario == .relay && lost > 0 && !isGone ? 1 : 0), "\(doubts)")
-            #expect(doubts.allSatisfy { $0.hasPrefix("5 candidates were sent and did not come") }, "\(doubts)")
+            #expect(doubts.allSatisfy { $0.hasPrefix("5 candidates were sent and did not arrive") }, "\(doubts)")
         }
     }
 
-    @Test("memory is not divided by a few sessions, which it is hardly that of")
+    @Test("memory per session needs a thousand sessions")
     func fewSessions() {
         for (sessions, each) in [(999, nil), (1_000, 10_000), (4_000, 2_500)] as [(Int, Double?)] {
             var outcome = outcome(sessions: sessions)

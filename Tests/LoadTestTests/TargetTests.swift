@@ -3,7 +3,6 @@ import CallVocabulary
 import Foundation
 import SoftphoneKit
 import SoftphoneSession
-import Synchronization
 import Testing
 
 @testable import LoadTest
@@ -24,7 +23,7 @@ import Testing
         defer { folder.remove() }
         let process = try await ServerProcess.start(server, folder: folder.path)
         let result = await Result { try await body(process) }
-        _ = await process.stop()
+        _ = await process.process.stop()
         return try result.get()
     }
 
@@ -123,7 +122,7 @@ import Testing
         for report in [fanOut, online] {
             #expect(!report.hasFailed, "\(report.failures) \(report.violations)")
             #expect(report.audit == .balanced && report.ledger?.balanced == true)
-            #expect(!report.doubts.contains { $0.contains("books") }, "\(report.doubts)")
+            #expect(!report.doubts.contains { $0.contains("audit") }, "\(report.doubts)")
         }
         #expect(try #require(fanOut.timed("invite_answered")).count > 0)
         #expect(try #require(fanOut.timed("invite_answered")).max >= #require(fanOut.timed("last_ring")).min)
@@ -150,7 +149,7 @@ import Testing
             let lonely = LoadGroups(admin)
             try await lonely.set(names[0], [Handle("alice")!])
             try await lonely.set(names[2], [Handle("alice")!])
-            kill(server.pid, SIGKILL)
+            kill(server.process.pid, SIGKILL)
             return (left, after, refused, await Result { try await lonely.removeAll() })
         }
         #expect(left == [false, true, false])
@@ -175,9 +174,9 @@ import Testing
             return (known, try await ScenarioRunner.report(plan))
         }
         #expect(!known.hasFailed && known.audit == .ledgerOnly && known.ledger == nil)
-        #expect(known.doubts.contains { $0.contains("only the push ledger's laws") })
+        #expect(known.doubts.contains { $0.contains("only the push ledger was audited") })
         #expect(!unknown.hasFailed && unknown.audit == .notRead)
-        #expect(unknown.doubts.contains { $0.contains("nobody has read the server's books") })
+        #expect(unknown.doubts.contains { $0.contains("nothing was audited") })
     }
 
     @Test("elsewhere that drops candidates by its rate limit is found out, with what to raise")
@@ -187,21 +186,13 @@ import Testing
             var plan = ScenarioRunner.plan(.relay, .closed(concurrency: 8))
             plan.duration = .seconds(300)
             plan.target = .running(running(server))
-            let run = Mutex<Task<LoadReport, any Error>?>(nil)
-            let task = Task { [plan] in
-                try await LoadTest(plan: plan).run { progress in
-                    // All that are under way are lost by then.
-                    guard progress.phase == .measuring, progress.elapsed > .seconds(2) else { return }
-                    run.withLock { $0?.cancel() }
-                }
-            }
-            run.withLock { $0 = task }
-            return try await task.value
+            // All that are under way are lost by then.
+            return try await ScenarioRunner.report(plan) { $0.phase == .measuring && $0.elapsed > .seconds(2) }
         }
         let dropped = report.doubts.first { $0.contains("by its rate limit") }
         #expect(dropped?.contains("limits.messages_per_second") == true, "\(report.doubts)")
         #expect(try #require(report.figure("cut_short")) == 8)
-        #expect(report.doubts.contains { $0.contains(": 8 more waited longer, or for ever") }, "\(report.doubts)")
+        #expect(report.doubts.contains { $0.contains(": 8 more took longer or never ended") }, "\(report.doubts)")
     }
 
     @Test("that dies elsewhere is missed after 10 s, and the run ends with a report")
@@ -212,12 +203,12 @@ import Testing
             plan.duration = .seconds(300)
             plan.target = .running(running(server))
             return try await LoadTest(plan: plan).run { progress in
-                if progress.phase == .measuring, progress.rate ?? 0 > 0 { kill(server.pid, SIGKILL) }
+                if progress.phase == .measuring, progress.rate ?? 0 > 0 { kill(server.process.pid, SIGKILL) }
             }
         }
         #expect(began.duration(to: .now) < .seconds(50))
         #expect(report.failures.keys.contains { $0.contains("could not be reached for 10") }, "\(report.failures)")
-        let unread = "the server's books could not be read: nobody answers at the server's admin socket "
+        let unread = "the audit failed: no server answers at the admin socket "
         #expect(report.failures.keys.contains { $0.hasPrefix(unread) && !$0.contains("notRunning") })
         #expect(report.violations.isEmpty && report.audit == .notRead)
         // Its metrics were where they are looked for.
@@ -235,7 +226,7 @@ import Testing
         let report = try await ScenarioRunner.report(plan)
         #expect(!report.hasFailed, "\(report.failures) \(report.violations)")
         #expect(report.fileSystem == "tmpfs")
-        #expect(report.doubts.contains { $0.contains("lies in memory (tmpfs)") && $0.contains("--data") })
+        #expect(report.doubts.contains { $0.contains("is in memory (tmpfs)") && $0.contains("--data") })
         #expect(report.audit == .balanced)
         let left = try FileManager.default.contentsOfDirectory(atPath: "/dev/shm")
         #expect(!left.contains { $0.hasPrefix("reveille-load-") })
@@ -318,12 +309,12 @@ import Testing
         let error = try #require(failure)
         #expect(
             error.description == """
-                nobody answers at the server's admin socket /no/such/admin.sock; look at its log for why it has ended, or \
-                name the socket or the data folder of the server that runs with --server or --data
+                no server answers at the admin socket /no/such/admin.sock; see its log, or name the socket \
+                or the data folder of a running server with --server or --data
                 """)
         let plan = ScenarioRunner.plan(.online, .closed(concurrency: 1))
         let report = ReportBuilder(LoadOutcome(plan)).report(unread: error.description)
-        #expect(report.failures == ["the server's books could not be read: \(error)": 1])
+        #expect(report.failures == ["the audit failed: \(error)": 1])
         #expect(report.violations.isEmpty && report.audit == .notRead && report.hasFailed)
     }
 
@@ -341,13 +332,7 @@ import Testing
 @Suite("The users of a run") struct RunUsersTests {
     /// The first user of a run with the same seed as all others here.
     private func user(_ plan: LoadPlan) async throws -> String {
-        let file = NSTemporaryDirectory() + "load-secret-\(UUID().uuidString)"
-        try String(repeating: "0f", count: 32).write(toFile: file, atomically: true, encoding: .utf8)
-        defer { try? FileManager.default.removeItem(atPath: file) }
-        let environment = WorkloadEnvironment(
-            plan: plan, runtime: try SoftphoneRuntime(), thread: 0, threads: 1, recorder: Recorder(),
-            tokens: try await LoadTokens(secretFile: file), url: "ws://x", simulatorFolder: nil,
-            opening: OpeningCount())
+        let environment = WorkloadEnvironment.alone(plan, try SoftphoneRuntime(), try await .made())
         return environment.user(7).text
     }
 
@@ -408,18 +393,18 @@ import Testing
     }
 }
 
-@Suite("The phones that are connected") struct ConnectedPhonesTests {
-    @Test("are missed only once there were some and are none")
+@Suite("The counters of a run") struct RunCountersTests {
+    @Test("miss connected phones only once there were some and are none")
     func none() {
-        let (phones, start) = (ConnectedPhones(), ContinuousClock.now)
-        #expect(phones.noneFor(at: start + .seconds(60)) == .zero)
-        phones.add()
-        phones.add()
-        phones.remove(at: start)
-        #expect(phones.noneFor(at: start + .seconds(60)) == .zero)
-        phones.remove(at: start + .seconds(1))
-        #expect(phones.noneFor(at: start + .seconds(61)) == .seconds(60))
-        phones.add()
-        #expect(phones.noneFor(at: start + .seconds(62)) == .zero)
+        let (phones, start) = (RunCounters(), ContinuousClock.now)
+        #expect(phones.noneConnected(at: start + .seconds(60)) == .zero)
+        phones.connected()
+        phones.connected()
+        phones.disconnected(at: start)
+        #expect(phones.noneConnected(at: start + .seconds(60)) == .zero)
+        phones.disconnected(at: start + .seconds(1))
+        #expect(phones.noneConnected(at: start + .seconds(61)) == .seconds(60))
+        phones.connected()
+        #expect(phones.noneConnected(at: start + .seconds(62)) == .zero)
     }
 }

@@ -22,7 +22,7 @@ import Testing
         let calls = try #require(report.figure("completed_in_all"))
         #expect(calls >= 3)
         for stage in report.stages {
-            // Those that count from an answer may begin when the part that counts is over.
+            // Those that count from an answer may begin when the measured part is over.
             let late = stage.key.hasPrefix("invite") ? 0.0 : 3.0
             #expect(
                 calls - late...calls ~= Double(stage.count), "each call once: \(stage.key) \(stage.count) of \(calls)")

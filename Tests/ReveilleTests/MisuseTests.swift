@@ -117,4 +117,11 @@ struct MisuseTests {
         #expect(Nearest.distance(a, b) == expected)
         #expect(Nearest.distance(b, a) == expected)
     }
+
+    @Test("help is printed, for the program and for a command, and is no error", arguments: ["--help", "load --help"])
+    func help(line: String) async {
+        let run = await CommandRun.of(line)
+        #expect(run.exit == 0 && run.complaints.isEmpty, "\(run.complaints)")
+        #expect(run.output.joined().contains("USAGE: reveille"))
+    }
 }

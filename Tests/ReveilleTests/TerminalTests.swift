@@ -72,7 +72,7 @@ struct TerminalTests {
             "load online --concurrency 2 --warmup 0 --duration 60", environment: ["TMPDIR": folder.path],
             dialogue: [
                 "measuring", "\u{3}", "stopping; once more ends it at once", "",
-                "It was interrupted; nothing had failed so far, and the books balance.", "", "invite → result", "",
+                "The run was interrupted; nothing had failed so far,", "", "invite → result", "",
             ])
         #expect(trouble.isEmpty)
         #expect(ending == .exit(130))
@@ -83,7 +83,7 @@ struct TerminalTests {
     func interruptedTwice() async throws {
         let (ending, trouble) = try await run(
             "load online --concurrency 2 --warmup 0 --duration 60",
-            dialogue: ["measuring", "\u{3}", "once more ends it at once", "\u{3}", "It was interrupted", ""])
+            dialogue: ["measuring", "\u{3}", "once more ends it at once", "\u{3}", "The run was interrupted", ""])
         #expect(trouble.isEmpty)
         #expect(ending == .exit(130))
     }
@@ -92,7 +92,7 @@ struct TerminalTests {
     func loadProgress() async throws {
         let (ending, trouble) = try await run(
             "load online --concurrency 1 --warmup 0 --duration 1500ms",
-            dialogue: ["\r\u{1B}[Kmeasuring ", "", "checking the books\r\u{1B}[K", "", "the books balance", ""])
+            dialogue: ["\r\u{1B}[Kmeasuring ", "", "auditing\r\u{1B}[K", "", "the audit found no violation", ""])
         #expect(trouble.isEmpty)
         #expect(ending == .exit(0))
     }

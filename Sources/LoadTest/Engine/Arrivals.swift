@@ -1,13 +1,13 @@
 import Determinism
 import Glibc
 
-/// When the pieces of an open loop are due: a Poisson process, drawn from a seed, whose rate grows from nothing in the
-/// ramp and then stays.
+/// When the operations of an open loop are due: a Poisson process, drawn from a seed, whose rate grows from zero during
+/// the ramp.
 struct Arrivals {
     private let rate: Double
     private let ramp: Double
     private var generator: SeededGenerator
-    /// How many arrivals are to be expected until the one that came last: a Poisson process of rate 1 on this scale.
+    /// The expected number of arrivals until the last one: on this scale a Poisson process of rate 1.
     private var expected = 0.0
 
     /// - Parameters:

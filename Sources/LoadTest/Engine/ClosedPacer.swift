@@ -1,32 +1,31 @@
 import EventLoop
 
-/// A closed loop: so many pieces at a time, the next one as soon as one is over. In the ramp one after the other is
-/// added.
+/// A closed loop: a fixed number of operations at a time, each followed by the next. During the ramp the number grows.
 final class ClosedPacer: Pacer {
-    /// How soon it goes on after nobody was free, or after a failure: a server that refuses all is not to be asked as
-    /// fast as it can refuse.
+    /// The pause after no phone was free, or after a failure: a server that refuses everything is not asked at its full
+    /// speed.
     private static let pause = Duration.milliseconds(5)
 
     private let loop: EventLoop
     private let concurrency: Int
     private let ramp: Duration
-    private let beginPiece: BeginPiece
+    private let beginOperation: BeginOperation
     private let underWay: () -> Int
     private var start = ContinuousClock.now
     private var timer: LoopTimer?
     private var isFilling = false
     private var isOver = false
 
-    /// - Parameter underWay: how many pieces are.
+    /// - Parameter underWay: how many operations are.
     init(
         loop: EventLoop, concurrency: Int, ramp: Duration, underWay: @escaping () -> Int,
-        beginPiece: @escaping BeginPiece
+        beginOperation: @escaping BeginOperation
     ) {
         self.loop = loop
         self.concurrency = concurrency
         self.ramp = ramp
         self.underWay = underWay
-        self.beginPiece = beginPiece
+        self.beginOperation = beginOperation
         timer = LoopTimer(loop: loop) { [weak self] in self?.fill() }
     }
 
@@ -35,14 +34,14 @@ final class ClosedPacer: Pacer {
         timer?.start(after: ContinuousClock.now.duration(to: start))
     }
 
-    func pieceOver(well: Bool) {
+    func operationOver(well: Bool) {
         guard !isFilling, !isOver else { return }
         guard well else {
             timer?.start(after: Self.pause)
             return
         }
         isFilling = true
-        // Out of the callbacks of the piece that is over.
+        // Out of the callbacks of the operation that is over.
         loop.atEndOfTurn { [weak self] in
             self?.isFilling = false
             self?.fill()
@@ -60,7 +59,7 @@ final class ClosedPacer: Pacer {
         let share = ramp > .zero ? min(1, start.duration(to: now) / ramp) : 1
         let wanted = min(concurrency, max(1, Int(share * Double(concurrency))))
         while underWay() < wanted {
-            guard beginPiece(.now, nil) else {
+            guard beginOperation(.now, nil) else {
                 timer?.start(after: Self.pause)
                 return
             }

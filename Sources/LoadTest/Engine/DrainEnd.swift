@@ -1,9 +1,9 @@
-/// What ends the time that pieces have which are under way at the end of the load.
+/// What ended the wait for the operations under way at the end of the load.
 enum DrainEnd: Sendable {
-    /// They are over, or had all the time that there is.
+    /// They are over, or the time limit passed.
     case patience
-    /// There is no server that could end them.
+    /// The server is gone.
     case serverGone
-    /// The run was asked to end before its time: what is not over is no failure.
+    /// The run was interrupted: an operation that is not over is no failure.
     case asked
 }

@@ -7,16 +7,16 @@
 final class LoadRun: Sendable {
     /// How often the progress is told.
     private static let progressInterval = Duration.milliseconds(200)
-    /// How often it is looked whether the load is over before its time.
+    /// How often the run checks whether the load is over early.
     private static let watchInterval = Duration.milliseconds(100)
     private static let drainPoll = Duration.milliseconds(10)
-    /// The opening is given up when nothing has come of it for so long.
+    /// Setup fails after this long without progress.
     private static let openingPatience = Duration.seconds(30)
-    /// What is under way at the end has so long, besides the time it is held.
+    /// The time for operations under way at the end, besides the hold.
     private static let drainLimit = Duration.seconds(30)
-    /// When no phone has been connected for so long, the server is taken for dead.
-    private static let loneliness = Duration.seconds(10)
-    /// The same for a run that is asked to end.
+    /// The server counts as gone after this long without a connected phone.
+    private static let lossLimit = Duration.seconds(10)
+    /// ``drainLimit`` of an interrupted run.
     private static let hurriedDrainLimit = Duration.seconds(5)
 
     let plan: LoadPlan
@@ -41,7 +41,7 @@ final class LoadRun: Sendable {
             books = plan.needsPushes ? try await server.pushBooks() : nil
             outcome = try await put(server)
         } catch {
-            // A server that dies is what the test has found out.
+            // The end of the server explains the error.
             throw await server.stop().first.map { LoadError("\(error); \($0)") } ?? error
         }
         progress(LoadProgress(phase: .auditing, elapsed: .zero))
@@ -57,14 +57,13 @@ final class LoadRun: Sendable {
         report.violations += pushes.violations
         if let unread = pushes.unread { report.fail(unread) }
         if outcome.lostServer {
-            report.fail("the server could not be reached for \(Self.loneliness), and the run ended")
+            report.fail("the server could not be reached for \(Self.lossLimit), and the run ended")
         }
         for problem in problems { report.fail(problem) }
         return report
     }
 
-    /// A push provider that says nothing any more costs the run its books, not its report.
-    /// - Returns: with why they could not be read.
+    /// - Returns: with the reason if the push provider could not be read.
     private func close(
         _ books: PushBooks?, isQuiet: Bool
     ) async -> (figures: [Figure], violations: [String], unread: String?) {
@@ -72,7 +71,7 @@ final class LoadRun: Sendable {
             let (figures, violations) = try await books?.close(isQuiet: isQuiet) ?? ([], [])
             return (figures, violations, nil)
         } catch {
-            return ([], [], "the push provider's books could not be read: \(error)")
+            return ([], [], "the push provider's counts could not be read: \(error)")
         }
     }
 
@@ -98,7 +97,7 @@ final class LoadRun: Sendable {
         _ threads: PhoneThreads, _ server: LoadServer, _ soFar: LoadOutcome
     ) async throws -> LoadOutcome {
         var outcome = soFar
-        outcome.sessionsOpened = threads.opening.sessions
+        outcome.sessionsOpened = threads.counters.sessions
         outcome.opened = await .take(server)
         if !stop.isRequested {
             try await load(threads, server, &outcome)
@@ -110,7 +109,7 @@ final class LoadRun: Sendable {
         outcome.over = await .take(server)
         outcome.wasStopped = stop.isRequested
         let isGone = outcome.lostServer || !server.isRunning
-        outcome.underWayMost = threads.underWayMost
+        outcome.underWayMost = threads.counters.mostUnderWay
         outcome.add(await threads.finish(outcome.wasStopped ? .asked : isGone ? .serverGone : .patience))
         return outcome
     }
@@ -129,26 +128,28 @@ final class LoadRun: Sendable {
         }
     }
 
-    /// Tells of the progress, and gives the opening up when it is to end, or comes no further.
+    /// Reports progress, and aborts the setup when the run is interrupted or the setup makes no progress.
     private func watchOpening(_ threads: PhoneThreads) async throws {
-        let opening = threads.opening
+        let counters = threads.counters
         let began = ContinuousClock.now
-        var (done, moved) = (opening.done, began)
+        var (done, moved) = (counters.settled, began)
         while !Task.isCancelled {
             if stop.isRequested { return await threads.abort() }
-            let (now, soFar) = (ContinuousClock.now, opening.done)
+            let (now, soFar) = (ContinuousClock.now, counters.settled)
             if soFar != done { (done, moved) = (soFar, now) }
             guard moved.duration(to: now) < Self.openingPatience else {
                 await threads.abort()
                 throw LoadError(
-                    "nothing more was opened for \(Self.openingPatience): \(done) of \(opening.all) phones are ready")
+                    "nothing more was opened for \(Self.openingPatience): \(done) of \(counters.expected) phones are "
+                        + "ready"
+                )
             }
-            progress(LoadProgress(phase: .opening(done, of: opening.all), elapsed: began.duration(to: now)))
+            progress(LoadProgress(phase: .opening(done, of: counters.expected), elapsed: began.duration(to: now)))
             try? await Task.sleep(for: Self.progressInterval)
         }
     }
 
-    /// From the first piece to the end of the part that counts.
+    /// From the first operation to the end of the measured part.
     private func load(_ threads: PhoneThreads, _ server: LoadServer, _ outcome: inout LoadOutcome) async throws {
         var schedule = LoadSchedule(plan, start: .now)
         outcome.schedule = schedule
@@ -177,7 +178,7 @@ final class LoadRun: Sendable {
         outcome.add(seconds: await threads.takeSeconds())
     }
 
-    /// The end of a load before its time: all is done, the server is gone, or the run is to end.
+    /// The early end of a load: nothing more to begin, the server is gone, or the run was interrupted.
     private struct Cut {
         let at: ContinuousClock.Instant
         /// Because no phone could reach the server.
@@ -214,7 +215,7 @@ final class LoadRun: Sendable {
         !server.isRunning || isLost(threads)
     }
 
-    private func isLost(_ threads: PhoneThreads) -> Bool { threads.connected.noneFor() >= Self.loneliness }
+    private func isLost(_ threads: PhoneThreads) -> Bool { threads.counters.noneConnected() >= Self.lossLimit }
 
     private var drainLimit: Duration { stop.isRequested ? Self.hurriedDrainLimit : Self.drainLimit + plan.hold }
 

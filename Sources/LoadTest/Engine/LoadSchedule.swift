@@ -1,7 +1,7 @@
 /// When the parts of a run begin and end.
 ///
 /// ```
-/// start ─ ramp ─▶ rampEnd ─ warm-up ─▶ warmUpEnd ─ the part that counts ─▶ end
+/// start ─ ramp ─▶ rampEnd ─ warm-up ─▶ warmUpEnd ─ the measured part ─▶ end
 /// ```
 struct LoadSchedule: Sendable {
     let start, rampEnd, warmUpEnd: ContinuousClock.Instant
@@ -15,17 +15,17 @@ struct LoadSchedule: Sendable {
         end = rampEnd + plan.warmUp + plan.duration
     }
 
-    /// Ends before its time.
+    /// Ends early.
     mutating func cut(at instant: ContinuousClock.Instant) { end = min(end, max(start, instant)) }
 
-    /// The part that counts; zero when it was cut before it began.
+    /// The measured part; zero when it was cut before it began.
     var measured: Duration { max(.zero, warmUpEnd.duration(to: end)) }
 
     /// Whether what began at `instant` counts.
     func counts(_ instant: ContinuousClock.Instant) -> Bool { instant >= warmUpEnd && instant < end }
 
-    /// The next moment after `instant` at which a second is closed: each second from the start on, and each second from
-    /// where the part that counts begins, so that none belongs to both. nil after the end.
+    /// The next end of a second after `instant`; nil after the end. Seconds count from the start, and again from the
+    /// start of the measured part, so that none belongs to both.
     func nextTick(after instant: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         guard instant < end else { return nil }
         let isMeasuring = instant >= warmUpEnd

@@ -1,37 +1,28 @@
-/// A step that is timed. In the order in which a call comes to them, which is that of reports.
-public enum LoadStage: Int, CaseIterable, Sendable {
-    case inviteResult, invitePushAccepted, invitePush, pushReported, inviteIncoming
-    case firstRing, lastTold, lastPushAccepted, lastRing, lastOnline
-    case inviteRinging, inviteAnswered, answerAnswered, answerConnected, answerTold, othersTold, hangupEnded
+/// A latency that is recorded, in the order of reports, which is the order in which a call reaches them.
+public enum LoadStage: String, CaseIterable, Sendable {
+    case inviteResult = "invite_result"
+    case invitePushAccepted = "invite_push_accepted"
+    case invitePush = "invite_push"
+    case pushReported = "push_reported"
+    case inviteIncoming = "invite_incoming"
+    case firstRing = "first_ring"
+    case lastTold = "last_told"
+    case lastPushAccepted = "last_push_accepted"
+    case lastRing = "last_ring"
+    case lastOnline = "last_online"
+    case inviteRinging = "invite_ringing"
+    case inviteAnswered = "invite_answered"
+    case answerAnswered = "answer_answered"
+    case answerConnected = "answer_connected"
+    case answerTold = "answer_told"
+    case othersTold = "others_told"
+    case hangupEnded = "hangup_ended"
     case open, resume, message
 
     /// Stable, for programs.
-    public var key: String {
-        switch self {
-        case .inviteResult: "invite_result"
-        case .invitePushAccepted: "invite_push_accepted"
-        case .invitePush: "invite_push"
-        case .pushReported: "push_reported"
-        case .inviteIncoming: "invite_incoming"
-        case .inviteRinging: "invite_ringing"
-        case .inviteAnswered: "invite_answered"
-        case .answerAnswered: "answer_answered"
-        case .answerConnected: "answer_connected"
-        case .hangupEnded: "hangup_ended"
-        case .firstRing: "first_ring"
-        case .lastTold: "last_told"
-        case .lastRing: "last_ring"
-        case .lastPushAccepted: "last_push_accepted"
-        case .lastOnline: "last_online"
-        case .answerTold: "answer_told"
-        case .othersTold: "others_told"
-        case .open: "open"
-        case .resume: "resume"
-        case .message: "message"
-        }
-    }
+    public var key: String { rawValue }
 
-    /// From what to what, in a few words for a column.
+    /// Start and end, short enough for a column.
     public var name: String {
         switch self {
         case .firstRing: "invite → first ring"
@@ -49,35 +40,34 @@ public enum LoadStage: Int, CaseIterable, Sendable {
         }
     }
 
-    /// From what to what.
     public var definition: String {
         switch self {
-        case .inviteResult: "the call was due to its call.invite answered: the call is on disk"
+        case .inviteResult: "call due to call.invite answered: the call is on disk"
         case .invitePushAccepted:
-            "the call was due to its push accepted by the provider, which answers it and sends it on to the phone in one "
-                + "step: the simulator's own time of that step, by the wall clock"
-        case .invitePush: "the call was due to its push read by the phone"
+            "call due to its push accepted by the provider, which sends it on to the phone at once; by the simulator's "
+                + "wall clock"
+        case .invitePush: "call due to its push read by the phone"
         case .pushReported:
-            "the push was read by the phone to its push.report answered: connection, upgrade, opening and report"
+            "push read by the phone to push.report answered: connection, upgrade, session.open and report"
         case .inviteIncoming:
-            "the call was due to the callee's session telling of it: call.incoming, or the live calls of a new session"
-        case .inviteRinging: "the call was due to ringing at the caller"
-        case .inviteAnswered: "the call was due to answered at the caller"
+            "call due to the callee's session announcing it, by call.incoming or in the calls of a new session"
+        case .firstRing: "call due to the first device showing it, by call.incoming or by its push"
+        case .lastTold:
+            "call due to its frame at the socket of the last device, by the kernel's clock (mostly in ticks of 4 ms); "
+                + "excludes the wait until the load generator reads it"
+        case .lastPushAccepted: "call due to the last of its pushes accepted by the provider"
+        case .lastRing: "call due to the last device showing it, by call.incoming or by its push"
+        case .lastOnline: "call due to the last woken device learning of it in its new session"
+        case .inviteRinging: "call due to ringing at the caller"
+        case .inviteAnswered: "call due to answered at the caller"
         case .answerAnswered: "call.answer sent by the callee to answered at the caller"
         case .answerConnected: "call.answer sent by the callee to connected at both sides"
+        case .answerTold: "call.answer sent to the end of the call at each other device"
+        case .othersTold: "call.answer sent to the end of the call at the last other device"
         case .hangupEnded: "call.hangup sent by the caller to the end at both sides"
-        case .firstRing: "the call was due to the first device that shows it: by call.incoming, or by its push"
-        case .lastTold:
-            "the call was due to its frame having come to the socket of the last device, by the kernel's clock and to one "
-                + "of its ticks (4 ms mostly): without the time that it then waits for the load generator to read it"
-        case .lastRing: "the call was due to the last device that shows it: by call.incoming, or by its push"
-        case .lastPushAccepted: "the call was due to the last of its pushes accepted by the provider"
-        case .lastOnline: "the call was due to the last device that was woken told of it by its new session"
-        case .answerTold: "call.answer sent to the end at a device that did not win, for each of them"
-        case .othersTold: "call.answer sent to the end at the last device that did not win"
-        case .open: "the session was due to its session.open answered: connection, upgrade and opening"
-        case .resume: "the cut was due to the session.open of its reconnect answered: connection, upgrade and resume"
-        case .message: "the candidate or session description was due to its arrival at the other side"
+        case .open: "session due to session.open answered: connection, upgrade and opening"
+        case .resume: "cut due to session.open of the reconnect answered: connection, upgrade and resume"
+        case .message: "candidate or session description due to its arrival at the other side"
         }
     }
 }

@@ -1,6 +1,6 @@
 import EventLoop
 
-/// Finds out how late a loop comes to what is due: work of its own waits as long. On its loop.
+/// Measures how late timers run on a loop, which delays all its work. On its loop.
 final class LoopProbe {
     private static let interval = Duration.milliseconds(10)
 
@@ -21,7 +21,7 @@ final class LoopProbe {
 
     private func fire() {
         let now = ContinuousClock.now
-        // What would have been due while the loop was busy has waited as well.
+        // Timers due while the loop was busy count too.
         while due <= now {
             onLag(due.duration(to: now), due)
             due += Self.interval

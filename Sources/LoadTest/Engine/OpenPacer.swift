@@ -1,17 +1,17 @@
 import EventLoop
 
-/// An open loop: each piece begins when it is due, whatever became of those before. One timer begins everything due.
+/// An open loop: each operation begins when it is due, however slow the server is. One timer begins all that are due.
 final class OpenPacer: Pacer {
     private var arrivals: Arrivals
-    private let beginPiece: BeginPiece
+    private let beginOperation: BeginOperation
     private var timer: PreciseTimer?
     private var start = ContinuousClock.now
     private var nextDue = ContinuousClock.now
 
     /// - Throws: `SystemError` when the process is out of descriptors.
-    init(loop: EventLoop, arrivals: Arrivals, beginPiece: @escaping BeginPiece) throws {
+    init(loop: EventLoop, arrivals: Arrivals, beginOperation: @escaping BeginOperation) throws {
         self.arrivals = arrivals
-        self.beginPiece = beginPiece
+        self.beginOperation = beginOperation
         timer = try PreciseTimer(loop: loop) { [weak self] in self?.fire() }
     }
 
@@ -21,10 +21,10 @@ final class OpenPacer: Pacer {
         arm()
     }
 
-    func pieceOver(well: Bool) {}
+    func operationOver(well: Bool) {}
 
     func finish(end: ContinuousClock.Instant) {
-        // The thread may be behind: what it owes counts, late as it is.
+        // The thread may be late; what was due still counts.
         beginDue(before: min(end, .now))
         timer = nil
     }
@@ -38,7 +38,7 @@ final class OpenPacer: Pacer {
         while nextDue < limit {
             let due = nextDue
             nextDue = start + arrivals.next()
-            _ = beginPiece(due, due.duration(to: .now))
+            _ = beginOperation(due, due.duration(to: .now))
         }
     }
 

@@ -1,14 +1,14 @@
 import EventLoop
 
-/// Says when pieces begin. On its thread's loop.
+/// Decides when operations begin. On its thread's loop.
 protocol Pacer: AnyObject {
     /// - Parameter start: of the load; may lie in the future.
     func begin(start: ContinuousClock.Instant)
-    /// A piece is over.
-    func pieceOver(well: Bool)
-    /// The last call: what was due before `end` is begun now, nothing later.
+    /// An operation is over.
+    func operationOver(well: Bool)
+    /// The last call: begins what was due before `end`.
     func finish(end: ContinuousClock.Instant)
 }
 
-/// Begins a piece that was due; false when nobody was free for it.
-typealias BeginPiece = (_ due: ContinuousClock.Instant, _ late: Duration?) -> Bool
+/// Begins an operation that was due; false if no phone was free.
+typealias BeginOperation = (_ due: ContinuousClock.Instant, _ late: Duration?) -> Bool

@@ -3,14 +3,14 @@ import Glibc
 import SoftphoneKit
 import SoftphoneSession
 
-/// One thread of phones: its workload, its pace, its recorder. On its loop.
+/// One phone thread: its workload, its pace, its recorder. On its loop.
 final class PhoneThread {
     private let environment: WorkloadEnvironment
     private let workload: any Workload
     private var pacer: (any Pacer)?
     private var probe: LoopProbe?
     private var occupancy: Occupancy?
-    /// What ``PiecesUnderWay`` knows of this thread.
+    /// The operations of this thread in ``RunCounters``.
     private var toldUnderWay = 0
     private var schedule: LoadSchedule?
     private var ticker: LoopTimer?
@@ -18,7 +18,7 @@ final class PhoneThread {
     private var lastTick = ContinuousClock.now
     private var preparation: ((Result<Void, any Error>) -> Void)?
     private var isAborted = false
-    /// When the last piece was over of a workload that has nothing more to begin.
+    /// When the last operation of an exhausted workload ended.
     private(set) var doneAt: ContinuousClock.Instant?
 
     private var recorder: Recorder { environment.recorder }
@@ -34,8 +34,8 @@ final class PhoneThread {
     var failures: FailureCounts { recorder.result.failureCounts }
 
     func prepare(_ completion: @escaping (Result<Void, any Error>) -> Void) {
-        // A workload that is closed never ends its preparation.
-        guard !isAborted else { return completion(.failure(Self.given)) }
+        // A closed workload never completes its preparation.
+        guard !isAborted else { return completion(.failure(Self.aborted)) }
         preparation = completion
         workload.prepare { [weak self] in self?.isPrepared($0) }
     }
@@ -46,7 +46,7 @@ final class PhoneThread {
         completion?(result)
     }
 
-    /// Gives up what is under way, in a run of which nothing comes.
+    /// Drops everything, in a run without a report.
     func abort() {
         // Timers end on their loop.
         pacer = nil
@@ -54,10 +54,10 @@ final class PhoneThread {
         ticker = nil
         isAborted = true
         workload.close()
-        isPrepared(.failure(Self.given))
+        isPrepared(.failure(Self.aborted))
     }
 
-    private static let given = LoadError("asked to end")
+    private static let aborted = LoadError("asked to end")
 
     /// Begins the load.
     /// - Throws: `SystemError` when the process is out of descriptors.
@@ -65,7 +65,7 @@ final class PhoneThread {
         self.schedule = schedule
         recorder.schedule = schedule
         occupancy = Occupancy(start: schedule.warmUpEnd)
-        let begin: BeginPiece = { [unowned self] in beginPiece($0, late: $1) }
+        let begin: BeginOperation = { [unowned self] in beginOperation($0, late: $1) }
         let loop = environment.loop
         let plan = environment.plan
         switch plan.pace {
@@ -74,14 +74,14 @@ final class PhoneThread {
                 loop: loop,
                 arrivals: Arrivals(
                     rate: rate / Double(environment.threads), ramp: plan.ramp,
-                    generator: environment.generator(.arrivals)), beginPiece: begin)
+                    generator: environment.generator(.arrivals)), beginOperation: begin)
         case .closed:
             pacer = ClosedPacer(
                 loop: loop, concurrency: environment.places, ramp: plan.ramp,
-                underWay: { [unowned self] in workload.underWay }, beginPiece: begin)
+                underWay: { [unowned self] in workload.underWay }, beginOperation: begin)
         }
         probe = try LoopProbe(loop: loop, start: schedule.start) { [recorder] in recorder.lagged($0, due: $1) }
-        recorder.onPieceOver = { [unowned self] in pieceOver(well: $0) }
+        recorder.onOperationOver = { [unowned self] in operationOver(well: $0) }
         lastTick = schedule.start
         recorder.closeSecond(at: schedule.start, underWay: 0, time: .current)
         noteDone()
@@ -95,30 +95,30 @@ final class PhoneThread {
         let underWay = workload.underWay
         var isCounted = false
         if let schedule, occupancy != nil {
-            // A thread that is late begins after the end what was due before it.
+            // A late thread begins operations after the end that were due before it.
             let now = min(.now, schedule.end)
             occupancy?.set(underWay, at: now)
             isCounted = now >= schedule.warmUpEnd
         }
-        environment.underWay.add(underWay - toldUnderWay, isCounted: isCounted)
+        environment.counters.underWay(underWay - toldUnderWay, isCounted: isCounted)
         toldUnderWay = underWay
     }
 
-    private func pieceOver(well: Bool) {
+    private func operationOver(well: Bool) {
         noteUnderWay()
         noteDone()
-        pacer?.pieceOver(well: well)
+        pacer?.operationOver(well: well)
     }
 
     private func noteDone() {
         if doneAt == nil, workload.isExhausted, workload.underWay == 0 { doneAt = .now }
     }
 
-    private func beginPiece(_ due: ContinuousClock.Instant, late: Duration?) -> Bool {
+    private func beginOperation(_ due: ContinuousClock.Instant, late: Duration?) -> Bool {
         // The end may be noticed a little late.
         guard !workload.isExhausted, let schedule, due < schedule.end else { return false }
         guard workload.begin(due: due) else {
-            // In a closed loop nothing is due; the pacer comes back.
+            // In a closed loop nothing is due; the pacer tries again.
             if late != nil { recorder.notBegun() } else { recorder.refused() }
             return false
         }
@@ -127,7 +127,7 @@ final class PhoneThread {
         return true
     }
 
-    /// Begins nothing new from `end` on, which is where the part that counts ends.
+    /// Begins nothing new from `end` on, which is where the measured part ends.
     func stopBeginning(end: ContinuousClock.Instant) {
         guard let pacer else { return }
         schedule?.cut(at: end)
@@ -140,7 +140,7 @@ final class PhoneThread {
         occupancy = nil
         nextTick = nil
         // Other threads may not have come to the end yet.
-        recorder.onPieceOver = { [weak self] _ in self?.noteUnderWay() }
+        recorder.onOperationOver = { [weak self] _ in self?.noteUnderWay() }
         // It may turn out late that all was done before the last tick.
         recorder.closeSecond(at: max(end, lastTick), underWay: workload.underWay, time: .current)
     }
@@ -150,16 +150,15 @@ final class PhoneThread {
 
     /// Drops the connections.
     /// - Parameters:
-    ///   - now: the same for all threads: until then the pieces had time that are still under way, for the failure they
-    ///     are.
-    ///   - end: what ended that time.
+    ///   - now: the end of the wait for operations under way, the same for all threads.
+    ///   - end: what ended it.
     func finish(at now: ContinuousClock.Instant, _ end: DrainEnd) -> ThreadResult {
         if workload.underWay > 0 { noteNotOver(at: now, end) }
         ticker = nil
         let result = ThreadResult(
             recorded: recorder.result, seconds: recorder.takeSeconds(), figures: workload.figures,
             stages: workload.stages, name: environment.loop.name)
-        // What fails because it is closed is no failure of the run.
+        // Failures by closing do not count.
         workload.close()
         return result
     }
@@ -197,7 +196,7 @@ final class PhoneThread {
 @available(*, unavailable)
 extension PhoneThread: Sendable {}
 
-/// What a thread of phones leaves behind.
+/// The results of a phone thread.
 struct ThreadResult: Sendable {
     let recorded: Recorder.Result
     /// Those not taken before.

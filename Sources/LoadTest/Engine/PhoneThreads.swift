@@ -2,7 +2,7 @@ import EventLoop
 import SoftphoneKit
 import SoftphoneSession
 
-/// All threads of phones of a run. Any thread; one caller at a time. The threads end when it is released.
+/// All phone threads of a run. Any thread; one caller at a time. The threads end when it is released.
 final class PhoneThreads: Sendable {
     private struct Member: Sendable {
         let runtime: SoftphoneRuntime
@@ -10,13 +10,11 @@ final class PhoneThreads: Sendable {
     }
 
     private let members: [Member]
-    let opening = OpeningCount()
-    let connected = ConnectedPhones()
-    private let pieces = PiecesUnderWay()
+    let counters = RunCounters()
 
     /// - Throws: ``LoadError``, or `SystemError` when the process is out of descriptors.
     init(plan: LoadPlan, server: LoadServer) async throws {
-        let (opening, connected, pieces) = (self.opening, self.connected, self.pieces)
+        let counters = self.counters
         var members: [Member] = []
         for index in 0..<plan.threads {
             let runtime = try SoftphoneRuntime(name: "phones-\(index)", trust: server.trust, scheduling: .batch)
@@ -24,8 +22,8 @@ final class PhoneThreads: Sendable {
             let thread: LoopBound<PhoneThread> = try await loop.result { done in
                 let environment = WorkloadEnvironment(
                     plan: plan, runtime: runtime, thread: index, threads: plan.threads, recorder: Recorder(),
-                    tokens: server.tokens, url: server.url, simulatorFolder: server.simulatorFolder, opening: opening,
-                    connected: connected, underWay: pieces, groups: server.groups)
+                    tokens: server.tokens, url: server.url, simulatorFolder: server.simulatorFolder,
+                    counters: counters, groups: server.groups)
                 done(
                     Result {
                         try LoopBound(PhoneThread(environment, Workloads.all(environment)), on: loop)
@@ -64,7 +62,7 @@ final class PhoneThreads: Sendable {
     /// The seconds that each thread has closed since the last call.
     func takeSeconds() async -> [[Recorder.Second]] { await each { $0.takeSeconds() } }
 
-    /// When the last piece was over; nil unless all threads have nothing more to begin.
+    /// When the last operation was over; nil unless all threads have nothing more to begin.
     func doneAt() async -> ContinuousClock.Instant? {
         let all = await each { $0.doneAt }
         return all.contains(nil) ? nil : all.compactMap { $0 }.max()
@@ -73,14 +71,11 @@ final class PhoneThreads: Sendable {
     /// Ends at once what is held.
     func endHeld() async { await each { $0.endHeld() } }
 
-    /// The most at once in the part that counts.
-    var underWayMost: Int { pieces.most }
-
     func underWay() async -> Int { await each { $0.underWay }.reduce(0, +) }
     func failures() async -> FailureCounts { await each { $0.failures }.reduce(into: FailureCounts()) { $0.add($1) } }
 
     /// Drops all connections.
-    /// - Parameter end: what ended the time of the pieces that are still under way.
+    /// - Parameter end: what ended the time of the operations that are still under way.
     func finish(_ end: DrainEnd) async -> [ThreadResult] {
         let now = ContinuousClock.now
         return await each { $0.finish(at: now, end) }

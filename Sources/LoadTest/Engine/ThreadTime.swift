@@ -1,9 +1,9 @@
 import Glibc
 
-/// What a thread has had of the processors so far.
+/// CPU time of a thread, and its wait for a core.
 struct ThreadTime: Sendable {
     var cpu = Duration.zero
-    /// In which it was ready and waited for one; nil where the kernel does not count that.
+    /// Time ready but not running; nil if the kernel does not count it.
     var waiting: Duration?
 
     /// Of the calling thread.
@@ -22,9 +22,8 @@ struct ThreadTime: Sendable {
         return waiting(in: String(decoding: bytes.prefix(max(0, count)), as: UTF8.self))
     }
 
-    /// - Parameter schedstat: nanoseconds that a thread ran, that it waited, and how often it ran (sched-stats.rst of the
-    ///   kernel).
-    /// - Returns: nil where nothing is counted: no thread that asks has not run.
+    /// - Parameter schedstat: nanoseconds of running and of waiting, and a count (the kernel's sched-stats.rst).
+    /// - Returns: nil if nothing is counted: a thread that asks has run.
     static func waiting(in schedstat: String) -> Duration? {
         let fields = schedstat.split(whereSeparator: \.isWhitespace).map { Int64($0) }
         guard fields.count == 3, let ran = fields[0], let waited = fields[1], ran > 0 else { return nil }

@@ -1,4 +1,4 @@
-/// One kind of work, on one thread of phones. Made, used and released on that thread's loop.
+/// One kind of operation, on one phone thread. Made, used and released on that thread's loop.
 ///
 /// ```
 /// prepare ─▶ begin … begin ─▶ (no more, until nothing is under way) ─▶ close
@@ -12,22 +12,22 @@ protocol Workload: AnyObject {
     /// A failure ends the whole run: what is to be measured could not be set up.
     func prepare(_ completion: @escaping (Result<Void, any Error>) -> Void)
 
-    /// Begins a piece of work that was due at `due`; the times that count from its start count from there.
+    /// Begins an operation that was due at `due`, from where its latencies count.
     ///
-    /// The piece ends with ``Recorder/completed()`` or ``Recorder/failed(_:)``, told once ``underWay`` has gone down.
-    /// - Returns: false when nobody is free for it. The engine counts it as not begun.
+    /// It ends with ``Recorder/completed()`` or ``Recorder/failed(_:)``, called after ``underWay`` has gone down.
+    /// - Returns: false if no phone is free. The engine counts it as not begun.
     func begin(due: ContinuousClock.Instant) -> Bool
 
-    /// Pieces under way. The engine waits for 0 at the end, with a limit.
+    /// Operations under way. The engine waits for 0 at the end, with a limit.
     var underWay: Int { get }
 
-    /// Whether there is nothing more to begin: the part that counts ends when the last piece is over.
+    /// Whether there is nothing more to begin: the measured part ends when the last operation is over.
     var isExhausted: Bool { get }
 
-    /// What it counted besides calls, for the report; summed over the threads by key. After the last piece.
+    /// Its own figures, summed over the threads by key. After the last operation.
     var figures: [Figure] { get }
 
-    /// The run is to end before its time: ends at once what is held, and holds nothing any more.
+    /// The run was interrupted: hangs up held calls, and holds no more.
     func endHeld()
 
     /// Drops all connections; nothing is told to the recorder after it. Also while ``prepare(_:)`` is under way, whose

@@ -5,7 +5,7 @@ import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
 
-/// What a workload is made with. On its thread's loop.
+/// The dependencies of a workload. On its thread's loop.
 struct WorkloadEnvironment {
     var plan: LoadPlan
     /// The loop of the thread, and what its phones share.
@@ -19,23 +19,18 @@ struct WorkloadEnvironment {
     let url: String
     /// The data folder of the push simulator that the server pushes to.
     let simulatorFolder: String?
-    /// How far the opening is, for the progress line.
-    let opening: OpeningCount
-    /// The phones that are connected, over all threads.
-    var connected = ConnectedPhones()
-    /// The pieces that are under way, over all threads.
-    var underWay = PiecesUnderWay()
-    /// nil where nobody has said how to get to the admin API.
+    let counters: RunCounters
+    /// nil without an admin API.
     var groups: LoadGroups?
     /// The users of this workload are counted from here: workloads of one thread share none.
     var firstUser = 0
 
     var loop: EventLoop { runtime.loop }
 
-    /// What to do about sessions that do not open.
+    /// Advice about sessions that do not open.
     var advice: OpeningAdvice { OpeningAdvice(target: plan.target) }
 
-    /// Those of `stages` that can be timed here: when a push was accepted is told by the simulator's clock.
+    /// Those of `stages` that can be timed here: the time of acceptance is by the simulator's clock.
     func timed(_ stages: [LoadStage]) -> [LoadStage] {
         isSimulatorHere ? stages : stages.filter { $0 != .invitePushAccepted && $0 != .lastPushAccepted }
     }
@@ -58,11 +53,11 @@ struct WorkloadEnvironment {
     /// This thread's part of `count` things, the first threads taking one more where it does not come out even.
     func share(of count: Int) -> Int { count / threads + (thread < count % threads ? 1 : 0) }
 
-    /// How many pieces this thread may have under way.
+    /// How many operations this thread may have under way.
     var places: Int { share(of: plan.places) }
 
-    /// The user `number` of this thread; no other thread has it, and no run of another kind: a store elsewhere keeps
-    /// the devices of all runs, and what a hundred of them belong to is no user for a call to one.
+    /// The user `number` of this thread. Other threads and other kinds of runs have other users: a running server keeps
+    /// the devices of all runs, and a user with a hundred devices is not for calls to one.
     func user(_ number: Int) -> Handle {
         // Within what a handle may be: letters, digits and a few dashes.
         Handle("load-\(kind)-\(plan.seed)-\(thread)-\(firstUser + number)")!
@@ -74,8 +69,8 @@ struct WorkloadEnvironment {
             + (plan.fanOutAsleep ? "-asleep" : "")
     }
 
-    /// A device of the user `number`, the same in each run with the same seed, so that a server elsewhere does not
-    /// gather devices.
+    /// A device of the user `number`, the same in each run with the same seed, so that a running server does not
+    /// accumulate devices.
     func device(_ device: Int = 0, ofUser number: Int) -> DeviceID {
         let mixed = UInt64(firstUser + number) << 32 | UInt64(device)
         var bits = SeededGenerator(seed: plan.seed &* 0x9E37_79B9_7F4A_7C15 ^ UInt64(thread) << 56 ^ mixed)
@@ -86,7 +81,7 @@ struct WorkloadEnvironment {
         PhoneIdentity(user: user(number), device: self.device(device, ofUser: number))
     }
 
-    /// Has the caller of a call that failed hang up: what is left of it at the server is not to disturb the phones' next calls.
+    /// Hangs up a failed call, so that it does not disturb the next calls of its phones.
     /// - Parameter completion: called on the loop once the server has answered, whatever it said.
     func hangUp(_ call: CallID, by caller: Softphone, then completion: @escaping () -> Void) {
         let bound = LoopBound(completion, on: loop)
@@ -99,7 +94,7 @@ struct WorkloadEnvironment {
     ) -> Softphone.Configuration {
         var configuration = Softphone.Configuration(
             url: url, token: token, device: DeviceDescription(id: identity.device, platform: platform))
-        // An idle phone is to cost nothing, here and at the server.
+        // An idle phone costs nothing, here and at the server.
         configuration.session.probesSilence = false
         configuration.seed = seed
         return configuration

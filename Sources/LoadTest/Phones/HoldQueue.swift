@@ -1,9 +1,9 @@
 import DequeModule
 import EventLoop
 
-/// Things that are due one fixed time after they were put in. On its loop.
+/// Elements that are due a fixed time after they were added. On its loop.
 ///
-/// One timer serves them all: what is put in later is due later.
+/// One timer serves them all, because they are due in order.
 final class HoldQueue<Element> {
     private var time: Duration
     private let onDue: (Element) -> Void
@@ -24,7 +24,7 @@ final class HoldQueue<Element> {
         if waiting.count == 1 { arm() }
     }
 
-    /// All is due now, and so is what is put in later.
+    /// Everything is due now, also what is added later.
     func dueAll() {
         time = .zero
         timer = nil

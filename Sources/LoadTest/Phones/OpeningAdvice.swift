@@ -1,8 +1,8 @@
-/// What to do about sessions that cannot be opened, where the reason shows it.
+/// Advice about sessions that cannot be opened, by their reason.
 struct OpeningAdvice {
     let target: LoadTarget
 
-    /// `reason` with what to do about it.
+    /// `reason` with advice.
     func with(_ reason: String) -> String {
         guard case .running(let server) = target else { return reason }
         if reason.contains("certificate is not trusted") {
@@ -13,7 +13,7 @@ struct OpeningAdvice {
             return "\(sentence); look whether \(server.secretFile) is that server's client-token.key, and name it with "
                 + "--secret-file"
         }
-        // A server that speaks TLS hangs up on whoever does not.
+        // A server that speaks TLS drops plain connections.
         let isUnanswered = Self.unanswered.contains { reason.contains($0) }
         guard isUnanswered, server.url.hasPrefix("ws://") else { return reason }
         return "\(reason); look whether the server runs and at its port, and say wss:// where it speaks TLS"

@@ -5,8 +5,7 @@ import SoftphoneSession
 
 /// The phones of one thread that are online all the time, each a user of its own. On that thread's loop.
 ///
-/// Which one is taken for a piece of work is drawn from the seed among those that are free, so that the load spreads
-/// over all sessions there are.
+/// Phones are taken at random among the free ones, so that the load spreads over all sessions.
 final class PhonePool {
     /// How many sessions a thread opens at a time.
     static let openingConcurrency = 64
@@ -29,8 +28,7 @@ final class PhonePool {
     var onEvent: (Int, SoftphoneEvent) -> Void = { _, _ in }
 
     private var opening: Opening?
-    /// The free phones, in no order.
-    private var free: [Int] = []
+    private var free = FreeNumbers()
     private var isClosed = false
 
     /// Each phone is a user of its own, whose numbers start at `firstUser`.
@@ -55,10 +53,9 @@ final class PhonePool {
         }
     }
 
-    /// Makes `count` phones and opens their sessions. A session that does not open ends it with an error; nothing is
-    /// tried twice.
+    /// Makes `count` phones and opens their sessions. Fails if one does not open; there is no retry.
     func open(count: Int, completion: @escaping (Result<Void, any Error>) -> Void) {
-        environment.opening.expect(count)
+        environment.counters.expect(count)
         make(count: count) { [self] made in
             guard case .success = made else { return completion(made) }
             begin(
@@ -102,14 +99,14 @@ final class PhonePool {
         opening?.startedAt[index] = nil
         switch change {
         case .up, .resumed:
-            free.append(index)
-            environment.opening.sessionOpened()
+            free.add(index)
+            environment.counters.sessionOpened()
         case .down(_, let reason, _): failed(index, reason)
         case .gone(let reason): failed(index, "\(reason)")
         case .offline: failed(index, "went offline")
         }
         opening?.settled += 1
-        environment.opening.settled()
+        environment.counters.settle()
         guard opening?.settled == phones.count else { return openNext() }
         finishOpening()
     }
@@ -123,10 +120,10 @@ final class PhonePool {
         guard isConnected.indices.contains(index), isConnected[index] != isNow else { return }
         isConnected[index] = isNow
         if isNow { losses.isBack(index) }
-        if isNow { environment.connected.add() } else { environment.connected.remove() }
+        if isNow { environment.counters.connected() } else { environment.counters.disconnected() }
     }
 
-    /// Counts `event` if it is a session that was lost without being meant to be.
+    /// Counts `event` if it is an unintended loss of a session.
     func noteLoss(_ event: SoftphoneEvent, of index: Int) {
         if let reason = losses.reason(event, of: index) { environment.recorder.sessionLost(reason) }
     }
@@ -152,24 +149,19 @@ final class PhonePool {
     var freeCount: Int { free.count }
 
     /// Takes one of the free phones; nil when there is none.
-    func take(_ generator: inout some RandomNumberGenerator) -> Int? {
-        guard !free.isEmpty else { return nil }
-        let place = Int.random(in: free.indices, using: &generator)
-        free.swapAt(place, free.count - 1)
-        return free.removeLast()
-    }
+    func take(_ generator: inout some RandomNumberGenerator) -> Int? { free.take(&generator) }
 
     /// Gives a phone back that was taken.
-    func release(_ index: Int) { free.append(index) }
+    func release(_ index: Int) { free.add(index) }
 
-    /// Drops every connection without a word. Nothing is told after it.
+    /// Drops every connection. No event follows.
     func close() {
         isClosed = true
         opening = nil
         onEvent = { _, _ in }
         for phone in phones { phone.abandon() }
         phones = []
-        free = []
+        free = FreeNumbers()
     }
 }
 

@@ -1,7 +1,7 @@
 import SoftphoneKit
 import SoftphoneSession
 
-/// Which phones have lost their session and have none yet: a loss counts once, however often a phone fails to come back.
+/// Phones without their session. A loss counts once, however often the phone fails to reconnect.
 /// Confined to the phones' loop.
 struct SessionLosses {
     private var isLost: [Bool]

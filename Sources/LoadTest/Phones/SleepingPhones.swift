@@ -29,7 +29,7 @@ final class SleepingPhones {
     private var settingUp: SettingUp?
     private var isReady = false
     private var isClosed = false
-    private var states = SleeperStates(count: 0)
+    private var isAsleep: [Bool] = []
     private var losses = SessionLosses(count: 0)
 
     init(environment: WorkloadEnvironment, identity: @escaping (Int) -> PhoneIdentity) {
@@ -41,7 +41,7 @@ final class SleepingPhones {
 
     /// Makes `count` phones, registers them, and puts them to sleep.
     func setUp(count: Int, completion: @escaping (Result<Void, any Error>) -> Void) {
-        environment.opening.expect(count)
+        environment.counters.expect(count)
         let users = (0..<count).map { identity($0).user }
         environment.tokens.mint(users, on: environment.loop) { [self] tokens in
             guard !isClosed else { return }
@@ -60,7 +60,7 @@ final class SleepingPhones {
         guard let folder = environment.simulatorFolder else {
             throw LoadError("phones that sleep are woken by a push simulator, and there is none")
         }
-        states = SleeperStates(count: tokens.count)
+        isAsleep = Array(repeating: true, count: tokens.count)
         losses = SessionLosses(count: tokens.count)
         guard !tokens.isEmpty else { return }
         let links = try PhoneLinks(simulatorFolder: folder, loop: environment.loop)
@@ -99,7 +99,7 @@ final class SleepingPhones {
     private func settled(_ problem: String?) {
         guard !isClosed, settingUp != nil else { return }
         settingUp?.settled += 1
-        environment.opening.settled()
+        environment.counters.settle()
         if settingUp?.firstFailure == nil { settingUp?.firstFailure = problem }
         if settingUp?.settled == phones.count { finishSettingUp() } else { setUpNext() }
     }
@@ -119,36 +119,33 @@ final class SleepingPhones {
 
     private func happened(_ event: WakeablePhone.Event, to index: Int) {
         guard !isClosed, isReady else { return }
-        states.happened(event, to: index)
         switch event {
         case .app(let event):
             if let reason = losses.reason(event, of: index) { environment.recorder.sessionLost(reason) }
-        case .woken: losses.isBack(index)
-        case .killed: environment.recorder.fault("the phone's system ended the app: a push was not reported in time")
+        case .woken:
+            isAsleep[index] = false
+            losses.isBack(index)
+        case .killed:
+            // The app is as offline as one that is asleep, and the next push starts it.
+            isAsleep[index] = true
+            environment.recorder.fault("the phone's system ended the app: a push was not reported in time")
         case .failed(let reason): environment.recorder.fault("a push did not ring: \(reason)")
         case .unreachable(let reason): environment.recorder.fault("a phone cannot be woken any more: \(reason)")
-        case .asleep, .pushed, .notified, .reportedToSystem, .reportedToServer: break
+        case .asleep: isAsleep[index] = true
+        case .pushed, .notified, .reportedToSystem, .reportedToServer: break
         }
         onEvent(index, event)
     }
 
-    func sleeps(_ index: Int) -> Bool { states.sleeps(index) }
-    var freeCount: Int { states.freeCount }
+    func sleeps(_ index: Int) -> Bool { isAsleep[index] }
 
-    /// Takes one of the phones that sleep and are free; nil when there is none.
-    func take(_ generator: inout some RandomNumberGenerator) -> Int? { states.take(&generator) }
-
-    /// Gives a phone back that was taken; it is free once it sleeps.
-    func release(_ index: Int) { states.release(index) }
-
-    /// Drops every connection without a word. Nothing is told after it.
+    /// Drops every connection. No event follows.
     func close() {
         isClosed = true
         settingUp = nil
         onEvent = { _, _ in }
         for phone in phones { phone.softphone.abandon() }
         phones = []
-        states = SleeperStates(count: 0)
     }
 }
 

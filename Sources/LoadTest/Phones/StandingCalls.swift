@@ -13,11 +13,11 @@ final class StandingCalls {
     private let perPair: Int
     private var ids = SeededGenerator(seed: .random(in: .min ... .max))
     private var choices: SeededGenerator
-    private(set) var calls: [OnlineCall] = []
+    private(set) var calls: [LoadCall] = []
     /// By phone: the place of its first call in ``calls``; the others of the pair follow.
     private(set) var placeOfPhone: [Int?] = []
     private var wanted = 0
-    /// Those that stand or cannot be made to.
+    /// Those that are connected or have failed.
     private var settled: Set<CallID> = []
     private var firstFailure: String?
     private var completion: ((Result<Void, any Error>) -> Void)?
@@ -29,23 +29,24 @@ final class StandingCalls {
         choices = pool.environment.generator(.phones)
     }
 
-    /// Sets `count` calls up, among the pool's free phones. A call that does not come to stand ends it with an error.
+    /// Sets `count` calls up, among the pool's free phones. Fails if one cannot be connected.
     func setUp(count: Int, completion: @escaping (Result<Void, any Error>) -> Void) {
         wanted = count
         self.completion = completion
         placeOfPhone = Array(repeating: nil, count: pool.phones.count)
-        pool.environment.opening.expect(count)
+        pool.environment.counters.expect(count)
         guard count > 0 else { return isSetUp() }
         for _ in 0..<min(count, Self.concurrency) { placeNext() }
     }
 
     private func placeNext() {
         guard calls.count < wanted, let (caller, callee) = nextPair() else { return }
-        let call = OnlineCall(
-            id: CallID(random: &ids), caller: caller, callee: callee, pool: pool, outcome: .answered, due: .now
+        let call = LoadCall(
+            id: CallID(random: &ids), caller: (caller, pool.phones[caller]), callee: (callee, [pool.phones[callee]]),
+            environment: pool.environment
         ) { [unowned self] in happened($1, to: $0.id) }
         calls.append(call)
-        call.place(to: pool.user(callee))
+        call.invite(.user(pool.user(callee)))
     }
 
     /// Of the call that is placed next.
@@ -61,17 +62,20 @@ final class StandingCalls {
     func happened(_ event: SoftphoneEvent, to phone: Int) {
         guard let first = placeOfPhone[phone] else { return }
         // By place: the next call may be placed meanwhile.
-        for place in first..<min(first + perPair, calls.count) { calls[place].happened(event, to: phone) }
+        for place in first..<min(first + perPair, calls.count) {
+            let call = calls[place]
+            if phone == call.caller { call.callerHappened(event) } else { call.deviceHappened(event) }
+        }
     }
 
-    private func happened(_ happening: OnlineCall.Happening, to call: CallID) {
+    private func happened(_ happening: LoadCall.Happening, to call: CallID) {
         switch happening {
         case .connected: break
         case .ended: fault("ended")
         case .failed(let reason): fault(reason)
         }
         guard completion != nil, settled.insert(call).inserted else { return }
-        pool.environment.opening.settled()
+        pool.environment.counters.settle()
         guard settled.count == wanted else { return placeNext() }
         isSetUp()
     }

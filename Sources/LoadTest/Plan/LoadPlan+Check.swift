@@ -32,8 +32,8 @@ extension LoadPlan {
         }
     }
 
-    /// How many descriptors this process should be allowed. With more, up to a million on Debian, each connection that ends
-    /// costs more: libwebsockets looks through a table of that size.
+    /// The descriptor limit for this process. A limit up to a million (Debian's) makes each closed connection costlier:
+    /// libwebsockets searches a table of that size.
     public var descriptors: Int { DescriptorLimit.needed(forConnections: connections) }
 
     /// The most connections there will be at once.
@@ -53,8 +53,8 @@ extension LoadPlan {
         }
     }
 
-    /// Calls that stand between two phones: all of them but one wait, as far as these know. With one each, the sockets of a
-    /// process would run out before the calls of a large server are there.
+    /// Standing calls between two phones; all but one are waiting calls. With one each, the sockets of a process run
+    /// out before the calls of a large server are there.
     static let standingPerPair = 4
 
     /// The sessions of `calls` that stand, those of one thread.

@@ -1,5 +1,5 @@
 extension LoadPlan {
-    /// Of ten pieces one is disturbed, where faults are asked for.
+    /// Of ten operations one is disturbed, where faults are asked for.
     private static let disturbedShare = 10
 
     /// One kind of work of ``Scenario/mixed``.
@@ -8,7 +8,7 @@ extension LoadPlan {
         /// nil for calls that are disturbed on purpose.
         let scenario: Scenario?
         let weight: Int
-        /// How many pieces of it may be under way at once, over all threads.
+        /// How many operations of it may be under way at once, over all threads.
         let places: Int
     }
 

@@ -1,9 +1,11 @@
+import PushSimulator
+
 extension LoadPlan {
-    /// The options of the command that give this plan, with their values, in the order of its help; all that could come
-    /// out otherwise where they are left out.
-    public var entries: [LoadReport.PlanEntry] {
-        var entries: [LoadReport.PlanEntry] = []
-        func add(_ option: String, _ value: String) { entries.append(LoadReport.PlanEntry(option, value)) }
+    /// The options of the command that give this plan, with their values, in the order of its help. Includes defaults
+    /// that may change.
+    public var entries: [(option: String, value: String)] {
+        var entries: [(option: String, value: String)] = []
+        func add(_ option: String, _ value: String) { entries.append((option, value)) }
         if sessions > 0 { add("--sessions", "\(sessions)") }
         if standing > 0 { add("--standing", "\(standing)") }
         switch pace {
@@ -26,6 +28,7 @@ extension LoadPlan {
             add("--\(fanOutKind.rawValue)", "")
             if fanOutAsleep { add("--asleep", "") }
         }
+        if app != .reveille { add("--app", app.rawValue) }
         if scenario == .mixed {
             add("--weights", weightsText)
             if faults { add("--faults", "") }
@@ -52,13 +55,13 @@ extension LoadPlan {
         return entries
     }
 
-    /// What a shell is told to do the same again.
+    /// The command for a shell that repeats the plan.
     public var commandLine: String {
         let words = ["reveille", "load", scenario.rawValue] + entries.flatMap { [$0.option, $0.value] }
         return words.filter { !$0.isEmpty }.map(Self.quoted).joined(separator: " ")
     }
 
-    /// Whether there are calls to many in it.
+    /// Whether it has fan-out calls.
     public var hasFanOut: Bool {
         scenario == .fanout || scenario == .mixed && weights[.fanout, default: 0] > 0
     }
@@ -76,7 +79,7 @@ extension LoadPlan {
         return milliseconds.isMultiple(of: 1000) ? "\(milliseconds / 1000)s" : "\(milliseconds)ms"
     }
 
-    /// For a shell: in quotes where it would not be one word, and the same word, without.
+    /// For a shell: in quotes if it would not be one plain word.
     private static func quoted(_ word: String) -> String {
         let isPlain = word.utf8.allSatisfy { byte in
             switch byte {
@@ -91,12 +94,11 @@ extension LoadPlan {
 }
 
 extension LoadPlan.Scenario {
-    /// Whether it goes on for a time: a register run ends with its last session.
+    /// False for `register`, which ends with its last session.
     public var hasDuration: Bool { self != .register }
-    /// Whether something is kept for a time.
+    /// Whether calls or sessions are held.
     public var hasHold: Bool { hasAnswers || self == .fanout || self == .register }
-    /// Whether calls are placed that may be answered or not. The calls of a fan-out always are, so that each leg is told
-    /// twice.
+    /// Whether its calls may be answered or not. Those of `fanout` always are, so that each leg is told twice.
     public var hasAnswers: Bool {
         switch self {
         case .online, .wake, .mixed: true

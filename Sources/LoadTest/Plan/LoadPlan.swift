@@ -1,11 +1,11 @@
 import CallVocabulary
 import PushSimulator
 
-/// What a load test is to do, as somebody asks for it.
+/// The plan of a load test.
 public struct LoadPlan: Sendable {
-    /// What one piece of work is, and what is there before the first.
+    /// The kind of operation.
     public enum Scenario: String, CaseIterable, Sendable {
-        /// Sessions that are opened and kept.
+        /// Opens and keeps sessions.
         case register
         /// Whole calls between phones that are online.
         case online
@@ -13,7 +13,7 @@ public struct LoadPlan: Sendable {
         case wake
         /// Calls to many devices at once; the first answer wins.
         case fanout
-        /// Candidates and session descriptions to and fro in calls that stand.
+        /// Candidates and session descriptions in standing calls.
         case relay
         /// Connections that are cut, and sessions that are resumed.
         case churn
@@ -21,11 +21,11 @@ public struct LoadPlan: Sendable {
         case mixed
     }
 
-    /// When the next piece of work begins.
+    /// When the next operation begins.
     public enum Pace: Equatable, Sendable {
-        /// Open loop: `rate` a second, whatever became of those before. Times count from when a piece was due.
+        /// Open loop: `rate` per second, however slow the server is. Latency counts from when an operation was due.
         case open(rate: Double)
-        /// Closed loop: this many at a time, each followed at once by the next.
+        /// Closed loop: this many at a time, each followed by the next.
         case closed(concurrency: Int)
     }
 
@@ -39,17 +39,15 @@ public struct LoadPlan: Sendable {
 
     public var scenario: Scenario
     public var pace: Pace
-    /// Sessions that are open besides those at work: what an online call costs among many. For ``Scenario/register``
-    /// the sessions to open.
+    /// Sessions besides those at work; for ``Scenario/register`` the sessions to open.
     public var sessions = 0
-    /// Calls that stand during the whole load and have no part in it, four between two sessions more: what a call costs
-    /// among many. Not of ``Scenario/register``.
+    /// Standing calls outside the load, four per pair of further sessions. Not of ``Scenario/register``.
     public var standing = 0
-    /// The part that counts.
+    /// The measured part.
     public var duration = Duration.seconds(10)
-    /// Under full load and not counted.
+    /// Under full load, and not measured.
     public var warmUp = Duration.seconds(1)
-    /// The time in which the rate, or the number at a time, grows from nothing, before the warm-up.
+    /// The time before the warm-up in which the load grows from zero.
     public var ramp = Duration.zero
     /// How long a call stands once it is connected; for ``Scenario/register``, how long the sessions are kept.
     public var hold = Duration.zero
@@ -70,7 +68,7 @@ public struct LoadPlan: Sendable {
     /// Of ``Scenario/mixed``: faults on purpose: sockets cut in a call, callers who hang up while it rings, pushes that
     /// the provider refuses, delays or loses.
     public var faults = false
-    /// Every random choice comes from it: arrival, who calls whom, who declines, when a fault strikes.
+    /// For every random choice: arrivals, callers and callees, outcomes, faults.
     public var seed: UInt64 = 1
     /// Threads of phones.
     public var threads = 1
@@ -85,18 +83,16 @@ public struct LoadPlan: Sendable {
         fanOut = Self.standardFanOut(scenario)
     }
 
-    /// A thread that serves all phones makes each of them wait for the others' turn, and the server for what it sends at
-    /// the end of its own.
+    /// More than one: on one thread every phone waits for the turn of all others, and so does the server.
     public static var standardThreads: Int { max(1, min(mostStandardThreads, LoadEnvironment.usableCores)) }
     public static let mostStandardThreads = 4
 
     /// In a mix there are many such calls at a time.
     public static func standardFanOut(_ scenario: Scenario) -> Int { scenario == .mixed ? 10 : 100 }
 
-    /// How many pieces may be under way at once. In an open loop, what is due when all places are taken is counted as
-    /// not begun; unless it is set, there are places for pieces that take 2 s longer than they are held, and 5 s longer
-    /// where many devices are woken for each: a server that stalls for as long shows in the times, not in what is
-    /// missing among them.
+    /// The most operations under way at once. In an open loop an operation that is due beyond them counts as not begun.
+    /// The default allows for operations that take 2 s longer than the hold, 5 s if many devices are woken for each:
+    /// then a server that stalls that long shows in latencies, not in missing operations.
     public var places: Int {
         get { givenPlaces ?? usualPlaces }
         set { givenPlaces = newValue }
@@ -135,8 +131,8 @@ public struct LoadPlan: Sendable {
         }
     }
 
-    /// The plan as it is run: with no more threads than pieces at a time. Of ``Scenario/register`` all sessions
-    /// count, and the part that counts ends with the last.
+    /// The plan as it is run: with no more threads than operations at a time. Of ``Scenario/register`` all sessions
+    /// count, and the measured part ends with the last.
     var settled: LoadPlan {
         var plan = self
         plan.threads = max(1, min(threads, places))
@@ -160,22 +156,11 @@ public struct LoadPlan: Sendable {
         }
     }
 
-    /// What a piece is called.
-    var piece: String {
-        switch scenario {
-        case .register: "session"
-        case .online, .wake, .fanout: "call"
-        case .relay: "message"
-        case .churn: "resume"
-        case .mixed: "piece of work"
-        }
-    }
-
     /// Of a closed loop; 0 of an open one.
     var concurrency: Int {
         if case .closed(let concurrency) = pace { concurrency } else { 0 }
     }
 
-    /// From the first piece to the end of the part that counts.
+    /// From the first operation to the end of the measured part.
     var loadTime: Duration { ramp + warmUp + duration }
 }

@@ -26,8 +26,7 @@ public enum LoadTarget: Sendable {
         public var url: String
         /// A file with the secret that the server's user tokens are signed with (its data folder's `client-token.key`).
         public var secretFile: String
-        /// `http://host:port/metrics`, or by `https://`. When nil, the admin API tells, and without one the server's standard
-        /// port is asked.
+        /// `http://` or `https://`. nil: what the admin API says, or the standard port.
         public var metricsURL: String?
         /// The certificates, in PEM, that it may show, and no others; nil: those that the system trusts.
         public var caFile: String?

@@ -1,20 +1,20 @@
 /// How much failed, by what it was.
 public struct FailureCounts: Equatable, Sendable {
-    /// Pieces that were due when nobody was free for them.
+    /// Operations due without a free phone.
     public var notBegun = 0
-    /// Pieces that came to nothing.
+    /// Operations that failed.
     public var failed = 0
-    /// Pieces that were given up while they were under way, because they did not end or the server was gone.
+    /// Operations that did not end in time, or when the server was gone.
     public var notOver = 0
-    /// Sessions that were lost without being meant to be, each once until it is there again.
+    /// Unintended losses of sessions, each once until its phone is back.
     public var sessionsLost = 0
-    /// What is neither a piece of work nor a session.
+    /// Neither operations nor sessions.
     public var others = 0
 
     public init() {}
 
-    /// Pieces that have no end to be timed.
-    public var pieces: Int { notBegun + failed + notOver }
+    /// Operations without a latency.
+    public var operations: Int { notBegun + failed + notOver }
 
     mutating func add(_ other: FailureCounts) {
         notBegun += other.notBegun
@@ -26,7 +26,7 @@ public struct FailureCounts: Equatable, Sendable {
 
     /// Those that there are, each with its number.
     var words: [String] {
-        let isAlone = pieces + sessionsLost == 0
+        let isAlone = operations + sessionsLost == 0
         return [
             notBegun > 0 ? "\(notBegun) not begun" : nil, failed > 0 ? "\(failed) failed" : nil,
             notOver > 0 ? "\(notOver) not over" : nil,

@@ -1,7 +1,6 @@
 /// Reasons of failures as they are counted.
 enum FailureReason {
-    /// `reason` without what is another each time, so that failures of one kind are counted as one: for how many
-    /// milliseconds a server wants to be left alone.
+    /// `reason` with numbers of milliseconds as `N`, so that failures of one kind count as one.
     static func common(_ reason: String) -> String {
         let unit = " ms"
         guard reason.contains(unit) else { return reason }

@@ -39,9 +39,9 @@ struct Latencies: Sendable {
         count == 0 ? 0 : min(histogram.valueAtPercentile(percentile), largest)
     }
 
-    func report(key: String, definition: String) -> StageReport {
+    func report(_ stage: LoadStage) -> StageReport {
         StageReport(
-            key: key, definition: definition, count: count, mean: count == 0 ? 0 : sum / Double(count),
+            key: stage.key, definition: stage.definition, count: count, mean: count == 0 ? 0 : sum / Double(count),
             min: count == 0 ? 0 : smallest, p50: percentile(50), p90: percentile(90), p99: percentile(99),
             p999: percentile(99.9), max: largest, distribution: distribution)
     }

@@ -2,21 +2,19 @@
 public enum LoadDoubts {
     /// In words, for the manual and for ``LoadReports``.
     public static let rules = """
-        a thread of phones that was busy for more than \(percent(busyThread)); a push simulator that used more than that of \
-        a core; phones that came late to their work, by \
-        the lateness of an open loop and the loop lag of a closed one: a p99 above \(milliseconds(lateAlways)) ms, or \
-        above \(milliseconds(lateAtLeast)) ms and \(percent(lateShare)) of the p50 of the first stage; a closed loop \
-        that had less than \(percent(fewUnderWay)) of its pieces under way; more connections than half of this \
-        machine's ports, where phones connect anew; pieces that were not begun, failed, or did not end, and so are \
-        missing among the times; calls that are held longer than the warm-up was; fewer than \(fewest) pieces; a \
-        machine that was busy for more than \(percent(busyMachine)); other programs that took more than \
-        \(percent(otherWork)) of it; a host of this virtual machine that took as much; a server whose data lies in \
-        memory, where no write costs anything; a server that dropped messages by its rate limit; a server elsewhere \
-        that took in a tenth more calls than the load made, where that can be known; a server that was started anew \
-        during the run; books that nobody read; what could not be measured
+        a phone thread that was busy for more than \(percent(busyThread)); a push simulator that used more than that \
+        of a core; lateness of an open loop or loop lag of a closed one with a p99 above \(milliseconds(lateAlways)) \
+        ms, or above \(milliseconds(lateAtLeast)) ms and \(percent(lateShare)) of the first stage's p50; a closed loop \
+        that had less than \(percent(fewUnderWay)) of its operations under way; connections on more than half of the \
+        local ports, if phones reconnect; operations that were not begun, failed or did not end, whose latencies are \
+        missing; calls that are held longer than the warm-up; fewer than \(fewest) completed operations; a machine \
+        that was busy for more than \(percent(busyMachine)); other processes, or the host of this virtual machine, \
+        that took more than \(percent(otherWork)) of it; a server whose data is in memory; a server that dropped \
+        messages by its rate limit; a target that accepted over a tenth more calls than the load made; a target that \
+        was restarted; no audit; values that could not be measured
         """
 
-    /// A thread of phones above this share of a core may have made others wait.
+    /// A phone thread above this share of a core may have made others wait.
     static let busyThread = 0.85
     static let busyMachine = 0.95
     /// Of all cores.

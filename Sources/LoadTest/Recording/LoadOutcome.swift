@@ -1,26 +1,26 @@
 import CallStore
 import StoreInterface
 
-/// What a run came to, as it gathers. Confined to the run's task.
+/// The results of a run, as they arrive. Confined to the run's task.
 struct LoadOutcome {
     let plan: LoadPlan
     /// nil until the load begins; cut where it ended.
     var schedule: LoadSchedule?
-    /// The run was asked to end before its time.
+    /// The run was interrupted.
     var wasStopped = false
-    /// How many connections this machine makes to one address; nil where that cannot be known.
+    /// The local ports of this machine; nil if unknown.
     var localPorts: Int?
-    /// What the data of a server of its own lies on.
+    /// Of the data of the run's own server.
     var fileSystem: FileSystem?
-    /// No phone could reach the server any more, and that ended a part of the run.
+    /// No phone could reach the server any more, which ended the run early.
     var lostServer = false
-    /// The server is ready, the sessions are open, the part that counts begins and ends, all is over.
+    /// The server is ready, the sessions are open, the measured part begins and ends, all is over.
     var ready, opened, began, ended, over: RunMoment?
-    /// The most pieces under way at once in the part that counts.
+    /// The most operations under way at once in the measured part.
     var underWayMost = 0
     /// Sessions that were opened before the load.
     var sessionsOpened = 0
-    /// What the server had used at each tick of the schedule.
+    /// The server's use at each tick of the schedule.
     private(set) var ticks: [(planned: ContinuousClock.Instant, at: ContinuousClock.Instant, server: ProcessUsage)] = []
     /// By their end: the threads' seconds, merged.
     private(set) var seconds: [MergedSecond] = []
@@ -64,7 +64,7 @@ struct LoadOutcome {
         return all
     }
 
-    /// Whether what the server says of itself is another process's than before, at some moment of the run.
+    /// Whether the metrics show a restart of the server during the run.
     var wasServerRestarted: Bool {
         let told = [ready, opened, began, ended, over].compactMap { $0 }.filter { $0.metrics != nil }
         return zip(told, told.dropFirst()).contains { $0.isRestarted(until: $1) }
@@ -79,7 +79,7 @@ struct LoadOutcome {
         progress.stage = plan.firstStage
         guard let last = seconds.last else { return progress }
         progress.underWay = last.underWay
-        // What the phase before came to is none of this one.
+        // A second of the previous phase does not count.
         let before = seconds.dropLast().last?.end ?? schedule.start
         guard schedule.phase(at: before) == progress.phase else { return progress }
         progress.rate = Double(last.completed) / max(0.001, before.duration(to: last.end).inSeconds)

@@ -1,15 +1,15 @@
-/// A second of all threads.
+/// One second of all threads.
 struct MergedSecond {
     let end: ContinuousClock.Instant
     let isCounted: Bool
     private(set) var begun = 0, completed = 0, failed = 0
     var underWay: Int { underWayOfThread.values.reduce(0, +) }
-    /// Until it is reduced to what is told of it.
+    /// Until ``reduce()``.
     private(set) var latencies: Latencies?
     private var reduced: (p50: UInt64, p99: UInt64) = (0, 0)
-    /// Of each thread, until then.
+    /// CPU time of each thread so far.
     private(set) var time: [Int: ThreadTime] = [:]
-    /// At its end, which a thread may have told before it was known where that is.
+    /// At its end. A thread may report an end again if the load was cut.
     private var underWayOfThread: [Int: Int] = [:]
 
     init(end: ContinuousClock.Instant, isCounted: Bool) {
@@ -27,14 +27,14 @@ struct MergedSecond {
         if latencies?.add(theirs) == nil { latencies = theirs }
     }
 
-    /// Threads that it is known of.
+    /// Threads that have reported it.
     var threads: Int { time.count }
 
-    /// Of the first stage, in microseconds; 0 when it did not occur.
+    /// Of the first stage, in microseconds; 0 without samples.
     var p50: UInt64 { latencies?.percentile(50) ?? reduced.p50 }
     var p99: UInt64 { latencies?.percentile(99) ?? reduced.p99 }
 
-    /// Keeps of the distribution only what is told of it. Once all threads are in it.
+    /// Keeps only the percentiles of the distribution, once all threads have reported.
     mutating func reduce() {
         reduced = (p50, p99)
         latencies = nil

@@ -1,12 +1,12 @@
-/// How many pieces are under way on average over a time. Confined to the phones' loop.
+/// How many operations are under way on average over a time. Confined to the phones' loop.
 struct Occupancy {
     private let start: ContinuousClock.Instant
     private var last: ContinuousClock.Instant
     private var underWay = 0
-    /// In pieces times seconds.
+    /// In operations times seconds.
     private var sum = 0.0
 
-    /// - Parameter start: of the time that counts.
+    /// - Parameter start: of the measured part.
     init(start: ContinuousClock.Instant) {
         self.start = start
         last = start
@@ -21,7 +21,7 @@ struct Occupancy {
         self.underWay = underWay
     }
 
-    /// Until the last moment that it was told of; 0 before the time that counts.
+    /// Until the last moment that it was told of; 0 before the measured part.
     var mean: Double {
         let time = start.duration(to: last).inSeconds
         return time > 0 ? sum / time : 0

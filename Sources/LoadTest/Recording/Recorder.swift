@@ -1,8 +1,8 @@
-/// What one thread of phones has seen. Confined to that thread's loop; its ``Result`` is merged with the others'.
+/// The recordings of one phone thread. Confined to that thread's loop; its ``Result`` is merged with the others'.
 ///
-/// A time counts when what it is counted *from* lies in the part that counts: what begins there and ends after it is
-/// in, so that a slow end is not lost. Completions count by their own moment, failures always. The seconds of the part
-/// that counts add up to it: what is begun or completed counts where its second does.
+/// A latency counts if its *start* lies in the measured part, so that a slow end is not lost. Completions count by
+/// their own moment, failures always. The seconds of the measured part add up to it: what is begun or completed
+/// counts where its second does.
 final class Recorder {
     /// What a second came to.
     struct Second: Sendable {
@@ -29,32 +29,30 @@ final class Recorder {
 
     /// What a thread came to.
     struct Result: Sendable {
-        /// By the raw value of ``LoadStage``.
-        var stages = [Latencies?](repeating: nil, count: LoadStage.allCases.count)
-        /// From the moment a piece was due to the moment it was begun, in an open loop.
+        var stages: [LoadStage: Latencies] = [:]
+        /// From the moment an operation was due to the moment it was begun, in an open loop.
         var lateness = Latencies()
         /// From the moment something was due on the thread's loop to the moment it ran.
         var lag = Latencies()
-        /// Pieces due in the part that counts and begun.
+        /// Operations due in the measured part and begun.
         var begun = 0
-        /// Pieces completed in the part that counts.
+        /// Operations completed in the measured part.
         var completed = 0
-        /// Pieces completed at any time.
+        /// Operations completed at any time.
         var completedInAll = 0
         /// What failed, at any time.
         var failureCounts = FailureCounts()
-        /// How often, at any time, nobody was free for the next piece of a closed loop.
+        /// How often no phone was free for the next operation of a closed loop.
         var refused = 0
-        /// Pieces under way when a run ended before its time.
+        /// Operations under way when a run ended before its time.
         var cutShort = 0
-        /// Pieces under way in the part that counts, on average.
+        /// Operations under way in the measured part, on average.
         var underWayMean = 0.0
         var failures: [String: Int] = [:]
 
         mutating func add(_ other: Result) {
-            for index in stages.indices {
-                guard let theirs = other.stages[index] else { continue }
-                if stages[index]?.add(theirs) == nil { stages[index] = theirs }
+            for (stage, latencies) in other.stages {
+                if stages[stage]?.add(latencies) == nil { stages[stage] = latencies }
             }
             lateness.add(other.lateness)
             lag.add(other.lag)
@@ -69,7 +67,7 @@ final class Recorder {
         }
     }
 
-    /// Why pieces that were due were not begun.
+    /// The failure of operations that were due and not begun.
     static let nobodyFree = "not begun: no phone of the load was free (more --places, or a lower --rate)"
 
     private(set) var result = Result()
@@ -77,17 +75,17 @@ final class Recorder {
     var schedule: LoadSchedule?
     /// The stage whose times go into each second.
     var firstStage: LoadStage?
-    /// Told when a piece is over, well or not.
-    var onPieceOver: (_ well: Bool) -> Void = { _ in }
+    /// Called when an operation is over.
+    var onOperationOver: (_ well: Bool) -> Void = { _ in }
     private var seconds: [Second] = []
     /// Those that are not closed, in order: the thread may come late to the end of one, and what happens after that end
     /// belongs to the next.
     private var open: [Second] = []
     /// The end of the last that is closed; nil before the load.
     private var closedUntil: ContinuousClock.Instant?
-    /// Pieces completed at any time.
+    /// Operations completed at any time.
     private(set) var completions = 0
-    /// Where all goes that is told here, failures with the name of the part.
+    /// The recorder that everything goes to, failures with the name of the part.
     private let whole: (recorder: Recorder, part: String)?
 
     init() { whole = nil }
@@ -109,8 +107,7 @@ final class Recorder {
         guard isCounted || stage == firstStage else { return }
         let time = start.duration(to: now).microseconds
         if isCounted {
-            if result.stages[stage.rawValue] == nil { result.stages[stage.rawValue] = Latencies() }
-            result.stages[stage.rawValue]?.record(microseconds: time)
+            result.stages[stage, default: Latencies()].record(microseconds: time)
         }
         if stage == firstStage, let second = second(of: now) {
             if open[second].latencies == nil { open[second].latencies = Latencies() }
@@ -118,7 +115,7 @@ final class Recorder {
         }
     }
 
-    /// A piece is over, and all of it went well.
+    /// An operation succeeded.
     func completed(at now: ContinuousClock.Instant = .now) {
         completions += 1
         if let whole { return whole.recorder.completed(at: now) }
@@ -127,20 +124,20 @@ final class Recorder {
             open[second].completed += 1
             if open[second].isCounted { result.completed += 1 }
         }
-        onPieceOver(true)
+        onOperationOver(true)
     }
 
-    /// A piece is over and came to nothing.
+    /// An operation failed.
     func failed(_ reason: String) {
         if let whole { return whole.recorder.failed("\(whole.part): \(reason)") }
         add(reason, to: \.failed)
-        onPieceOver(false)
+        onOperationOver(false)
     }
 
-    /// A session was lost without being meant to be.
+    /// An unintended loss of a session.
     func sessionLost(_ reason: String) { add("session lost: \(reason)", to: \.sessionsLost) }
 
-    /// Something went wrong that is neither a piece of work nor a session.
+    /// A failure of neither an operation nor a session.
     func fault(_ reason: String, count: Int = 1) { add(reason, count, to: \.others) }
 
     private func add(_ reason: String, _ count: Int = 1, to kind: WritableKeyPath<FailureCounts, Int>) {
@@ -152,7 +149,7 @@ final class Recorder {
 
     // MARK: From the engine
 
-    /// A piece that was due at `due` is begun; `late` is nil where nothing was due by the clock.
+    /// An operation that was due at `due` is begun; `late` is nil where nothing was due by the clock.
     func begun(due: ContinuousClock.Instant, late: Duration?) {
         guard let second = second(of: due) else { return }
         open[second].begun += 1
@@ -161,16 +158,16 @@ final class Recorder {
         if let late { result.lateness.record(late) }
     }
 
-    /// Nobody was free for a piece that was due.
+    /// No phone was free for an operation that was due.
     func notBegun() { add(Self.nobodyFree, to: \.notBegun) }
 
-    /// So many are under way and are given up, for `reason`.
+    /// So many operations did not end, for `reason`.
     func notOver(_ reason: String, count: Int) { add(reason, count, to: \.notOver) }
 
-    /// Nobody was free for the next piece of a closed loop.
+    /// No phone was free for the next operation of a closed loop.
     func refused() { result.refused += 1 }
 
-    /// So many are under way and will not come to their end: the run ends before its time.
+    /// So many operations were under way when the run was interrupted.
     func cutShort(_ count: Int) { result.cutShort += count }
 
     /// What was due on the loop at `due` ran `lag` later.

@@ -11,13 +11,13 @@ extension ReportBuilder {
     func auditDoubts(_ audit: ServerAudit?) -> [String] {
         if let audit {
             guard audit.wasBroken else { return [] }
-            return ["the server's books were broken before the run already; what is told here is new"]
+            return ["the audit found violations before the run; only new ones are reported"]
         }
         // Of a server that was named a way to, it is told why there are no books.
         guard !knowsAdmin else { return [] }
-        guard ledgerViolations != nil else { return ["nobody has read the server's books: " + wayToBooks] }
+        guard ledgerViolations != nil else { return ["nothing was audited: " + wayToBooks] }
         return [
-            "of the server's books only the push ledger's laws are known, by its metrics: for all of them, name its "
+            "only the push ledger was audited, by the server's metrics: for a full audit, name its "
                 + "admin API with --server, or its data folder with --data"
         ]
     }
@@ -50,6 +50,6 @@ extension ReportBuilder {
             let after = outcome.over?.metrics?.ledgerViolations
         else { return nil }
         return after > before
-            ? ["the server's push ledger breaks \(Int(after - before)) laws more than before the run"] : []
+            ? ["the server's push ledger has \(Int(after - before)) more violations than before the run"] : []
     }
 }

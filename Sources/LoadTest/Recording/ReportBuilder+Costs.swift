@@ -77,11 +77,12 @@ extension ReportBuilder {
         return figures + [Generator.machineCores.figure(LoadEnvironment.usableCores)]
     }
 
-    /// What processes used that do not belong to the run. Of a server that is no process of it, what it says itself is taken
-    /// for this machine's; the push simulator that it pushes to says nothing.
-    var otherCores: Double? { cores?.others ?? (plan.needsPushes ? nil : cores?.othersByMetrics) }
+    /// CPU use outside the run. A target with metrics is assumed on this machine; its push simulator has none.
+    var otherCores: Double? {
+        cores?.others(cores?.server) ?? (plan.needsPushes ? nil : cores?.others(cores?.serverByMetrics))
+    }
 
-    /// By thread of phones: its CPU time, and what it waited for a core, by time, in the part that counts.
+    /// By phone thread: CPU time and wait for a core in the measured part, by wall time.
     var threadShares: [(busy: Double, waiting: Double?)] {
         guard let schedule = outcome.schedule, measured > 0,
             let first = outcome.seconds.last(where: { $0.end <= schedule.warmUpEnd }),

@@ -6,7 +6,7 @@ extension ReportBuilder {
             guard let dropped = Int(exactly: dropped.rounded()), dropped > 0 else { return [] }
             return [
                 "the server dropped \(dropped) messages without an answer, candidates and acks of events, by its rate "
-                    + "limit on a connection: what was timed is that limit's pace, not the server's; \(Self.advice)"
+                    + "limit per connection: the figures show that limit, not the server's speed; \(Self.advice)"
             ]
         }
         // One that is gone or is another has lost what was on its way.
@@ -14,13 +14,14 @@ extension ReportBuilder {
         let lost = all.failureCounts.notOver + all.cutShort
         guard case .running = plan.target, plan.scenario == .relay, lost > 0 else { return [] }
         return [
-            "\(lost) candidates were sent and did not come: a server drops without an answer what is beyond its rate limit "
-                + "on a connection, and its metrics, which tell of that, could not be read; \(Self.advice)"
+            "\(lost) candidates were sent and did not arrive: a server drops candidates beyond its rate limit per "
+                + "connection without an answer, and its metrics, which count them, could not be read; \(Self.advice)"
         ]
     }
 
     private static let advice =
-        "raise its limits.messages_per_second (reveille serve --messages-per-second), or have each phone send less, by a "
+        "raise its limits.messages_per_second (reveille serve --messages-per-second), or have each phone send less, "
+        + "by a "
         + "--rate that is lower or has more --places"
 
     /// nil where the server does not tell.

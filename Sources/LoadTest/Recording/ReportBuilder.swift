@@ -7,7 +7,7 @@ import StoreInterface
 struct ReportBuilder {
     let outcome: LoadOutcome
     let all: Recorder.Result
-    /// The part that counts, in seconds; 0 when the run ended before it.
+    /// The measured part, in seconds; 0 when the run ended before it.
     let measured: Double
     let cores: CoresUsed?
 
@@ -27,15 +27,11 @@ struct ReportBuilder {
             workFigures + scenarioFigures + serverFigures + legFigures + memoryFigures
             + holdingFigures + generatorFigures
         if plan.needsPushes { report.figures += pushFigures(audit) }
-        report.figures = report.figures.map { $0.counting(plan.piece) }
-        for stage in (outcome.threads.first?.stages ?? []).sorted(by: { $0.rawValue < $1.rawValue }) {
-            guard let latencies = all.stages[stage.rawValue] else { continue }
-            report.stages.append(latencies.report(key: stage.key, definition: stage.definition))
-        }
+        report.stages = LoadStage.allCases.compactMap { all.stages[$0]?.report($0) }
         report.series = series
         report.failures = all.failures
         report.failureCounts = all.failureCounts
-        if outcome.schedule != nil, all.completedInAll == 0, !outcome.wasStopped, all.failureCounts.pieces == 0 {
+        if outcome.schedule != nil, all.completedInAll == 0, !outcome.wasStopped, all.failureCounts.operations == 0 {
             report.fail("nothing was completed")
         }
         report.violations = audit?.violations ?? ledgerViolations ?? []
@@ -50,7 +46,7 @@ struct ReportBuilder {
     ///   broken for that; the run has failed all the same, for what was asked of it is not known.
     func report(unread: String) -> LoadReport {
         var report = report(audit: nil)
-        report.fail("the server's books could not be read: \(unread)")
+        report.fail("the audit failed: \(unread)")
         return report
     }
 
@@ -104,7 +100,7 @@ struct ReportBuilder {
         return reports
     }
 
-    /// How much a count of the server's own grew in the part that counts, and in what time.
+    /// How much a count of the server's own grew in the measured part, and in what time.
     func growth(of count: (ServerMetrics) -> Double?) -> (amount: Double, seconds: Double)? {
         guard let began = outcome.began, let ended = outcome.ended else { return nil }
         return began.growth(until: ended, of: count)

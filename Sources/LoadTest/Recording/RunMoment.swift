@@ -1,6 +1,6 @@
 import Glibc
 
-/// What everybody had used at one moment.
+/// CPU time and metrics at one moment.
 struct RunMoment: Sendable {
     let at: ContinuousClock.Instant
     /// As the kernel counts it; nil for what is not a process of this run.
@@ -12,7 +12,7 @@ struct RunMoment: Sendable {
     let metrics: ServerMetrics?
     /// When its answer was there; under load that takes its time.
     var metricsAt: ContinuousClock.Instant?
-    /// What the host of a virtual machine took of this one's time.
+    /// Time that the host of a virtual machine took.
     var stolen: Duration?
 
     static func take(_ server: LoadServer) async -> RunMoment {
@@ -42,7 +42,7 @@ struct RunMoment: Sendable {
     }
 }
 
-/// CPU time between two moments, as cores: 1 is one core all the time. nil where it cannot be known.
+/// CPU time between two moments by wall time, in cores; nil if unknown.
 struct CoresUsed {
     private let elapsed: Double
     private let byMetrics: (amount: Double, seconds: Double)?
@@ -64,8 +64,7 @@ struct CoresUsed {
         stolen = cores(start.stolen, end.stolen)
     }
 
-    /// The CPU time behind `cores`, in microseconds, for each of `count` pieces: of all that was used between the moments,
-    /// whatever of that time the pieces took.
+    /// CPU time between the moments per operation, in microseconds.
     func microseconds(_ cores: Double?, each count: Int) -> Double? {
         guard let cores, count > 0 else { return nil }
         return cores * elapsed / Double(count) * 1e6
@@ -77,15 +76,10 @@ struct CoresUsed {
         return byMetrics.amount / Double(count) * 1e6
     }
 
-    /// What processes used that do not belong to the run.
-    var others: Double? {
+    /// CPU use outside the run.
+    /// - Parameter server: the server's use, from the kernel or from its metrics.
+    func others(_ server: Double?) -> Double? {
         guard let machine, let own, let server else { return nil }
         return max(0, machine - own - server - (simulator ?? 0))
-    }
-
-    /// The same where the server tells its own use; where it runs elsewhere, they used more.
-    var othersByMetrics: Double? {
-        guard let machine, let own, let serverByMetrics else { return nil }
-        return max(0, machine - own - serverByMetrics)
     }
 }

@@ -1,4 +1,4 @@
-/// What the server's process held, second by second in the part that counts. Confined to the run's task.
+/// What the server's process held, second by second in the measured part. Confined to the run's task.
 struct ServerSamples {
     private var resident: [Int] = []
     private var descriptors: [Int] = []
@@ -32,7 +32,7 @@ struct ServerSamples {
 }
 
 extension ReportBuilder {
-    /// Memory and descriptors over the part that counts.
+    /// Memory and descriptors over the measured part.
     var holdingFigures: [Figure] {
         guard let schedule = outcome.schedule else { return [] }
         var samples = ServerSamples()

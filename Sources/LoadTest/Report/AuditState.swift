@@ -1,24 +1,24 @@
-/// What is known of the server's books after a run.
+/// The result of the audit of calls and pushes after a run.
 public enum AuditState: String, CaseIterable, Sendable {
-    /// They were audited, and every law holds.
+    /// No violation.
     case balanced
-    /// They were audited; laws were broken before the run, and none since.
+    /// Violations before the run, and no new one.
     case brokenBefore = "broken_before"
-    /// A law is broken.
+    /// A violation.
     case broken
-    /// Nobody could audit them; the push ledger's laws hold, by the server's metrics.
+    /// No audit; the server's metrics show no violation of the push ledger.
     case ledgerOnly = "ledger_only"
-    /// Nobody could read any of them.
+    /// Neither an audit nor metrics.
     case notRead = "not_read"
 
-    /// The same in words, for the end of a sentence.
+    /// For the end of a sentence.
     public var words: String {
         switch self {
-        case .balanced: "the books balance"
-        case .brokenBefore: "the books did not balance before the run either, and nothing else was broken"
-        case .broken: "the books do not balance"
-        case .ledgerOnly: "the push ledger's laws hold by the server's own word, and nobody audited its books"
-        case .notRead: "nobody has read the books"
+        case .balanced: "the audit found no violation"
+        case .brokenBefore: "the audit found only violations from before the run"
+        case .broken: "the audit found violations"
+        case .ledgerOnly: "the server's metrics show no violation of the push ledger, and nothing else was audited"
+        case .notRead: "nothing was audited"
         }
     }
 }

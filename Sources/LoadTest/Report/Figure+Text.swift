@@ -29,6 +29,16 @@ extension Figure {
         }
     }
 
+    /// Microseconds in the unit that suits them.
+    static func duration(_ microseconds: Double) -> String {
+        switch microseconds {
+        case 0: "0"
+        case ..<1000: number(microseconds) + " µs"
+        case ..<1_000_000: number(microseconds / 1000) + " ms"
+        default: number(microseconds / 1_000_000) + " s"
+        }
+    }
+
     private static func bytes(_ value: Double) -> String {
         switch abs(value) {
         case ..<1_000: number(value) + " B"

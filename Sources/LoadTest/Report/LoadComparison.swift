@@ -8,26 +8,19 @@ public struct LoadComparison: Sendable {
         public let change: String
     }
 
-    /// Why two reports cannot be compared.
-    public struct Fault: Error, Equatable, CustomStringConvertible {
-        public let description: String
-    }
-
     public let rows: [Row]
     /// Why the difference may not be the server's.
     public let doubts: [String]
 
-    public init(_ before: LoadDocument, _ after: LoadDocument) throws(Fault) {
+    public init(_ before: LoadDocument, _ after: LoadDocument) throws(LoadError) {
         guard before.scenario == after.scenario else {
-            throw Fault(
-                description:
-                    "the first is of load \(before.scenario), the second of load \(after.scenario): compare two of "
+            throw LoadError(
+                "the first is of load \(before.scenario), the second of load \(after.scenario): compare two of "
                     + "one scenario")
         }
         guard before.reportVersion == after.reportVersion else {
-            throw Fault(
-                description:
-                    "the first is of report version \(before.reportVersion), the second of \(after.reportVersion): "
+            throw LoadError(
+                "the first is of report version \(before.reportVersion), the second of \(after.reportVersion): "
                     + "take both with one version of reveille")
         }
         rows = Self.figures(before, after) + Self.stages(before, after)
@@ -37,7 +30,7 @@ public struct LoadComparison: Sendable {
     private static func figures(_ before: LoadDocument, _ after: LoadDocument) -> [Row] {
         Headlines.keys.compactMap { key in
             guard let first = before.figures[key], let second = after.figures[key], let a = first.value,
-                let b = second.value, let unit = Figure.Unit.allCases.first(where: { $0.key == first.unit })
+                let b = second.value, let unit = Figure.Unit(rawValue: first.unit)
             else { return nil }
             // By the kernel and by its own metrics is the same thing twice.
             if key == "server_cpu_per_piece_by_metrics", before.figures["server_cpu_per_piece"] != nil { return nil }
@@ -74,7 +67,7 @@ public struct LoadComparison: Sendable {
             return "\(environment.cores) cores, \(environment.processor ?? "unknown"), \(environment.kernel)"
         }
         if machines[0] != machines[1] {
-            doubts.append("they are not of one machine: \(machines[0]); then \(machines[1])")
+            doubts.append("the machines differ: \(machines[0]); then \(machines[1])")
         }
         for option in Set(before.plan.keys).union(after.plan.keys).sorted() where option != "--seed" {
             let (first, second) = (before.plan[option], after.plan[option])
@@ -83,10 +76,10 @@ public struct LoadComparison: Sendable {
             }
         }
         for (name, document) in [("first", before), ("second", after)] {
-            if !document.passed { doubts.append("the \(name) did not go well") }
+            if !document.passed { doubts.append("the \(name) run failed") }
             guard !document.doubts.isEmpty else { continue }
             doubts.append(
-                "the figures of the \(name) are in doubt for " + FailureCounts.count(document.doubts.count, "reason"))
+                "the \(name) has " + FailureCounts.count(document.doubts.count, "doubt") + " about its figures")
         }
         return doubts
     }

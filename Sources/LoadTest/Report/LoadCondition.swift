@@ -27,11 +27,6 @@ public struct LoadCondition: Equatable, Sendable {
         }
     }
 
-    /// Why a text is no condition, with what to write instead.
-    public struct Fault: Error, Equatable, CustomStringConvertible {
-        public let description: String
-    }
-
     /// As it was given.
     public let text: String
     let subject: Subject
@@ -39,10 +34,10 @@ public struct LoadCondition: Equatable, Sendable {
     /// In the unit of what it is compared with: of times, microseconds.
     let limit: Double
 
-    public init(_ text: String) throws(Fault) {
+    public init(_ text: String) throws(LoadError) {
         self.text = text
         guard let (relation, place) = Self.relation(in: text) else {
-            throw Fault(description: "it has none of >, >=, <, <=; write it as 'invite_ringing.p99>50ms'")
+            throw LoadError("it has none of >, >=, <, <=; write it as 'invite_ringing.p99>50ms'")
         }
         self.relation = relation
         let name = text[..<place.lowerBound].trimmed
@@ -59,17 +54,17 @@ public struct LoadCondition: Equatable, Sendable {
         return nil
     }
 
-    private static func subject(_ name: String) throws(Fault) -> (Subject, Figure.Unit) {
+    private static func subject(_ name: String) throws(LoadError) -> (Subject, Figure.Unit) {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         if let stage = LoadStage.allCases.first(where: { $0.key == parts[0] }) {
             guard parts.count == 2, let measure = Measure(rawValue: parts[1]) else {
                 let names = Measure.allCases.map { "\(stage.key).\($0.rawValue)" }.joined(separator: ", ")
-                throw Fault(description: "of the stage \(stage.key) there are \(names)")
+                throw LoadError("of the stage \(stage.key) there are \(names)")
             }
             return (.stage(stage, measure), measure == .count ? .count : .microseconds)
         }
         guard parts.count == 1, let kind = LoadFigure.kind(of: name) else {
-            throw Fault(description: "there is no stage or figure '\(parts[0])'; man reveille-load has all of them")
+            throw LoadError("there is no stage or figure '\(parts[0])'; man reveille-load has all of them")
         }
         return (.figure(key: name), kind.unit)
     }
@@ -87,14 +82,14 @@ public struct LoadCondition: Equatable, Sendable {
         }
     }
 
-    private static func value(_ text: String, _ unit: Figure.Unit) throws(Fault) -> Double {
+    private static func value(_ text: String, _ unit: Figure.Unit) throws(LoadError) -> Double {
         let number = text.prefix { $0.isNumber || $0 == "." || $0 == "-" }
         let units = units(unit)
         guard let value = Double(number), let factor = units[text.dropFirst(number.count).trimmed] else {
             let names = units.keys.filter { !$0.isEmpty }.sorted().joined(separator: ", ")
             let expected =
                 names.isEmpty ? "a number" : units[""] != nil ? "a number, or one in \(names)" : "one in \(names)"
-            throw Fault(description: "'\(text)' is no limit; write \(expected)")
+            throw LoadError("'\(text)' is no limit; write \(expected)")
         }
         return value * factor
     }

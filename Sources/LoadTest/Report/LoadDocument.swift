@@ -16,17 +16,17 @@ public struct LoadDocument: Codable, Equatable, Sendable {
     public let command: String
     /// By option.
     public let plan: [String: String]
-    public let environment: Environment
+    public let environment: LoadEnvironment
     /// By key.
     public let figures: [String: Value]
-    public let stages: [String: Stage]
-    public let series: [Second]
+    public let stages: [String: StageReport]
+    public let series: [SecondReport]
     /// How often, by reason.
     public let failures: [String: Int]
     /// By ``AuditState``.
     public let audit: String
     public let violations: [String]
-    /// What the run was to be failed for; missing in reports of earlier versions.
+    /// Missing in reports of earlier versions.
     public let conditions: [Condition]?
     public let doubts: [String]
 
@@ -51,10 +51,10 @@ public struct LoadDocument: Codable, Equatable, Sendable {
         command = record.plan.commandLine
         // Each option is there once.
         plan = Dictionary(record.plan.entries.map { ($0.option, $0.value) }) { first, _ in first }
-        environment = Environment(record.environment, fileSystem: report.fileSystem)
+        environment = record.environment
         figures = Dictionary(report.figures.map { ($0.key, Value($0)) }) { first, _ in first }
-        stages = Dictionary(report.stages.map { ($0.key, Stage($0)) }) { first, _ in first }
-        series = report.series.map(Second.init)
+        stages = Dictionary(report.stages.map { ($0.key, $0) }) { first, _ in first }
+        series = report.series
         failures = report.failures
         audit = report.audit.rawValue
         violations = report.violations
@@ -69,34 +69,26 @@ public struct LoadDocument: Codable, Equatable, Sendable {
         return try encoder.encode(self) + Data("\n".utf8)
     }
 
-    public struct Environment: Codable, Equatable, Sendable {
-        public let version: String
-        public let cores: Int
-        public let memoryBytes: UInt64
-        public let kernel: String
-        public let processor: String?
-        public let fileSystem: String?
+    public struct Value: Codable, Equatable, Sendable {
+        /// nil if it is not finite: JSON has no infinity.
+        public let value: Double?
+        /// By ``Figure/Unit``.
+        public let unit: String
+        public let group: String
+        public let definition: String
 
-        enum CodingKeys: String, CodingKey {
-            case version, cores, kernel, processor
-            case memoryBytes = "memory_bytes"
-            case fileSystem = "file_system"
-        }
-
-        init(_ environment: LoadEnvironment, fileSystem: String?) {
-            self.fileSystem = fileSystem
-            version = environment.version
-            cores = environment.cores
-            memoryBytes = environment.memory
-            kernel = environment.kernel
-            processor = environment.processor
+        init(_ figure: Figure) {
+            value = figure.value.isFinite ? figure.value : nil
+            unit = figure.unit.rawValue
+            group = figure.group.rawValue
+            definition = figure.definition
         }
     }
 
     public struct Condition: Codable, Equatable, Sendable {
         /// As it was given.
         public let failIf: String
-        /// In the unit of what was measured, of times microseconds; nil where it was not measured.
+        /// In the unit of what was measured, latencies in microseconds; nil if it was not measured.
         public let value: Double?
         public let failed: Bool
 
@@ -109,102 +101,6 @@ public struct LoadDocument: Codable, Equatable, Sendable {
             failIf = judgement.condition.text
             value = judgement.value
             failed = judgement.hasFailed
-        }
-    }
-
-    public struct Value: Codable, Equatable, Sendable {
-        /// nil where there is nothing to divide by: JSON has no infinity.
-        public let value: Double?
-        public let unit: String
-        public let group: String
-        public let definition: String
-
-        init(_ figure: Figure) {
-            value = figure.value.isFinite ? figure.value : nil
-            unit = figure.unit.key
-            group = figure.group.rawValue
-            definition = figure.definition
-        }
-    }
-
-    public struct Stage: Codable, Equatable, Sendable {
-        public let definition: String
-        public let count: Int
-        public let mean: Double
-        public let min, p50, p90, p99, p999, max: UInt64
-        public let distribution: [Point]
-
-        enum CodingKeys: String, CodingKey {
-            case definition, count, distribution
-            case mean = "mean_us"
-            case min = "min_us"
-            case p50 = "p50_us"
-            case p90 = "p90_us"
-            case p99 = "p99_us"
-            case p999 = "p999_us"
-            case max = "max_us"
-        }
-
-        init(_ stage: StageReport) {
-            definition = stage.definition
-            count = stage.count
-            mean = stage.mean.isFinite ? stage.mean : 0
-            (min, p50, p90) = (stage.min, stage.p50, stage.p90)
-            (p99, p999, max) = (stage.p99, stage.p999, stage.max)
-            distribution = stage.distribution.map(Point.init)
-        }
-    }
-
-    public struct Point: Codable, Equatable, Sendable {
-        public let percentile: Double
-        public let microseconds: UInt64
-
-        enum CodingKeys: String, CodingKey {
-            case percentile
-            case microseconds = "us"
-        }
-
-        init(_ point: StageReport.Point) {
-            percentile = point.percentile
-            microseconds = point.microseconds
-        }
-    }
-
-    public struct Second: Codable, Equatable, Sendable {
-        public let second, begun, completed, failed, underWay: Int
-        public let p50, p99: UInt64
-        public let serverCores, ownCores: Double?
-
-        enum CodingKeys: String, CodingKey {
-            case second, begun, completed, failed
-            case underWay = "under_way"
-            case p50 = "p50_us"
-            case p99 = "p99_us"
-            case serverCores = "server_cores"
-            case ownCores = "own_cores"
-        }
-
-        init(_ second: SecondReport) {
-            self.second = second.second
-            (begun, completed, failed) = (second.begun, second.completed, second.failed)
-            underWay = second.underWay
-            (p50, p99) = (second.p50, second.p99)
-            (serverCores, ownCores) = (second.serverCores, second.ownCores)
-        }
-    }
-}
-
-extension Figure.Unit {
-    /// Its name in JSON.
-    var key: String {
-        switch self {
-        case .count: "count"
-        case .perSecond: "per_second"
-        case .seconds: "s"
-        case .microseconds: "us"
-        case .bytes: "bytes"
-        case .cores: "cores"
-        case .ratio: "ratio"
         }
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Where a load test ran: figures of different machines, or of different versions, are not to be compared.
-public struct LoadEnvironment: Equatable, Sendable {
+public struct LoadEnvironment: Codable, Equatable, Sendable {
     /// Of `reveille`, which makes the load.
     public let version: String
     /// Cores that this process may use.
@@ -12,6 +12,14 @@ public struct LoadEnvironment: Equatable, Sendable {
     public let kernel: String
     /// As the kernel names it; nil where it does not.
     public let processor: String?
+    /// Of the data of the run's own server; nil with another's.
+    public internal(set) var fileSystem: String?
+
+    enum CodingKeys: String, CodingKey {
+        case version, cores, kernel, processor
+        case memory = "memory_bytes"
+        case fileSystem = "file_system"
+    }
 
     public init(version: String, cores: Int, memory: UInt64, kernel: String, processor: String?) {
         self.version = version

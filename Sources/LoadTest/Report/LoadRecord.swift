@@ -1,12 +1,12 @@
 import CallVocabulary
 
-/// A report together with what it takes to judge it and to repeat it: what is written down of a load test.
+/// A report with the plan and the environment of its run.
 public struct LoadRecord: Sendable {
     public let plan: LoadPlan
     public let report: LoadReport
-    public let environment: LoadEnvironment
+    public private(set) var environment: LoadEnvironment
     public let startedAt: Instant
-    /// Somebody ended it before its time: the figures are those of what was done so far.
+    /// The figures are those of the run until the interrupt.
     public let isInterrupted: Bool
 
     public init(
@@ -15,27 +15,29 @@ public struct LoadRecord: Sendable {
         self.plan = plan
         self.report = report
         self.environment = environment
+        self.environment.fileSystem = report.fileSystem
         self.startedAt = startedAt
         self.isInterrupted = isInterrupted
     }
 
-    /// Whether all went well, in one sentence.
+    /// The result in one sentence.
     public var verdict: String {
         if report.hasFailed {
             let counts = [
-                (report.violations.count, "broken law"), (report.judgements.count(where: \.hasFailed), "broken limit"),
+                (report.violations.count, "violation"),
+                (report.judgements.count(where: \.hasFailed), "failed condition"),
             ]
             let parts = report.failureCounts.words + counts.filter { $0.0 > 0 }.map(FailureCounts.count)
-            return "It did not go well: \(parts.joined(separator: ", "))"
-                + (isInterrupted ? ", and it was interrupted." : ".")
+            return "The run failed: \(parts.joined(separator: ", "))"
+                + (isInterrupted ? ", and was interrupted." : ".")
         }
         let books = report.audit.words
-        if isInterrupted { return "It was interrupted; nothing had failed so far, and \(books)." }
+        if isInterrupted { return "The run was interrupted; nothing had failed so far, and \(books)." }
         guard report.doubts.isEmpty else {
-            return "Nothing failed, and \(books); the figures are in doubt for "
-                + FailureCounts.count(report.doubts.count, "reason") + "."
+            return "The run passed with "
+                + FailureCounts.count(report.doubts.count, "doubt") + ": nothing failed, and \(books)."
         }
-        return "All went well: nothing failed, and \(books)."
+        return "The run passed: nothing failed, and \(books)."
     }
 
     /// Failures by how often, the most frequent first.
@@ -45,22 +47,24 @@ public struct LoadRecord: Sendable {
         }
     }
 
-    /// What is wrong with it, each in a line: failures, broken laws, and limits that were passed.
+    /// Failures, violations and failed conditions, each in a line.
     public var faults: [String] {
-        failures.map { "\($0.count) × \($0.reason)" } + report.violations.map { "broken law: \($0)" }
+        failures.map { "\($0.count) × \($0.reason)" } + report.violations.map { "violation: \($0)" }
             + report.judgements.filter(\.hasFailed).map(\.words)
     }
 
-    /// What its latencies are those of.
+    /// The loop, and what its latencies mean.
     public var paceNote: String {
         switch plan.pace {
         case .open(let rate):
-            "Open loop: \(Figure.number(rate)) a second were due, whatever became of those before. Times count from "
-                + "when a piece was due, so that waiting for its turn is part of them."
+            "Open loop: \(Figure.number(rate)) operations were due per second, however slow the server was. Latency "
+                + "counts from "
+                + "when an operation was due, so it includes the wait for its turn."
         case .closed(let concurrency):
-            "Closed loop: \(concurrency) at a time, each followed by the next. While the server is slow it is asked "
-                + "less, so these times hide the waiting that callers at a fixed rate would see (coordinated omission); "
-                + "--rate shows it."
+            "Closed loop: \(concurrency) operations at a time, each followed by the next. A slow server gets less "
+                + "load, so these "
+                + "latencies hide the wait that callers at a fixed rate would see (coordinated omission); --rate "
+                + "shows it."
         }
     }
 }

@@ -6,7 +6,7 @@ public struct LoadReport: Sendable {
     /// In groups, in the order in which they are to be shown.
     public var figures: [Figure] = []
     public var stages: [StageReport] = []
-    /// One for each second of the part that counts.
+    /// One for each second of the measured part.
     public var series: [SecondReport] = []
     /// What failed, by reason, how often. Includes what could not be begun when it was due.
     public var failures: [String: Int] = [:]
@@ -41,34 +41,21 @@ public struct LoadReport: Sendable {
         failures[reason, default: 0] += 1
         failureCounts.others += 1
     }
-
-    /// What was asked for by one of the command's options.
-    public struct PlanEntry: Equatable, Sendable {
-        public let option: String
-        public let value: String
-
-        public init(_ option: String, _ value: String) {
-            self.option = option
-            self.value = value
-        }
-    }
 }
 
 /// One number of a report.
 public struct Figure: Sendable {
+    /// By its name in JSON.
     public enum Unit: String, CaseIterable, Sendable {
-        case count, perSecond, seconds, microseconds, bytes, cores, ratio
+        case count
+        case perSecond = "per_second"
+        case seconds = "s"
+        case microseconds = "us"
+        case bytes, cores, ratio
     }
 
     public enum Group: String, CaseIterable, Sendable {
-        /// What was done: calls, sessions, messages, pushes.
-        case work
-        /// What it cost the server.
-        case server
-        /// Whether the load was the bottleneck: own CPU time, late starts, other work on the machine.
-        case generator
-        /// What the push provider and the ledger say.
-        case pushes
+        case work, server, generator, pushes
     }
 
     /// Stable, for programs.
@@ -78,11 +65,6 @@ public struct Figure: Sendable {
     public let unit: Unit
     /// What exactly was counted.
     public let definition: String
-
-    /// With what a piece of work is called in its definition.
-    func counting(_ piece: String) -> Figure {
-        Figure(key, group, value, unit, definition.replacing(LoadFigure.piece, with: piece))
-    }
 
     public init(_ key: String, _ group: Group, _ value: Double, _ unit: Unit, _ definition: String) {
         self.key = key
@@ -109,10 +91,10 @@ extension [Figure] {
     }
 }
 
-/// How long one step took, over all of the part that counts. All times are whole microseconds.
-public struct StageReport: Sendable {
-    /// Stable, for programs.
-    public let key: String
+/// The samples of one stage in the measured part, in whole microseconds.
+public struct StageReport: Codable, Equatable, Sendable {
+    /// Stable, for programs. Not in JSON, where the report has its stages by key.
+    public var key = ""
     /// ``LoadStage/name``.
     public var name: String { LoadStage.allCases.first { $0.key == key }?.name ?? key }
     /// From what to what.
@@ -120,24 +102,49 @@ public struct StageReport: Sendable {
     public let count: Int
     public let mean: Double
     public let min, p50, p90, p99, p999, max: UInt64
-    /// The whole distribution for a plot: with growing percentile (0 to 100), the time that so many stayed within.
+    /// For a plot, by growing percentile (0 to 100).
     public let distribution: [Point]
 
-    public struct Point: Sendable {
+    enum CodingKeys: String, CodingKey {
+        case definition, count, distribution
+        case mean = "mean_us"
+        case min = "min_us"
+        case p50 = "p50_us"
+        case p90 = "p90_us"
+        case p99 = "p99_us"
+        case p999 = "p999_us"
+        case max = "max_us"
+    }
+
+    public struct Point: Codable, Equatable, Sendable {
         public let percentile: Double
         public let microseconds: UInt64
+
+        enum CodingKeys: String, CodingKey {
+            case percentile
+            case microseconds = "us"
+        }
     }
 }
 
 /// One second of a run.
-public struct SecondReport: Sendable {
-    /// Since the part that counts began.
+public struct SecondReport: Codable, Equatable, Sendable {
+    /// Since the measured part began.
     public let second: Int
     public let begun, completed, failed: Int
     /// Under way at its end.
     public let underWay: Int
-    /// Of the scenario's first stage, in microseconds; 0 when it did not occur.
+    /// Of the scenario's first stage, in microseconds; 0 without samples.
     public let p50, p99: UInt64
-    /// CPU time by wall time, 1 is one core; nil where it cannot be known.
+    /// CPU time by wall time, 1 is one core; nil if it cannot be known.
     public let serverCores, ownCores: Double?
+
+    enum CodingKeys: String, CodingKey {
+        case second, begun, completed, failed
+        case underWay = "under_way"
+        case p50 = "p50_us"
+        case p99 = "p99_us"
+        case serverCores = "server_cores"
+        case ownCores = "own_cores"
+    }
 }

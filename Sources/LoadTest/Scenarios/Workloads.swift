@@ -7,18 +7,14 @@ enum Workloads {
         return environment.plan.standing > 0 ? AmongStandingCalls(work, environment) : work
     }
 
-    /// The workload of `scenario` for one thread.
-    /// - Throws: ``LoadError`` for a scenario that cannot run as planned.
     static func make(
         _ scenario: LoadPlan.Scenario, _ environment: WorkloadEnvironment
     ) throws -> any Workload {
         switch scenario {
         case .register: RegisterWorkload(environment)
-        case .online: OnlineWorkload(environment)
+        case .online, .wake, .fanout: CallWorkload(environment)
         case .relay: RelayWorkload(environment)
         case .churn: ChurnWorkload(environment)
-        case .wake: WakeWorkload(environment)
-        case .fanout: FanOutWorkload(environment)
         case .mixed: try MixedWorkload(environment)
         }
     }

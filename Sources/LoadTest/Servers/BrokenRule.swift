@@ -1,9 +1,9 @@
-/// A rule that books break, from the words of an audit: `3 pushes belong to no call, first 0199…`, or
+/// A violated invariant, from the words of an audit: `3 pushes belong to no call, first 0199…`, or
 /// `intended 5 ≠ sent 3 + queued 1`.
 struct BrokenRule {
-    /// What stays the same from one audit to the next: without how often, and the first case.
+    /// Without the count and the first case, which differ between audits.
     let name: String
-    /// How often it is broken, or by how much a sum is wrong; 1 where that is not told.
+    /// The number of cases, or the error of a sum; 1 if unknown.
     let count: Int
 
     init(_ text: String) {
@@ -13,7 +13,7 @@ struct BrokenRule {
             count = abs(numbers.dropFirst().reduce(numbers.first ?? 0, -))
             return
         }
-        // A cell of the ledger may hold less than nothing.
+        // A cell of the ledger may be negative.
         let number = text.prefix { $0.isNumber || $0 == "-" }
         count = Int(number).map(abs) ?? 1
         let rest = text.dropFirst(number.count)

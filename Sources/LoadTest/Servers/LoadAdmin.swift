@@ -5,21 +5,19 @@ import CallVocabulary
 import EventLoop
 import LibWebSockets
 
-/// What a load sets at the server, and asks of it, by its admin API. Any thread.
+/// The requests of a load to the server's admin API. Every method throws ``LoadError``. Any thread.
 struct LoadAdmin: Sendable {
     private enum Address {
         case socket(SocketAddress)
         case url(WebSocketURL, token: String, LWSContext.Trust)
     }
 
-    /// An audit of a store of millions takes its time.
+    /// For a store of millions.
     private static let auditPatience = Duration.seconds(120)
 
     private let address: Address
 
-    /// - Parameter caFile: the certificates that a server at a URL may show, and no others; nil: those that the system
-    ///   trusts.
-    /// - Throws: ``LoadError``.
+    /// - Parameter caFile: the certificates to trust at a URL; nil: the system's.
     init(_ admin: LoadTarget.Admin, caFile: String?) throws {
         do {
             switch admin {
@@ -44,19 +42,15 @@ struct LoadAdmin: Sendable {
         }
     }
 
-    /// The server's books as they are now.
-    /// - Parameter since: tells of overdue pushes only those that were intended since.
-    /// - Throws: ``LoadError``.
+    /// Audits calls and pushes.
+    /// - Parameter since: only overdue pushes that were intended since.
     func audit(since: Instant? = nil) async throws -> AuditView {
         try await with(patience: Self.auditPatience) { try await $0.perform(AuditPushes(since: since)) }
     }
 
-    /// Where the server says that its metrics are; nil where it serves none by TCP.
-    /// - Throws: ``LoadError``.
+    /// nil if the server has no metrics by TCP.
     func metricsURL() async throws -> String? { try await with { try await $0.perform(GetServerInfo()).metrics } }
 
-    /// Whether there is a group of this name.
-    /// - Throws: ``LoadError``.
     func hasGroup(_ name: Handle) async throws -> Bool {
         try await with { client in
             do {
@@ -68,14 +62,12 @@ struct LoadAdmin: Sendable {
         }
     }
 
-    /// Makes the group, or takes the place of the one with its name.
-    /// - Throws: ``LoadError``.
+    /// Creates or replaces the group.
     func setGroup(_ name: Handle, members: [Handle]) async throws {
         try await with { _ = try await $0.perform(SetGroup(name: name, strategy: .all, members: members)) }
     }
 
-    /// Deletes those of the groups that there are.
-    /// - Throws: ``LoadError`` at the first that cannot be deleted.
+    /// Ignores groups that do not exist.
     func deleteGroups(_ names: [Handle]) async throws {
         try await with { client in
             for name in names {
@@ -88,7 +80,6 @@ struct LoadAdmin: Sendable {
         }
     }
 
-    /// - Throws: ``LoadError`` with why the admin API did not do what `body` asked of it.
     private func with<Value: Sendable>(
         patience: Duration = AdminClient.standardPatience, _ body: (AdminClient) async throws -> Value
     ) async throws -> Value {
@@ -107,27 +98,29 @@ struct LoadAdmin: Sendable {
         }
     }
 
-    /// Why the admin API did not do what it was asked to, and what to do about it.
+    /// The failure, with advice.
     private static func words(_ error: any Error) -> String {
         guard let failure = error as? AdminFailure else { return "\(error)" }
         return switch failure {
         case .notRunning(let socket):
-            "nobody answers at the server's admin socket \(socket); look at its log for why it has ended, or name the "
-                + "socket or the data folder of the server that runs with --server or --data"
+            "no server answers at the admin socket \(socket); see its log, or name the socket or the data folder of a "
+                + "running server with --server or --data"
         case .notAllowed(let socket): "this user may not use \(socket); run this as the user who runs the server"
         case .tokenRefused:
             "the server's admin API does not know the token; give the one of its configuration with --token"
         case .untrusted(let reason):
-            "the certificate of the server's admin API is not trusted: \(reason); name its authority's certificate with "
+            "the certificate of the server's admin API is not trusted: \(reason); name its authority's certificate "
+                + "with "
                 + "--ca-file"
         case .unreachable(let reason):
-            "the server's admin API cannot be reached: \(reason); look whether the server runs, and at the URL of "
-                + "--server"
-        case .lost(let reason): "the server's admin API went away before it answered (\(reason)); look at its log"
-        case .timedOut: "the server's admin API does not answer; look at its log and at GET /readyz"
+            "the server's admin API cannot be reached: \(reason); check that the server runs, and the URL of --server"
+        case .lost(let reason):
+            "the server's admin API closed the connection before it answered (\(reason)); see its log"
+        case .timedOut: "the server's admin API does not answer; see its log and GET /readyz"
         case .refused(let refusal): "the server's admin API refuses: \(refusal.message)"
         case .notTaken(let error):
-            "the server's admin API did not take the question (\(error.message)); use the reveille that runs the server"
+            "the server's admin API did not accept the request (\(error.message)); use the reveille that runs the "
+                + "server"
         }
     }
 }

@@ -1,18 +1,18 @@
 import CallVocabulary
 import EventLoop
 
-/// The groups that a load sets at its server, and takes away from one that goes on after it. Any thread.
+/// The groups that a load creates at its server, and deletes from a target. Throws ``LoadError``. Any thread.
 actor LoadGroups {
     private let admin: LoadAdmin
-    /// Those that were not there before. The others are somebody's, or of a run that could not take them away.
+    /// Those that did not exist before.
     private var made: [Handle] = []
-    /// The last that was asked for: they are set one after the other, so that none is made behind the end.
+    /// The latest request: groups are set one after the other, so that none is created after the end.
     private var last: Task<Void, any Error>?
     private var isOver = false
 
     init(_ admin: LoadAdmin) { self.admin = admin }
 
-    /// Makes the group, or takes the place of the one with its name. Calls `completion` on `loop`.
+    /// Creates or replaces the group. Calls `completion` on `loop`.
     nonisolated func set(
         _ name: Handle, members: [Handle], on loop: EventLoop, completion: @escaping (Result<Void, any Error>) -> Void
     ) {
@@ -28,7 +28,6 @@ actor LoadGroups {
         }
     }
 
-    /// - Throws: ``LoadError``.
     func set(_ name: Handle, _ members: [Handle]) async throws {
         guard !isOver else { throw LoadError("the run has ended") }
         let before = last
@@ -41,13 +40,12 @@ actor LoadGroups {
     }
 
     private func make(_ name: Handle, _ members: [Handle]) async throws {
-        // Noted before: when the answer is lost, it may have been made.
+        // Noted first: if the answer is lost, the group may exist.
         if try await !admin.hasGroup(name) { made.append(name) }
         try await admin.setGroup(name, members: members)
     }
 
-    /// Deletes the groups that were made here; no more can be set from now on.
-    /// - Throws: ``LoadError``.
+    /// Deletes the created groups; no more can be set from now on.
     func removeAll() async throws {
         isOver = true
         _ = await last?.result
@@ -57,7 +55,8 @@ actor LoadGroups {
             made = []
         } catch {
             throw LoadError(
-                "\(made.count) groups of this run could not all be deleted, the first \(first) (reveille groups list shows "
+                "\(made.count) groups of this run could not all be deleted, the first \(first) (reveille groups list "
+                    + "shows "
                     + "what is left): \(error)")
         }
     }

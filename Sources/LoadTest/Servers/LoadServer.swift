@@ -14,14 +14,14 @@ final class LoadServer: Sendable {
     let tokens: LoadTokens
     /// The data folder of the push simulator it pushes to; nil without one.
     let simulatorFolder: String?
-    /// The groups that the load sets there; nil where nobody has said how to get to its admin API.
+    /// nil without an admin API.
     let groups: LoadGroups?
     private let admin: LoadAdmin?
     /// nil for a server that ran before.
     private let own: OwnProcesses?
-    /// Its books before the run, and when that was; nil for a server of its own, and where there is no way to them.
+    /// The audit before the run, and its time; nil for the run's own server, and without an admin API.
     private let before: (books: AuditView, at: Instant)?
-    /// The clock of a server elsewhere may be so far behind.
+    /// How far the clock of a target may be behind.
     private static let clockTolerance = Duration.seconds(60)
     private let metricsClient: MetricsClient
 
@@ -46,8 +46,8 @@ final class LoadServer: Sendable {
         metricsClient = metrics
     }
 
-    /// Starts a server of its own, or finds the one that runs.
-    /// - Throws: ``LoadError``; nothing is left then.
+    /// Starts the run's own server, or takes the target.
+    /// - Throws: ``LoadError``, with nothing left behind.
     static func start(_ plan: LoadPlan) async throws -> LoadServer {
         switch plan.target {
         case .own(let own): return try await start(own, plan)
@@ -88,55 +88,54 @@ final class LoadServer: Sendable {
                 own: OwnProcesses(folder: folder, server: started, simulator: simulator),
                 metrics: try MetricsClient(url: started.metricsURL, server: started.url, caFile: started.caFile))
         } catch {
-            _ = await server?.stop()
-            _ = await simulator?.stop()
+            _ = await server?.process.stop()
+            _ = await simulator?.process.stop()
             folder.remove()
             throw error
         }
     }
 
-    /// False when a server or a simulator of its own has ended by itself.
-    var isRunning: Bool { own.map { $0.server.isRunning && $0.simulator?.isRunning != false } ?? true }
+    /// False if the run's own server or simulator has ended by itself.
+    var isRunning: Bool { own.map { $0.server.process.isRunning && $0.simulator?.process.isRunning != false } ?? true }
 
     // MARK: What it uses
 
-    /// What its process has used so far, as the kernel counts it; nil where that cannot be known.
-    func usage() -> ProcessUsage? { own.flatMap { try? ProcessUsage.of($0.server.pid) } }
+    /// From the kernel; nil for a target.
+    func usage() -> ProcessUsage? { own.flatMap { try? ProcessUsage.of($0.server.process.pid) } }
 
-    /// The same of the push simulator.
-    func simulatorUsage() -> ProcessUsage? { own?.simulator.flatMap { try? ProcessUsage.of($0.pid) } }
+    func simulatorUsage() -> ProcessUsage? { own?.simulator.flatMap { try? ProcessUsage.of($0.process.pid) } }
 
-    /// What it says of itself; nil when it does not.
+    /// nil if they cannot be read.
     func metrics() async -> ServerMetrics? { await metricsClient.get() }
 
-    /// Whether it was started for this test, and nobody else uses it.
+    /// Whether the run started it, so that nobody else uses it.
     var isOwn: Bool { own != nil }
 
-    /// What its data lies on; nil where that is another's.
+    /// The file system of its data; nil for a target.
     var fileSystem: FileSystem? { own.flatMap { FileSystem(of: $0.server.folder) } }
 
-    /// Opens the books of its push simulator; nil without one.
-    /// - Throws: ``LoadError`` when the simulator does not answer.
+    /// nil without a push simulator.
+    /// - Throws: ``LoadError`` if the simulator does not answer.
     func pushBooks() async throws -> PushBooks? {
         guard let simulatorFolder else { return nil }
         return try await PushBooks(folder: simulatorFolder)
     }
 
-    /// Keeps the logs of what was started small. To be called every now and then.
+    /// Frees the disk space of logs. Called every second.
     func trimLogs() {
-        own?.server.trimLog()
-        own?.simulator?.trimLog()
+        own?.server.process.trimLog()
+        own?.simulator?.process.trimLog()
     }
 
     // MARK: The end
 
-    /// Stops what was started, and takes away from a server that goes on what it would not lose by itself.
-    /// - Returns: what went wrong, for the report.
+    /// Stops the run's own processes, or deletes the run's groups from a target.
+    /// - Returns: failures, for the report.
     func stop() async -> [String] {
         guard let own else { return await removeGroups() }
         // Each may take its time.
-        async let server = own.server.stop()
-        async let simulator = own.simulator?.stop()
+        async let server = own.server.process.stop()
+        async let simulator = own.simulator?.process.stop()
         return [await server, await simulator].compactMap { $0 }
     }
 
@@ -149,8 +148,8 @@ final class LoadServer: Sendable {
         }
     }
 
-    /// Its books; nil where there is no way to them. After ``stop()``.
-    /// - Throws: `StoreFailure`, or ``LoadError`` when it does not say any more.
+    /// nil without an admin API. After ``stop()``.
+    /// - Throws: `StoreFailure` or ``LoadError``.
     func audit() async throws -> ServerAudit? {
         if let own { return ServerAudit(try await own.server.audit()) }
         guard let admin, let before else { return nil }

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// The log of a process of a run, which may write gigabytes of it. Of all that, only the end is of interest. Any thread.
+/// The log of a process of a run, of which only the end is kept. Any thread.
 struct LogFile: Sendable {
     /// As much of the end as is read.
     private static let tail = 64 << 10
@@ -21,7 +21,7 @@ struct LogFile: Sendable {
         return lines.dropFirst(start > 0 ? 1 : 0).filter { !$0.isEmpty }
     }
 
-    /// Gives the disk back what lies before the end. Whoever writes the file does not notice: it stays as long as it is.
+    /// Frees the disk space before the end. The length of the file stays, so its writer does not notice.
     func trim() {
         guard let file = OpenFile(path, O_WRONLY), file.size > Self.kept else { return }
         // A file system that cannot do it keeps all of the log.

@@ -3,12 +3,12 @@ import Foundation
 
 /// A `reveille` that runs as a child, with its log in a file. Any thread. ``stop()`` it before the end.
 final class LoggedProcess: Sendable {
-    /// How long it may take to be ready, and to stop.
+    /// For its start and its stop.
     private static let patience = Duration.seconds(20)
     private static let pollInterval = Duration.milliseconds(20)
     private static let logLinesShown = 5
 
-    /// What it is, for messages: "the server".
+    /// For messages: "the server".
     private let name: String
     private let log: LogFile
     private let process: ChildProcess
@@ -24,9 +24,9 @@ final class LoggedProcess: Sendable {
 
     /// Starts `executable` and waits until its log has a line that says that it is ready.
     /// - Parameters:
-    ///   - name: what it is, for messages: "the server".
-    ///   - ready: finds in a line what is to be known of it; nil in all other lines.
-    /// - Throws: ``LoadError`` with its last words when it does not come up; it does not run then.
+    ///   - name: for messages: "the server".
+    ///   - ready: parses the line that says that it is ready; nil for other lines.
+    /// - Throws: ``LoadError`` with the end of its log if it does not become ready; it does not run then.
     static func start<Found: Sendable>(
         _ name: String, executable: String, arguments: [String], logFile: String, ready: (Substring) -> Found?
     ) async throws -> (process: LoggedProcess, found: Found) {
@@ -55,17 +55,17 @@ final class LoggedProcess: Sendable {
         }
     }
 
-    /// Settings in this process's environment are for a server that somebody else runs.
+    /// Settings in this process's environment are for other servers.
     private static var withoutSettings: [String: String?] {
         ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("REVEILLE_") }
             .reduce(into: [:]) { $0.updateValue(nil, forKey: $1) }
     }
 
-    /// Gives back what its log takes on the disk, but for its last words. To be called every now and then.
+    /// Frees the disk space of its log, except the end.
     func trimLog() { log.trim() }
 
     /// Asks it to end, and waits until it has; ends it by force after 20 s.
-    /// - Returns: what was wrong with its end, for the report; nil when it ended in order.
+    /// - Returns: the failure, for the report; nil if it ended in order.
     func stop() async -> String? {
         defer { Remains.all.forget(process) }
         if let ending = process.ending { return complaint("\(name) ended by itself, \(Self.words(ending))") }

@@ -4,7 +4,7 @@ import HTTP2
 import LibWebSockets
 import TLS
 
-/// Asks a server for its metrics, by HTTP/1.0, over TLS where the server speaks it. Any thread.
+/// Gets a server's metrics by HTTP/1.0, over TLS if the server speaks it. Any thread.
 final class MetricsClient: Sendable {
     /// How long an answer may take.
     static let patience = Duration.seconds(5)
@@ -28,13 +28,13 @@ final class MetricsClient: Sendable {
         ) -> Void
 
     /// - Parameters:
-    ///   - url: `http://host:port/path` or `https://host:port/path`; nil takes the standard port for metrics on the host of a
-    ///     server that has the standard port for clients. At another port there may be other servers beside it.
+    ///   - url: `http://` or `https://`. nil: the standard port for metrics, if the server has the standard port for
+    ///     clients.
     ///   - server: the server's, `ws://` or `wss://`.
     ///   - caFile: the certificates that may be shown there, and no others; nil: those that the system trusts.
     ///   - patience: how long an answer may take, with the look-up of the name.
-    /// - Throws: ``LoadError`` for a `url` that is none; `HTTP2Failure` for a `caFile` that cannot be used; `SystemError`
-    ///   when the process is out of descriptors.
+    /// - Throws: ``LoadError`` for a bad `url`; `HTTP2Failure` for an unusable `caFile`; `SystemError` without
+    ///   descriptors.
     init(
         url: String?, server: String, caFile: String? = nil, patience: Duration = MetricsClient.patience,
         resolve: @escaping Resolve = { NameLookup.resolve(loop: $0, host: $1, port: $2, completion: $3) }

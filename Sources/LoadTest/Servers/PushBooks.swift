@@ -1,11 +1,10 @@
 import PushSimulator
 
-/// What the push simulator has seen over a run. Any thread.
+/// The counts of the push simulator over a run. Any thread.
 struct PushBooks: Sendable {
     typealias Counts = PushSimulatorSnapshot.Counts
 
-    /// A phone's report goes another way than the question for the books, and may come after it: 2 s, or longer where
-    /// this process waits for a core, as the phones then do.
+    /// A phone's report has its own connection and may arrive after the question: 2 s, or longer without a free core.
     static let mostQuestions = 40
     private static let pollInterval = Duration.milliseconds(50)
 
@@ -13,8 +12,8 @@ struct PushBooks: Sendable {
     private let pause: @Sendable () async -> Void
     private let before: Counts
 
-    /// Looks at the simulator before the load.
-    /// - Throws: ``LoadError`` when it does not answer.
+    /// Reads the counts before the load.
+    /// - Throws: ``LoadError``.
     init(folder: String) async throws {
         do {
             let admin = try PushSimulatorAdmin(folder: folder)
@@ -25,8 +24,8 @@ struct PushBooks: Sendable {
     }
 
     /// - Parameters:
-    ///   - ask: gives what the simulator has counted so far.
-    ///   - pause: lets the time between two questions pass.
+    ///   - ask: reads the simulator's counts.
+    ///   - pause: waits between two questions.
     init(
         ask: @escaping @Sendable () async throws -> Counts,
         pause: @escaping @Sendable () async -> Void = { await StopRequest.pause(pollInterval) }
@@ -36,8 +35,7 @@ struct PushBooks: Sendable {
         before = try await ask()
     }
 
-    /// - Parameter isQuiet: nobody else pushes to it, and nothing is to go wrong: then each push has to be accepted,
-    ///   delivered and reported.
+    /// - Parameter isQuiet: no other pushes and no faults, so that each push must be accepted, delivered and reported.
     func close(isQuiet: Bool) async throws -> (figures: [Figure], violations: [String]) {
         let now = try await isQuiet ? balanced() : ask()
         let received = now.received - before.received
@@ -65,7 +63,7 @@ struct PushBooks: Sendable {
         return (figures, violations)
     }
 
-    /// What is counted once each push is where it belongs, or after all patience.
+    /// The counts once every push has been reported, or after the last question.
     private func balanced() async throws -> Counts {
         var questions = 0
         while true {

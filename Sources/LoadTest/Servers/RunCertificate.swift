@@ -1,10 +1,10 @@
 import Foundation
 import PushSimulator
 
-/// A certificate for a server of a run's own, by an authority whose key is forgotten at once.
+/// A certificate for the run's own server, by an authority whose key is not kept.
 struct RunCertificate: Sendable {
     let certificateFile, keyFile: String
-    /// For whoever is to trust the server.
+    /// The trust anchor of its clients.
     let authorityFile: String
 
     private static let owner = "Reveille load test"

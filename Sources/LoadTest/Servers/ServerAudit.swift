@@ -3,23 +3,22 @@ import CallMonitor
 import CallVocabulary
 import StoreInterface
 
-/// The server's books after a run, and what the run has broken in them.
+/// The audit of calls and pushes after a run, with the violations of the run.
 struct ServerAudit: Sendable {
     let books: AuditView
-    /// What is wrong, in words.
     let violations: [String]
-    /// Whether something was wrong before the run.
+    /// Whether there were violations before the run.
     let wasBroken: Bool
 
-    /// Of a server that had the run to itself, from its store.
+    /// From the store of the run's own server.
     init(_ store: StoreAudit) {
         books = AuditView(store.counts, violations: store.violations, overdue: [])
         violations = store.violations
         wasBroken = false
     }
 
-    /// Of a server that others use as well: what is broken now that was not before, or more often than before.
-    /// - Parameter after: of what is overdue, it tells what was intended since the run began.
+    /// Of a target: violations that are new, or more frequent than before.
+    /// - Parameter after: with the overdue pushes of the run only.
     init(before: AuditView, after: AuditView) {
         books = after
         let late = Set(before.overdue.map(\.pushID))

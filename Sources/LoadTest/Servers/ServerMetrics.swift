@@ -1,8 +1,8 @@
-/// What a server said of itself at one moment, in Prometheus' text format.
+/// The metrics of a server at one moment, from Prometheus' text format.
 struct ServerMetrics: Sendable {
-    /// Of all series of a name, the sum.
+    /// Sums of all series of a name.
     private var sums: [String: Double] = [:]
-    /// Of a series with labels, as they are written.
+    /// By name and labels, as written.
     private var series: [String: Double] = [:]
 
     init(text: Substring) {
@@ -38,15 +38,15 @@ struct ServerMetrics: Sendable {
     /// Notifications of clients that its rate limit took: candidates, and acks of events.
     var droppedByLimit: Double? { self["reveille_notifications_dropped_total", #"reason="rate_limited""#] }
 
-    /// What begins anew with each process.
+    /// Counters that start at zero with each process.
     private static let counters = [
         "process_cpu_seconds_total", "reveille_calls_invited_total", "reveille_sessions_resumed_total",
         "reveille_pushes_intended_total",
     ]
-    /// In seconds: the start of a process, which it counts back from the clock of its machine, moves no further.
+    /// In seconds. The start of a process is derived from the clock, and varies by less.
     private static let clockTolerance = 1.5
 
-    /// Whether another process has said this than said `before`, which was earlier: the server was started anew.
+    /// Whether the server was restarted between `before` and these metrics.
     func isRestarted(since before: ServerMetrics) -> Bool {
         func has(_ name: String, grownBy isSo: (Double) -> Bool) -> Bool {
             self[name].flatMap { now in before[name].map { isSo(now - $0) } } ?? false

@@ -2,38 +2,27 @@ import CallServer
 import Foundation
 import StoreInterface
 
-/// A server of its own for one load test: a child process on a free port. Any thread. ``stop()`` it before the end.
-final class ServerProcess: Sendable {
-    /// Far more than a phone of the load sends: the load is to measure the server, not its limits.
+/// A server of the run's own: a child process on a free port.
+struct ServerProcess: Sendable {
+    /// Far more than a phone of the load sends: the load measures the server, not its limits.
     private static let unlimited = ["--messages-per-second", "1000000"]
 
     let url: String
-    /// Where it serves its metrics.
     let metricsURL: String
     /// Its data folder.
     let folder: String
-    /// The certificates to trust where it speaks TLS.
+    /// The certificates to trust if it speaks TLS.
     let caFile: String?
-    private let process: LoggedProcess
-
-    var pid: Int32 { process.pid }
-    var isRunning: Bool { process.isRunning }
-
-    private init(url: String, metricsURL: String, folder: String, caFile: String?, process: LoggedProcess) {
-        self.url = url
-        self.metricsURL = metricsURL
-        self.folder = folder
-        self.caFile = caFile
-        self.process = process
-    }
+    /// Stop it before the end.
+    let process: LoggedProcess
 
     /// Runs `reveille serve` and waits until it listens.
     /// - Parameters:
-    ///   - limits: of its settings below `limits`, those that the load needs moved. A file of settings among the server's
-    ///     own arguments takes their place.
-    ///   - folder: for its data and its log; there, and of nobody else.
-    ///   - simulator: the data folder of the push simulator it is to push to.
-    /// - Throws: ``LoadError`` with the server's last words when it does not come up; it does not run then.
+    ///   - limits: its settings below `limits` that the load needs; ignored if the server's arguments name a file of
+    ///     settings.
+    ///   - folder: for its data and its log, exclusively.
+    ///   - simulator: the data folder of the push simulator that it pushes to.
+    /// - Throws: ``LoadError`` with the end of its log when it does not come up; it does not run then.
     static func start(
         _ server: LoadTarget.OwnServer, limits: [String: Int] = [:], folder: String, simulator: String? = nil
     ) async throws -> ServerProcess {
@@ -76,13 +65,7 @@ final class ServerProcess: Sendable {
         return (address, metrics)
     }
 
-    /// Asks it to end, and waits until it has; ends it by force after 20 s.
-    /// - Returns: what was wrong with its end, for the report; nil when it ended in order.
-    func stop() async -> String? { await process.stop() }
-
-    func trimLog() { process.trimLog() }
-
-    /// The store's books. After ``stop()``.
+    /// Audits its store, once it has stopped.
     func audit() async throws -> StoreAudit {
         try await DataFolder(path: folder).withQueries { try await $0.audit() }
     }

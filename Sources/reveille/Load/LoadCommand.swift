@@ -5,28 +5,28 @@ import LoadTest
 struct LoadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "load",
-        abstract: "Put load on a server, and say what it costs and how long callers wait.",
+        abstract: "Put load on a server, and measure its cost and the latency of calls.",
         discussion: """
-            Starts a server of its own (and, for pushes, the push simulator) on free ports with its data in a \
-            temporary folder, or takes one that runs already (--target), and puts one scenario on it:
+            Starts its own server (and, for pushes, the push simulator) on free ports with its data in a temporary \
+            folder, or takes a running one (--target), and puts one scenario on it:
 
-              register  sessions are opened and kept: sessions a second, memory of each
+              register  opens and keeps sessions: sessions per second, memory of each
               online    whole calls between phones that are online
-              wake      whole calls to phones that sleep: push, connection, report, answer
+              wake      whole calls to phones that are asleep: push, reconnect, answer
               fanout    one call to many devices or group members; the first answer wins
-              relay     candidates and session descriptions to and fro in calls that stand
-              churn     connections that are cut, and sessions that are resumed
+              relay     candidates and session descriptions in standing calls
+              churn     cuts connections and resumes sessions
               mixed     several of these side by side
-              compare   no load: two reports of --json side by side
+              compare   no load: compares two reports of --json
 
-            With --rate pieces of work begin at that rate whatever became of those before, at random moments drawn \
-            from --seed; times count from the moment when a piece was due, and what nobody was free for is a failure. \
-            With --concurrency so many are at work at a time, and the next begins when one ends. Without either it is \
-            the latter, with numbers that suit the scenario.
+            An operation is a session, a call, a message or a resume. With --rate operations begin at random times at \
+            that rate (open loop). Latency counts from when an operation was due, and an operation without a free \
+            phone is a failure. With --concurrency so many operations run at a time, and the next begins when one ends \
+            (closed loop). Without either the loop is closed, with a number for the scenario.
 
-            Exit code 0 when all went well, 1 when something failed or a law of the books was broken, 2 when the test \
-            could not run or its report could not be written, 64 when it was asked for wrongly and nothing was \
-            started, 130 after Ctrl-C (129 after SIGHUP, 143 after SIGTERM) with the report of what was done so far; a \
+            Exit code 0 when the run passed, 1 when something failed, violated an invariant or met a --fail-if, 2 when \
+            the test could not run or its report could not be written, 64 when the arguments are wrong and nothing was \
+            started, 130 after Ctrl-C (129 after SIGHUP, 143 after SIGTERM) with the report of the run so far; a \
             second Ctrl-C ends it at once.
 
               reveille load online
@@ -45,14 +45,14 @@ struct LoadCommand: AsyncParsableCommand {
               reveille load fanout --members --target ws://127.0.0.1:7350 --data FOLDER
             """)
 
-    @Argument(help: ArgumentHelp("What is done, as above.", valueName: "scenario")) var task: LoadTask
+    @Argument(help: ArgumentHelp("The scenario, or compare.", valueName: "scenario")) var task: LoadTask
     @Argument(help: "With compare: the two reports.", completion: .file()) var reports: [String] = []
     @OptionGroup var work: LoadOptions
     @Option(
         help: ArgumentHelp(
             """
-            Exit with 1 when this holds: a stage with count, min, mean, p50, p90, p99, p999 or max, or a figure; >, >=, < or \
-            <=; a number with its unit, as in invite_ringing.p99>50ms. May be given more than once.
+            Exit with 1 if this holds: a stage with count, min, mean, p50, p90, p99, p999 or max, or a figure; >, >=, \
+            < or <=; a number with its unit, as in invite_ringing.p99>50ms. May be given more than once.
             """,
             valueName: "condition"),
         transform: LoadCondition.parse)
@@ -78,7 +78,7 @@ struct LoadCommand: AsyncParsableCommand {
         try await run(plan)
     }
 
-    /// What is not there, or cannot be written, is known before anything starts.
+    /// Checks the named files before anything starts.
     func checkBefore() throws {
         try target.checkFiles()
         try files.check()
@@ -126,8 +126,8 @@ extension LoadCondition {
 extension LoadPlan.FanOutKind: EnumerableFlag {
     public static func help(for value: Self) -> ArgumentHelp? {
         switch value {
-        case .devices: "They are devices of one user (this is the default)."
-        case .members: "They are members of one group, with a device each."
+        case .devices: "The devices belong to one user (default)."
+        case .members: "The devices belong to the members of a group, one each."
         }
     }
 }

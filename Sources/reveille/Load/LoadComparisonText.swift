@@ -27,11 +27,10 @@ enum LoadComparisonText {
         do {
             data = try Data(contentsOf: URL(filePath: path))
         } catch {
-            throw LoadFileFailure(description: "\(path.shown) cannot be read: \(error.localizedDescription)")
+            throw LoadError("\(path.shown) cannot be read: \(error.localizedDescription)")
         }
         guard let document = try? JSONDecoder().decode(LoadDocument.self, from: data) else {
-            throw LoadFileFailure(
-                description: "\(path.shown) is no report of a load test; reveille load --json writes one")
+            throw LoadError("\(path.shown) is no report of a load test; reveille load --json writes one")
         }
         return document
     }

@@ -7,14 +7,15 @@ import LoadTest
 struct LoadFiles: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Write the report to this file as JSON; with - to standard output, and the report for people to standard error.",
+            "Write the report to this file as JSON; with - to standard output, and the report for people to standard "
+                + "error.",
             valueName: "file"), completion: .file())
     var json: String?
     @Option(
-        help: ArgumentHelp("Write it as a page with plots, which needs nothing else to be read.", valueName: "file"),
+        help: ArgumentHelp("Write the report as one HTML page with charts.", valueName: "file"),
         completion: .file())
     var html: String?
-    @Flag(help: "Say every figure, with what it counts, and the push ledger.") var figures = false
+    @Flag(help: "Print every figure with its definition, and the push ledger.") var figures = false
 
     /// What stands for standard output.
     private static let standardOutput = "-"
@@ -52,7 +53,7 @@ struct LoadFiles: ParsableArguments {
         do {
             try data.write(to: URL(filePath: file))
         } catch {
-            throw LoadFileFailure(description: "\(file.shown) cannot be written: \(error.localizedDescription)")
+            throw LoadError("\(file.shown) cannot be written: \(error.localizedDescription)")
         }
     }
 }
@@ -76,14 +77,15 @@ private struct ReportFile {
         guard descriptor >= 0 else {
             let reason = String(cString: strerror(errno))
             throw ValidationError(
-                "--\(option): \(path.shown) cannot be written (\(reason)); name a file in a folder that is there and can "
+                "--\(option): \(path.shown) cannot be written (\(reason)); name a file in a folder that is there and "
+                    + "can "
                     + "be written to.")
         }
         // Of a link to nothing, what was just made.
         self.path = URL(filePath: path).resolvingSymlinksInPath().path
     }
 
-    /// Whether both are one, which only keeps what is written last. What keeps nothing, as /dev/null, may be named twice.
+    /// Whether both are one regular file. A device such as /dev/null may be named twice.
     func isSame(as other: ReportFile) -> Bool {
         guard let own = status, let others = other.status else { return false }
         return own.st_mode & S_IFMT == S_IFREG && own.st_dev == others.st_dev && own.st_ino == others.st_ino
@@ -99,9 +101,4 @@ private struct ReportFile {
         var status = stat()
         return fstat(descriptor, &status) == 0 ? status : nil
     }
-}
-
-/// A report that could not be kept.
-struct LoadFileFailure: Error, CustomStringConvertible {
-    let description: String
 }

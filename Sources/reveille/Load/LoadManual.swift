@@ -7,36 +7,36 @@ enum LoadManual {
     private static let loops = ManualPage.Appendix(
         title: "OPEN AND CLOSED LOOP",
         introduction: """
-            With --rate the moments at which work is due are drawn before the run, and nothing that the server does \
-            changes them. Times that count from the start of a piece count from the moment when it was due, so that \
-            waiting for its turn is part of them, and what nobody was free for is counted as a failure.
+            With --rate the times at which operations are due are drawn before the run, and do not depend on the \
+            server. Latency counts from when an operation was due, so it includes the wait for its turn. An operation \
+            without a free phone is a failure.
 
-            With --concurrency the next piece begins when one ends. While the server stalls nothing new is begun, \
-            and the times of all that would have come meanwhile are missing (coordinated omission). That is right \
-            for finding the greatest rate and what a piece costs, and wrong for saying how long callers wait.
+            With --concurrency the next operation begins when one ends. While the server stalls, none begins, and the \
+            latencies of all that would have come meanwhile are missing (coordinated omission). Use it for peak \
+            throughput and for the cost of an operation, not for the latency that callers see.
             """,
         terms: [])
 
     private static let stages = ManualPage.Appendix(
         title: "STAGES",
         introduction: """
-            A time counts when what it is counted from lies in the part that counts. Percentiles are of all such \
-            times, to three digits.
+            A latency counts if its start lies in the measured part. Percentiles have three significant digits.
             """,
         terms: LoadStage.allCases.map { (term: $0.key, meaning: $0.definition) })
 
     private static let figures = ManualPage.Appendix(
         title: "FIGURES",
         introduction: """
-            What a scenario does not have, or what cannot be known, is left out. Capitals stand for a name; a PIECE is \
-            what the scenario does: a session, a call, a relayed message or a resume, of mixed any of them.
+            Figures that a scenario does not have, or that cannot be known, are left out. Capitals are placeholders. \
+            An operation is what the scenario does: a session, a call, a message or a resume; of mixed any of them. \
+            Keys call it a piece.
             """,
         terms: LoadFigure.all.map { (term: $0.key, meaning: $0.definition) })
 
     private static let doubts = ManualPage.Appendix(
         title: "DOUBTS",
         introduction: """
-            What makes the figures unreliable is said in the report, and fails nothing: \(LoadDoubts.rules).
+            The report warns when its figures are unreliable, which is no failure: \(LoadDoubts.rules).
             """,
         terms: [])
 

@@ -2,7 +2,7 @@ import ArgumentParser
 import LoadTest
 import PushSimulator
 
-/// What a load test does; nil is what was not said.
+/// What a load test does; nil if not given.
 struct LoadOptions: ParsableArguments {
     private static let most = 1_000_000
     private static let longest = Duration.seconds(86_400)
@@ -11,96 +11,90 @@ struct LoadOptions: ParsableArguments {
     private static let time = "time"
 
     @Option(
-        help:
-            "Sessions that are open besides those at work; for register, the sessions to open (default: 0; for register, 1000)."
-    )
+        help: "Sessions besides those at work (default: 0); for register, the sessions to open (default: 1000).")
     var sessions: Int?
     @Option(
         help: ArgumentHelp(
-            """
-            Calls that stand during the whole load and have no part in it, four between two sessions more (default: 0).
-            """,
-            valueName: "calls"))
+            "Standing calls outside the load, four per pair of further sessions (default: 0).", valueName: "calls"))
     var standing: Int?
-    @Option(help: ArgumentHelp("Open loop: so many pieces of work are due in each second.", valueName: "per-second"))
+    @Option(help: ArgumentHelp("Open loop: operations that are due per second.", valueName: "per-second"))
     var rate: Double?
     @Option(
         help: ArgumentHelp(
-            "Closed loop: so many at a time (default, where no --rate is given: \(Self.concurrencies)).",
-            valueName: "n"))
+            "Closed loop: operations at a time (default, without --rate: \(Self.concurrencies)).", valueName: "n"))
     var concurrency: Int?
     @Option(
         help: ArgumentHelp(
-            "With --rate: how many may be under way at once, each with phones of its own (default: as many as come in 2 s, or in 5 s for fanout --asleep, and while calls are held).",
+            """
+            With --rate: the most operations under way, each with its own phones (default: as many as come in 2 s, or \
+            in 5 s for fanout --asleep, and while calls are held).
+            """,
             valueName: "n"))
     var places: Int?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How long to measure, in seconds or as 500ms, 90s, 15m or 1h30m (default: 10s).", valueName: time),
+            "Length of the measured part, in seconds or as 500ms, 90s, 15m or 1h30m (default: 10s).", valueName: time),
         transform: TimeSpan.parse)
     var duration: Duration?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Under full load before it, and not counted (default: 1s, and as long as calls are held).",
+            "Full load before the measured part, which does not count (default: 1s, and as long as calls are held).",
             valueName: time),
         transform: TimeSpan.parse)
     var warmup: Duration?
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp(
-            "Before the warm-up: the time in which the rate, or the number at a time, grows from nothing.",
-            valueName: time),
+        help: ArgumentHelp("Before the warm-up: the time in which the load grows from nothing.", valueName: time),
         transform: TimeSpan.parse)
     var ramp: Duration?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How long a call stands once it is connected (default: 0); for register, how long the sessions are kept (default: 1s).",
+            "How long a connected call is held (default: 0); for register, how long sessions are kept (default: 1s).",
             valueName: time),
         transform: TimeSpan.parse)
     var hold: Duration?
     @Option(
         help: ArgumentHelp(
-            "The part of the calls that is answered, 0 to 1 (default: 1); of the others half are declined, and half given up by the caller.",
+            """
+            The share of calls that are answered, 0 to 1 (default: 1); of the others, half are declined and half \
+            cancelled by the caller.
+            """,
             valueName: "part"))
     var answerRatio: Double?
-    @Flag(
-        help:
-            "Invites and answers carry a session description of some 600 bytes, which the server keeps for devices that come later."
-    )
+    @Flag(help: "Invites and answers carry a session description of about 600 bytes.")
     var sdp = false
     @Option(
         help: ArgumentHelp(
-            "Of fanout and mixed: the devices of one call, 1 to 1000 (default: 100; for mixed, 10).", valueName: "n"))
+            "fanout and mixed: the devices of one call, 1 to 1000 (default: 100; for mixed, 10).", valueName: "n"))
     var fanout: Int?
     @Flag var fanoutKind: LoadPlan.FanOutKind?
-    @Flag(help: "They sleep, and a push wakes each.") var asleep = false
+    @Flag(help: "The devices are asleep, and a push wakes each.") var asleep = false
     @Option(
         help: ArgumentHelp(
-            "The app on phones that sleep, by the rules of its plugin (default: reveille).", valueName: "app"))
+            "The app on phones that are asleep, by the rules of its plugin (default: reveille).", valueName: "app"))
     var app: PhoneApp?
     @Option(
         help: ArgumentHelp(
-            "Of mixed: the share of each scenario (default: online=70,wake=20,fanout=5,churn=5).",
+            "mixed: the share of each scenario (default: online=70,wake=20,fanout=5,churn=5).",
             valueName: "scenario=share,..."),
         transform: LoadWeights.parse)
     var weights: LoadWeights?
-    @Flag(
-        help:
-            "Of mixed: sockets cut in a call, callers who give up while it rings, pushes that are refused, late or lost."
-    )
+    @Flag(help: "mixed: with cut connections, callers who cancel, and pushes that are refused, late or lost.")
     var faults = false
     @Option(
-        help:
-            "The users' names and every random choice but the calls' ids come from it: with the same --threads, a run can be repeated (default: a random one)."
-    )
+        help: """
+            Determines the users' names and every random choice but the calls' ids: with the same --threads, a run can \
+            be repeated (default: a random one).
+            """)
     var seed: UInt64?
     @Option(
-        help:
-            "Threads that make the load, 1 to 64 (default: one for each core that may be used, at most \(LoadPlan.mostStandardThreads))."
-    )
+        help: """
+            Phone threads, which make the load, 1 to 64 (default: one per usable core, at most \
+            \(LoadPlan.mostStandardThreads)).
+            """)
     var threads: Int?
 
     // MARK: The plan
@@ -108,7 +102,7 @@ struct LoadOptions: ParsableArguments {
     private static let concurrencies = LoadPlan.Scenario.allCases.map { "\($0.rawValue) \(standardConcurrency($0))" }
         .joined(separator: ", ")
 
-    /// Enough to have a small machine at work, and little enough to be over soon.
+    /// Saturates a small machine, and ends soon.
     private static func standardConcurrency(_ scenario: LoadPlan.Scenario) -> Int {
         switch scenario {
         case .register: 100
@@ -170,7 +164,7 @@ struct LoadOptions: ParsableArguments {
         try applyPlaces(to: &plan)
         plan.threads = threads ?? LoadPlan.standardThreads
         try Self.check("threads", plan.threads, 1...64)
-        // Short enough to be typed again, and two runs at once at a server have users of their own.
+        // Short enough to be typed again. Two runs on one server at once have different users.
         plan.seed = seed ?? .random(in: 1...999_999)
     }
 
@@ -202,7 +196,7 @@ struct LoadOptions: ParsableArguments {
             try Self.check("warmup", warmup, from: .zero)
             plan.warmUp = warmup
         } else if scenario.hasDuration {
-            // As many calls are to end as begin when it is over.
+            // In the measured part as many calls are to end as begin.
             plan.warmUp = min(Self.longest, plan.warmUp + plan.hold)
         }
     }

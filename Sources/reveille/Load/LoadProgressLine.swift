@@ -24,7 +24,7 @@ final class LoadProgressLine: Sendable {
 
     static func text(_ progress: LoadProgress) -> String {
         let phase = words(progress)
-        let (failed, lost) = (progress.failures.pieces + progress.failures.others, progress.failures.sessionsLost)
+        let (failed, lost) = (progress.failures.operations + progress.failures.others, progress.failures.sessionsLost)
         guard progress.rate ?? 0 > 0 || progress.underWay > 0 || failed + lost > 0 else { return phase }
         var parts = [phase]
         if let rate = progress.rate { parts.append("\(FigureText.rate(rate))/s") }
@@ -44,9 +44,9 @@ final class LoadProgressLine: Sendable {
         case .ramp: "ramp \(time(progress))"
         case .warmUp: "warm-up \(time(progress))"
         case .measuring: "measuring \(time(progress))"
-        case .draining: "waiting for what is under way"
+        case .draining: "waiting for operations under way"
         case .holding: "holding \(time(progress))"
-        case .auditing: "checking the books"
+        case .auditing: "auditing"
         }
     }
 

@@ -7,47 +7,60 @@ import LoadTest
 /// The server that the load is put on.
 struct LoadTargetOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
-            "The threads of the server of its own that carry connections, 1 to 64 (default: 1, which without --tls "
-                + "shares the core's thread)."))
+        help: """
+            Connection threads of the run's own server, 1 to 64 (default: 1, which without --tls is also the core's).
+            """)
     var shards: Int?
-    @Flag(help: "Clients reach the server of its own by TLS, with a certificate that is made for the run.")
+    @Flag(help: "Clients reach the run's own server by TLS, with a certificate that is made for the run.")
     var tls = false
     @Option(
         help: ArgumentHelp(
-            "For a server of its own, the folder to have its data in for the run (default: a temporary one); with --target, that server's data folder on this machine, for its secret and its admin API.",
+            """
+            Without --target: the folder for the data of the run's own server (default: a temporary one). With \
+            --target: that server's data folder on this machine, for its secret and its admin API.
+            """,
             valueName: "folder"), completion: .directory)
     var data: String?
     @Option(
         help: ArgumentHelp(
-            "A server that runs already, ws://host:port or wss://host:port; its calls, devices and pushes stay in its store. Its limits hold, messages_per_second of a connection above all (serve --messages-per-second), and devices_per_user for fanout.",
+            """
+            A running server, ws://host:port or wss://host:port. Calls, devices and pushes stay in its store. Its \
+            limits apply, above all messages_per_second of a connection (serve --messages-per-second), and \
+            devices_per_user for fanout.
+            """,
             valueName: "url"))
     var target: String?
     @Option(
         help: ArgumentHelp(
-            "With --target: the secret that its user tokens are signed with, client-token.key of its data folder.",
-            valueName: "file"), completion: .file())
+            "With --target: the secret of its user tokens, client-token.key in its data folder.", valueName: "file"),
+        completion: .file())
     var secretFile: String?
     @Option(
         name: .customLong("server"),
         help: ArgumentHelp(
-            "With --target: its admin API, the path of its socket, or ws://host:port or wss://host:port: its books are audited, and fanout sets groups there. Only named here: $REVEILLE_SERVER may be another server.",
+            """
+            With --target: its admin API, a socket's path or ws://host:port or wss://host:port, for the audit and for \
+            the groups of fanout. Not taken from $REVEILLE_SERVER, which may be another server.
+            """,
             valueName: "socket or url"))
     var admin: String?
-    @Option(help: "With --server at a URL: what opens it (default: $REVEILLE_TOKEN).") var token: String?
+    @Option(help: "With --server at a URL: its token (default: $REVEILLE_TOKEN).") var token: String?
     @Option(
         help: ArgumentHelp(
-            "With --target: at wss:// and https:// URLs, trust the certificates in this PEM file and no others; otherwise the system's.",
+            "With --target: the certificates in PEM to trust at wss:// and https:// URLs (default: the system's).",
             valueName: "file"), completion: .file())
     var caFile: String?
     @Option(
         help: ArgumentHelp(
-            "With --target: its metrics, http://host:port/path or https://host:port/path (default: what its admin API says, or port 7352 of a server at 7350).",
+            """
+            With --target: its metrics, http://host:port/path or https://host:port/path (default: what its admin API \
+            says, or port 7352 of a server at 7350).
+            """,
             valueName: "url"))
     var metricsURL: String?
     @Option(
         help: ArgumentHelp(
-            "With --target: the folder of the push simulator that it pushes to; needed by what wakes phones.",
+            "With --target: the folder of the push simulator that it pushes to; required to wake phones.",
             valueName: "folder"), completion: .directory)
     var pushSimData: String?
 
@@ -123,12 +136,14 @@ struct LoadTargetOptions: ParsableArguments {
         guard case .running(let server) = plan.target else { return }
         guard !plan.hasFanOut || plan.fanOutKind != .members || server.admin != nil else {
             throw ValidationError(
-                "--members sets groups by that server's admin API: name it with --server, or its data folder with --data."
+                "--members sets groups by that server's admin API: name it with --server, or its data folder with "
+                    + "--data."
             )
         }
         guard plan.needsPushes, server.simulatorFolder == nil else { return }
         throw ValidationError(
-            "\(plan.scenario.rawValue) wakes phones: name the folder of the push simulator that the server pushes to with "
+            "\(plan.scenario.rawValue) wakes phones: name the folder of the push simulator that the server pushes to "
+                + "with "
                 + "--push-sim-data.")
     }
 
@@ -169,7 +184,8 @@ struct LoadTargetOptions: ParsableArguments {
         let text = String(decoding: contents, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard text.count >= 64, text.count.isMultiple(of: 2), text.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
             throw ValidationError(
-                "--\(option): \(file.shown) does not hold a secret of at least 64 hexadecimal digits, two for each byte, "
+                "--\(option): \(file.shown) does not hold a secret of at least 64 hexadecimal digits, two for each "
+                    + "byte, "
                     + "as client-token.key does.")
         }
     }

@@ -20,7 +20,7 @@ struct LoadText {
         let environment = record.environment
         let machine =
             "\(Moment.text(record.startedAt)), reveille \(environment.version), \(environment.cores) cores, "
-            + environment.kernel + (report.fileSystem.map { ", data on \($0)" } ?? "")
+            + environment.kernel + (environment.fileSystem.map { ", data on \($0)" } ?? "")
         return [Terminal.bold("load \(record.plan.scenario.rawValue)")]
             + (Self.wrapped(record.plan.commandLine, by: Self.indent) + Self.wrapped(machine, by: Self.indent))
     }
@@ -57,7 +57,7 @@ struct LoadText {
 
     private var figures: [String] {
         var table = Table([
-            "FIGURE", Table.Column("VALUE", isRight: true), Table.Column("WHAT WAS COUNTED", sacrifice: 2, least: 40),
+            "FIGURE", Table.Column("VALUE", isRight: true), Table.Column("DEFINITION", sacrifice: 2, least: 40),
         ])
         for group in Figure.Group.allCases {
             let figures = report.figures.filter { $0.group == group }
@@ -72,7 +72,7 @@ struct LoadText {
 
     /// The stages by their keys, which `--fail-if` and `--json` have.
     private var definitions: [String] {
-        var table = Table(["STAGE", Table.Column("FROM WHAT TO WHAT", sacrifice: 2, least: 40)])
+        var table = Table(["STAGE", Table.Column("DEFINITION", sacrifice: 2, least: 40)])
         for stage in report.stages { table.add([stage.key, stage.definition]) }
         return table.isEmpty ? [] : table.lines
     }
@@ -85,7 +85,7 @@ struct LoadText {
     }
 
     private var more: [String] {
-        let files = "--json FILE for programs, --html FILE for a page with plots."
+        let files = "--json FILE for programs, --html FILE for a page with charts."
         return Self.wrapped("More: \(hasFigures ? "" : "--figures for all figures, ")" + files).map(Terminal.dim)
     }
 

@@ -18,9 +18,10 @@ extension Terminal {
         return Exit.unavailable
     }
 
-    /// The error and advice; nil for errors that are printed elsewhere.
+    /// The error and advice; nil for errors that are printed elsewhere, and for the request for help, which ArgumentParser
+    /// throws as an error of its own.
     static func words(of error: any Error) -> String? {
-        if error is ExitCode || error is CleanExit || error is ValidationError { return nil }
+        if error is ExitCode || error is ValidationError || Reveille.exitCode(for: error) == .success { return nil }
         guard let system = error as? SystemError, system.errno == EADDRINUSE else { return "\(error)" }
         return "\(error); another program listens there: choose another port, or find it with ss -ltnp"
     }

@@ -37,7 +37,7 @@ struct LoadConditionTests {
         ("invite_ringing.p99>1..5ms", "'1..5ms' is no limit"), ("a>5<6", "there is no stage or figure 'a'"),
     ])
     func `what is none is refused with what to write`(_ text: String, words: String) {
-        #expect(throws: LoadCondition.Fault.self) { try LoadCondition(text) }
+        #expect(throws: LoadError.self) { try LoadCondition(text) }
         do {
             _ = try LoadCondition(text)
         } catch {
@@ -53,7 +53,7 @@ struct LoadConditionTests {
         let record = LoadRecord(
             plan: sample.plan, report: report, environment: sample.environment, startedAt: sample.startedAt,
             isInterrupted: false)
-        #expect(record.verdict == "It did not go well: 1 broken limit.")
+        #expect(record.verdict == "The run failed: 1 failed condition.")
         #expect(record.faults == ["invite_ringing.p99 is 40.53 ms: --fail-if 'invite_ringing.p99>40ms'"])
         let conditions = try #require(LoadDocument(record).conditions)
         #expect(conditions.map(\.failed) == [true, false] && conditions.map(\.value) == [40530, 2986])
@@ -99,7 +99,7 @@ struct LoadComparisonTests {
         #expect(!comparison.rows.contains { $0.name.hasPrefix("hangup") }, "nothing was timed")
         #expect(
             comparison.doubts == [
-                "--rate was 250, then 500", "the figures of the second are in doubt for 1 reason",
+                "--rate was 250, then 500", "the second has 1 doubt about its figures",
             ])
         #expect(LoadComparisonText.lines(comparison).contains { $0.contains("DOUBT: --rate was 250, then 500") })
         #expect(try LoadComparison(before, before).doubts == [])
@@ -114,8 +114,8 @@ struct LoadComparisonTests {
         }
         #expect(try LoadComparison(decoded(), document()).rows.count > 5)
         json["scenario"] = "online"
-        #expect(throws: LoadComparison.Fault.self) { try LoadComparison(decoded(), document()) }
+        #expect(throws: LoadError.self) { try LoadComparison(decoded(), document()) }
         (json["scenario"], json["report_version"]) = ("wake", 1)
-        #expect(throws: LoadComparison.Fault.self) { try LoadComparison(decoded(), document()) }
+        #expect(throws: LoadError.self) { try LoadComparison(decoded(), document()) }
     }
 }

@@ -5,28 +5,24 @@ import Testing
 @testable import LoadTest
 @testable import reveille
 
-@Suite("The report of a load test as a page")
+@Suite("The HTML report of a load test")
 struct LoadPageTests {
     private static func page(_ record: LoadRecord = .sample()) throws -> PageElement {
         try PageElement.root(of: LoadPage(record).html)
     }
 
-    @Test("it is as it was read before")
+    @Test("is as recorded")
     func recorded() throws {
-        try Recording.expect(
-            LoadPage(.sample()).html.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(
-                String.init),
-            as: "load.html")
+        try Recording.expect(LoadPage(.sample()).html.components(separatedBy: "\n").dropLast(), as: "load.html")
     }
 
-    @Test("it is well-formed, and nothing in it is loaded from elsewhere or run")
+    @Test("is well-formed, and loads and runs nothing")
     func alone() throws {
         let page = try Self.page()
-        let names = Set(page.all.map(\.name))
-        #expect(
-            names.isDisjoint(with: [
-                "script", "link", "img", "iframe", "object", "embed", "base", "form", "image", "use",
-            ]))
+        let active: Set = [
+            "script", "link", "img", "iframe", "object", "embed", "base", "form", "image", "use",
+        ]
+        #expect(active.isDisjoint(with: page.all.map(\.name)))
         for element in page.all {
             let attributes = Set(element.attributes.keys)
             #expect(attributes.isDisjoint(with: ["src", "href", "srcset", "data", "action", "xlink:href", "style"]))
@@ -36,10 +32,9 @@ struct LoadPageTests {
         #expect(!style.contains("url(") && !style.contains("@import"))
     }
 
-    @Test("what others wrote is text and nothing else")
+    @Test("escapes the text of others")
     func escaped() throws {
-        let page = try Self.page()
-        let text = page.text
+        let text = try Self.page().text
         #expect(text.contains("2 × call.invite: <script>alert('x')</script> & \"worse\""))
         #expect(text.contains(#"the server said: \u{1B}[31mred\u{202E}"#))
         #expect(text.contains("A <processor> & more"))
@@ -47,7 +42,7 @@ struct LoadPageTests {
             Markup.escaped("a<b>&\"'\u{0}\u{FFFE}\u{2028}\n") == "a&lt;b&gt;&amp;&quot;&#39;\\u{0}\\u{FFFE}\\u{2028}\n")
     }
 
-    @Test("every figure, stage, failure, law and doubt is in it, with its words")
+    @Test("has every figure, stage, failure, violation and doubt")
     func complete() throws {
         let record = LoadRecord.sample()
         let page = try Self.page(record)
@@ -63,119 +58,73 @@ struct LoadPageTests {
         }
         let items = page.all.filter { $0.name == "li" }.map(\.text)
         for doubt in record.report.doubts { #expect(items.contains(doubt)) }
-        for violation in record.report.violations { #expect(items.contains("broken law: \(violation)")) }
+        for violation in record.report.violations { #expect(items.contains("violation: \(violation)")) }
         #expect(items.contains("14 × \(Recorder.nobodyFree)"))
         #expect(items.contains("sent 2990 = accepted 2990 + rejected 0 + unknown 0 + in flight 0"))
         #expect(page.first("pre")?.text == record.plan.commandLine)
         #expect(page.text.contains(record.verdict) && page.text.contains(record.paceNote))
     }
 
-    @Test("a run of which there is nothing to say is a page too")
+    @Test("of a run without results has no charts")
     func empty() throws {
         let sample = LoadRecord.sample()
         let record = LoadRecord(
             plan: sample.plan, report: LoadReport(scenario: .online), environment: sample.environment,
             startedAt: sample.startedAt, isInterrupted: true)
         let page = try Self.page(record)
-        #expect(page.text.contains("It was interrupted"))
+        #expect(page.text.contains("The run was interrupted"))
         #expect(page.first("svg") == nil)
     }
 
-    /// The places of a plot's points, as they are drawn.
-    private static func places(_ plot: PageElement, style: String) -> [[(x: Double, y: Double)]] {
-        plot.all.filter { $0.name == "polyline" && $0.attributes["class"] == "line \(style)" }.map { line in
-            (line.attributes["points"] ?? "").split(separator: " ").map { point in
-                let numbers = point.split(separator: ",").compactMap { Double($0) }
-                return (numbers[0], numbers[1])
-            }
-        }
+    @Test("draws each point at its place on the axes, and breaks a line at a gap")
+    func drawn() throws {
+        let chart = Chart(
+            title: "t", caption: "c", x: .linear(upTo: 11) { "\($0)" }, y: .linear(upTo: 263) { "\($0)" },
+            lines: [Chart.Line(name: "n", colour: 0, points: [(0, 0), (3, 150), nil, (12, 300)])])
+        let lines = try PageElement.root(of: chart.markup.html).all.filter { $0.name == "polyline" }
+        #expect(lines.map { $0.attributes["points"] } == ["66.0,266.0 185.5,139.0", "544.0,12.0"])
     }
 
-    @Test("the plots over time have a point for each second, at its place, and a gap where there is nothing")
-    func points() throws {
-        let record = LoadRecord.sample()
-        let plots = ReportPlots(record.report)
-        let series = record.report.series
-        func drawn(_ plot: Plot?, _ style: String) throws -> [[(x: Double, y: Double)]] {
-            Self.places(try PageElement.root(of: #require(plot).svg), style: style)
+    @Test("has a line for each series and stage with samples, with all their points")
+    func charts() throws {
+        let report = LoadRecord.sample().report
+        let charts = report.charts
+        func points(_ title: String, _ line: String) throws -> Int {
+            let chart = try #require(charts.first { $0.title.hasPrefix(title) })
+            return try #require(chart.lines.first { $0.name == line }).points.count { $0 != nil }
         }
-        // Between the margins, 0 to 11 s from left to right, and 0 to 300 a second from below.
-        let completed = try drawn(plots.rates, "c0")
-        #expect(completed.count == 1)
-        for (second, place) in zip(series, completed[0]) {
-            #expect(abs(place.x - (66 + Double(second.second) / 11 * 478)) <= 0.05)
-            #expect(abs(place.y - (266 - Double(second.completed) / 300 * 254)) <= 0.05)
+        for line in ["begun", "completed", "failed"] { #expect(try points("Operations per second", line) == 12) }
+        #expect(try points("Under way", "under way") == 12)
+        #expect(try points("Latency of invite_result", "p99") == 11)
+        #expect(try points("Cores", "server") == 11)
+        for stage in report.stages where stage.count > 0 {
+            #expect(try points("Latency by percentile", stage.key) == stage.distribution.count)
         }
-        #expect(completed[0].count == series.count)
-        #expect(try drawn(plots.rates, "c2").map(\.count) == [12])
-        #expect(try drawn(plots.rates, "bad").map(\.count) == [12])
-        #expect(try drawn(plots.underWay, "c4").map(\.count) == [12])
-        #expect(try drawn(plots.times, "c1").map(\.count) == [6, 5])
-        #expect(try drawn(plots.cores, "c0").map(\.count) == [6, 5])
-        #expect(try drawn(plots.cores, "c1").map(\.count) == [12])
-        let marks = try PageElement.root(of: #require(plots.underWay).svg).all.filter { $0.name == "circle" }
-        #expect(marks.map(\.text) == series.map { "\($0.second) s, under way: \($0.underWay)" })
+        #expect(charts[0].lines.count == report.stages.count { $0.count > 0 })
     }
 
-    @Test("the plot by percentile has all points of each stage that was timed, each nine as wide as the last")
-    func percentiles() throws {
-        let record = LoadRecord.sample()
-        let plot = try PageElement.root(of: #require(ReportPlots(record.report).percentiles).svg)
-        for (index, stage) in record.report.stages.enumerated() {
-            let lines = Self.places(plot, style: ReportPlots.style(ofStage: index))
-            #expect(lines.map(\.count) == (stage.count > 0 ? [stage.distribution.count] : []))
-            guard let places = lines.first else { continue }
-            // Four nines hold 2,986 values.
-            for (percentile, at) in [(0.0, 0.0), (50, 0.30103), (90, 1), (99, 2), (99.9, 3), (100, 3.4751)] {
-                let point = try #require(stage.distribution.firstIndex { $0.percentile == percentile })
-                #expect(abs(places[point].x - (66 + at / 4 * 478)) <= 0.06)
-            }
-            #expect(zip(places, places.dropFirst()).allSatisfy { $0.x < $1.x && $0.y > $1.y })
-        }
-    }
-
-    @Test("a day's seconds are drawn several to a point, and none is lost")
-    func condensed() throws {
+    @Test("joins the seconds of a long run: the mean of counts, the maximum of latencies")
+    func joined() throws {
         var report = LoadReport(scenario: .online)
         report.series = (0..<86_400).map { second in
             SecondReport(
                 second: second, begun: 10, completed: second == 50_000 ? 97 : 10, failed: 0, underWay: second,
                 p50: 100, p99: second == 50_000 ? 9_000 : 200, serverCores: nil, ownCores: 0.5)
         }
-        let plots = ReportPlots(report)
-        #expect(plots.secondsPerPoint == 87)
-        let times = try #require(plots.times).lines
-        #expect(times.map(\.points.count) == [994, 994])
-        #expect(times[1].points.compactMap { $0?.y }.max() == 9_000)
-        #expect(try #require(plots.rates).lines[1].points.compactMap { $0?.y }.max() == 11)
-        #expect(try #require(plots.underWay).lines[0].points.last??.y == 86_399)
-        #expect(try #require(plots.cores).lines.map(\.name) == ["load generator"])
-        #expect(try #require(plots.underWay).svg.contains("circle") == false)
+        let greatest = report.charts.map { $0.lines.flatMap { $0.points.compactMap { $0?.y } }.max() }
+        #expect(greatest == [9_000, 11, 86_395, 0.5])
+        #expect(report.charts.allSatisfy { $0.lines[0].points.count == 994 })
     }
 
-    @Test("axes end at round numbers and hold all values")
+    @Test("has axes that end at round values and hold all points")
     func axes() {
-        #expect(PlotAxis.count(upTo: 263).ticks.map(\.label) == ["0", "100", "200", "300"])
-        #expect(
-            PlotAxis.count(upTo: 0.09).ticks.map(\.label) == ["0", "0.05", "0.10"])
-        #expect(PlotAxis.count(upTo: 1).to == 1)
-        #expect(PlotAxis.time(upTo: 0).ticks.map(\.label) == ["0", "1 s"])
-        #expect(PlotAxis.time(upTo: 29).ticks.map(\.label) == ["0", "5 s", "10 s", "15 s", "20 s", "25 s"])
-        #expect(
-            PlotAxis.time(upTo: 1800).ticks.map(\.label) == [
-                "0", "5 min", "10 min", "15 min", "20 min", "25 min", "30 min",
-            ])
-        #expect(
-            PlotAxis.durations(from: 565, to: 28_000).ticks.map(\.label) == [
-                "500 µs", "1 ms", "2 ms", "5 ms", "10 ms", "20 ms", "50 ms",
-            ])
-        #expect(
-            PlotAxis.durations(from: 0, to: 90_000_000).ticks.map(\.label) == [
-                "1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s", "10 s", "100 s",
-            ])
-        #expect(PlotAxis.durations(from: 7, to: 7).ticks.map(\.label) == ["5 µs", "10 µs"])
-        #expect(PlotAxis.percentiles(count: 5_000).ticks.map(\.label) == ["0", "50", "90", "99", "99.9", "99.99"])
-        #expect(PlotAxis.nineness(100, count: 1_000) == 3)
-        #expect(PlotAxis.nineness(99.99999, count: 1_000) == 3)
+        func labels(_ axis: Chart.Axis) -> [String] { axis.map(\.label) }
+        #expect(labels(.linear(upTo: 263, Figure.number)) == ["0", "50", "100", "150", "200", "250", "300"])
+        #expect(labels(.linear(upTo: 0.09, Figure.number)) == ["0", "0.02", "0.04", "0.06", "0.08", "0.10"])
+        #expect(labels(.linear(upTo: 0, Figure.number)) == ["0", "0.20", "0.40", "0.60", "0.80", "1"])
+        #expect(labels(.decades(from: 565, to: 28_000)) == ["100 µs", "1 ms", "10 ms", "100 ms"])
+        #expect(labels(.decades(from: 0, to: 1)) == ["1 µs", "10 µs"])
+        #expect(labels(.percentiles(count: 5_000)) == ["0", "50", "90", "99", "99.9", "99.99"])
+        #expect(Chart.Axis.nines(100, count: 1_000) == 3 && Chart.Axis.nines(99.99999, count: 1_000) == 3)
     }
 }

@@ -53,21 +53,24 @@ struct LoadTextTests {
         for (record, words, code) in [
             (
                 LoadRecord.sample(),
-                "It did not go well: 14 not begun, 2 failed, 3 sessions lost, 2 other failures, 1 broken law.", "31"
+                "The run failed: 14 not begun, 2 failed, 3 sessions lost, 2 other failures, 1 violation.", "31"
             ),
             (
                 .sample(isInterrupted: true),
-                "It did not go well: 14 not begun, 2 failed, 3 sessions lost, 2 other failures, 1 broken law, and it was interrupted.",
+                "The run failed: 14 not begun, 2 failed, 3 sessions lost, 2 other failures, 1 violation, and was interrupted.",
                 "31"
             ),
             (
                 .sample(failed: false),
-                "Nothing failed, and the books balance; the figures are in doubt for 2 reasons.", "33"
+                "The run passed with 2 doubts: nothing failed, and the audit found no violation.", "33"
             ),
-            (.sample(failed: false, doubts: false), "All went well: nothing failed, and the books balance.", "32"),
+            (
+                .sample(failed: false, doubts: false),
+                "The run passed: nothing failed, and the audit found no violation.", "32"
+            ),
             (
                 .sample(failed: false, doubts: false, isInterrupted: true),
-                "It was interrupted; nothing had failed so far, and the books balance.", "33"
+                "The run was interrupted; nothing had failed so far, and the audit found no violation.", "33"
             ),
         ] {
             #expect(
@@ -87,7 +90,7 @@ struct LoadTextTests {
         #expect(failed.words == ["1 session lost", "2 other failures"])
         (failed.failed, failed.notOver) = (50, 3)
         #expect(failed.words == ["50 failed", "3 not over", "1 session lost", "2 other failures"])
-        #expect(failed.pieces == 53)
+        #expect(failed.operations == 53)
     }
 
     @Test(
@@ -103,13 +106,13 @@ struct LoadTextTests {
             plan: sample.plan, report: report, environment: sample.environment, startedAt: sample.startedAt,
             isInterrupted: false)
         let text = Self.lines(record, width: nil, figures: true).joined(separator: "\n")
-        #expect(text.contains("the books balance") == (state == .balanced))
-        #expect(text.contains("nobody has read the books") == (state == .notRead))
-        #expect(text.contains("by the server's own word") == (state == .ledgerOnly))
-        #expect(text.contains("FAILED: broken law: 2 calls were answered twice") == (state == .broken))
+        #expect(text.contains("the audit found no violation") == (state == .balanced))
+        #expect(text.contains("nothing was audited") == (state == .notRead))
+        #expect(text.contains("nothing else was audited") == (state == .ledgerOnly))
+        #expect(text.contains("FAILED: violation: 2 calls were answered twice") == (state == .broken))
         #expect(text.contains("intended 2992 = cancelled 2 + expired 0 + sent 2990 + queued 0") == (state != .notRead))
         #expect(LoadDocument(record).audit == state.rawValue)
-        #expect(LoadPage(record).html.contains("All went well") == (state != .broken && !failed))
+        #expect(LoadPage(record).html.contains("The run passed") == (state != .broken && !failed))
         #expect(
             LoadPage(record).html.contains("nothing failed, and \(Markup.escaped(state.words))")
                 == (state != .broken && !failed))
@@ -139,10 +142,10 @@ struct LoadTextTests {
         let closed = LoadRecord(
             plan: plan, report: open.report, environment: open.environment, startedAt: open.startedAt,
             isInterrupted: false)
-        #expect(Self.lines(open, width: nil).contains { $0.hasPrefix("Open loop: 250 a second were due") })
+        #expect(Self.lines(open, width: nil).contains { $0.hasPrefix("Open loop: 250 operations were due per second") })
         #expect(
             Self.lines(closed, width: nil).contains {
-                $0.hasPrefix("Closed loop: 7 at a time") && $0.contains("coordinated omission")
+                $0.hasPrefix("Closed loop: 7 operations at a time") && $0.contains("coordinated omission")
             })
     }
 
@@ -176,7 +179,7 @@ struct LoadTextTests {
                 == "measuring 12 of 60 s  499/s  14 under way  2 failed  p99 of resume 4.21 ms")
         progress.phase = .draining
         progress.p99 = 0
-        #expect(LoadProgressLine.text(progress) == "waiting for what is under way  499/s  14 under way  2 failed")
+        #expect(LoadProgressLine.text(progress) == "waiting for operations under way  499/s  14 under way  2 failed")
         progress.failures.sessionsLost = 120
         #expect(LoadProgressLine.text(progress).hasSuffix("  14 under way  2 failed  120 sessions lost"))
     }

@@ -53,7 +53,7 @@ extension LoadRecord {
         LoadFigure.Server.memoryAfter.figure(48_123_904), LoadFigure.Server.memoryGrowth.figure(0.03125),
         LoadFigure.Generator.ownThreadNCores.figure(0.3125, of: "0"), LoadFigure.Generator.latenessP99.figure(2_400),
         LoadFigure.Pushes.providerAccepted.figure(2_990), LoadFigure.Pushes.ledgerStatus.figure(2_990, of: "accepted"),
-    ].map { $0.counting("call") }
+    ]
 
     /// What became of the pushes of those calls.
     private static let ledger = AuditView(

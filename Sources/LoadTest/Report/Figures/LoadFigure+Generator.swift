@@ -1,5 +1,5 @@
 extension LoadFigure {
-    /// Whether the load was the bottleneck.
+    /// The load of the generator and the machine.
     public enum Generator: String, LoadFigureKind {
         case ownCores = "own_cores"
         case ownCpuPerPiece = "own_cpu_per_piece"
@@ -17,44 +17,43 @@ extension LoadFigure {
         case machineCores = "machine_cores"
 
         public static let group = Figure.Group.generator
+        private static let lateness = "open loop: time from when an operation was due until it began"
         private static let loopLag =
-            "from when something was due on a thread of phones to when it ran, looked at every 10 ms: "
+            "time from when a timer of a phone thread was due until it ran, sampled every 10 ms"
 
-        public var unit: Figure.Unit {
+        public var meaning: Meaning {
             switch self {
-            case .ownCores, .ownThreadNCores, .ownThreadNWaiting, .simulatorCores, .otherCores, .stolenCores,
-                .machineCores:
-                .cores
-            case .ownCpuPerPiece, .latenessP50, .latenessP99, .latenessMax, .loopLagP50, .loopLagP99, .loopLagMax:
-                .microseconds
-            }
-        }
-
-        public var definition: String {
-            switch self {
-            case .ownCores: "CPU time of the load generator in the part that counts, by time: 1 is one core"
+            case .ownCores: (.cores, "CPU time of the load generator by wall time in the measured part: 1 is one core")
             case .ownCpuPerPiece:
-                "CPU time of the load generator for each PIECE completed, both in the part that counts"
-            case .ownThreadNCores: "CPU time of thread N of phones, by time: at 1 it can do no more"
+                (.microseconds, "CPU time of the load generator per completed operation in the measured part")
+            case .ownThreadNCores: (.cores, "CPU time of phone thread N by wall time: at 1 it is saturated")
             case .ownThreadNWaiting:
-                "time, by time, in which thread N of phones was ready and waited for a core, where the kernel counts it"
-            case .latenessP50:
-                "of an open loop: from when a PIECE was due to when it was begun, which is part of its times: "
-                    + "one half was no later"
-            case .latenessP99:
-                "of an open loop: from when a PIECE was due to when it was begun: 99 in 100 were no later"
-            case .latenessMax: "of an open loop: from when a PIECE was due to when it was begun: the latest"
-            case .loopLagP50: Self.loopLag + "one half was no later"
-            case .loopLagP99: Self.loopLag + "99 in 100 were no later"
-            case .loopLagMax: Self.loopLag + "the latest"
-            case .simulatorCores: "CPU time of the push simulator, by time"
+                (
+                    .cores,
+                    "time in which phone thread N was ready and waited for a core, by wall time; missing if the kernel "
+                        + "does not count it"
+                )
+            case .latenessP50: (.microseconds, Self.lateness + ", which is part of its latency: median")
+            case .latenessP99: (.microseconds, Self.lateness + ": 99th percentile")
+            case .latenessMax: (.microseconds, Self.lateness + ": maximum")
+            case .loopLagP50: (.microseconds, Self.loopLag + ": median")
+            case .loopLagP99: (.microseconds, Self.loopLag + ": 99th percentile")
+            case .loopLagMax: (.microseconds, Self.loopLag + ": maximum")
+            case .simulatorCores: (.cores, "CPU time of the push simulator by wall time")
             case .otherCores:
-                "CPU time, by time, of what has no part in the run: other processes, interrupts; with --target, on this "
-                    + "machine and as far as the server tells its own, unless pushes are sent"
+                (
+                    .cores,
+                    "CPU time of interrupts and of processes outside the run, by wall time; with --target a server on "
+                        + "this "
+                        + "machine with metrics is assumed, and it is missing if pushes are sent"
+                )
             case .stolenCores:
-                "time, by time, in which the host of this virtual machine ran something else though a core here "
-                    + "had work"
-            case .machineCores: "what this process may use of the machine"
+                (
+                    .cores,
+                    "time in which a core of this virtual machine had work and its host ran something else, by wall "
+                        + "time"
+                )
+            case .machineCores: (.cores, "cores that this process may use")
             }
         }
     }

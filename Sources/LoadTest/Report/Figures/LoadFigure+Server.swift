@@ -1,5 +1,5 @@
 extension LoadFigure {
-    /// What it cost the server.
+    /// The cost at the server.
     public enum Server: String, LoadFigureKind {
         case cores = "server_cores"
         case cpuPerPiece = "server_cpu_per_piece"
@@ -19,57 +19,58 @@ extension LoadFigure {
         case descriptorsEnd = "server_descriptors_end"
 
         public static let group = Figure.Group.server
-        /// Of fewer, their memory is mostly what a server takes once for all.
+        /// With fewer, fixed memory of the server dominates.
         static let fewestSessions = 1_000
-        /// In less time memory grows with what a server keeps once for all.
+        /// In less time, memory grows with what a server keeps once for all.
         static let growthSeconds = 300
 
-        public var unit: Figure.Unit {
-            switch self {
-            case .cores, .coresByMetrics: .cores
-            case .cpuPerPiece, .cpuPerLeg, .cpuPerPieceByMetrics: .microseconds
-            case .calls, .resumed, .descriptorsStart, .descriptorsMax, .descriptorsEnd: .count
-            case .memoryBefore, .memoryOpen, .memoryAfter, .memoryPerSession, .memoryPerSessionByMetrics: .bytes
-            case .memoryGrowth: .ratio
-            }
-        }
-
-        public var definition: String {
+        public var meaning: Meaning {
             switch self {
             case .cores:
-                "CPU time of all of the server's threads in the part that counts, by time, as the kernel counts "
-                    + "it: 1 is one core"
+                (
+                    .cores,
+                    "CPU time of the server by wall time in the measured part, from the kernel: 1 is one core"
+                )
             case .cpuPerPiece:
-                "CPU time of all of the server's threads for each PIECE completed, both in the part that "
-                    + "counts, as the kernel counts it"
-            case .cpuPerLeg:
-                "of fanout: CPU time of all of the server's threads for each device called, as the kernel counts it"
-            case .coresByMetrics:
-                "CPU time of the server in the part that counts, by time, by its own process_cpu_seconds_total"
+                (.microseconds, "CPU time of the server per completed operation in the measured part, from the kernel")
+            case .cpuPerLeg: (.microseconds, "fanout: CPU time of the server per device called, from the kernel")
+            case .coresByMetrics: (.cores, "as server_cores, from the server's process_cpu_seconds_total")
             case .cpuPerPieceByMetrics:
-                "CPU time of the server for each PIECE completed, both in the part that counts, by its own "
-                    + "process_cpu_seconds_total"
+                (.microseconds, "as server_cpu_per_piece, from the server's process_cpu_seconds_total")
             case .calls:
-                "calls that the server took in over all of the run, by its own count, with those set up before the load: "
-                    + "of --standing, and those in which relay and churn have their pieces"
-            case .resumed: "sessions that the server resumed over all of the run, by its own count"
+                (
+                    .count,
+                    "calls that the server accepted during the run, by its own count; includes standing calls and the "
+                        + "calls that relay and churn use"
+                )
+            case .resumed: (.count, "sessions that the server resumed during the run, by its own count")
             case .memoryBefore:
-                "the server's resident memory before the first session, by its own count where it is no process "
-                    + "of the run"
+                (.bytes, "resident memory of the server before the first session; with --target from its metrics")
             case .memoryOpen:
-                "the server's resident memory with all sessions open: before the load, of register after the hold"
-            case .memoryAfter: "the server's resident memory after the load, sessions still open"
+                (
+                    .bytes,
+                    "resident memory of the server with all sessions open: before the load, for register after the hold"
+                )
+            case .memoryAfter: (.bytes, "resident memory of the server after the load, with sessions still open")
             case .memoryPerSession:
-                "growth of the server's resident memory from server_memory_before to server_memory_open by the "
-                    + "number of sessions, where nothing but sessions was opened between them, \(Self.fewestSessions) of "
-                    + "them at least"
-            case .memoryPerSessionByMetrics: "as server_memory_per_session, by its own process_resident_memory_bytes"
+                (
+                    .bytes,
+                    "growth from server_memory_before to server_memory_open per session, if only sessions were opened "
+                        + "in "
+                        + "between, and at least \(Self.fewestSessions)"
+                )
+            case .memoryPerSessionByMetrics:
+                (.bytes, "as server_memory_per_session, from the server's process_resident_memory_bytes")
             case .memoryGrowth:
-                "of a part that counts of \(Self.growthSeconds) s at least: the mean of the server's resident memory in its "
-                    + "last third by that in the middle third, less one"
-            case .descriptorsStart: "files and sockets that the server had open when the part that counts began"
-            case .descriptorsMax: "the most files and sockets that the server had open, looked at each second"
-            case .descriptorsEnd: "files and sockets that the server had open when the part that counts ended"
+                (
+                    .ratio,
+                    "growth of the server's mean resident memory from the middle third to the last third of a measured "
+                        + "part of at least \(Self.growthSeconds) s"
+                )
+            case .descriptorsStart:
+                (.count, "files and sockets that the server had open at the start of the measured part")
+            case .descriptorsMax: (.count, "the most files and sockets that the server had open, sampled every second")
+            case .descriptorsEnd: (.count, "files and sockets that the server had open at the end of the measured part")
             }
         }
     }

@@ -1,5 +1,5 @@
 extension LoadFigure {
-    /// What was done.
+    /// Operations, completed and failed.
     public enum Work: String, LoadFigureKind {
         case seconds
         case begun
@@ -25,53 +25,57 @@ extension LoadFigure {
 
         public static let group = Figure.Group.work
 
-        public var unit: Figure.Unit {
+        public var meaning: Meaning {
             switch self {
-            case .seconds: .seconds
-            case .begun, .completed, .completedInAll, .completedScenario, .failed, .notOver, .sessionsLost, .notBegun,
-                .underWayMost, .underWayMean, .refused, .cutShort, .sessions, .standingCalls, .legs,
-                .descriptions, .faultName,
-                .disturbedEndedReason:
-                .count
-            case .completedPerSecond, .askedPerSecond: .perSecond
-            }
-        }
-
-        public var definition: String {
-            switch self {
-            case .seconds: "the part that counts"
-            case .begun: "each PIECE that was due in the part that counts and begun"
-            case .completed: "each PIECE completed in the part that counts"
-            case .completedPerSecond: "each PIECE completed in the part that counts, by second"
-            case .completedInAll: "each PIECE completed, with ramp, warm-up and what ended after the part that counts"
-            case .completedScenario: "of mixed: pieces of SCENARIO completed, at any time of the run"
-            case .failed: "each PIECE that was begun and came to nothing, at any time"
+            case .seconds: (.seconds, "length of the measured part")
+            case .begun: (.count, "operations that were due in the measured part and begun")
+            case .completed: (.count, "operations completed in the measured part")
+            case .completedPerSecond: (.perSecond, "operations completed per second of the measured part")
+            case .completedInAll: (.count, "operations completed at any time of the run")
+            case .completedScenario: (.count, "mixed: operations of SCENARIO completed at any time of the run")
+            case .failed: (.count, "operations that began and failed, at any time of the run")
             case .notOver:
-                "each PIECE that was under way when the run gave it up, long after the load had ended or because the server "
-                    + "was gone; it is a failure too"
+                (
+                    .count,
+                    "operations that were under way when the run stopped waiting for them, or when the server was "
+                        + "gone; "
+                        + "each is also a failure"
+                )
             case .sessionsLost:
-                "sessions that were lost without being meant to be, at any time, each once until it is there again; a PIECE "
-                    + "that came to nothing for it is told apart"
-            case .askedPerSecond: "of an open loop: each PIECE that was asked for, by second, after the ramp"
+                (
+                    .count,
+                    "sessions lost unintentionally at any time of the run, each once until its phone is back; an "
+                        + "operation "
+                        + "that fails because of it counts separately"
+                )
+            case .askedPerSecond: (.perSecond, "open loop: the rate that was asked for, after the ramp")
             case .notBegun:
-                "of an open loop: each PIECE that was due, at any time, when no phone was free for it; it is a "
-                    + "failure too"
-            case .underWayMost: "the most pieces under way at once in the part that counts"
-            case .underWayMean: "the pieces under way in the part that counts, on average"
+                (
+                    .count,
+                    "open loop: operations that were due when no phone was free, at any time of the run; each is also "
+                        + "a "
+                        + "failure"
+                )
+            case .underWayMost: (.count, "the most operations under way at once in the measured part")
+            case .underWayMean: (.count, "mean number of operations under way in the measured part")
             case .refused:
-                "of a closed loop: how often, at any time, no phone was free for the next piece; it is asked again 5 ms "
-                    + "later"
+                (
+                    .count,
+                    "closed loop: how often no phone was free for the next operation, at any time of the run; it is "
+                        + "tried "
+                        + "again 5 ms later"
+                )
             case .cutShort:
-                "of an interrupted run: pieces under way when it was asked to end, and not over soon after it"
-            case .sessions: "sessions that were open"
-            case .standingCalls: "calls that stood during the load and have no part in it, at its end"
-            case .legs: "of fanout: devices called by the calls completed in the part that counts"
+                (.count, "interrupted run: operations under way at the interrupt and not over soon after it")
+            case .sessions: (.count, "open sessions")
+            case .standingCalls: (.count, "standing calls outside the load, at its end")
+            case .legs: (.count, "fanout: devices called by the calls completed in the measured part")
             case .descriptions:
-                "of relay, also in a mix: session descriptions among what arrived, at any time of the run"
+                (.count, "relay, also in a mix: session descriptions that arrived, at any time of the run")
             case .faultName:
-                "of mixed with faults: calls with the fault NAME that came to an end it allows, at any time of "
-                    + "the run"
-            case .disturbedEndedReason: "of mixed with faults: calls with a fault that ended as REASON at the caller"
+                (.count, "mixed with faults: calls with the fault NAME that ended as it allows, at any time of the run")
+            case .disturbedEndedReason:
+                (.count, "mixed with faults: calls with a fault that ended as REASON at the caller")
             }
         }
     }

@@ -1,33 +1,29 @@
-/// All figures that a report can have: the one place that says what each is called and what it counts. The manual and
-/// `LoadReports.md` have the same words.
-///
-/// Capitals stand for a name: in a key for the part of it that differs, in a definition for the same; PIECE for what
-/// one piece of work of the scenario is.
+/// All figures that a report can have, with their keys and definitions. The manual and `LoadReports.md` have the same
+/// words. Capitals are a placeholder, in the key and in the definition.
 public enum LoadFigure {
     /// In the order in which they are explained.
     public static let all: [any LoadFigureKind] =
         Work.allCases as [any LoadFigureKind] + Server.allCases + Generator.allCases + Pushes.allCases
 
-    /// What a piece of work is called where the scenario is not said.
-    static let piece = "PIECE"
-
-    /// What a figure with this key counts; nil for no key of a report.
+    /// The figure with this key; nil if there is none.
     public static func kind(of key: String) -> (any LoadFigureKind)? {
         // `completed_in_all` before `completed_SCENARIO`.
         all.first { $0.key == key } ?? all.first { $0.name(in: key) != nil }
     }
 }
 
-/// What one figure is, or several that differ by a name.
+/// A figure, or several that differ by a name.
 public protocol LoadFigureKind: RawRepresentable<String>, CaseIterable, Sendable {
+    typealias Meaning = (unit: Figure.Unit, definition: String)
+
     static var group: Figure.Group { get }
-    var unit: Figure.Unit { get }
-    /// What exactly is counted.
-    var definition: String { get }
+    var meaning: Meaning { get }
 }
 
 extension LoadFigureKind {
     public var key: String { rawValue }
+    public var unit: Figure.Unit { meaning.unit }
+    public var definition: String { meaning.definition }
 
     func figure(_ value: Double) -> Figure { Figure(key, Self.group, value, unit, definition) }
     func figure(_ value: Int) -> Figure { figure(Double(value)) }

@@ -1,197 +1,159 @@
 import AdminProtocol
+import Foundation
 
-/// A record as one page of HTML: nothing else is loaded, and no script runs.
+/// A record as one page of HTML, which is XML too. It loads nothing and runs no script.
 public struct LoadPage {
     private let record: LoadRecord
-    private let report: LoadReport
-    private let plots: ReportPlots
+    private var report: LoadReport { record.report }
 
-    public init(_ record: LoadRecord) {
-        self.record = record
-        report = record.report
-        plots = ReportPlots(record.report)
+    public init(_ record: LoadRecord) { self.record = record }
+
+    public var html: String { page.html }
+
+    private var page: Markup {
+        """
+        <!DOCTYPE html>
+        <html lang="en" xmlns="http://www.w3.org/1999/xhtml">
+        <head>
+        <meta charset="utf-8"/>
+        <meta name="viewport" content="width=device-width, initial-scale=1"/>
+        <title>reveille load \(record.plan.scenario.rawValue)</title>
+        <style>
+        \(Self.style)
+        </style>
+        </head>
+        <body>
+        <h1>Load test: \(record.plan.scenario.rawValue)</h1>
+        <p class="soft">\(origin)</p>
+        \([verdict, doubts, headlines, charts, stages, figures, ledger, run])
+        <footer>Compare figures of one machine only, and costs (CPU time per operation) rather than rates. \
+        man reveille-load defines all of them.</footer>
+        </body>
+        </html>
+
+        """
     }
 
-    /// HTML that is well-formed XML too.
-    public var html: String {
-        let title = "reveille load \(record.plan.scenario.rawValue)"
-        return """
-            <!DOCTYPE html>
-            <html lang="en" xmlns="http://www.w3.org/1999/xhtml">
-            <head>
-            <meta charset="utf-8"/>
-            <meta name="viewport" content="width=device-width, initial-scale=1"/>
-            <title>\(Markup.escaped(title))</title>
-            <style>
-            \(PageStyle.css)
-            </style>
-            </head>
-            <body>
-            <main>
-            \(sections.flatMap(\.self).joined(separator: "\n"))
-            </main>
-            </body>
-            </html>
-
-            """
-    }
-
-    private var sections: [[String]] {
-        [head, verdict, doubts, headlines, plotSection, stageSection, figureSection, ledgerSection, runSection, footer]
-    }
-
-    // MARK: What matters first
-
-    private var head: [String] {
+    private var origin: String {
         let environment = record.environment
-        let machine = [
-            environment.processor, "\(environment.cores) cores", environment.kernel,
-            report.fileSystem.map { "data on \($0)" },
-        ].compactMap(\.self)
-        let time = Timestamp(record.startedAt).rfc3339
         return [
-            Markup.element("h1", "Load test: \(record.plan.scenario.rawValue)"),
-            Markup.element(
-                "p", class: "soft",
-                "\(time) · reveille \(environment.version) · "
-                    + machine.joined(separator: " · ")),
-        ]
+            Timestamp(record.startedAt).rfc3339, "reveille \(environment.version)", environment.processor,
+            "\(environment.cores) cores", environment.kernel, environment.fileSystem.map { "data on \($0)" },
+        ].compactMap(\.self).joined(separator: " · ")
     }
 
-    private var verdict: [String] {
-        let isGood = !report.hasFailed && !record.isInterrupted
-        var lines = [Markup.element("strong", record.verdict)]
-        if !record.faults.isEmpty { lines.append(list(record.faults)) }
-        let kind = isGood ? "good" : report.hasFailed ? "wrong" : "doubt"
-        return [Markup.element("div", class: "box \(kind)", markup: lines.joined())]
+    // MARK: The result
+
+    private var verdict: Markup {
+        let kind = report.hasFailed ? "wrong" : record.isInterrupted ? "doubt" : "good"
+        return "<div class=\"box \(kind)\"><strong>\(record.verdict)</strong>\(Self.list(record.faults))</div>"
     }
 
-    private var doubts: [String] {
-        guard !report.doubts.isEmpty else { return [] }
-        let lines = Markup.element("strong", "Read the figures with care:") + list(report.doubts)
-        return [Markup.element("div", class: "box doubt", markup: lines)]
+    private var doubts: Markup {
+        guard !report.doubts.isEmpty else { return "" }
+        return "<div class=\"box doubt\"><strong>Read the figures with care:</strong>\(Self.list(report.doubts))</div>"
     }
 
-    private var headlines: [String] {
-        var items = Headlines(report).figures.map { headline($0.text, Headlines.name($0.key), $0.definition) }
+    private var headlines: Markup {
+        var items: [Markup] = Headlines(report).figures.map {
+            "<li title=\"\($0.definition)\"><b>\($0.text)</b>\(Headlines.name($0.key))</li>"
+        }
         if let stage = report.stages.first(where: { $0.count > 0 }) {
-            let (p50, p99) = (PlotAxis.duration(Double(stage.p50)), PlotAxis.duration(Double(stage.p99)))
-            items.append(headline(p99, "p99 of \(stage.name); p50 \(p50)", stage.definition))
+            let (p50, p99) = (Figure.duration(Double(stage.p50)), Figure.duration(Double(stage.p99)))
+            items.append("<li title=\"\(stage.definition)\"><b>\(p99)</b>p99 of \(stage.name); p50 \(p50)</li>")
         }
-        guard !items.isEmpty else { return [] }
-        return [Markup.element("ul", class: "heads", markup: items.joined())]
+        return items.isEmpty ? "" : "<ul class=\"heads\">\(items)</ul>"
     }
 
-    private func headline(_ value: String, _ name: String, _ definition: String) -> String {
-        "<li title=\"\(Markup.escaped(definition))\">\(Markup.element("b", value))\(Markup.element("span", name))</li>"
-    }
-
-    private func list(_ items: [String]) -> String {
-        Markup.element("ul", markup: items.map { Markup.element("li", $0) }.joined())
-    }
-
-    // MARK: Plots
-
-    private var plotSection: [String] {
-        let each = plots.secondsPerPoint
-        let condensed = each > 1 ? " One point is \(each) s: the mean of counts, the greatest of times." : ""
-        let shown: [(Plot?, String)] = [
-            (
-                plots.percentiles,
-                "Each line: how many of all stayed within which time. Both axes are logarithmic; every nine has the "
-                    + "same room."
-            ),
-            (plots.times, "Seconds of the part that counts.\(condensed)"),
-            (plots.rates, "Pieces of work begun and completed in each second.\(condensed)"),
-            (plots.underWay, "Pieces under way at the end of each second."),
-            (plots.cores, "CPU time by wall time: 1 is one core. This machine has \(record.environment.cores)."),
-        ]
-        let figures = shown.compactMap { plot, caption in
-            plot.map { plot in
-                let inside = [
-                    Markup.element("h3", plot.title), plot.legend, plot.svg, Markup.element("figcaption", caption),
-                ]
-                return Markup.element("figure", markup: inside.joined(separator: "\n"))
-            }
-        }
-        guard !figures.isEmpty else { return [] }
-        return [Markup.element("h2", "How long it took, and how it went over time")]
-            + [Markup.element("div", class: "plots", markup: figures.joined(separator: "\n"))]
+    private var charts: Markup {
+        let charts = report.charts
+        guard !charts.isEmpty else { return "" }
+        return "<h2>Latency and rates</h2>\n<div class=\"charts\">\n\(charts.map(\.markup))\n</div>"
     }
 
     // MARK: Tables
 
-    private var stageSection: [String] {
-        guard !report.stages.isEmpty else { return [] }
-        let titles = ["count", "min", "p50", "p90", "p99", "p99.9", "max"].map {
-            Markup.element("th", class: "number", $0)
-        }
-        var table = MarkupTable(
-            head: [Markup.element("th", "stage")] + titles + [Markup.element("th", "from what to what")])
-        for (index, stage) in report.stages.enumerated() {
+    private var stages: Markup {
+        guard !report.stages.isEmpty else { return "" }
+        let rows: [Markup] = report.stages.enumerated().map { index, stage in
             let times = [stage.min, stage.p50, stage.p90, stage.p99, stage.p999, stage.max]
             let cells = stage.count > 0 ? times.map(StageReport.milliseconds) : times.map { _ in "–" }
-            let name = Plot.swatch(ReportPlots.style(ofStage: index)) + Markup.element("code", stage.key)
-            table.add(
-                [Markup.element("th", markup: name)] + (["\(stage.count)"] + cells).map(number)
-                    + [Markup.element("td", class: "said", stage.definition)])
+            let numbers: [Markup] = (["\(stage.count)"] + cells).map { "<td class=\"number\">\($0)</td>" }
+            return """
+                <tr><th>\(Chart.swatch(index))<code>\(stage.key)</code></th>\(numbers)<td class="soft">\
+                \(stage.definition)</td></tr>
+                """
         }
-        return [
-            Markup.element("h2", "Stages, in ms"), table.markup, Markup.element("p", class: "soft", record.paceNote),
-        ]
+        let columns = ["stage", "count", "min", "p50", "p90", "p99", "p99.9", "max", "definition"]
+        return "<h2>Stages, in ms</h2>\n\(Self.table(columns, rows))\n<p class=\"soft\">\(record.paceNote)</p>"
     }
 
-    private var figureSection: [String] {
-        var table = MarkupTable(head: [
-            Markup.element("th", "figure"), Markup.element("th", class: "number", "value"),
-            Markup.element("th", "what was counted"),
-        ])
-        for group in Figure.Group.allCases {
-            let figures = report.figures.filter { $0.group == group }
-            guard !figures.isEmpty else { continue }
-            table.addTitle(Headlines.name(group))
-            for figure in figures {
-                table.add([
-                    Markup.element("th", markup: Markup.element("code", figure.key)), number(figure.text),
-                    Markup.element("td", class: "said", figure.definition),
-                ])
+    private var figures: Markup {
+        guard !report.figures.isEmpty else { return "" }
+        let rows: [Markup] = Figure.Group.allCases.flatMap { group -> [Markup] in
+            let figures: [Markup] = report.figures.filter { $0.group == group }.map {
+                """
+                <tr><th><code>\($0.key)</code></th><td class="number">\($0.text)</td><td class="soft">\
+                \($0.definition)</td></tr>
+                """
             }
+            return figures.isEmpty ? [] : ["<tr><th class=\"group\">\(Headlines.name(group))</th></tr>"] + figures
         }
-        return table.isEmpty ? [] : [Markup.element("h2", "Figures"), table.markup]
+        return "<h2>Figures</h2>\n\(Self.table(["figure", "value", "definition"], rows))"
     }
 
-    /// The push ledger, where there is something in it.
-    private var ledgerSection: [String] {
-        guard let ledger = report.ledger, ledger.intended > 0 else { return [] }
-        return [Markup.element("h2", "The push ledger"), list(ledger.sums)]
+    private var ledger: Markup {
+        guard let ledger = report.ledger, ledger.intended > 0 else { return "" }
+        return "<h2>The push ledger</h2>\n\(Self.list(ledger.sums))"
     }
 
-    private var runSection: [String] {
+    private var run: Markup {
         let environment = record.environment
         let rows =
             record.plan.entries.map { ($0.option, $0.value) } + [
                 ("cores", "\(environment.cores)"), ("memory", Figure.text(Double(environment.memory), .bytes)),
                 ("kernel", environment.kernel), ("processor", environment.processor ?? "unknown"),
-                ("version", environment.version), ("file system", report.fileSystem ?? "unknown"),
-                ("books", report.audit.words),
+                ("version", environment.version), ("file system", environment.fileSystem ?? "unknown"),
+                ("audit", report.audit.words),
             ]
-        var table = MarkupTable(style: "narrow")
-        for (name, value) in rows {
-            table.add([Markup.element("th", markup: Markup.element("code", name)), Markup.element("td", value)])
-        }
-        return [
-            Markup.element("h2", "How it was run"), Markup.element("pre", record.plan.commandLine), table.markup,
-        ]
+        let cells: [Markup] = rows.map { "<tr><th><code>\($0)</code></th><td>\($1)</td></tr>" }
+        return "<h2>The run</h2>\n<pre>\(record.plan.commandLine)</pre>\n\(Self.table([], cells))"
     }
 
-    private var footer: [String] {
-        [
-            Markup.element(
-                "footer",
-                "Compare figures of one machine only, and costs (CPU for each piece) rather than rates. "
-                    + "man reveille-load defines all of them.")
-        ]
+    private static func table(_ columns: [String], _ rows: [Markup]) -> Markup {
+        let head: [Markup] = columns.map { "<th>\($0)</th>" }
+        return "<table>\n\(head.isEmpty ? "" : "<tr>\(head)</tr>\n" as Markup)\(rows)\n</table>"
     }
 
-    private func number(_ text: String) -> String { Markup.element("td", class: "number", text) }
+    private static func list(_ items: [String]) -> Markup {
+        items.isEmpty ? "" : "<ul>\(items.map { "<li>\($0)</li>" })</ul>"
+    }
+
+    private static let style: Markup = """
+        :root { color-scheme: light dark; --soft: #808080; --edge: #80808050; }
+        body { max-width: 1180px; margin: 0 auto; padding: 24px 16px; font: 15px/1.5 system-ui, sans-serif; }
+        h3, ul, figure { margin: 0 0 6px; }
+        code, pre { font: 13px ui-monospace, monospace; }
+        pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+        .soft, figcaption, footer { color: var(--soft); }
+        .box { margin: 12px 0; padding: 8px 14px; border-left: 4px solid; overflow-wrap: anywhere; }
+        .good { border-color: #2a9d4a; background: #2a9d4a20; }
+        .wrong { border-color: #d0392e; background: #d0392e20; }
+        .doubt { border-color: #c98a00; background: #c98a0020; }
+        .heads, .charts { display: grid; gap: 12px; padding: 0; list-style: none;
+          grid-template-columns: repeat(auto-fit, minmax(165px, 1fr)); }
+        .charts { grid-template-columns: repeat(auto-fill, minmax(min(100%, 460px), 1fr)); }
+        .heads li, figure, pre { padding: 10px 14px; border: 1px solid var(--edge); border-radius: 6px; }
+        .heads b { display: block; font-size: 24px; }
+        .legend { display: flex; flex-wrap: wrap; gap: 0 16px; margin: 0; font-size: 13px; }
+        .swatch { width: 10px; margin-right: 6px; }
+        .line { fill: none; stroke-width: 2; }
+        .grid { stroke: var(--edge); }
+        svg text { fill: var(--soft); font-size: 12.5px; }
+        table { display: block; overflow-x: auto; border-collapse: collapse; font-size: 14px; }
+        th, td { padding: 5px 10px; border-top: 1px solid var(--edge); text-align: left; vertical-align: top; }
+        tr th { font-weight: normal; } .group { font-weight: bold; }
+        .number { text-align: right; white-space: nowrap; }
+        @media print { :root { color-scheme: light; } tr, figure { break-inside: avoid; } }
+        """
 }

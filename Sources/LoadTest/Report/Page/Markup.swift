@@ -1,7 +1,24 @@
-/// Text as HTML that is XML as well, so that any parser can check it.
-enum Markup {
-    /// Anybody's text, between tags or in an attribute. What would not be seen, would turn the direction of writing, or
-    /// may not stand in XML is written as `\u{202E}`.
+import CallVocabulary
+
+/// HTML that is well-formed XML too. An interpolated string is text and is escaped; interpolated markup is inserted.
+struct Markup: ExpressibleByStringInterpolation {
+    let html: String
+
+    init(stringLiteral html: String) { self.html = html }
+    init(stringInterpolation: StringInterpolation) { html = stringInterpolation.html }
+
+    struct StringInterpolation: StringInterpolationProtocol {
+        fileprivate var html = ""
+
+        init(literalCapacity: Int, interpolationCount: Int) {}
+        mutating func appendLiteral(_ literal: String) { html += literal }
+        mutating func appendInterpolation(_ text: String) { html += Markup.escaped(text) }
+        mutating func appendInterpolation(_ markup: Markup) { html += markup.html }
+        mutating func appendInterpolation(_ items: [Markup]) { html += items.map(\.html).joined(separator: "\n") }
+    }
+
+    /// Text for an element or an attribute. Characters that are invisible, change the direction of writing, or are not
+    /// allowed in XML are written as `\u{202E}`.
     static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
@@ -11,36 +28,12 @@ enum Markup {
             case ">": result += "&gt;"
             case "\"": result += "&quot;"
             case "'": result += "&#39;"
-            default:
-                if isHarmful(scalar) {
-                    result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
-                } else {
-                    result.unicodeScalars.append(scalar)
-                }
+            case "\n", "\t": result.unicodeScalars.append(scalar)
+            case _ where scalar.isHarmfulOnTerminals || scalar.properties.isNoncharacterCodePoint:
+                result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+            default: result.unicodeScalars.append(scalar)
             }
         }
         return result
-    }
-
-    /// An element with text of anybody's.
-    static func element(_ name: String, class kind: String? = nil, _ text: String) -> String {
-        element(name, class: kind, markup: escaped(text))
-    }
-
-    /// An element around markup.
-    static func element(_ name: String, class kind: String? = nil, markup: String) -> String {
-        "<\(name)\(kind.map { " class=\"\($0)\"" } ?? "")>\(markup)</\(name)>"
-    }
-
-    private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control: scalar != "\n" && scalar != "\t"
-        case .lineSeparator, .paragraphSeparator, .surrogate: true
-        // Joiners are part of emoji and of Persian words.
-        case .format: scalar.value != 0x200C && scalar.value != 0x200D
-        // U+FFFE and U+FFFF are among them.
-        case .unassigned: true
-        default: false
-        }
     }
 }

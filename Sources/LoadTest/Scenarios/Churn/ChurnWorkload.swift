@@ -4,9 +4,9 @@ import EventLoop
 import SoftphoneKit
 import SoftphoneSession
 
-/// Connections that are cut, and sessions that are resumed. A piece is one phone in a call: its connection goes, the
-/// other side sends candidates meanwhile, and it is over when the session is resumed and all of them have come, in
-/// order. The other side asks for the call behind its candidates, so that it knows that they have come to the server.
+/// Cuts connections and resumes sessions. An operation is one phone in a call: its connection is cut, the other side
+/// sends candidates, and it ends when the session is resumed and all of them have arrived in order. The other side
+/// sends a request after its candidates, whose answer shows that they have reached the server.
 final class ChurnWorkload: Workload {
     /// What is sent to a phone while its connection is cut.
     private static let sentMeanwhile = 3
@@ -14,8 +14,8 @@ final class ChurnWorkload: Workload {
     private struct Cut {
         let due: ContinuousClock.Instant
         var isResumed = false
-        /// Whether the other side knows that what it sent has come to the server. What a phone does not know of, it sends
-        /// again when it resumes itself.
+        /// Whether the candidates have reached the server. Unproven ones are sent again when a phone resumes its
+        /// session.
         var isProven = false
         /// How many candidates have come.
         var arrived = 0

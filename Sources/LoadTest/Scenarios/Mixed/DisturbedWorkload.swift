@@ -17,6 +17,7 @@ final class DisturbedWorkload: Workload {
     /// Callers and callees.
     private let online: PhonePool
     private let sleepers: SleepingPhones
+    private var freeSleepers = FreeNumbers()
     private let deadlines: HoldQueue<DisturbedCall>
     private var choices: SeededGenerator
     private var faults: SeededGenerator
@@ -48,6 +49,7 @@ final class DisturbedWorkload: Workload {
         sleepers.onEvent = { [unowned self] in bySleeper[$0]?.phoneHappened($1) }
         online.open(count: byPhone.count) { [unowned self] result in
             guard case .success = result else { return completion(result) }
+            freeSleepers.add(bySleeper.indices)
             sleepers.setUp(count: bySleeper.count, completion: completion)
         }
     }
@@ -55,16 +57,16 @@ final class DisturbedWorkload: Workload {
     func begin(due: ContinuousClock.Instant) -> Bool {
         // Drawn in any case: what is free does not change what comes next.
         let fault = nextFault()
-        guard underWay < environment.places, online.freeCount >= 2, sleepers.freeCount >= 1,
-            let caller = online.take(&choices)
+        guard underWay < environment.places, online.freeCount >= 2,
+            let sleeper = freeSleepers.take(&choices, where: sleepers.sleeps), let caller = online.take(&choices)
         else { return false }
         let callee: (Int, DisturbedCall.Callee)
         let user: Handle
         if fault.needsSleeper {
-            guard let sleeper = sleepers.take(&choices) else { return false }
             callee = (sleeper, .asleep(sleepers.phones[sleeper]))
             user = environment.user(byPhone.count + sleeper)
         } else {
+            freeSleepers.add(sleeper)
             guard let phone = online.take(&choices) else { return false }
             callee = (phone, .online(online.phones[phone]))
             user = online.user(phone)
@@ -72,8 +74,8 @@ final class DisturbedWorkload: Workload {
         underWay += 1
         let call = DisturbedCall(
             id: CallID(random: &ids), fault: fault, caller: (caller, online.phones[caller]), callee: callee,
-            description: SampleDescription.of(environment.plan), loop: environment.loop
-        ) { [weak self] in self?.isOver($0, $1) }
+            environment: environment
+        ) { [unowned self] in isOver($0, $1) }
         byPhone[caller] = call
         if fault.needsSleeper { bySleeper[callee.0] = call } else { byPhone[callee.0] = call }
         deadlines.add(call)
@@ -90,32 +92,34 @@ final class DisturbedWorkload: Workload {
     private func happened(_ event: SoftphoneEvent, to phone: Int) {
         guard let call = byPhone[phone] else { return online.noteLoss(event, of: phone) }
         if !call.isCut { online.noteLoss(event, of: phone) }
-        if phone == call.caller { call.callerHappened(event) } else { call.calleeHappened(event) }
+        if phone == call.call.caller { call.callerHappened(event) } else { call.calleeHappened(event) }
     }
 
-    private func isOver(_ call: DisturbedCall, _ ending: DisturbedCall.Ending) {
+    private func isOver(_ disturbed: DisturbedCall, _ happening: LoadCall.Happening) {
         guard !isClosed else { return }
-        switch ending {
-        case .asExpected(let reason):
-            release(call)
-            completed[call.fault, default: 0] += 1
-            ends[reason, default: 0] += 1
+        let (call, fault) = (disturbed.call!, disturbed.fault)
+        switch happening {
+        case .connected: break
+        case .ended:
+            release(call, fault)
+            completed[fault, default: 0] += 1
+            if let end = call.end { ends[end, default: 0] += 1 }
             environment.recorder.completed()
         case .failed(let reason):
             environment.hangUp(call.id, by: online.phones[call.caller]) { [self] in
                 guard !isClosed else { return }
-                release(call)
-                environment.recorder.failed(reason)
+                release(call, fault)
+                environment.recorder.failed("\(fault.rawValue): \(reason)")
             }
         }
     }
 
-    private func release(_ call: DisturbedCall) {
+    private func release(_ call: LoadCall, _ fault: CallFault) {
         byPhone[call.caller] = nil
         online.release(call.caller)
-        if call.fault.needsSleeper {
+        if fault.needsSleeper {
             bySleeper[call.callee] = nil
-            sleepers.release(call.callee)
+            freeSleepers.add(call.callee)
         } else {
             byPhone[call.callee] = nil
             online.release(call.callee)

@@ -72,7 +72,7 @@ final class MixedWorkload: Workload {
                 return drawn < 0
             } ?? 0
         if parts[first].workload.begin(due: due) { return true }
-        // In a closed loop there is always something to do for somebody; in an open one this piece was due.
+        // In a closed loop there is always something to do for somebody; in an open one this operation was due.
         guard case .closed = environment.plan.pace else { return false }
         return parts.indices.contains { $0 != first && parts[$0].workload.begin(due: due) }
     }

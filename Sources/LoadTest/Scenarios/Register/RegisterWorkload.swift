@@ -1,7 +1,7 @@
 import SoftphoneKit
 import SoftphoneSession
 
-/// Sessions that are opened, one piece each, and kept.
+/// Sessions that are opened, one operation each, and kept.
 final class RegisterWorkload: Workload {
     let stages: [LoadStage] = [.open]
     private(set) var underWay = 0

@@ -4,7 +4,7 @@ import EventLoop
 import SoftphoneKit
 import SoftphoneSession
 
-/// Candidates and session descriptions to and fro in calls that stand. A piece is one of them on its way to the other side.
+/// Candidates and session descriptions in standing calls. An operation is one of them, until its arrival.
 final class RelayWorkload: Workload {
     /// One in so many is an offer, as of a call that is renegotiated; the others are candidates.
     private static let offerEach = 8

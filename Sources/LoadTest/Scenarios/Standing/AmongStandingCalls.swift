@@ -1,8 +1,7 @@
 import SoftphoneKit
 import SoftphoneSession
 
-/// Work among calls that stand all the time and have no part in it: what a piece costs a server that has much to keep.
-/// On the thread's loop.
+/// A workload beside standing calls, which have no part in it. On the thread's loop.
 final class AmongStandingCalls: Workload {
     /// The users of these calls are counted from here, behind those of any work.
     private static let firstUser = 900_000_000
