@@ -35,8 +35,8 @@ struct PythonClientTests {
     func native() async throws {
         let woken = try await Woken.start("native")
         let (alice, call) = (woken.alice, woken.call)
-        _ = try await alice.events.wait(for: "bob's answer in his session") { events in
-            events.contains { $0.call(call, in: .answered)?.sdp == .text("answer") }
+        _ = try await alice.event("bob's answer in his session") { event in
+            event.call(call, in: .answered)?.sdp == .text("answer") ? true : nil
         }
         try await alice.softphone.connected(call)
         _ = try await alice.state(.connected, of: call)

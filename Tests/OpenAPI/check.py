@@ -12,7 +12,7 @@ import sys
 from reveille import Client
 
 FOLDER, REVEILLE = pathlib.Path(sys.argv[1]), sys.argv[2]
-SCHEMA = "Resources/reveille.openapi.json"
+SCHEMA = pathlib.Path("Resources/reveille.openapi.json").absolute()
 OPERATIONS = ["getCall", "ringCall", "answerCall", "declineCall", "hangUpCall", "reportPush"]
 DEVICE = "c17eae2a-5b6f-4b0e-8a4b-7c1d2e3f4a5b"
 # A null member counts as left out, and an id that is no call of the user is refused: neither is a fault.
@@ -41,9 +41,9 @@ async def try_operation(address, bearer, operation, parameters):
         "--exclude-checks", EXCLUDED, "--max-examples", "50", "--seed", "1", "--no-color",
     ]
     run = await asyncio.create_subprocess_exec(
-        *map(str, words), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT)
+        *map(str, words), cwd=FOLDER, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT)
     output = (await run.communicate())[0].decode()
-    print(operation, parameters, "ok" if run.returncode == 0 else output)
+    print(operation, parameters, "ok" if run.returncode == 0 else "\n".join(line[:300] for line in output.splitlines()))
     return run.returncode == 0
 
 

@@ -93,7 +93,8 @@ async def native(token, push, number, device):
         assert await bob.answer(number, sdp="answer") == {"won": True}
         await bob.connected(number)
         await bob.event("call.state", number, state="connected")
-    assert (await act(URL, token, number, "hangup"))["state"] == "ended"
+        assert (await act(URL, token, number, "hangup"))["state"] == "ended"
+        assert (await bob.event("call.ended", number)).params["reason"] == "hangup"
     try:
         await act(URL, token, number, "answer")
         raise AssertionError("an ended call was answered")

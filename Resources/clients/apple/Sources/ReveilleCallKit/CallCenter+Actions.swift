@@ -46,6 +46,7 @@
         public func provider(_ provider: CXProvider, perform action: CXEndCallAction) {
             let call = CallID(action.callUUID)
             let requests = requests(for: call)
+            endedByUser(call)
             inBackground("end") { center in
                 let known = await center.softphone.calls().first { $0.id == call }
                 let isRinging = known.map { $0.role == .callee && $0.state.isRingingPhase } ?? true

@@ -172,7 +172,9 @@
             case .incoming(let call, _): show(call)
             case .offer(let call):
                 offers[call.id] = call.sdp
-                provider.reportCall(with: call.id.uuid, updated: Self.update(of: call))
+                if screens[call.id] == .shown {
+                    provider.reportCall(with: call.id.uuid, updated: Self.update(of: call))
+                }
             case .state(let call): advance(call)
             case .ended(let call):
                 // Without a reason this device ended it, and CallKit knows.
@@ -231,6 +233,9 @@
 
         /// Notes a call that the user places.
         func placed(_ call: CallID) { screens[call] = .shown }
+
+        /// Notes a call that the user has ended: CallKit knows, whatever the server says of the call later.
+        func endedByUser(_ call: CallID) { screens[call] = .over }
 
         private static func update(of call: PhoneCall) -> CXCallUpdate {
             let update = CXCallUpdate()
