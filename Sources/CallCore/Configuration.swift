@@ -4,6 +4,8 @@ import CallVocabulary
 public struct CallTimers: Equatable, Sendable {
     /// How long a call rings when the invite gives no ring time.
     public var ring = Duration.seconds(45)
+    /// The longest ring time that an invite may ask for.
+    public var longestRing = Duration.seconds(180)
     /// From one member to the next in a hunt group.
     public var huntStep = Duration.seconds(15)
     /// From the answer until both sides have reported media.
@@ -30,8 +32,8 @@ public struct CallTimers: Equatable, Sendable {
     /// How long a call stays in memory after it was looked up in the store.
     public var archive = Duration.seconds(5)
 
-    /// The ring times that an invite may ask for.
-    public static let ringRange = Duration.seconds(5)...Duration.seconds(180)
+    /// The ring times that a server can be configured for.
+    public static let ringRange = Duration.seconds(5)...Duration.seconds(600)
 
     public init() {}
 }

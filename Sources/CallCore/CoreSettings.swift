@@ -24,7 +24,8 @@ extension CallTimers {
             ("tombstone", tombstone), ("archive", archive), ("probe_pauses", probePauses.min() ?? .zero),
         ]
         if let (name, _) = all.first(where: { $0.1 <= .zero }) { return "\(name) has to be longer than 0" }
-        guard Self.ringRange.contains(ring) else { return "ring is 5 to 180 s" }
+        guard Self.ringRange.contains(ring) else { return "ring is 5 to 600 s" }
+        guard Self.ringRange.contains(longestRing) else { return "longest_ring is 5 to 600 s" }
         return nil
     }
 }

@@ -11,6 +11,8 @@ public struct PushIntent: Equatable, Sendable {
     public var token: PushToken
     public var from: Handle
     public var fromName: String?
+    /// The called target; nil for a notice.
+    public var to: CallTarget?
     public var video: Bool
     public var custom: RawJSON?
     /// When the push expires: for a call, the ring deadline.
@@ -25,8 +27,8 @@ public struct PushIntent: Equatable, Sendable {
 
     public init(
         id: PushID, purpose: PushPurpose = .call, call: CallID, user: Handle, device: DeviceID, token: PushToken,
-        from: Handle, fromName: String?,
-        video: Bool, custom: RawJSON?, expiresAt: Instant, missedCount: Int = 0, tokenRegisteredAt: Instant? = nil,
+        from: Handle, fromName: String?, to: CallTarget? = nil, video: Bool, custom: RawJSON?, expiresAt: Instant,
+        missedCount: Int = 0, tokenRegisteredAt: Instant? = nil,
         decidedAt: Instant? = nil
     ) {
         self.id = id
@@ -37,6 +39,7 @@ public struct PushIntent: Equatable, Sendable {
         self.token = token
         self.from = from
         self.fromName = fromName
+        self.to = to
         self.video = video
         self.custom = custom
         self.expiresAt = expiresAt
@@ -47,6 +50,15 @@ public struct PushIntent: Equatable, Sendable {
 }
 
 extension PushIntent {
+    /// The group or the alias that was called; nil for a call to the user's own handle, and to a list.
+    public var calledName: String? {
+        switch to {
+        case .group(let name): name
+        case .user(let handle): handle == user ? nil : handle.text
+        case .users, nil: nil
+        }
+    }
+
     /// nil when the token does not suit the purpose.
     public var delivery: PushDelivery? { PushDelivery(token, for: purpose) }
 }

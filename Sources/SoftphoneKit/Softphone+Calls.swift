@@ -12,7 +12,7 @@ extension Softphone {
     /// `.group("support")`.
     /// - Parameters:
     ///   - sdp: the offer, as a JSON value; ``RawJSON/text(_:)`` converts a string.
-    ///   - ringTime: 5 to 180 s; nil means the server's default.
+    ///   - ringTime: from 5 s to the server's longest ring time, 180 s by default; nil means the server's default.
     ///   - callID: a repeated id means the same call, even after a failure.
     /// - Throws: `callEnded` when no callee can be reached. The event of the end arrives too.
     @discardableResult

@@ -6,6 +6,8 @@ public struct CallPush: Equatable, Sendable {
     public var push: PushID
     public var from: Handle
     public var fromName: String?
+    /// The group or the alias that was called; nil for a call to the user's own handle.
+    public var to: String?
     public var video: Bool
     public var expiresAt: Instant
     /// Opens a session for this call alone, when the app has no user token.
@@ -13,13 +15,14 @@ public struct CallPush: Equatable, Sendable {
     public var custom: RawJSON?
 
     public init(
-        call: CallID, push: PushID, from: Handle, fromName: String? = nil, video: Bool, expiresAt: Instant,
-        wakeToken: String? = nil, custom: RawJSON? = nil
+        call: CallID, push: PushID, from: Handle, fromName: String? = nil, to: String? = nil, video: Bool,
+        expiresAt: Instant, wakeToken: String? = nil, custom: RawJSON? = nil
     ) {
         self.call = call
         self.push = push
         self.from = from
         self.fromName = fromName
+        self.to = to
         self.video = video
         self.expiresAt = expiresAt
         self.wakeToken = wakeToken
@@ -35,7 +38,7 @@ public struct CallPush: Equatable, Sendable {
             let expires = fields["expires_at"].flatMap({ Int64($0) })
         else { return nil }
         self.init(
-            call: call, push: push, from: from, fromName: fields["name"],
+            call: call, push: push, from: from, fromName: fields["name"], to: fields["to"],
             video: fields["has_video"] == "true" || fields["has_video"] == "1",
             expiresAt: Instant(milliseconds: expires), wakeToken: fields["wake_token"],
             custom: fields["custom"].map { RawJSON(bytes: Array($0.utf8)) })

@@ -48,6 +48,9 @@ public struct PhoneCall: Equatable, Sendable, Identifiable {
         isOwnAct ? nil : reason?.callKitReason
     }
 
+    /// Whether this side gives way when both sides offer a new media session at once. The callee does.
+    public var isPolite: Bool { role == .callee }
+
     /// The other side for display: the caller's name or handle, or the target.
     public var peer: String {
         switch role {

@@ -41,6 +41,19 @@ import Testing
         }
     }
 
+    @Test("a longer ring time is taken where the server is configured for it", arguments: [600, 601])
+    func longRing(seconds: Int) {
+        var timers = CallTimers()
+        timers.longestRing = .seconds(600)
+        world.step(.reconfigured(CoreSettings(timers: timers)))
+        let invite = Invite(call: world.newCall(), to: .user(bob.user), ringTime: .seconds(seconds))
+        guard seconds > 600 else {
+            #expect(alice.ask(.invite(invite)).reply != nil)
+            return
+        }
+        refused(invite, by: alice, as: .invalidParams, counted: false)
+    }
+
     @Test("what an invite carries is bounded as a whole, to the byte", arguments: [0, 1])
     func payload(over: Int) {
         // `to` takes its bytes, two quotes and a comma.

@@ -120,8 +120,11 @@ import Testing
     func problems() {
         #expect(CallTimers().problem == nil && CoreLimits().problem == nil && CoreLimits.tightest.problem == nil)
         var timers = CallTimers()
-        timers.ring = .seconds(181)
-        #expect(timers.problem == "ring is 5 to 180 s")
+        timers.ring = .seconds(601)
+        #expect(timers.problem == "ring is 5 to 600 s")
+        timers.ring = .seconds(600)
+        timers.longestRing = .seconds(4)
+        #expect(timers.problem == "longest_ring is 5 to 600 s")
         timers.delivery = .zero
         #expect(timers.problem == "delivery has to be longer than 0")
         var limits = CoreLimits()

@@ -56,6 +56,9 @@ import Testing
         alice.ask(.connected(call))
         bob.ask(.connected(call))
         #expect(alice.states(of: call).last == .connected)
+        #expect(alice.changes(of: call).compactMap(\.isPolite).allSatisfy { !$0 })
+        #expect(bob.changes(of: call).compactMap(\.isPolite).allSatisfy { $0 })
+        #expect(alice.changes(of: call).last?.isPolite == false && bob.changes(of: call).last?.isPolite == true)
     }
 
     @Test("the SDP that completes an answer is told again after a restart, and not asked for once media flows")

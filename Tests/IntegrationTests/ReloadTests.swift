@@ -72,12 +72,12 @@ struct ReloadTests {
         var endless = ConnectionLimits()
         endless.messagesPerSecond = 0
         var timers = CallTimers()
-        timers.ring = .seconds(600)
+        timers.ring = .seconds(601)
         let mixed = TLSFiles(certificateFile: new.files.certificateFile, keyFile: old.files.keyFile)
         let key = APNSEndpoint(environment: .sandbox, key: APNSKey(pem: "none", keyID: "K", teamID: "T"))
         let cases: [(ServerReload, String)] = [
             (ServerReload(tls: new.files, limits: limits), "limits: live_calls is at least 1"),
-            (ServerReload(tls: new.files, timers: timers), "timers: ring is 5 to 180 s"),
+            (ServerReload(tls: new.files, timers: timers), "timers: ring is 5 to 600 s"),
             (
                 ServerReload(tls: new.files, connectionLimits: endless),
                 "connection_limits: messages_per_second has to be more than 0"

@@ -180,12 +180,12 @@ struct SettingsTests {
         #expect(good.ending == .exit(0) && good.output == "\(file): fine" && good.errors.isEmpty)
         let found = try await world.reveille("config check")
         #expect(found.output == "\(file): fine")
-        try configure("calls.ring_seconds: 500\nshards: 0\n")
+        try configure("calls.ring_seconds: 700\nshards: 0\n")
         let bad = try await Program.reveille("config", "check", "--config", file)
         #expect(bad.ending == .exit(1) && bad.output.isEmpty)
         #expect(
             bad.errorLines == [
-                "\(file):1: calls.ring_seconds: 500 is out of range; give 5 to 180 seconds",
+                "\(file):1: calls.ring_seconds: 700 is out of range; give 5 to 600 seconds",
                 "\(file):2: shards: 0 is out of range; give 1 to 64",
             ])
         let none = try await Program.reveille("config", "check", "--config", file + "x")

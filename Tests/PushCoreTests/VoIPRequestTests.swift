@@ -35,6 +35,24 @@ struct VoIPRequestTests {
         #expect(payload.omitted == [])
     }
 
+    @Test("the body names the group or the alias that was called, and nothing else")
+    func called() throws {
+        let own = try Self.order().user
+        let cases: [(CallTarget, String?)] = [
+            (.group("sales \"A\""), #""to":"sales \"A\"""#), (.user(try #require(Handle("+8150"))), #""to":"+8150""#),
+            (.user(own), nil),
+            (.users([own, try #require(Handle("carol"))]), nil),
+        ]
+        for (target, member) in cases {
+            var intent = try Self.order()
+            intent.to = target
+            let text = String(
+                decoding: try #require(APNSPayload(voip: intent, wakeToken: "w")).bytes(now: Self.now), as: UTF8.self)
+            #expect(text.contains(#""to":"#) == (member != nil))
+            if let member { #expect(text.contains(member)) }
+        }
+    }
+
     @Test("names are escaped and custom data passes byte for byte")
     func nameAndCustom() throws {
         var intent = try Self.order(name: "Zoë \"Z\"\n")

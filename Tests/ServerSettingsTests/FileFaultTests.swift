@@ -46,7 +46,7 @@ struct FileFaultTests {
         Case("listen.port: [1, 2]", "1: listen.port: a list is of no use here; give 0 to 65535"),
         Case(
             "listen:\n  port:\n    http: 1", "2: listen.port: it has no settings below it; give 0 to 65535"),
-        Case("calls.ring_seconds: 4", "1: calls.ring_seconds: 4 is out of range; give 5 to 180 seconds"),
+        Case("calls.ring_seconds: 4", "1: calls.ring_seconds: 4 is out of range; give 5 to 600 seconds"),
         Case("retention.calls_days: -1", "1: retention.calls_days: -1 is out of range; give 0 to 36500 days"),
         Case(
             "limits.replay_bytes: 1", "1: limits.replay_bytes: 1 is out of range; give 65536 to 67108864 bytes"),

@@ -155,10 +155,10 @@ extension Refusal {
                 "call.invite", #"{\#(call),"to":{"group":""}}"#, "params.to: expected a handle, a list of handles or"),
             Refusal(
                 "call.invite", #"{\#(call),"to":"b","ring_ms":4999}"#,
-                "params.ring_ms: expected a whole number from 5000 to 180000"),
+                "params.ring_ms: expected a whole number from 5000 to 600000"),
             Refusal(
-                "call.invite", #"{\#(call),"to":"b","ring_ms":180001}"#,
-                "params.ring_ms: expected a whole number from 5000 to 180000"),
+                "call.invite", #"{\#(call),"to":"b","ring_ms":600001}"#,
+                "params.ring_ms: expected a whole number from 5000 to 600000"),
             Refusal("call.invite", #"{\#(call),"to":"b","ring_ms":"9000"}"#, "params.ring_ms: expected a whole number"),
             Refusal("call.invite", #"{\#(call),"to":"b","video":1}"#, "params.video: expected true or false"),
             Refusal("call.invite", #"{\#(call),"to":"b","sdp":{}}"#, "params.sdp: expected a string"),

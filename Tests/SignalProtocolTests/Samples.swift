@@ -123,10 +123,11 @@ enum Samples {
             .state(
                 CallStateChange(
                     call: call, state: .answered, at: now, by: Party(user: alice, device: device), sdp: sdp, waking: 0,
-                    ringing: 1)),
+                    ringing: 1, isPolite: false)),
             .state(
                 CallStateChange(
-                    call: call, state: .connected, at: now, by: Party(user: alice), waking: 0, ringing: 0)),
+                    call: call, state: .connected, at: now, by: Party(user: alice), waking: 0, ringing: 0,
+                    isPolite: true)),
             .ended(
                 CallEnded(
                     call: call, reason: .hangup, by: Party(user: alice, device: device), at: now, isOwnAct: false)),

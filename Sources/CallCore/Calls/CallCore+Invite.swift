@@ -4,8 +4,11 @@ import Determinism
 /// Accepting an invite: limits, repeated invites, glare.
 extension CallCore {
     func invite(_ invite: Invite, _ session: Session, _ connection: ConnectionID, _ request: RequestID) {
-        if let ringTime = invite.ringTime, !CallTimers.ringRange.contains(ringTime) {
-            return refuse(connection, request, .invalidParams, "ring_ms is outside 5,000 to 180,000.")
+        let rings = CallTimers.ringRange.lowerBound...timers.longestRing
+        if let ringTime = invite.ringTime, !rings.contains(ringTime) {
+            return refuse(
+                connection, request, .invalidParams,
+                "ring_ms is outside \(rings.lowerBound.wholeMilliseconds) to \(rings.upperBound.wholeMilliseconds).")
         }
         let caller = session.device
         let digest = invite.digest

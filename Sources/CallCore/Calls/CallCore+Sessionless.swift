@@ -104,7 +104,7 @@ extension CallCore {
     private func awaitSession(of winner: Leg) {
         let (call, device) = (winner.call, winner.device)
         let session = device.session(for: call)
-        if let session { deliver(.state(change(of: call, by: device.party, sdp: nil)), to: session) }
+        if let session { deliver(.state(change(of: call, for: .callee, by: device.party, sdp: nil)), to: session) }
         guard session?.connection == nil else { return }
         if let session {
             cancel(&session.resumeDeadline)

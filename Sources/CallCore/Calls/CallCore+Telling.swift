@@ -5,16 +5,16 @@ extension CallCore {
     /// Tells the caller of the state the call has just reached.
     func tellCaller(of call: Call, by party: Party?, sdp: RawJSON? = nil) {
         guard let session = call.callerDevice.session(for: call) else { return }
-        deliver(.state(change(of: call, by: party, sdp: sdp)), to: session)
+        deliver(.state(change(of: call, for: .caller, by: party, sdp: sdp)), to: session)
     }
 
     /// Tells the device that answered.
     func tellWinner(of call: Call) {
         guard let session = call.answer?.leg.device.session(for: call) else { return }
-        deliver(.state(change(of: call, by: nil, sdp: nil)), to: session)
+        deliver(.state(change(of: call, for: .callee, by: nil, sdp: nil)), to: session)
     }
 
-    func change(of call: Call, by party: Party?, sdp: RawJSON?) -> CallStateChange {
+    func change(of call: Call, for role: CallRole, by party: Party?, sdp: RawJSON?) -> CallStateChange {
         var waking = 0
         var ringing = 0
         if call.isUnanswered {
@@ -25,7 +25,7 @@ extension CallCore {
         }
         return CallStateChange(
             call: call.id, state: call.state, at: now, by: party, sdp: sdp, waking: waking, ringing: ringing,
-            expiresAt: call.expiresAt)
+            expiresAt: call.expiresAt, isPolite: call.answer == nil ? nil : role == .callee)
     }
 
     /// The state of the call for one party: a device that lost it sees it ended, even when the call continues

@@ -51,8 +51,8 @@ extension CallCore {
         let call = push.leg.call
         return PushIntent(
             id: push.id, call: call.id, user: push.leg.device.key.user, device: push.leg.device.key.device,
-            token: push.record.token, from: call.caller.user, fromName: call.callerName, video: call.video,
-            custom: call.descriptions.custom, expiresAt: call.ringsUntil,
+            token: push.record.token, from: call.caller.user, fromName: call.callerName, to: call.to,
+            video: call.video, custom: call.descriptions.custom, expiresAt: call.ringsUntil,
             tokenRegisteredAt: push.leg.device.registration(of: push.record.token)?.registeredAt,
             decidedAt: decidedAt)
     }

@@ -203,10 +203,12 @@ public struct CallStateChange: Equatable, Sendable {
     public var waking: Int
     public var ringing: Int
     public var expiresAt: Instant?
+    /// In an answered call: whether this side gives way when both sides offer at once. The callee does.
+    public var isPolite: Bool?
 
     public init(
         call: CallID, state: CallState, at: Instant, by: Party? = nil, sdp: RawJSON? = nil, waking: Int, ringing: Int,
-        expiresAt: Instant? = nil
+        expiresAt: Instant? = nil, isPolite: Bool? = nil
     ) {
         self.call = call
         self.state = state
@@ -216,6 +218,7 @@ public struct CallStateChange: Equatable, Sendable {
         self.waking = waking
         self.ringing = ringing
         self.expiresAt = expiresAt
+        self.isPolite = isPolite
     }
 }
 

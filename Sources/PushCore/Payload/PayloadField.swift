@@ -15,6 +15,8 @@ enum PayloadField: String, Sendable, CaseIterable {
     case name
     /// The caller's name, or else the handle.
     case displayName = "display_name"
+    /// The group or the alias that was called; absent for a call to the callee's own handle.
+    case to
     /// The handle's type in the words of flutter-webrtc's callkeep: `number`, `email` or `generic`.
     case callerIDType = "caller_id_type"
     /// A positive 32-bit number that stands for the caller: the handle itself, or its hash.
@@ -88,6 +90,7 @@ struct PayloadValues {
         case .handleType: .text(intent.from.kind.rawValue)
         case .name: intent.fromName.map { .text($0) }
         case .displayName: .text(intent.fromName ?? intent.from.text)
+        case .to: intent.calledName.map { .text($0) }
         case .callerIDType: .text(intent.from.kind == .phone ? "number" : intent.from.kind.rawValue)
         case .callerNumber: .number(intent.from.number)
         case .userNumber: .number(intent.user.number)

@@ -24,7 +24,7 @@ extension PayloadProfile {
         {
           "voip": {
             "aps": {}, "uuid": "${call_id}", "handle": "${handle}", "handle_type": "${handle_type}", "name": "${name}",
-            "has_video": "${has_video}", "push_id": "${push_id}", "expires_at": "${expires_at}",
+            "to": "${to}", "has_video": "${has_video}", "push_id": "${push_id}", "expires_at": "${expires_at}",
             "expires_in": "${expires_in}", "wake_token": "${wake_token}", "custom": "${custom}"
           },
           "alert": {
@@ -33,7 +33,7 @@ extension PayloadProfile {
               "interruption-level": "time-sensitive"
             },
             "uuid": "${call_id}", "handle": "${handle}", "handle_type": "${handle_type}", "name": "${name}",
-            "has_video": "${has_video}", "push_id": "${push_id}", "expires_at": "${expires_at}",
+            "to": "${to}", "has_video": "${has_video}", "push_id": "${push_id}", "expires_at": "${expires_at}",
             "expires_in": "${expires_in}", "wake_token": "${wake_token}", "custom": "${custom}"
           },
           "missed_call": {
@@ -47,7 +47,7 @@ extension PayloadProfile {
           "background": {"aps": {"content-available": 1}, "type": "${type}", "missed": "${missed}"},
           "data": {
             "uuid": "${call_id}", "handle": "${handle}", "handle_type": "${handle_type}", "name": "${name}",
-            "has_video": "${has_video}", "push_id": "${push_id}", "expires_at": "${expires_at}",
+            "to": "${to}", "has_video": "${has_video}", "push_id": "${push_id}", "expires_at": "${expires_at}",
             "expires_in": "${expires_in}", "wake_token": "${wake_token}", "custom": "${custom}"
           },
           "data_missed_call": {

@@ -158,7 +158,8 @@ extension PayloadValues {
             intent: PushIntent(
                 id: PushID(high: 0, low: 0), purpose: purpose, call: CallID(high: 0, low: 0), user: handle,
                 device: DeviceID(high: 0, low: 0), token: token, from: handle,
-                fromName: hasName ? quotes(FrameLimits.name) : nil, video: true, custom: nil,
+                fromName: hasName ? quotes(FrameLimits.name) : nil, to: .group(quotes(Handle.longest)), video: true,
+                custom: nil,
                 expiresAt: Instant(milliseconds: 9_999_999_999_999), missedCount: 99_999),
             wakeToken: String(repeating: "w", count: PayloadProfile.longestWakeToken), texts: texts,
             millisecondsLeft: longestLeft)

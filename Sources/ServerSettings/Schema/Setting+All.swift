@@ -28,8 +28,8 @@ extension Setting {
     static let byKey: [String: Setting] = Dictionary(uniqueKeysWithValues: all.map { ($0.key, $0) })
 
     private static let calls: [Setting] = [
-        .ringSeconds, .huntStepSeconds, .connectSeconds, .deliverySeconds, .reportSeconds, .callWaiting, .decline,
-        .resumeSeconds, .openSeconds,
+        .ringSeconds, .huntStepSeconds, .connectSeconds, .deliverySeconds, .reportSeconds,
+        .callWaiting, .decline, .resumeSeconds, .openSeconds,
     ]
     private static let pushes: [Setting] = [
         .missedCalls, .noticeSeconds, .apnsKey, .apnsKeyID, .apnsTeamID, .apnsCertificate, .apnsCertificateKey,
@@ -38,6 +38,7 @@ extension Setting {
         .pushSimulator, .pushSimulatorData,
     ]
     private static let limits: [Setting] = [
+        .ringTimeSeconds,
         .connections, .connectionsPerAddress, .messagesPerSecond, .messageBurst, .refusedMessages, .liveCalls,
         .liveCallsPerUser, .legsPerCall, .sessions, .devicesPerUser, .unreportedPushes, .pushesPerDevice,
         .pushingCallsPerPair, .pushingCallsPerCaller, .replayEvents, .replayBytes,

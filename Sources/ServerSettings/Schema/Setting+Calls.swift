@@ -6,8 +6,11 @@ import PushCore
 /// Calls, sessions and pushes.
 extension Setting {
     package static let ringSeconds = Setting(
-        "calls.ring_seconds", .integer(5...180), seconds(\.ring), flag: "--ring-seconds", part: .timers,
+        "calls.ring_seconds", .integer(5...600), seconds(\.ring), flag: "--ring-seconds", part: .timers,
         "How long a call rings when the caller does not say.")
+    package static let ringTimeSeconds = Setting(
+        "limits.ring_time_seconds", .integer(5...600), seconds(\.longestRing), part: .timers,
+        "The longest ring time that a caller may ask for.")
     package static let huntStepSeconds = Setting(
         "calls.hunt_step_seconds", .integer(3...180), seconds(\.huntStep), part: .timers,
         "From one member's turn to the next in a group that is hunted through.")

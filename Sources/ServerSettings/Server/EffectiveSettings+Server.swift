@@ -7,6 +7,7 @@ extension EffectiveSettings {
     var timers: CallTimers {
         var timers = CallTimers()
         timers.ring = seconds(.ringSeconds, timers.ring)
+        timers.longestRing = seconds(.ringTimeSeconds, timers.longestRing)
         timers.huntStep = seconds(.huntStepSeconds, timers.huntStep)
         timers.connect = seconds(.connectSeconds, timers.connect)
         timers.report = seconds(.reportSeconds, timers.report)

@@ -81,7 +81,7 @@ struct ServerFrameReader {
         return CallStateChange(
             call: try params.identifier("call_id"), state: try params.choice("state"), at: try params.instant("at"),
             by: try party(params), sdp: try params.sdp(), waking: legs.waking, ringing: legs.ringing,
-            expiresAt: try deadline(params))
+            expiresAt: try deadline(params), isPolite: try params.bool("polite"))
     }
 
     private func ended(_ params: FieldReader) throws(FieldFailure) -> CallEnded {

@@ -9,8 +9,8 @@ enum ClientCall {
 
 /// Reads the `params` of each client method.
 extension FieldReader {
-    /// The ring times that an invite may ask for.
-    private static let ringMilliseconds: ClosedRange<Int64> = 5000...180_000
+    /// The ring times that an invite may ask for; the server may be configured for less.
+    private static let ringMilliseconds: ClosedRange<Int64> = 5000...600_000
 
     /// - Parameter memory: for payloads that are only relayed.
     func message(of method: ClientMethod, in memory: PayloadMemory?) throws(FieldFailure) -> ClientCall {

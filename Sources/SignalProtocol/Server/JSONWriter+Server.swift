@@ -96,6 +96,7 @@ extension JSONWriter {
             }
         }
         deadline(change.expiresAt, now: now)
+        if let isPolite = change.isPolite { field("polite", isPolite) }
     }
 
     private mutating func members(_ end: CallEnded) {

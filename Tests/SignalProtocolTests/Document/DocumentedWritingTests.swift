@@ -150,7 +150,8 @@ struct DocumentedWritingTests {
         for (name, custom) in [("Bob", Samples.custom), (nil, nil)] as [(String?, RawJSON?)] {
             let intent = PushIntent(
                 id: Samples.push, call: Samples.call, user: Samples.alice, device: Samples.device,
-                token: Samples.pushToken, from: Samples.phone, fromName: name, video: name != nil, custom: custom,
+                token: Samples.pushToken, from: Samples.phone, fromName: name,
+                to: name == nil ? .user(Samples.alice) : .group("sales"), video: name != nil, custom: custom,
                 expiresAt: Samples.deadline)
             let payload = try JSONTree(
                 try #require(APNSPayload(voip: intent, wakeToken: "w.a.k"))
