@@ -150,7 +150,7 @@ extension CallCore {
             call.deadline = deadlines.add(.ring(call), at: call.ringsUntil)
             if let next = call.hunt?.nextAt { call.huntDeadline = deadlines.add(.hunt(call), at: next) }
         case .answered(let answer): call.deadline = deadlines.add(.connect(call), at: answer.connectsUntil)
-        case .connected: break
+        case .connected(_, let at): limitDuration(of: call, connectedAt: at)
         case .ended:
             retire(call)
             return

@@ -165,6 +165,9 @@ public final class CallCore {
         case .connect(let call):
             call.deadline = nil
             endCall(call, .connectTimeout, by: nil)
+        case .duration(let call):
+            call.deadline = nil
+            endCall(call, .maxDuration, by: nil)
         case .forget(let call):
             call.deadline = nil
             forget(call)
@@ -267,6 +270,8 @@ enum Deadline {
     /// The next member of a hunt is rung.
     case hunt(Call)
     case connect(Call)
+    /// The call has lasted as long as it may.
+    case duration(Call)
     /// An ended call leaves memory.
     case forget(Call)
     case delivery(Leg)

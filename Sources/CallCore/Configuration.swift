@@ -10,6 +10,8 @@ public struct CallTimers: Equatable, Sendable {
     public var huntStep = Duration.seconds(15)
     /// From the answer until both sides have reported media.
     public var connect = Duration.seconds(20)
+    /// How long a call may last from the time media flows; nil has no limit.
+    public var longestCall: Duration?
     /// From the provider's answer until the device reports the push.
     public var report = Duration.seconds(15)
     /// From `call.incoming` on a live socket until a sign of life; after that the device is also pushed.

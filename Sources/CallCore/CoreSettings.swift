@@ -21,7 +21,8 @@ extension CallTimers {
             ("ring", ring), ("hunt_step", huntStep), ("connect", connect), ("report", report), ("delivery", delivery),
             ("resume", resume), ("notice", notice), ("background_window", backgroundWindow),
             ("push_window", pushWindow),
-            ("tombstone", tombstone), ("archive", archive), ("probe_pauses", probePauses.min() ?? .zero),
+            ("tombstone", tombstone), ("longest_call", longestCall ?? .seconds(1)), ("archive", archive),
+            ("probe_pauses", probePauses.min() ?? .zero),
         ]
         if let (name, _) = all.first(where: { $0.1 <= .zero }) { return "\(name) has to be longer than 0" }
         guard Self.ringRange.contains(ring) else { return "ring is 5 to 600 s" }

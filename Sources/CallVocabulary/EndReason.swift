@@ -16,11 +16,12 @@ public enum EndReason: String, Sendable, CaseIterable {
     case connectionLost = "connection_lost"
     case forbidden
     case admin
+    case maxDuration = "max_duration"
 
     /// The name of the `CXCallEndedReason` to report to CallKit. The device that ended the call reports none.
     public var callKitReason: String {
         switch self {
-        case .hangup, .declined, .cancelled, .busy, .admin, .glare: "remoteEnded"
+        case .hangup, .declined, .cancelled, .busy, .admin, .glare, .maxDuration: "remoteEnded"
         case .ringTimeout, .noDevices, .unknownCallee: "unanswered"
         case .answeredElsewhere: "answeredElsewhere"
         case .declinedElsewhere: "declinedElsewhere"
@@ -43,7 +44,7 @@ public enum EndReason: String, Sendable, CaseIterable {
         case .iceFailed, .mediaFailed: 488
         case .connectionLost: 500
         case .forbidden: 403
-        case .admin: 487
+        case .admin, .maxDuration: 487
         }
     }
 
@@ -51,6 +52,7 @@ public enum EndReason: String, Sendable, CaseIterable {
     public var q850Cause: Int {
         switch self {
         case .hangup, .cancelled, .admin: 16
+        case .maxDuration: 31
         case .declined, .declinedElsewhere: 21
         case .busy: 17
         case .ringTimeout: 19

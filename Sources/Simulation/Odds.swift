@@ -132,6 +132,9 @@ struct Odds {
         timers.notice = .seconds(Int.random(in: 40...240, using: &random))
         timers.backgroundWindow = timers.notice
         timers.probePauses = [.seconds(15), .seconds(40), .seconds(90)]
+        if Int.random(in: 0..<4, using: &random) == 0 {
+            timers.longestCall = .seconds(Int.random(in: 2...30, using: &random))
+        }
         timers.tombstone = .seconds(Int.random(in: 0..<3, using: &random) == 0 ? 120 : 15)
         if Bool.random(using: &random) { limits.replayEvents = Int.random(in: 4...16, using: &random) }
         if Int.random(in: 0..<3, using: &random) == 0 { limits.endedCalls = Int.random(in: 1...4, using: &random) }

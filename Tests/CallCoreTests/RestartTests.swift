@@ -175,4 +175,32 @@ import Testing
         #expect(world.store.pushes.values == store.pushes.values)
         #expect(world.store.legs.values == store.legs.values)
     }
+
+    @Test(
+        "a call ends when it has lasted as long as it may, also across a restart, and not for a new limit",
+        arguments: [false, true])
+    func longestCall(restarts: Bool) {
+        var timers = CallTimers()
+        timers.longestCall = .seconds(60)
+        let world = World(timers: timers)
+        let (alice, bob) = (world.online("alice"), world.online("bob"))
+        let call = alice.call(bob)
+        bob.answer(call)
+        world.advance(.seconds(5))
+        for phone in [alice, bob] { phone.ask(.connected(call)) }
+        world.advance(.seconds(20))
+        if restarts {
+            world.restart()
+            for phone in [alice, bob] { phone.open() }
+        } else {
+            timers.longestCall = nil
+            world.step(.reconfigured(CoreSettings(timers: timers)))
+        }
+        world.advance(.seconds(30))
+        #expect(world.store.calls[call]?.state == .connected)
+        world.advance(.seconds(10))
+        #expect(world.store.calls[call]?.endReason == .maxDuration && world.store.calls[call]?.endedBy == nil)
+        #expect(alice.endings(of: call).map(\.reason) == [.maxDuration])
+        #expect(bob.endings(of: call).map(\.reason) == [.maxDuration])
+    }
 }

@@ -14,6 +14,7 @@ import Testing
             (.glare, "remoteEnded", 491, 25),
             (.iceFailed, "failed", 488, 47), (.mediaFailed, "failed", 488, 47), (.connectionLost, "failed", 500, 27),
             (.forbidden, "failed", 403, 57), (.admin, "remoteEnded", 487, 16),
+            (.maxDuration, "remoteEnded", 487, 31),
 
         ])
     func table(reason: EndReason, callKit: String, sip: Int, q850: Int) {
@@ -28,7 +29,7 @@ import Testing
             EndReason.allCases.map(\.rawValue) == [
                 "hangup", "declined", "cancelled", "busy", "ring_timeout", "connect_timeout", "answered_elsewhere",
                 "declined_elsewhere", "no_devices", "unknown_callee", "glare", "ice_failed", "media_failed",
-                "connection_lost", "forbidden", "admin",
+                "connection_lost", "forbidden", "admin", "max_duration",
             ])
         // The names of CallKit's CXCallEndedReason.
         let callKit: Set = ["failed", "remoteEnded", "unanswered", "answeredElsewhere", "declinedElsewhere"]

@@ -291,6 +291,7 @@ extension CallCore {
             let isComplete = call.mediaConnected(role, at: now)
             if isComplete {
                 cancel(&call.deadline)
+                limitDuration(of: call, connectedAt: now)
                 dropSDP(of: call)
                 dropCandidates(of: call)
                 counters.callsConnected += 1
@@ -302,6 +303,11 @@ extension CallCore {
             }
         }
         replyState(call, party, connection, request)
+    }
+
+    func limitDuration(of call: Call, connectedAt: Instant) {
+        guard let longest = timers.longestCall else { return }
+        call.deadline = deadlines.add(.duration(call), at: connectedAt + longest)
     }
 
     private func hangUp(

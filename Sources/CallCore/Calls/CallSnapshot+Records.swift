@@ -66,7 +66,7 @@ extension LegRecord {
         case .declined, .busy: true
         case .answeredElsewhere, .declinedElsewhere, nil: false
         case .hangup, .cancelled, .ringTimeout, .connectTimeout, .noDevices, .unknownCallee, .glare, .iceFailed,
-            .mediaFailed, .connectionLost, .forbidden, .admin:
+            .mediaFailed, .connectionLost, .forbidden, .admin, .maxDuration:
             call.endedBy == Party(user: device.user, device: device.device)
         }
     }

@@ -38,7 +38,7 @@ extension Setting {
         .pushSimulator, .pushSimulatorData,
     ]
     private static let limits: [Setting] = [
-        .ringTimeSeconds,
+        .ringTimeSeconds, .callSeconds,
         .connections, .connectionsPerAddress, .messagesPerSecond, .messageBurst, .refusedMessages, .liveCalls,
         .liveCallsPerUser, .legsPerCall, .sessions, .devicesPerUser, .unreportedPushes, .pushesPerDevice,
         .pushingCallsPerPair, .pushingCallsPerCaller, .replayEvents, .replayBytes,

@@ -8,6 +8,7 @@ extension EffectiveSettings {
         var timers = CallTimers()
         timers.ring = seconds(.ringSeconds, timers.ring)
         timers.longestRing = seconds(.ringTimeSeconds, timers.longestRing)
+        timers.longestCall = integer(.callSeconds).flatMap { $0 == 0 ? nil : .seconds($0) }
         timers.huntStep = seconds(.huntStepSeconds, timers.huntStep)
         timers.connect = seconds(.connectSeconds, timers.connect)
         timers.report = seconds(.reportSeconds, timers.report)

@@ -60,7 +60,7 @@ extension EndReason {
         switch self {
         case .connectTimeout, .iceFailed, .mediaFailed, .connectionLost: .failure
         case .ringTimeout, .noDevices, .unknownCallee, .forbidden, .admin: .suspect
-        case .hangup, .declined, .cancelled, .busy, .answeredElsewhere, .declinedElsewhere, .glare: .usual
+        case .hangup, .declined, .cancelled, .busy, .answeredElsewhere, .declinedElsewhere, .glare, .maxDuration: .usual
         }
     }
 

@@ -89,6 +89,7 @@ struct CallStory {
         case .mediaFailed: return "\(endedBy ?? "a side") lost its media (\(reason.rawValue)) \(talked)"
         case .connectionLost: return "the connection to \(endedBy ?? "a side") was lost \(talked) and did not come back"
         case .admin: return "an administrator ended the call \(talked)"
+        case .maxDuration: return "the call had lasted as long as it may, and ended \(talked)"
         case .declined, .cancelled, .busy, .ringTimeout, .answeredElsewhere, .declinedElsewhere, .noDevices,
             .unknownCallee, .glare, .forbidden:
             return "it ended as \(reason.rawValue) \(talked)"
@@ -131,7 +132,7 @@ struct CallStory {
         case .admin: return "an administrator ended the call after \(after(call.endedAt)), before anybody answered"
         case .connectionLost: return "the connection to \(endedBy ?? caller) was lost before anybody answered"
         case .forbidden: return "\(caller) may not call \(callee)"
-        case .hangup, .connectTimeout, .answeredElsewhere, .declinedElsewhere, .iceFailed, .mediaFailed:
+        case .hangup, .connectTimeout, .answeredElsewhere, .declinedElsewhere, .iceFailed, .mediaFailed, .maxDuration:
             return "it ended as \(reason.rawValue) after \(after(call.endedAt)), before anybody answered"
         }
     }
@@ -144,7 +145,7 @@ struct CallStory {
         case .cancelled: "\(endedBy ?? caller) gave up after \(after(call.endedAt))"
         case .admin: "an administrator ended the call after \(after(call.endedAt))"
         case .hangup, .declined, .busy, .connectTimeout, .answeredElsewhere, .declinedElsewhere, .unknownCallee, .glare,
-            .iceFailed, .mediaFailed, .connectionLost, .forbidden, nil:
+            .iceFailed, .mediaFailed, .connectionLost, .forbidden, .maxDuration, nil:
             nil
         }
     }

@@ -30,7 +30,7 @@ struct DeviceStory {
         switch call.reason {
         case .ringTimeout, .noDevices, .cancelled, .admin, .connectionLost: true
         case .hangup, .declined, .busy, .connectTimeout, .answeredElsewhere, .declinedElsewhere, .unknownCallee, .glare,
-            .iceFailed, .mediaFailed, .forbidden, nil:
+            .iceFailed, .mediaFailed, .forbidden, .maxDuration, nil:
             isTrouble
         }
     }

@@ -23,9 +23,10 @@ APNsProductionClientProtocol.APNS_PORT = int(PORT)
 
 
 async def main():
+    # One connection: the library sends on a new one before it has read the server's limit of streams.
     client = APNs(
         key=KEY, key_id=KEY_ID, team_id=TEAM_ID, topic=TOPIC,
-        ssl_context=ssl.create_default_context(cafile=AUTHORITY), max_connections=2)
+        ssl_context=ssl.create_default_context(cafile=AUTHORITY), max_connections=1)
 
     def send(token, kind, message, **more):
         push_type = PushType(kind) if kind else None
