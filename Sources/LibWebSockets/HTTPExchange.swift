@@ -99,8 +99,10 @@ final class HTTPExchange {
         }
         begin(head, from: socket.peer)
         guard case .readingBody = state else { return }
+        let mine = number
         rest.withUnsafeBytes { readBody($0) }
-        guard case .readingBody(let body) = state else { return }
+        // A response may already have led to the next request.
+        guard number == mine, case .readingBody(let body) = state else { return }
         server.events.requestBegan(body.request, HTTPResponder(exchange: self, request: number))
         if case .readingBody = state, head.words(of: .expect).contains("100-continue") {
             _ = socket.put(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))

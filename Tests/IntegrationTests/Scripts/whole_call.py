@@ -57,7 +57,8 @@ async def set_up(alice, bob):
     assert await bob.ask("call.answer", '{"call_id":"%s","sdp":%s}' % (call, ANSWER)) == {"won": True}
     answered, text = await alice.state("answered")
     shape(answered, call_id=call, state="answered", at=is_time, by={"user": "bob", "device_id": bob.device},
-          sdp="v=0\r\nanswer", legs={"waking": 0, "ringing": 0}, expires_at=is_time, remaining_ms=at_most(20_000))
+          sdp="v=0\r\nanswer", legs={"waking": 0, "ringing": 0}, expires_at=is_time, remaining_ms=at_most(20_000),
+          polite=False)
     assert '"sdp":' + ANSWER in text, text
 
     shape(await alice.request("call.connected", call_id=call), state="answered")
@@ -65,7 +66,7 @@ async def set_up(alice, bob):
     for client in (alice, bob):
         params, _ = await client.state("connected")
         shape({name: params[name] for name in params if name != "by"},
-              call_id=call, state="connected", at=is_time, legs={"waking": 0, "ringing": 0})
+              call_id=call, state="connected", at=is_time, legs={"waking": 0, "ringing": 0}, polite=client is bob)
     return call
 
 
