@@ -43,7 +43,7 @@ extension Setting {
         .liveCallsPerUser, .legsPerCall, .sessions, .devicesPerUser, .unreportedPushes, .pushesPerDevice,
         .pushingCallsPerPair, .pushingCallsPerCaller, .replayEvents, .replayBytes,
         .bufferedCandidates, .bufferedCandidateBytes, .missedPerUser, .notices, .noticesPerDevice,
-        .backgroundPushes, .groups, .aliases, .awaitedHandles, .lookUps, .endedCalls,
+        .backgroundPushes, .forwards, .groups, .aliases, .awaitedHandles, .lookUps, .endedCalls,
         .archivedLegs,
     ]
 }

@@ -65,6 +65,7 @@ extension Setting {
     package static let backgroundPushes = limit(
         "background_pushes", 1...100, \.backgroundPushes,
         "Background pushes to a device in an hour. iOS lets no more than two or three through.")
+    package static let forwards = limit("forwards", 1...10, \.forwards, "How often one call is forwarded.")
     package static let groups = limit("groups", 1...10_000_000, \.groups, "Groups.")
     package static let aliases = limit("aliases", 1...100_000_000, \.aliases, "Aliases.")
     package static let awaitedHandles = limit(

@@ -94,6 +94,7 @@ enum CallStoryText {
     static func words(_ step: CallTimeline.Step) -> String {
         switch step {
         case .invited: "invited"
+        case .forwarded: "forwarded"
         case .pushIntended: "push on disk"
         case .pushSent: "push sent"
         case .pushAccepted: "push accepted by the provider"
@@ -124,7 +125,8 @@ enum CallStoryText {
         case .pushUnknown, .pushExpired, .connectionLost: .yellow
         case .answered, .connected: .green
         case .ended: .bold
-        case .invited, .pushIntended, .pushSent, .pushAccepted, .pushCancelled, .woken, .offered, .pushReported,
+        case .invited, .forwarded, .pushIntended, .pushSent, .pushAccepted, .pushCancelled, .woken, .offered,
+            .pushReported,
             .pushActed, .ringing, .callerConnected, .calleeConnected, .cameBack, .legEnded:
             .plain
         }
