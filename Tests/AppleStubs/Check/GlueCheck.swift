@@ -37,9 +37,29 @@ final class Media: CallCenterDelegate {
     func audioStopped() {}
 }
 
+/// Wakes the check when a stand-in changes.
+@MainActor
+final class Changes {
+    private var waiter: CheckedContinuation<Void, Never>?
+
+    init() {
+        // Proof: the app uses CallKit on the main queue.
+        CXProvider.changed = { MainActor.assumeIsolated { self.changed() } }
+        UIApplication.shared.changed = changed
+    }
+
+    func changed() {
+        waiter?.resume()
+        waiter = nil
+    }
+
+    func next() async { await withCheckedContinuation { waiter = $0 } }
+}
+
 @MainActor
 struct GlueCheck {
     let media = Media()
+    private let changes = Changes()
     let center: CallCenter
     let registry: PKPushRegistry
     let provider: CXProvider
@@ -66,9 +86,14 @@ struct GlueCheck {
 
     private func eventually(_ what: String, _ condition: () -> Bool) async throws {
         let end = ContinuousClock.now + .seconds(15)
+        let bound = Task {
+            try await Task.sleep(until: end)
+            changes.changed()
+        }
+        defer { bound.cancel() }
         while !condition() {
             try expect(ContinuousClock.now < end, "waited in vain: \(what)")
-            try await Task.sleep(for: .milliseconds(10))
+            await changes.next()
         }
     }
 
