@@ -44,7 +44,7 @@ public final class CXProviderConfiguration: NSObject {
 }
 
 public final class CXProvider: NSObject, @unchecked Sendable {
-    /// For the check: what the app has told, in order.
+    /// For the check: a report of the app.
     public enum Report: Equatable, Sendable {
         case incoming(UUID, handle: String?)
         case updated(UUID)

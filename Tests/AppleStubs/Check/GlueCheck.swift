@@ -7,8 +7,8 @@ import ReveilleClient
 import SoftphoneSession
 import UIKit
 
-// An app on CallCenter whose iOS is the stand-ins beside this. It gets pushes, and the user answers or declines. Or it
-// has a session when the call comes, and the user calls back.
+// An app that uses CallCenter, with the stand-ins of the folder above in place of iOS. In the first form pushes arrive,
+// and the user answers or declines. In the second form a session announces the call, and the user calls back.
 //
 //     glue-check URL DEVICE_ID answers|declines|filters PAYLOAD
 //     glue-check URL DEVICE_ID online TOKEN
@@ -97,7 +97,7 @@ struct GlueCheck {
         }
     }
 
-    /// Delivers a push as iOS before 26.4 (nil) or since does.
+    /// Delivers a push by the method of iOS 26.4, or without `mustReport` by the older one.
     /// - Returns: what was reported before the handler returned.
     private func deliver(_ payload: [AnyHashable: Any], mustReport: Bool? = nil) -> [CXProvider.Report] {
         let before = provider.reports.count
@@ -112,7 +112,7 @@ struct GlueCheck {
         return Array(provider.reports[before...])
     }
 
-    /// Unreadable pushes: each is a call that ends at once, unless it need not be reported.
+    /// Delivers unreadable pushes. Each becomes a call that ends at once, unless no report is required.
     private func unreadable() async throws {
         for mustReport in [nil, true] {
             let reports = deliver(["aps": [String: Any]()], mustReport: mustReport)
@@ -163,7 +163,7 @@ struct GlueCheck {
         try await eventually("the call ends") { provider.reports.last == .ended(call.uuid, .remoteEnded) }
     }
 
-    /// The socket brings the call and the push comes later; the user answers, holds and ends it, and calls back.
+    /// The session announces a call, without a push. The user answers, holds and ends it, and calls back.
     func online() async throws {
         center.pushRegistry(
             registry, didUpdate: PKPushCredentials(token: Data(0..<32)), for: .voIP)
