@@ -263,8 +263,8 @@ let package = Package(
         tests(
             "PushSimulatorTests",
             [
-                "TLS", "PushVocabulary", "PushSimulator", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop",
-                "HTTP2", jwt, log,
+                "TLS", "PushVocabulary", "PushCore", "PushSimulator", "CallVocabulary", "ChildProcess", "Determinism",
+                "EventLoop", "HTTP2", jwt, log,
             ]),
         tests("SoftphoneSessionTests", ["SoftphoneSession", "CallVocabulary", "Determinism"]),
         tests(
@@ -285,7 +285,7 @@ let package = Package(
         tests(
             "BenchmarksTests",
             [
-                "Benchmarks", "CallStore", "CallVocabulary", "ChildProcess", "SignalProtocol",
+                "Benchmarks", "CallStore", "CallVocabulary", "ChildProcess", "PushCore", "SignalProtocol",
                 "reveille-bench",
             ]),
         tests(

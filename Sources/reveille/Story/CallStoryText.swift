@@ -86,9 +86,21 @@ enum CallStoryText {
     }
 
     private static func what(_ entry: TimelineEntryView, _ step: CallTimeline.Step?) -> String {
-        // An alert is shown by the system itself.
-        if step == .pushReported, entry.detail == ReportStatus.notRequired.rawValue { return "no report is needed" }
+        if step == .pushReported, let report = entry.detail.flatMap({ ReportStatus(rawValue: $0) }) {
+            return words(report)
+        }
         return (step.map(words) ?? entry.step) + (entry.detail.map { " (\($0))" } ?? "")
+    }
+
+    /// A push's report that is not plainly `reported`.
+    private static func words(_ report: ReportStatus) -> String {
+        switch report {
+        case .notRequired: "push reported: the call did not have to be shown"
+        case .filtered: "push reported: the system shows nothing"
+        case .reportFailed: "push reported: the call could not be shown"
+        case .reportedLate: "push reported too late"
+        case .reported, .awaited, .acted, .unreported: "push reported to the user"
+        }
     }
 
     static func words(_ step: CallTimeline.Step) -> String {
