@@ -76,8 +76,8 @@ extension PushMachine {
             pushTimedOut(push)
         }
         guard isForCall, noticeCount > 0 else { return }
-        while isFull, let entry = lines.first(of: .notices) {
-            lines.removeFirst(of: .notices)
+        while isFull, let entry = lines[.notices].first {
+            lines[.notices].removeFirst()
             if isWaiting(entry) { shedNotice(entry.push) }
         }
         // Held notices wait longer than any call rings.
@@ -131,32 +131,32 @@ extension PushMachine {
     }
 
     private mutating func announceInOrder(_ line: WaitingLines.Line) {
-        while let next = lines.first(of: line) {
+        while let next = lines[line].first {
             if isWaiting(next) {
                 guard announce(next.push) else { break }
             }
-            lines.removeFirst(of: line)
+            lines[line].removeFirst()
         }
     }
 
     /// Removes stale entries: those of pushes that expired or were dropped are otherwise skipped only in their turn,
     /// and collect in a queue that does not move.
     private mutating func tidy(_ line: WaitingLines.Line) {
-        guard lines.count(line) > 2 * waitingCount + 64 else { return }
+        guard lines[line].count > 2 * waitingCount + 64 else { return }
         var current = WaitingLines()
         swap(&lines, &current)
-        current.filter(line) { isWaiting($0) }
+        current[line].removeAll { !isWaiting($0) }
         swap(&lines, &current)
     }
 
     /// Announces returned pushes; one that must avoid a connection does not block those behind it.
     private mutating func announceReturned() {
-        guard !lines.isEmpty(.returned), hasFreeStream else { return }
-        for _ in 0..<lines.count(.returned) {
-            guard let next = lines.first(of: .returned) else { break }
-            lines.removeFirst(of: .returned)
+        guard !lines[.returned].isEmpty, hasFreeStream else { return }
+        for _ in 0..<lines[.returned].count {
+            guard let next = lines[.returned].first else { break }
+            lines[.returned].removeFirst()
             guard isWaiting(next) else { continue }
-            if !announce(next.push) { lines.append(next, to: .returned) }
+            if !announce(next.push) { lines[.returned].append(next) }
         }
     }
 
@@ -244,7 +244,7 @@ extension PushMachine {
             }
         }
         for line in WaitingLines.Line.allCases {
-            guard let entry = lines.first(of: line, where: isWaiting) else { continue }
+            guard let entry = lines[line].first(where: isWaiting) else { continue }
             return breaker.probe(with: pushes.id(at: entry.push), now: now)
         }
     }
@@ -255,14 +255,14 @@ extension PushMachine {
         where isOver: (WaitingLines.Entry, PushID, PushTerms) -> Bool = { _, _, _ in true }
     ) {
         for line in WaitingLines.Line.allCases {
-            for _ in 0..<lines.count(line) {
-                guard let entry = lines.first(of: line) else { break }
-                lines.removeFirst(of: line)
+            for _ in 0..<lines[line].count {
+                guard let entry = lines[line].first else { break }
+                lines[line].removeFirst()
                 guard isWaiting(entry) else { continue }
                 if isOver(entry, pushes.id(at: entry.push), pushes[entry.push].terms) {
                     finish(entry.push, cause, reason: reason)
                 } else {
-                    lines.append(entry, to: line)
+                    lines[line].append(entry)
                 }
             }
         }
