@@ -154,9 +154,4 @@ final class TestClient: Sendable {
         let state = state
         return await state.loop.run { state.value.http?.maxConcurrentStreams } ?? nil
     }
-
-    func close() async {
-        let state = state
-        _ = await state.loop.run { state.value.http?.close() }
-    }
 }
