@@ -192,6 +192,8 @@ let package = Package(
 
         // What has happened so far, from any thread, for tests that wait for it.
         .target(name: "EventJournal", path: "Tests/EventJournal", swiftSettings: strict),
+        // Steps for the end of a test.
+        .target(name: "TestCleanup", path: "Tests/TestCleanup", swiftSettings: strict),
         // A provider that answers as a test says.
         .target(
             name: "PushTestServer",
@@ -203,7 +205,7 @@ let package = Package(
             name: "ByteMutation", dependencies: ["Determinism"], path: "Tests/ByteMutation", swiftSettings: strict),
         // Certificates made by openssl.
         .target(
-            name: "TestCertificates", dependencies: ["TLS", "ChildProcess", "LibWebSockets"],
+            name: "TestCertificates", dependencies: ["TLS", "ChildProcess", "LibWebSockets", "TestCleanup"],
             path: "Tests/TestCertificates",
             swiftSettings: strict),
 
@@ -242,7 +244,7 @@ let package = Package(
                 "PushClient", "PushCore", "PushTestServer", "SoftphoneKit", "SoftphoneSession",
                 "EventLoop",
                 "EventJournal", "HTTP2", "SignalProtocol",
-                "LibWebSockets", "ServerLog", "TestCertificates", "WebSocketServer", log,
+                "LibWebSockets", "ServerLog", "TestCertificates", "TestCleanup", "WebSocketServer", log,
             ]),
         tests(
             "ServerSettingsTests",
@@ -280,7 +282,7 @@ let package = Package(
             "WebSocketServerTests",
             [
                 "TLS", "WebSocketServer", "ChildProcess", "LibWebSockets", "EventLoop", "EventJournal",
-                "TestCertificates",
+                "TestCertificates", "TestCleanup",
             ]),
         tests(
             "BenchmarksTests",
@@ -313,7 +315,7 @@ let package = Package(
                 "PhoneSimulator", "AdminProtocol", "LibWebSockets", "PushClient", "PushCore", "PushSimulator",
                 "LoadTest",
                 "SignalProtocol", "SimulatorEndpoints", "SoftphoneKit", "SoftphoneSession", "TestCertificates",
-                "WebSocketServer", "reveille",
+                "TestCleanup", "WebSocketServer", "reveille",
                 log,
             ],
             resources: [.copy("Scripts"), .copy("Prometheus")], swiftSettings: strict),

@@ -9,6 +9,7 @@ import Logging
 import Synchronization
 import TLS
 import TestCertificates
+import TestCleanup
 import Testing
 import WebSocketServer
 
@@ -62,7 +63,7 @@ private final class NetworkFixture: Sendable {
     }
 }
 
-@Suite("The admin API on TCP")
+@Suite("The admin API on TCP", .cleanup)
 struct AdminNetworkTests {
     /// The comparable result of listing the groups.
     private func list(_ client: AdminClient) async -> Result<[GroupView], AdminFailure> {
@@ -115,7 +116,6 @@ struct AdminNetworkTests {
     @Test("works over TLS, and distinguishes an untrusted certificate from an unknown token")
     func secure() async throws {
         let (identity, other) = (try await TestIdentity(), try await TestIdentity())
-        defer { for identity in [identity, other] { identity.remove() } }
         let fixture = try await NetworkFixture(tls: identity.files)
         let url = try fixture.url(isSecure: true)
         let trusting = try AdminClient(url: url, token: NetworkFixture.token, trust: identity.trust)

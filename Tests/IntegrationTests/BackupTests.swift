@@ -9,6 +9,7 @@ import SoftphoneKit
 import SoftphoneSession
 import StoreInterface
 import Synchronization
+import TestCleanup
 import Testing
 
 @Suite("A backup", .world, .serialized)
@@ -40,7 +41,7 @@ struct BackupTests {
         let lines = try await Self.lines(4, at: address)
         let isOver = Flag()
         let files = (0..<5).map { world.folder + "-backup-\($0)" }
-        world.atEnd { for file in files { try? FileManager.default.removeItem(atPath: file) } }
+        atEnd { for file in files { try? FileManager.default.removeItem(atPath: file) } }
 
         let made = try await withThrowingTaskGroup(of: Int.self) { group in
             for line in lines {
@@ -143,7 +144,7 @@ struct BackupTests {
 
         let file = world.folder + "-backup"
         let other = world.folder + "-other"
-        world.atEnd { for path in [file, other] { try? FileManager.default.removeItem(atPath: path) } }
+        atEnd { for path in [file, other] { try? FileManager.default.removeItem(atPath: path) } }
         let backup = try await world.output("backup \(file)")
         #expect(backup.contains("2, 2 of them live"))
         let restored = try await Program.reveille("restore", file, "--data", other)
@@ -175,7 +176,7 @@ struct BackupTests {
         try await alice.hangUp(call, seenBy: bob)
         let file = world.folder + "-backup"
         let other = world.folder + "-other"
-        world.atEnd { for path in [file, other] { try? FileManager.default.removeItem(atPath: path) } }
+        atEnd { for path in [file, other] { try? FileManager.default.removeItem(atPath: path) } }
 
         let made = try await world.reveille("backup \(file) --output json")
         #expect(made.ending == .exit(0) && made.errors.isEmpty)
@@ -227,7 +228,7 @@ struct BackupTests {
         await server.stop()
         let target = world.folder + "-full"
         try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
-        world.atEnd { try? FileManager.default.removeItem(atPath: target) }
+        atEnd { try? FileManager.default.removeItem(atPath: target) }
         // A limit of eight blocks of 512 bytes per file; exceeding it is an error, not a signal.
         let full = try await Program.run(
             "/bin/bash",

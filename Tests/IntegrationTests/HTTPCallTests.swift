@@ -8,6 +8,7 @@ import PushVocabulary
 import SoftphoneKit
 import SoftphoneSession
 import StoreInterface
+import TestCleanup
 import Testing
 
 /// `GET /v1/calls/{call_id}` and `POST /v1/pushes/{push_id}/report`, with curl as a phone without a socket.
@@ -326,7 +327,7 @@ private struct WakeUp {
         // For the one session that registers the push token. Afterwards bob's backend delays the app's token, so that
         // the app opens no session.
         let (tokens, backend) = AsyncStream.makeStream(of: String.self)
-        world.atEnd { backend.finish() }
+        atEnd { backend.finish() }
         backend.yield(try await world.token("bob"))
         let bob = try await world.sleepingPhone("bob", at: server.address) {
             $0.softphone.token = .provider {

@@ -41,7 +41,6 @@ struct ReloadTests {
     @Test("presents the new certificate to new clients, while a call over the old one continues on its sockets")
     func certificate() async throws {
         let (old, new) = (try await TestIdentity(serial: "0A"), try await TestIdentity(serial: "0B"))
-        defer { for identity in [old, new] { identity.remove() } }
         let server = try await world.startServer {
             $0.tls = old.files
             $0.shards = 2
@@ -65,7 +64,6 @@ struct ReloadTests {
     @Test("with one fault is refused completely, with a clear message, and changes nothing")
     func refused() async throws {
         let (old, new) = (try await TestIdentity(serial: "0A"), try await TestIdentity(serial: "0B"))
-        defer { for identity in [old, new] { identity.remove() } }
         let server = try await world.startServer { $0.tls = old.files }
         var limits = CoreLimits()
         limits.liveCalls = 0
@@ -112,7 +110,6 @@ struct ReloadTests {
     @Test("of a server without TLS warns that it does not use the certificate")
     func plain() async throws {
         let identity = try await TestIdentity()
-        defer { identity.remove() }
         let server = try await world.startServer()
         let error = await #expect(throws: ServerConfigurationError.self) {
             try await server.reload(ServerReload(tls: identity.files))

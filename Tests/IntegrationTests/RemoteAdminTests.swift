@@ -91,7 +91,6 @@ struct RemoteAdminTests {
     @Test("over wss the certificate is verified: an untrusted one is exit code 2, --ca-file makes it trusted")
     func certificate() async throws {
         let (identity, other) = (try await TestIdentity(), try await TestIdentity())
-        defer { for each in [identity, other] { each.remove() } }
         let files = identity.files
         let (_, admin) = try await Self.serve(
             "--tls-certificate", files.certificateFile, "--tls-key", files.keyFile)

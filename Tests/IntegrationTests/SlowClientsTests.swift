@@ -5,6 +5,7 @@ import Foundation
 import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
+import TestCleanup
 import Testing
 
 /// Clients that hold connections idle, by a script that also runs by hand for longer.
@@ -69,7 +70,7 @@ struct SlowClientsTests {
     func stoodStill() async throws {
         let file = world.folder + ".yaml"
         try "sessions.open_seconds: 1\n".write(toFile: file, atomically: true, encoding: .utf8)
-        world.atEnd { try? FileManager.default.removeItem(atPath: file) }
+        atEnd { try? FileManager.default.removeItem(atPath: file) }
         let (program, address) = try await world.serve(port: 0, "--config", file)
         let result = try await Program.script(
             "frozen.py", "ws://\(address)", "\(program.pid)", try await world.token("alice"))

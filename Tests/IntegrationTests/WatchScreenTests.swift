@@ -1,6 +1,7 @@
 import AdminProtocol
 import CallVocabulary
 import Foundation
+import TestCleanup
 import Testing
 
 @Suite("calls watch on a terminal", .world)
@@ -105,7 +106,7 @@ struct WatchScreenTests {
         let second = try await ScriptedServer.start(
             in: world.folder,
             ScriptedCalls.picture([ScriptedCalls.call(7, .ringing, from: "gina", to: "hank")], version: "1.0.0"))
-        world.atEnd { await second.stop() }
+        atEnd { await second.stop() }
         let screen = try await terminal.shows("1 live", "gina", "back after", "version 1.0.0")
         #expect(!screen.contains("alice"))
         #expect(screen.contains("reveille 1.0.0 on node-1"))

@@ -2,8 +2,10 @@ import ChildProcess
 import Foundation
 import LibWebSockets
 import TLS
+import TestCleanup
 
-/// A folder with `key.pem` and `certificate.pem`, made by `openssl`; the certificate is its own authority.
+/// A folder with `key.pem` and `certificate.pem`, made by `openssl`; the certificate is its own authority. It is removed
+/// at the end of the test.
 public struct TestIdentity: Sendable {
     public enum Key: String, Sendable {
         case elliptic, rsa
@@ -31,6 +33,7 @@ public struct TestIdentity: Sendable {
         folder =
             other?.folder ?? FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        atEnd { [self] in remove() }
         try await openssl(
             ["req", "-x509"] + key.arguments + [
                 "-nodes", "-days", "2", "-subj", "/CN=\(name)", "-addext", "subjectAltName=DNS:\(name)",

@@ -1,12 +1,13 @@
 import ChildProcess
 import EventJournal
 import LibWebSockets
+import TestCleanup
 import Testing
 import WebSocketServer
 
 /// Debian's python3-websockets as the client: another implementation of RFC 6455, so that ours is not only tested
 /// against itself.
-@Suite("A foreign client")
+@Suite("A foreign client", .cleanup)
 struct ForeignClientTests {
     private func python(_ server: TestServer, _ body: String) async throws -> String {
         let script = """
@@ -39,7 +40,6 @@ struct ForeignClientTests {
             """)
         #expect(output == "reveille.v1 []\ngrüezi\n")
         try await server.journal.wait(for: .closed(1))
-        await server.stop()
     }
 
     @Test("is pinged and its own pings are answered")
@@ -47,7 +47,6 @@ struct ForeignClientTests {
         let server = try await TestServer.start()
         let output = try await python(server, "await (await ws.ping())\nprint('pong')")
         #expect(output == "pong\n")
-        await server.stop()
     }
 
     @Test("binary is refused with 1003")
@@ -57,7 +56,6 @@ struct ForeignClientTests {
         try await server.journal.wait(for: .closed(1))
         #expect(server.server.statistics.shards[0].badFrames == 1)
         #expect(server.server.statistics.shards[0].messagesIn == 0)
-        await server.stop()
     }
 
     @Test("a message of the largest size comes back, one byte more is refused with 3502")
@@ -72,7 +70,6 @@ struct ForeignClientTests {
             await end(ws)
             """)
         #expect(output == "65536\n3502 message too large\n")
-        await server.stop()
     }
 
     @Test("many small fragments over the bound are refused with 3502")
@@ -80,7 +77,6 @@ struct ForeignClientTests {
         let server = try await TestServer.start { $0.maxFrameBytes = 5000 }
         let output = try await python(server, "await ws.send(['x' * 999] * 6)\nawait end(ws)")
         #expect(output == "3502 message too large\n")
-        await server.stop()
     }
 
     @Test("invalid UTF-8 is refused with 1007, also when it is cut off at the end or split over fragments")
@@ -93,7 +89,6 @@ struct ForeignClientTests {
         }
         let split = "await ws.write_frame(False, 1, b'\\xe2')\nawait ws.write_frame(True, 0, b'\\x82\\xac')\n"
         #expect(try await python(server, split + "print(await ws.recv())") == "€\n")
-        await server.stop()
     }
 
     @Test("a message in fragments, with a ping between them, comes as one")
@@ -111,6 +106,5 @@ struct ForeignClientTests {
             print(repr(await ws.recv()))
             """)
         #expect(output == "one two three\n''\n")
-        await server.stop()
     }
 }

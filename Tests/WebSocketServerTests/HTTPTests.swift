@@ -3,10 +3,11 @@ import EventJournal
 import EventLoop
 import Foundation
 import LibWebSockets
+import TestCleanup
 import Testing
 import WebSocketServer
 
-@Suite("Plain HTTP on the same port")
+@Suite("Plain HTTP on the same port", .cleanup)
 struct HTTPTests {
     private func curl(_ server: TestServer, _ path: String, _ arguments: [String] = []) async throws -> String {
         let url = "http://127.0.0.1:\(server.address.port)\(path)"
@@ -60,7 +61,6 @@ struct HTTPTests {
         for length in [["-H", "Content-Length: 0"], []] {
             #expect(try await curl(server, "/echo", ["-X", "POST"] + length).hasPrefix("HTTP/1.1 200 OK\r\n"))
         }
-        await server.stop()
     }
 
     @Test("an answer may come later, or be larger than the socket takes at once")
@@ -70,7 +70,6 @@ struct HTTPTests {
         let large = try await curl(server, "/large")
         #expect(large.hasPrefix("HTTP/1.1 200 OK\r\n"))
         #expect(large.utf8.count { $0 == UInt8(ascii: "y") } >= 3_000_000)
-        await server.stop()
     }
 
     @Test("the path of WebSockets says so to plain HTTP, and HTTP/2 is not spoken")
@@ -78,7 +77,6 @@ struct HTTPTests {
         let server = try await TestServer.start()
         #expect(try await curl(server, "/v1/signal").hasPrefix("HTTP/1.1 426 Upgrade Required\r\n"))
         #expect(try await curl(server, "/healthz", ["--http2"]).hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
-        await server.stop()
     }
 
     @Test("requests of one connection are answered in order, however many come at once, until one ends it")
@@ -112,7 +110,6 @@ struct HTTPTests {
             let output = try await ChildProcess.run("/usr/bin/curl", format + words + [url, url, url]).output
             #expect(output == connections + " ", "\(words)")
         }
-        await server.stop()
     }
 
     @Test("a client that sends more ahead than is kept gets the answer it waits for, and the end")
@@ -124,7 +121,6 @@ struct HTTPTests {
         let answer = String(decoding: try await client.readToEnd(), as: UTF8.self)
         #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n") && answer.contains("Connection: close\r\n"))
         #expect(answer.components(separatedBy: "HTTP/1.1 ").count == 2)
-        await server.stop()
     }
 
     @Test("a page of an allowed origin reads its answer, and may ask before it sends a token; another is refused")
@@ -151,7 +147,6 @@ struct HTTPTests {
         #expect(try await page.handshake(more: "Origin: https://app.example.com\r\n").hasPrefix("HTTP/1.1 101 "))
         let evil = try RawClient(port: server.address.port)
         #expect(try await evil.handshake(more: "Origin: null\r\n").hasPrefix("HTTP/1.1 403 "))
-        await server.stop()
     }
 
     @Test("a list of origins is read, or refused")

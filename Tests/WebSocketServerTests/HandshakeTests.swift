@@ -2,10 +2,11 @@ import EventJournal
 import EventLoop
 import Glibc
 import LibWebSockets
+import TestCleanup
 import Testing
 import WebSocketServer
 
-@Suite("Handshakes")
+@Suite("Handshakes", .cleanup)
 struct HandshakeTests {
     @Test(
         "a request that cannot become a WebSocket here is told why",
@@ -61,17 +62,16 @@ struct HandshakeTests {
             _ = try await TestServer.start { $0.address = server.address }
         }
         #expect(error?.errno == EADDRINUSE)
-        await server.stop()
     }
 
     @Test("connections above the bound are closed at once and counted")
     func tooMany() async throws {
         let server = try await TestServer.start { $0.maxConnections = 1 }
-        let first = try RawClient(port: server.address.port)
-        #expect(try await first.handshake().hasPrefix("HTTP/1.1 101"))
+        let first = try await server.connect()
         let second = try RawClient(port: server.address.port)
         #expect(try await second.readToEnd().isEmpty)
         #expect(server.server.statistics.refused == 1)
+        withExtendedLifetime(first) {}
         await server.stop()
         #expect(server.server.statistics.shards[0].opened == 1)
     }
@@ -79,8 +79,7 @@ struct HandshakeTests {
     @Test("garbage instead of HTTP, or a handshake cut short, ends that connection and no other")
     func garbage() async throws {
         let server = try await TestServer.start()
-        let good = try RawClient(port: server.address.port)
-        #expect(try await good.handshake().hasPrefix("HTTP/1.1 101"))
+        let good = try await server.connect()
         for garbage in ["\u{0}\u{1}\u{2}\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET\r\n\r\n"] {
             let client = try RawClient(port: server.address.port)
             try await client.write(garbage)
@@ -93,7 +92,6 @@ struct HandshakeTests {
         }
         try await good.sendFrame(opcode: 1, Array("still here".utf8))
         #expect(frames(in: try await good.read()).first?.payload == Array("still here".utf8))
-        await server.stop()
     }
 
 }

@@ -1,19 +1,14 @@
 import EventJournal
 import EventLoop
 import LibWebSockets
+import TestCleanup
 import Testing
 import WebSocketServer
 
 /// What a client does against RFC 6455 and RFC 9112, over a real connection.
-@Suite("Clients that break the protocol")
+@Suite("Clients that break the protocol", .cleanup)
 struct ProtocolFaultTests {
     private static let mask: [UInt8] = [0, 0, 0, 0]
-
-    private func connect(_ server: TestServer) async throws -> RawClient {
-        let client = try RawClient(port: server.address.port)
-        #expect(try await client.handshake().hasPrefix("HTTP/1.1 101"))
-        return client
-    }
 
     @Test(
         "as a WebSocket are told the close code, and then are gone",
@@ -30,7 +25,7 @@ struct ProtocolFaultTests {
         ] as [([UInt8], UInt16)])
     func frames(_ bytes: [UInt8], _ code: UInt16) async throws {
         let server = try await TestServer.start()
-        let client = try await connect(server)
+        let client = try await server.connect()
         try await client.write(bytes)
         let received = WebSocketServerTests.frames(in: try await client.readToEnd())
         #expect(received.map(\.opcode) == [8])
@@ -98,13 +93,12 @@ struct ProtocolFaultTests {
             let answer = String(decoding: try await client.readToEnd(), as: UTF8.self)
             #expect(answer.hasPrefix("HTTP/1.1 400 "))
         }
-        await server.stop()
     }
 
     @Test("a ping is answered with its payload, an unasked pong with nothing, and a close with its code")
     func controls() async throws {
         let server = try await TestServer.start()
-        let client = try await connect(server)
+        let client = try await server.connect()
         let payload = [UInt8](repeating: 0x70, count: 125)
         try await client.sendFrame(opcode: 10, [1, 2, 3])
         try await client.sendFrame(opcode: 9, payload)
@@ -114,17 +108,15 @@ struct ProtocolFaultTests {
         #expect(received.map(\.opcode) == [10, 10, 8])
         #expect(received.map(\.payload) == [payload, [], [0x0F, 0xA0]])
         try await server.journal.wait(for: .closed(1))
-        await server.stop()
     }
 
     @Test("a close without a code is answered with one without")
     func emptyClose() async throws {
         let server = try await TestServer.start()
-        let client = try await connect(server)
+        let client = try await server.connect()
         try await client.sendFrame(opcode: 8, [])
         let received = WebSocketServerTests.frames(in: try await client.readToEnd())
         #expect(received.map(\.opcode) == [8] && received.first?.payload == [])
-        await server.stop()
     }
 
     @Test("frames that come with the handshake, in one piece, are read")
@@ -135,6 +127,5 @@ struct ProtocolFaultTests {
             Array(("GET /v1/signal HTTP/1.1\r\nHost: h\r\n" + Self.upgrade + Self.offer + Self.version + Self.key).utf8)
                 + Array("\r\n".utf8) + [0x81, 0x85] + Self.mask + Array("hello".utf8))
         try await server.journal.wait(for: .received(1, "hello"))
-        await server.stop()
     }
 }
