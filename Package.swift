@@ -10,6 +10,8 @@ let strict: [SwiftSetting] = [
 ]
 
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
+/// Keeps what is logged.
+let memoryLog = Target.Dependency.product(name: "InMemoryLogging", package: "swift-log")
 let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
@@ -194,6 +196,8 @@ let package = Package(
         .target(name: "EventJournal", path: "Tests/EventJournal", swiftSettings: strict),
         // Steps for the end of a test.
         .target(name: "TestCleanup", path: "Tests/TestCleanup", swiftSettings: strict),
+        // What is logged, as lines of text.
+        .target(name: "LogCapture", dependencies: [log, memoryLog], path: "Tests/LogCapture", swiftSettings: strict),
         // A provider that answers as a test says.
         .target(
             name: "PushTestServer",
@@ -244,14 +248,14 @@ let package = Package(
                 "PushClient", "PushCore", "PushTestServer", "SoftphoneKit", "SoftphoneSession",
                 "EventLoop",
                 "EventJournal", "HTTP2", "SignalProtocol",
-                "LibWebSockets", "ServerLog", "TestCertificates", "TestCleanup", "WebSocketServer", log,
+                "LibWebSockets", "LogCapture", "ServerLog", "TestCertificates", "TestCleanup", "WebSocketServer", log,
             ]),
         tests(
             "ServerSettingsTests",
             [
                 "TLS", "ServerSettings", "CallCore", "CallServer", "CallStore", "StoreInterface", "CallVocabulary",
                 "EventLoop",
-                "LibWebSockets", "PushClient", "PushCore", configuration, jwt, log,
+                "LibWebSockets", "LogCapture", "PushClient", "PushCore", configuration, jwt, log,
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
             ]),
@@ -272,7 +276,7 @@ let package = Package(
         tests(
             "SoftphoneKitTests",
             ["SoftphoneKit", "SoftphoneSession", "CallVocabulary", "ChildProcess", "EventLoop", "EventJournal"]),
-        tests("ServerLogTests", ["ServerLog", "EventLoop", log]),
+        tests("ServerLogTests", ["ServerLog", "EventLoop", log, memoryLog]),
         tests("EventLoopTests", ["EventLoop", "EventJournal"]),
         tests("TerminalScreenTests", ["TerminalScreen"]),
         tests(
