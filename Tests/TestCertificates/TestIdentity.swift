@@ -51,5 +51,15 @@ public struct TestIdentity: Sendable {
         if result.ending != .exit(0) { throw Failure(description: result.output) }
     }
 
+    /// What `openssl s_client` sees of a server.
+    /// - Parameter filter: a command that reads it.
+    public static func seen(
+        at address: some CustomStringConvertible, _ options: String = "", filter: String = "openssl x509 -noout -serial"
+    ) async throws -> String {
+        let client = "timeout 15 openssl s_client -connect \(address) \(options) </dev/null 2>/dev/null"
+        let output = try await ChildProcess.run("/bin/sh", ["-c", "\(client) | \(filter)"]).output
+        return output.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
     public func remove() { try? FileManager.default.removeItem(at: folder) }
 }

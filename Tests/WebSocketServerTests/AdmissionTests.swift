@@ -2,7 +2,6 @@ import Dispatch
 import EventJournal
 import EventLoop
 import LibWebSockets
-import Synchronization
 import TestCleanup
 import Testing
 import WebSocketServer
@@ -10,12 +9,6 @@ import WebSocketServer
 /// Who comes in, and who goes, when all connections are taken.
 @Suite("A full listener", .cleanup, .timeLimit(.minutes(1)))
 struct AdmissionTests {
-    private final class Reports: Sendable {
-        private let all = Mutex<[ConnectionPressure.Cause]>([])
-        var causes: [ConnectionPressure.Cause] { all.withLock { $0 } }
-        func append(_ report: ConnectionPressure.Report) { all.withLock { $0.append(report.cause) } }
-    }
-
     private func get(_ server: TestServer, _ path: String) async throws -> String {
         let client = try RawClient(port: server.address.port)
         try await client.write("GET \(path) HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
@@ -31,10 +24,10 @@ struct AdmissionTests {
         "cuts the oldest connection that nobody vouches for, whatever it is about to send",
         arguments: ["", "GET /healthz HT", "POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 65000\r\n\r\n"])
     func evictsTheOldest(_ start: String) async throws {
-        let reports = Reports()
+        let reports = Journal<ConnectionPressure.Cause>()
         let server = try await TestServer.start {
             $0.maxConnections = 20
-            $0.onPressure = { reports.append($0) }
+            $0.onPressure = { reports.append($0.cause) }
         }
         let session = try await server.connect()
         var attackers: [RawClient] = []
@@ -49,7 +42,7 @@ struct AdmissionTests {
         #expect(try await isThere(session))
         #expect(server.server.statistics.refused == 0)
         #expect(server.server.statistics.evicted >= 1)
-        #expect(reports.causes == [.eviction])
+        #expect(reports.entries == [.eviction])
         // The oldest went first.
         #expect(try await attackers[0].readToEnd().isEmpty)
     }
@@ -74,11 +67,11 @@ struct AdmissionTests {
 
     @Test("with everybody vouched for, answers the reserved paths, and everything else with 503")
     func reserved() async throws {
-        let reports = Reports()
+        let reports = Journal<ConnectionPressure.Cause>()
         let server = try await TestServer.start {
             $0.maxConnections = 2
             $0.reservedPaths = ["/healthz"]
-            $0.onPressure = { reports.append($0) }
+            $0.onPressure = { reports.append($0.cause) }
         }
         let clients = [try await server.connect(), try await server.connect()]
         // More than the reserve has places, one after the other.
@@ -97,7 +90,7 @@ struct AdmissionTests {
         #expect(try await get(server, "/healthz").hasPrefix("HTTP/1.1 200 "))
         withExtendedLifetime(silent) {}
         for client in clients { #expect(try await isThere(client)) }
-        #expect(reports.causes.first == .full)
+        #expect(reports.entries.first == .full)
         #expect(server.server.statistics.full > 0)
     }
 

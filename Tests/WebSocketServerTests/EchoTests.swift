@@ -8,9 +8,12 @@ import WebSocketServer
 
 @Suite("Echo between our client and our server", .cleanup)
 struct EchoTests {
+    private let server: TestServer
+
+    init() async throws { server = try await TestServer.start() }
+
     @Test("a message comes back, and both sides are told the end once")
     func echo() async throws {
-        let server = try await TestServer.start()
         let (client, journal) = try await TestClient.opened(to: server.url)
         client.send("hello")
         try await journal.wait(for: .received("hello"))
@@ -62,7 +65,6 @@ struct EchoTests {
 
     @Test("what the handler takes for a message is in the time of its shard's loop")
     func busy() async throws {
-        let server = try await TestServer.start()
         let loop = server.server.shardLoops[0]
         let (client, journal) = try await TestClient.opened(to: server.url)
         let before = loop.statistics.busy
@@ -75,7 +77,6 @@ struct EchoTests {
 
     @Test("the server's close code and reason reach the client")
     func serverCloses() async throws {
-        let server = try await TestServer.start()
         let (client, journal) = try await TestClient.opened(to: server.url)
         client.send("close me")
         try await journal.wait(for: .closed(3503, "as you wish"))
@@ -83,7 +84,6 @@ struct EchoTests {
 
     @Test("what a client sends in the turn in which it ends is not lost", arguments: [false, true])
     func lastWords(_ isClosed: Bool) async throws {
-        let server = try await TestServer.start()
         let client = try await TestClient.opened(to: server.url).client
         if isClosed {
             client.send("last words")
@@ -97,7 +97,6 @@ struct EchoTests {
 
     @Test("messages sent together come one by one, in one piece of the stream")
     func together() async throws {
-        let server = try await TestServer.start()
         let client = try await server.connect()
         try await client.sendFrame(opcode: 1, Array("send me three".utf8))
         let received = frames(in: try await client.readMore())

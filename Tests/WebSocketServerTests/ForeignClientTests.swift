@@ -9,6 +9,10 @@ import WebSocketServer
 /// against itself.
 @Suite("A foreign client", .cleanup)
 struct ForeignClientTests {
+    private let server: TestServer
+
+    init() async throws { server = try await TestServer.start() }
+
     private func python(_ server: TestServer, _ body: String) async throws -> String {
         let script = """
             import asyncio, sys, websockets
@@ -30,7 +34,6 @@ struct ForeignClientTests {
 
     @Test("negotiates the subprotocol but no compression, and gets its text back")
     func echo() async throws {
-        let server = try await TestServer.start()
         let output = try await python(
             server,
             """
@@ -44,14 +47,12 @@ struct ForeignClientTests {
 
     @Test("is pinged and its own pings are answered")
     func ping() async throws {
-        let server = try await TestServer.start()
         let output = try await python(server, "await (await ws.ping())\nprint('pong')")
         #expect(output == "pong\n")
     }
 
     @Test("binary is refused with 1003")
     func binary() async throws {
-        let server = try await TestServer.start()
         #expect(try await python(server, "await ws.send(b'x')\nawait end(ws)") == "1003 text frames only\n")
         try await server.journal.wait(for: .closed(1))
         #expect(server.server.statistics.shards[0].badFrames == 1)
@@ -60,7 +61,6 @@ struct ForeignClientTests {
 
     @Test("a message of the largest size comes back, one byte more is refused with 3502")
     func tooLarge() async throws {
-        let server = try await TestServer.start()
         let output = try await python(
             server,
             """
@@ -81,7 +81,6 @@ struct ForeignClientTests {
 
     @Test("invalid UTF-8 is refused with 1007, also when it is cut off at the end or split over fragments")
     func invalidText() async throws {
-        let server = try await TestServer.start()
         for bytes in ["b'a\\xff'", "b'\\xe2\\x82'", "b'\\xed\\xa0\\x80'", "b'x' * 3000 + b'\\xc0\\x80'"] {
             let output = try await python(
                 server, "await ws.write_frame(True, 1, \(bytes))\nawait end(ws)")
@@ -93,7 +92,6 @@ struct ForeignClientTests {
 
     @Test("a message in fragments, with a ping between them, comes as one")
     func fragments() async throws {
-        let server = try await TestServer.start()
         let output = try await python(
             server,
             """

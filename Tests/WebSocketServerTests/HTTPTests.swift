@@ -9,6 +9,10 @@ import WebSocketServer
 
 @Suite("Plain HTTP on the same port", .cleanup)
 struct HTTPTests {
+    private let server: TestServer
+
+    init() async throws { server = try await TestServer.start() }
+
     private func curl(_ server: TestServer, _ path: String, _ arguments: [String] = []) async throws -> String {
         let url = "http://127.0.0.1:\(server.address.port)\(path)"
         let words = ["-s", "-S", "-m", "15", "-i"] + arguments + [url]
@@ -17,7 +21,6 @@ struct HTTPTests {
 
     @Test("curl gets a resource, and 404 for one that is not there")
     func get() async throws {
-        let server = try await TestServer.start()
         let answer = try await curl(server, "/healthz")
         #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
         #expect(answer.contains("Content-Type: text/plain; charset=utf-8\r\n"))
@@ -33,7 +36,6 @@ struct HTTPTests {
 
     @Test("a POST brings its body, type, query and authorization; a header cannot smuggle in another")
     func post() async throws {
-        let server = try await TestServer.start()
         let arguments = [
             "-H", "Content-Type: application/json", "-H", "Authorization: Bearer abc.def", "-d", "{\"a\":1}",
         ]
@@ -50,7 +52,6 @@ struct HTTPTests {
 
     @Test("a body of 64 KiB is taken, one byte more is answered with 413, a chunked one with 411, none is none")
     func bodySizes() async throws {
-        let server = try await TestServer.start()
         let largest = try await curl(server, "/echo", ["-H", "Expect:", "-d", String(repeating: "b", count: 65536)])
         #expect(largest.hasPrefix("HTTP/1.1 200 OK\r\n"))
         #expect(largest.contains("Content-Length: 65536\r\n"))
@@ -65,7 +66,6 @@ struct HTTPTests {
 
     @Test("an answer may come later, or be larger than the socket takes at once")
     func lateAndLarge() async throws {
-        let server = try await TestServer.start()
         #expect(try await curl(server, "/late").hasSuffix("at last\n"))
         let large = try await curl(server, "/large")
         #expect(large.hasPrefix("HTTP/1.1 200 OK\r\n"))
@@ -74,14 +74,12 @@ struct HTTPTests {
 
     @Test("the path of WebSockets says so to plain HTTP, and HTTP/2 is not spoken")
     func upgradeRequired() async throws {
-        let server = try await TestServer.start()
         #expect(try await curl(server, "/v1/signal").hasPrefix("HTTP/1.1 426 Upgrade Required\r\n"))
         #expect(try await curl(server, "/healthz", ["--http2"]).hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
     }
 
     @Test("requests of one connection are answered in order, however many come at once, until one ends it")
     func pipelined() async throws {
-        let server = try await TestServer.start()
         let client = try RawClient(port: server.address.port)
         let late = "GET /late HTTP/1.1\r\nHost: x\r\n\r\n"
         let post = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi"
@@ -99,7 +97,6 @@ struct HTTPTests {
 
     @Test("curl sends its requests on one connection; HTTP/1.0 has to ask for that")
     func kept() async throws {
-        let server = try await TestServer.start()
         let url = "http://127.0.0.1:\(server.address.port)/healthz"
         for (words, connections) in [
             ([], "1 0 0"), (["-0"], "1 1 1"), (["-0", "-H", "Connection: keep-alive"], "1 0 0"),
@@ -114,7 +111,6 @@ struct HTTPTests {
 
     @Test("a client that sends more ahead than is kept gets the answer it waits for, and the end")
     func tooFarAhead() async throws {
-        let server = try await TestServer.start()
         let client = try RawClient(port: server.address.port)
         try await client.write("GET /late HTTP/1.1\r\nHost: x\r\n\r\n")
         try? await client.write([UInt8](repeating: 0x61, count: 200_000))
@@ -163,7 +159,6 @@ struct HTTPTests {
 
     @Test("a connection between two requests does not delay the stop of the server")
     func keptAtStop() async throws {
-        let server = try await TestServer.start()
         let client = try RawClient(port: server.address.port)
         try await client.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         #expect(String(decoding: try await client.readMore(), as: UTF8.self).hasSuffix("fine\n"))

@@ -8,6 +8,10 @@ import WebSocketServer
 
 @Suite("Handshakes", .cleanup)
 struct HandshakeTests {
+    private let server: TestServer
+
+    init() async throws { server = try await TestServer.start() }
+
     @Test(
         "a request that cannot become a WebSocket here is told why",
         arguments: [
@@ -15,7 +19,6 @@ struct HandshakeTests {
             ("/v1/signal", "-", "400 ", "reveille.v1"), ("/elsewhere", "reveille.v1", "404 ", "/v1/signal"),
         ])
     func refused(path: String, subprotocol: String?, status: String, hint: String) async throws {
-        let server = try await TestServer.start()
         let client = try RawClient(port: server.address.port)
         let head = try await client.handshake(path: path, subprotocol: subprotocol)
         #expect(head.hasPrefix("HTTP/1.1 \(status)"))
@@ -28,7 +31,6 @@ struct HandshakeTests {
 
     @Test("our client reports a refused subprotocol as a failure, with a word of why")
     func clientRefused() async throws {
-        let server = try await TestServer.start()
         let client = try await TestClient()
         let journal = Journal<ClientEvent>()
         await client.connect(to: server.url, subprotocol: "other.v9", journal: journal)
@@ -40,7 +42,6 @@ struct HandshakeTests {
 
     @Test("our client reports a port where nobody listens, and can be closed while it connects")
     func nobodyListens() async throws {
-        let server = try await TestServer.start()
         await server.stop()
         let client = try await TestClient()
         let journal = Journal<ClientEvent>()
@@ -57,7 +58,6 @@ struct HandshakeTests {
 
     @Test("a port in use is an error with EADDRINUSE, and leaves nothing running")
     func portInUse() async throws {
-        let server = try await TestServer.start()
         let error = await #expect(throws: SystemError.self) {
             _ = try await TestServer.start { $0.address = server.address }
         }
@@ -78,7 +78,6 @@ struct HandshakeTests {
 
     @Test("garbage instead of HTTP, or a handshake cut short, ends that connection and no other")
     func garbage() async throws {
-        let server = try await TestServer.start()
         let good = try await server.connect()
         for garbage in ["\u{0}\u{1}\u{2}\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET\r\n\r\n"] {
             let client = try RawClient(port: server.address.port)

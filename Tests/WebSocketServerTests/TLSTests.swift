@@ -11,6 +11,10 @@ import WebSocketServer
 
 @Suite("TLS on the listener", .cleanup)
 struct TLSTests {
+    private let identity: TestIdentity
+
+    init() async throws { identity = try await TestIdentity() }
+
     private func start(_ identity: TestIdentity) async throws -> TestServer {
         try await TestServer.start { $0.tls = identity.files }
     }
@@ -21,7 +25,6 @@ struct TLSTests {
 
     @Test("a client that trusts the authority gets its message back, also a large one")
     func trusted() async throws {
-        let identity = try await TestIdentity()
         let server = try await start(identity)
         let (client, journal) = try await TestClient.opened(to: secure(server), trust: identity.trust)
         client.send("over TLS")
@@ -34,7 +37,6 @@ struct TLSTests {
 
     @Test("a client that does not trust the certificate, or finds another name in it, fails")
     func untrusted() async throws {
-        let identity = try await TestIdentity()
         let other = try await TestIdentity(name: "elsewhere")
         for (served, trusted) in [(identity, other), (other, other)] {
             let server = try await start(served)
@@ -48,7 +50,6 @@ struct TLSTests {
 
     @Test("what a certificate was refused for is not said of the connection after it")
     func complaints() async throws {
-        let identity = try await TestIdentity()
         let (secured, plain) = (try await start(identity), try await TestServer.start { _ in })
         let client = try await TestClient()
         var reasons: [String] = []
@@ -64,7 +65,6 @@ struct TLSTests {
 
     @Test("a client of the system's authorities fails too")
     func systemTrust() async throws {
-        let identity = try await TestIdentity()
         let server = try await start(identity)
         let client = try await TestClient()
         let journal = Journal<ClientEvent>()
@@ -74,7 +74,6 @@ struct TLSTests {
 
     @Test("curl speaks HTTPS to it, and not HTTP/2")
     func curl() async throws {
-        let identity = try await TestIdentity()
         let server = try await start(identity)
         let output = try await ChildProcess.run(
             "/usr/bin/curl",
@@ -88,7 +87,6 @@ struct TLSTests {
 
     @Test("python3-websockets speaks wss to it")
     func python() async throws {
-        let identity = try await TestIdentity()
         let server = try await start(identity)
         let script = """
             import asyncio, ssl, sys, websockets
@@ -107,7 +105,6 @@ struct TLSTests {
 
     @Test("who speaks plain HTTP to it, or an old TLS, is hung up on, and the next one served")
     func plain() async throws {
-        let identity = try await TestIdentity()
         let server = try await start(identity)
         let client = try RawClient(port: server.address.port)
         try await client.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
