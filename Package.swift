@@ -305,8 +305,7 @@ let package = Package(
             name: "ReveilleTests",
             dependencies: [
                 "reveille", "AdminProtocol", "CallCore", "CallMonitor", "CallStore", "CallVocabulary",
-                "ChildProcess",
-                "EventLoop", "LoadTest", "WebSocketServer", grdb,
+                "ChildProcess", "EventJournal", "EventLoop", "LoadTest", "TestCleanup", "WebSocketServer", grdb,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["Recorded"], swiftSettings: strict),

@@ -14,16 +14,16 @@ public final class Cleanup: Sendable {
     fileprivate let steps = Mutex<[@Sendable () async -> Void]>([])
 
     /// Runs `body`, and then the steps that it has registered.
-    public static func run(_ body: () async throws -> Void) async throws {
+    public static func run<Value>(_ body: () async throws -> Value) async throws -> Value {
         let cleanup = Cleanup()
-        let result: Result<Void, any Error>
+        let result: Result<Value, any Error>
         do {
             result = .success(try await $current.withValue(cleanup) { try await body() })
         } catch {
             result = .failure(error)
         }
         for step in cleanup.steps.withLock({ $0 }).reversed() { await step() }
-        try result.get()
+        return try result.get()
     }
 }
 
