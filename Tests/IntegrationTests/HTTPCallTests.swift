@@ -283,9 +283,8 @@ struct HTTPCallTests {
     @Test("a call that has left memory is read from the store, before and after a restart")
     func fromTheStore() async throws {
         let server = try await world.startServer { $0.timers.tombstone = .milliseconds(1) }
-        let (alice, bob) = (
-            try await world.phone("alice", at: server.address), try await world.phone("bob", at: server.address)
-        )
+        let alice = try await world.phone("alice", at: server.address)
+        let bob = try await world.phone("bob", at: server.address)
         let call = try await alice.connects(to: bob)
         try await alice.hangUp(call)
         _ = try await bob.ended(call)

@@ -60,8 +60,7 @@ struct SlowClientsTests {
         #expect(try await HTTPAnswer.metric("reveille_connections_limit", at: metrics) == 344)
         let attack = try await attack(address, 600)
         #expect(try await HTTPAnswer.curl("http://\(address)/readyz").status == 200)
-        let list = try await world.reveille("calls list")
-        #expect(list.ending == .exit(0), "\(list.errors)")
+        try await world.output("calls list")
         #expect(try await HTTPAnswer.metric("process_open_fds", at: metrics) ?? 600 < 560)
         await attack.abandon()
     }
@@ -72,8 +71,7 @@ struct SlowClientsTests {
         try "sessions.open_seconds: 1\n".write(toFile: file, atomically: true, encoding: .utf8)
         atEnd { try? FileManager.default.removeItem(atPath: file) }
         let (program, address) = try await world.serve(port: 0, "--config", file)
-        let result = try await Program.script(
+        try await Program.script(
             "frozen.py", "ws://\(address)", "\(program.pid)", try await world.token("alice"))
-        #expect(result.ending == .exit(0), "\(result.errors)")
     }
 }

@@ -2,7 +2,6 @@ import AdminProtocol
 import CallServer
 import CallVocabulary
 import EventLoop
-import Foundation
 import Synchronization
 import TestCleanup
 import WebSocketServer

@@ -185,6 +185,7 @@ final class World: Sendable {
     }
 
     /// The output of `reveille`, which must exit with 0.
+    @discardableResult
     func output(_ line: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> String {
         let result = try await reveille(line)
         #expect(result.ending == .exit(0), "\(line): \(result.errors)", sourceLocation: sourceLocation)
