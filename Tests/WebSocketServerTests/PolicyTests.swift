@@ -180,6 +180,7 @@ struct PolicyTests {
         #expect(descriptors(withPort: server.address.port) >= 2 * count)
         for number in 0..<count { client.close(number) }
         try await journal.wait(for: "all closed") { $0.count { $0 == .closed(1000, "") } == count }
+        await client.stop()
     }
 
     /// How many descriptors of this process are IPv4 sockets with `port` at one of their ends.

@@ -40,10 +40,7 @@ struct TLSTests {
         let other = try await TestIdentity(name: "elsewhere")
         for (served, trusted) in [(identity, other), (other, other)] {
             let server = try await start(served)
-            let client = try await TestClient(trust: trusted.trust)
-            let journal = Journal<ClientEvent>()
-            await client.connect(to: secure(server), journal: journal)
-            try await journal.wait(for: "a failure") { if case .failed = $0.first { true } else { false } }
+            _ = try await TestClient.failure(of: secure(server), trust: trusted.trust)
             #expect(server.server.statistics.shards[0].opened == 0)
         }
     }
@@ -65,11 +62,7 @@ struct TLSTests {
 
     @Test("a client of the system's authorities fails too")
     func systemTrust() async throws {
-        let server = try await start(identity)
-        let client = try await TestClient()
-        let journal = Journal<ClientEvent>()
-        await client.connect(to: secure(server), journal: journal)
-        try await journal.wait(for: "a failure") { if case .failed = $0.first { true } else { false } }
+        _ = try await TestClient.failure(of: secure(start(identity)))
     }
 
     @Test("curl speaks HTTPS to it, and not HTTP/2")

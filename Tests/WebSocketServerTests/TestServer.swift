@@ -226,6 +226,19 @@ final class TestClient: Sendable {
         return (client, journal)
     }
 
+    /// What a client is told of a connection that fails.
+    static func failure(
+        of url: WebSocketURL, unixSocket: SocketAddress? = nil, subprotocol: String = "reveille.v1",
+        trust: LWSContext.Trust = .system
+    ) async throws -> String {
+        let (client, journal) = (try await TestClient(trust: trust), Journal<ClientEvent>())
+        await client.connect(to: url, unixSocket: unixSocket, subprotocol: subprotocol, journal: journal)
+        let words = try await journal.first("a failure") { if case .failed(let words) = $0 { words } else { nil } }
+        await client.stop()
+        #expect(journal.entries.count == 1)
+        return words
+    }
+
     func connect(
         _ number: Int = 0, to url: WebSocketURL, unixSocket: SocketAddress? = nil,
         subprotocol: String = "reveille.v1", authorization: String? = nil, journal: Journal<ClientEvent>
