@@ -277,7 +277,7 @@ let package = Package(
             "SoftphoneKitTests",
             ["SoftphoneKit", "SoftphoneSession", "CallVocabulary", "ChildProcess", "EventLoop", "EventJournal"]),
         tests("ServerLogTests", ["ServerLog", "EventLoop", log, memoryLog]),
-        tests("EventLoopTests", ["EventLoop", "EventJournal"]),
+        tests("EventLoopTests", ["EventLoop", "EventJournal", "TestCleanup"]),
         tests("TerminalScreenTests", ["TerminalScreen"]),
         tests(
             "WatchTests", ["AdminProtocol", "CallVocabulary", "TerminalScreen", "reveille"], exclude: ["Screens"]),
