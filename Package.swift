@@ -269,8 +269,8 @@ let package = Package(
         tests(
             "PushSimulatorTests",
             [
-                "TLS", "PushVocabulary", "PushSimulator", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop",
-                "HTTP2", jwt, log,
+                "TLS", "PushVocabulary", "PushCore", "PushSimulator", "CallVocabulary", "ChildProcess", "Determinism",
+                "EventLoop", "HTTP2", jwt, log,
             ]),
         tests("SoftphoneSessionTests", ["SoftphoneSession", "CallVocabulary", "Determinism"]),
         tests(
@@ -291,7 +291,7 @@ let package = Package(
         tests(
             "BenchmarksTests",
             [
-                "Benchmarks", "CallStore", "CallVocabulary", "ChildProcess", "SignalProtocol",
+                "Benchmarks", "CallStore", "CallVocabulary", "ChildProcess", "PushCore", "SignalProtocol",
                 "reveille-bench",
             ]),
         tests(

@@ -22,8 +22,8 @@ struct AdminServiceTests {
     private static let bob = Handle("bob")!
     private static let sales = CallGroup(name: "sales", strategy: .hunt, members: [alice, bob])
     private static let user = UserSummary(
-        handle: alice, policy: UserPolicy(), aliases: [bob], groups: ["sales"], devices: 2, devicesOnline: 1,
-        liveCalls: 0)
+        handle: alice, policy: UserPolicy(), rules: CallRules(), aliases: [bob], groups: ["sales"], devices: 2,
+        devicesOnline: 1, liveCalls: 0)
     private static let alias = Alias(handle: bob, user: alice)
 
     /// One exchange, number `count` in total.

@@ -32,6 +32,13 @@ struct AuditTests {
         case .sessionDrop: (DropSession(user: alice, deviceID: Self.device), device)
         case .deviceResume: (ResumeDevice(user: alice, deviceID: Self.device), device)
         case .userSet: (SetUser(alice, UserPolicyChange(doNotDisturb: true)), "do_not_disturb: true")
+        case .userBlock: (BlockCallers(alice, [sales]), "callers: [sales]")
+        case .userUnblock: (UnblockCallers(alice, [sales]), "callers: [sales]")
+        case .userForward:
+            (
+                ForwardCalls(alice, busy: TargetView(.user(sales)), noAnswer: nil, noAnswerSeconds: nil),
+                "busy: sales, no_answer: off"
+            )
         case .groupSet: (SetGroup(name: sales, strategy: .hunt, members: [alice]), "strategy: hunt")
         case .groupDelete: (DeleteGroup(sales), "name: sales")
         case .aliasSet: (SetAlias(alias: sales, user: alice), "alias: sales")

@@ -21,6 +21,9 @@ struct AdminCommandTests {
         #expect(list.last?["strategy"] as? String == "hunt")
         #expect(list.last?["members"] as? [String] == ["alice", "+81312345678"])
 
+        #expect(try await world.reveille("groups set late bob carol --delay carol=20").ending == .exit(0))
+        #expect(try await world.output("groups show late").hasSuffix("1  bob\n2  carol    20 s"))
+        #expect(try await world.reveille("groups delete late").ending == .exit(0))
         let shown = try await world.reveille("groups show sales")
         #expect(shown.output.hasPrefix("group sales: 2 members, rung one after the other\n"))
         #expect(shown.output.hasSuffix("1  alice\n2  +81312345678"))
@@ -59,9 +62,55 @@ struct AdminCommandTests {
         #expect(view["aliases"] as? [String] == ["+81312345678"])
         #expect(view["groups"] as? [String] == ["sales"])
         let table = try await world.reveille("users show alice")
-        #expect(table.output.contains("call waiting    off"))
-        #expect(table.output.contains("a decline ends  that device only"))
-        #expect(table.output.contains("aliases         +81312345678"))
+        #expect(table.output.contains("call waiting     off"))
+        #expect(table.output.contains("a decline ends   that device only"))
+        #expect(table.output.contains("aliases          +81312345678"))
+    }
+
+    @Test("block lists and forwarding are set, shown and take effect; the story of a call says where it went")
+    func rules() async throws {
+        let server = try await world.startServer()
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        let carol = try await world.onlinePhone("carol", at: server.address)
+        _ = try await world.output("groups set desk dave")
+        #expect(
+            try await world.output("users forward bob --busy group:desk --no-answer carol --after 20s")
+                == "user bob forwards calls: busy to group desk, no answer within 20 s to carol")
+        let call = try await alice.softphone.call(.user("bob"))
+        try await carol.rings(call)
+        try await carol.softphone.decline(call)
+        #expect(try await alice.ended(call).reason == .declined)
+        let story = try await world.output("calls show \(call)")
+        #expect(story.contains("bob's calls are forwarded, here to carol."), "\(story)")
+        #expect(story.contains("forwarded (to carol: unknown_callee)"), "\(story)")
+        let view = try #require(try await world.json("calls show \(call)")["call"] as? [String: Any])
+        #expect(view["forwarded_to"] as? String == "carol" && view["to"] as? String == "bob")
+
+        #expect(try await world.output("users block carol alice mallory") == "user carol blocks alice, mallory")
+        await #expect(throws: SoftphoneError.callEnded(.declined)) { try await alice.softphone.call(.user("carol")) }
+        #expect(try await world.output("users unblock carol alice") == "user carol no longer blocks alice")
+        try await carol.rings(try await alice.softphone.call(.user("carol")))
+
+        let table = try await world.output("users show carol")
+        #expect(table.contains("blocked callers  mallory"), "\(table)")
+        let user = try #require(try await world.json("users show bob")["user"] as? [String: Any])
+        #expect(user["forward_busy"] as? [String: String] == ["group": "desk"])
+        #expect(user["forward_no_answer"] as? String == "carol" && user["no_answer_seconds"] as? Int == 20)
+        #expect(try await world.output("users forward bob --off") == "user bob forwards no calls")
+        for (line, error) in [
+            ("users forward bob", "Give --busy, --no-answer or both; or --off alone."),
+            ("users forward bob --busy carol --after 20s", "--after goes with --no-answer."),
+            ("users forward bob --no-answer carol --after 2s", "--after is 5 to 600 whole seconds."),
+            ("users forward bob --busy bob", "bob cannot forward calls to itself."),
+            ("users forward bob --busy group:gone", "There is no group gone."),
+            ("users unblock bob alice", "bob does not block alice."),
+            ("groups set desk bob --delay carol=5", "--delay names carol, who is no member."),
+            ("groups set desk bob --delay bob=1h", "'bob=1h' is no delay: give a member and 0 to 600 s, as bob=20."),
+        ] {
+            let refused = try await world.reveille(line)
+            #expect(refused.errors.contains(error), "\(line): \(refused.errors)")
+            #expect(refused.ending != .exit(0))
+        }
     }
 
     @Test("aliases are created, listed, redirected and deleted")

@@ -20,7 +20,7 @@ struct SlowClientsTests {
         return program
     }
 
-    @Test("do not block others: health, metrics, calls and pushes continue, whoever else connects")
+    @Test("do not block other clients: health checks, metrics, calls and pushes work during the attack")
     func slow() async throws {
         let (simulator, server) = try await world.startPushing { $0.maxConnections = 40 }
         let bob = try await world.sleepingPhone("bob", at: server.address) { _ in }
@@ -47,7 +47,7 @@ struct SlowClientsTests {
         await program.abandon()
     }
 
-    @Test("use no descriptor that the store, the pushes and the administrators need")
+    @Test("leave the descriptors that the store, the pushes and the administrators need")
     func descriptors() async throws {
         let few = #"ulimit -n 600; exec "$0" serve --data "$1" --port 0 --metrics-listen 127.0.0.1:0"#
         let program = try world.start("/bin/bash", ["-c", few, Program.reveille, world.folder])

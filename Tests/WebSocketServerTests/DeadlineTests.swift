@@ -78,6 +78,7 @@ struct DeadlineTests {
         let began = ContinuousClock.now
         for start in stride(from: 0, to: stream.count, by: 8) {
             try await client.write(Array(stream[start..<min(stream.count, start + 8)]))
+            // The sender's speed: a message takes 50 ms, all of them longer than the timeout.
             try await Task.sleep(for: .milliseconds(25))
         }
         #expect(ContinuousClock.now - began > .milliseconds(800))

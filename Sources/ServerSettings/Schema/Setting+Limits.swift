@@ -59,6 +59,7 @@ extension Setting {
         limit(
             "background_pushes", 1...100, \.backgroundPushes,
             "Background pushes to a device in an hour. iOS lets no more than two or three through."),
+        limit("forwards", 1...10, \.forwards, "How often one call is forwarded."),
         limit("groups", 1...10_000_000, \.groups, "Groups."),
         limit("aliases", 1...100_000_000, \.aliases, "Aliases."),
         limit(

@@ -85,14 +85,27 @@ enum CallStoryText {
     }
 
     private static func what(_ entry: TimelineEntryView, _ step: CallTimeline.Step?) -> String {
-        // An alert is shown by the system itself.
-        if step == .pushReported, entry.detail == ReportStatus.notRequired.rawValue { return "no report is needed" }
+        if step == .pushReported, let report = entry.detail.flatMap({ ReportStatus(rawValue: $0) }) {
+            return words(report)
+        }
         return (step.map(words) ?? entry.step) + (entry.detail.map { " (\($0))" } ?? "")
+    }
+
+    /// A push's report that is not plainly `reported`.
+    private static func words(_ report: ReportStatus) -> String {
+        switch report {
+        case .notRequired: "push reported: the call did not have to be shown"
+        case .filtered: "push reported: the system shows nothing"
+        case .reportFailed: "push reported: the call could not be shown"
+        case .reportedLate: "push reported too late"
+        case .reported, .awaited, .acted, .unreported: "push reported to the user"
+        }
     }
 
     static func words(_ step: CallTimeline.Step) -> String {
         switch step {
         case .invited: "invited"
+        case .forwarded: "forwarded"
         case .pushIntended: "push on disk"
         case .pushSent: "push sent"
         case .pushAccepted: "push accepted by the provider"
@@ -123,7 +136,8 @@ enum CallStoryText {
         case .pushUnknown, .pushExpired, .connectionLost: .yellow
         case .answered, .connected: .green
         case .ended: .bold
-        case .invited, .pushIntended, .pushSent, .pushAccepted, .pushCancelled, .woken, .offered, .pushReported,
+        case .invited, .forwarded, .pushIntended, .pushSent, .pushAccepted, .pushCancelled, .woken, .offered,
+            .pushReported,
             .pushActed, .ringing, .callerConnected, .calleeConnected, .cameBack, .legEnded:
             .plain
         }
