@@ -1,12 +1,13 @@
 import CallCore
 import CallVocabulary
 import Foundation
+import TestCleanup
 import Testing
 
 @testable import CallServer
 
 /// Each kind of fault has its own diagnosis, which names the claim and its value.
-@Suite("A user's token") struct UserTokensTests {
+@Suite("A user's token", .cleanup) struct UserTokensTests {
     private let tokens = UserTokens(secret: Array(0..<32))
     private static let good = #"{"sub":"bob","exp":4000000000,"name":"Bob"}"#
 
@@ -196,10 +197,10 @@ import Testing
 
     @Test("is checked against wall-clock time, and a refusal names both times", .timeLimit(.minutes(1)))
     func times() async throws {
-        let folder = try TemporaryDataFolder()
+        let folder = try DataFolder.temporary()
         let clocks = FakeClocks(wall: 1_800_000_000_000)
-        let authority = try await TokenAuthority(folder: folder.data, clock: ServerClock(clocks.sources))
-        let tokens = UserTokens(secret: try folder.data.secret("client-token.key"))
+        let authority = try await TokenAuthority(folder: folder, clock: ServerClock(clocks.sources))
+        let tokens = UserTokens(secret: try folder.secret("client-token.key"))
         func refusal(_ claims: String) -> TokenRefusal? {
             do throws(TokenRefusal) {
                 _ = try authority.verify(tokens.sign(claims: claims.utf8))

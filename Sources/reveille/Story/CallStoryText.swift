@@ -45,22 +45,21 @@ enum CallStoryText {
 
     private static func devices(_ detail: CallDetail) -> Table {
         let ids = detail.deviceIDs
-        var table = Table([
-            Table.Column("DEVICE"), Table.Column("STATE"), Table.Column("PUSH"), Table.Column("REPORT"),
-            Table.Column("RINGS AFTER", sacrifice: 2, isRight: true), Table.Column("REASON", sacrifice: 1, least: 12),
-        ])
-        for leg in detail.legs {
+        let columns: [Table.Column] = [
+            "DEVICE", "STATE", "PUSH", "REPORT", Table.Column("RINGS AFTER", sacrifice: 2, isRight: true),
+            Table.Column("REASON", sacrifice: 1, least: 12),
+        ]
+        return Table(columns, of: detail.legs) { leg in
             let push = detail.pushes.first { $0.pushID == leg.pushID }
             let rings = leg.ringingAt.map { Moment.length($0.instant - detail.call.createdAt.instant) }
-            table.add([
+            return [
                 Table.Cell(PartyText.name(leg.user, leg.deviceID, ids: ids)),
                 Table.Cell(leg.answeredAt == nil ? leg.state : "answered"),
                 Table.Cell(push?.status.rawValue ?? "-", push.map { PushText.style($0.status) } ?? .plain),
                 Table.Cell(push?.report?.rawValue ?? "-", PushText.style(push?.report)), Table.Cell(rings ?? "-"),
                 Table.Cell(leg.reason?.rawValue ?? ""),
-            ])
+            ]
         }
-        return table
     }
 
     // MARK: Timeline
