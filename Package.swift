@@ -11,6 +11,7 @@ let strict: [SwiftSetting] = [
 
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
 let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 /// The C interface of the SQLite that GRDB uses.
@@ -83,6 +84,11 @@ let package = Package(
         library(
             "Simulation", ["RecordModel", "PushVocabulary", "CallVocabulary", "Determinism", "CallCore", "PushCore"]),
 
+        // No I/O and no clock; Foundation for Base64 and dates.
+        library(
+            "ClientTokens",
+            ["CallVocabulary", "WireJSON", crypto, .product(name: "CryptoExtras", package: "swift-crypto")]),
+
         // I/O, one C library each.
         library("EventLoop", ["CLibUV"]),
         library("TLS", ["COpenSSL", "EventLoop"]),
@@ -112,12 +118,12 @@ let package = Package(
         library(
             "CallServer",
             [
-                "TLS", "AdminServer", "PushVocabulary", "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore",
-                "PushCore", "PushClient",
-                "SignalProtocol", "EventLoop", "WebSocketServer", "CallStore", "LibWebSockets", "ServerLog",
-                "StoreInterface", "WireJSON",
+                "TLS", "AdminServer", "ClientTokens", "PushVocabulary", "AdminProtocol", "CallMonitor",
+                "CallVocabulary", "CallCore", "PushCore", "PushClient", "SignalProtocol", "EventLoop",
+                "WebSocketServer", "CallStore", "LibWebSockets", "ServerLog",
+                "StoreInterface",
                 log,
-                .product(name: "Crypto", package: "swift-crypto"),
+                crypto,
             ]),
         library(
             "ServerSettings",
@@ -233,11 +239,15 @@ let package = Package(
             ],
             exclude: ["Fixtures"]),
         tests("AdminProtocolTests", ["AdminProtocol", "CallVocabulary"]),
+        tests(
+            "ClientTokensTests", ["ClientTokens", "ByteMutation", "CallVocabulary", "Determinism"],
+            exclude: ["Vectors"]),
         tests("AdminKitTests", ["AdminKit", "AdminProtocol", "CallVocabulary"]),
         tests(
             "CallServerTests",
             [
-                "TLS", "AdminServer", "PushVocabulary", "CallServer", "AdminKit", "AdminProtocol", "CallCore",
+                "TLS", "AdminServer", "ClientTokens", "PushVocabulary", "CallServer", "AdminKit", "AdminProtocol",
+                "CallCore",
                 "CallMonitor", "CallStore", "StoreInterface", "CallVocabulary",
                 "PushClient", "PushCore", "PushTestServer", "SoftphoneKit", "SoftphoneSession",
                 "EventLoop",

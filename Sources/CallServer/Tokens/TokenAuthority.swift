@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import ClientTokens
 import Foundation
 import PushVocabulary
 
@@ -10,7 +11,7 @@ import PushVocabulary
 public struct TokenAuthority: Redacted, Sendable {
     public typealias Refusal = TokenRefusal
 
-    private let users: UserTokens
+    private let users: TokenVerifier
     /// nil when only user tokens are minted.
     private let wakeTokens: WakeTokens?
     private let clock: ServerClock
@@ -23,7 +24,7 @@ public struct TokenAuthority: Redacted, Sendable {
     ///   mint them; wake tokens use its timeline.
     public init(folder: DataFolder, clock: ServerClock = ServerClock()) async throws {
         self.clock = clock
-        users = UserTokens(secret: try folder.secret("client-token.key"))
+        users = TokenVerifier(secrets: [TokenSecret(try folder.secret("client-token.key"))])
         wakeTokens = WakeTokens(secret: try folder.secret("wake-token.key"))
     }
 
@@ -32,7 +33,7 @@ public struct TokenAuthority: Redacted, Sendable {
     public init(clientSecretFile path: String) async throws {
         wakeTokens = nil
         clock = ServerClock()
-        users = UserTokens(secret: try DataFolder.secret(file: path))
+        users = TokenVerifier(secrets: [TokenSecret(try DataFolder.secret(file: path))])
     }
 
     /// A checked token.
@@ -50,11 +51,9 @@ public struct TokenAuthority: Redacted, Sendable {
 
     public func verify(_ token: String) throws(Refusal) -> Verified {
         if let result = verifyWakeToken(token) { return try result.get() }
-        let claims = try users.read(token)
-        let now = clock.wallTime()
-        if let start = claims.notBefore, start > now + UserTokens.leeway { throw .early(start, now: now) }
+        let claims = try users.verify(token, at: clock.wallTime())
         let grant = SessionGrant(user: claims.user, displayName: claims.name)
-        return try Verified(grant: grant, device: claims.device, expiresAt: claims.expiresAt).unexpired(at: now).get()
+        return Verified(grant: grant, device: claims.device, expiresAt: claims.expiresAt)
     }
 
     /// Checks again whether a verified user token has expired.
@@ -78,7 +77,7 @@ public struct TokenAuthority: Redacted, Sendable {
         -> String
     {
         let expires = clock.wallTime() + lifetime
-        return users.sign(
+        return users.secrets[0].sign(
             claims: try JSONEncoder().encode(
                 Claims(
                     sub: user.text, exp: Double(expires.milliseconds) / 1000, name: name,

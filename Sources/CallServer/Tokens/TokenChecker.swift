@@ -1,3 +1,4 @@
+import ClientTokens
 import EventLoop
 
 /// Checks the tokens of one shard's clients. Wake tokens, and JWTs that were verified recently, are checked at once,
