@@ -128,8 +128,8 @@ let package = Package(
         library(
             "ServerSettings",
             [
-                "TLS", "CallVocabulary", "CallCore", "CallServer", "StoreInterface", "EventLoop", "HTTP2",
-                "LibWebSockets",
+                "TLS", "CallVocabulary", "CallCore", "CallServer", "ClientTokens", "StoreInterface", "EventLoop",
+                "HTTP2", "LibWebSockets",
                 "PushClient", "PushCore", "WebSocketServer", configuration, log,
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -257,7 +257,8 @@ let package = Package(
         tests(
             "ServerSettingsTests",
             [
-                "TLS", "ServerSettings", "CallCore", "CallServer", "CallStore", "StoreInterface", "CallVocabulary",
+                "TLS", "ServerSettings", "CallCore", "CallServer", "CallStore", "ClientTokens", "StoreInterface",
+                "CallVocabulary",
                 "EventLoop",
                 "LibWebSockets", "PushClient", "PushCore", configuration, jwt, log,
                 .product(name: "SwiftASN1", package: "swift-asn1"),

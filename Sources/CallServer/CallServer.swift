@@ -74,7 +74,8 @@ public final class CallServer: Sendable {
                 """, metadata: ["folder": .string(configuration.data.path)])
         }
         let clock = ServerClock(clocks, anchor: ClockAnchor(in: configuration.data))
-        let tokens = try await TokenAuthority(folder: configuration.data, clock: clock)
+        let tokens = try await TokenAuthority(
+            folder: configuration.data, clock: clock, tokens: configuration.tokens)
         let store = try await ServerStore.open(configuration, log: log)
         for exposure in configuration.data.exposures() { log.warning("\(exposure)") }
         let parts: ServerParts

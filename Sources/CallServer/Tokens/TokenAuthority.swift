@@ -3,6 +3,7 @@ import CallVocabulary
 import ClientTokens
 import Foundation
 import PushVocabulary
+import Synchronization
 
 /// Mints and checks the two kinds of token that open a session: user tokens, and the wake tokens of pushes.
 ///
@@ -11,7 +12,8 @@ import PushVocabulary
 public struct TokenAuthority: Redacted, Sendable {
     public typealias Refusal = TokenRefusal
 
-    private let users: TokenVerifier
+    private let folder: DataFolder?
+    private let users: Users
     /// nil when only user tokens are minted.
     private let wakeTokens: WakeTokens?
     private let clock: ServerClock
@@ -19,12 +21,35 @@ public struct TokenAuthority: Redacted, Sendable {
     /// How long a wake token outlives the call's ring deadline.
     static let wakeGrace = Duration.seconds(60)
 
+    /// The present keys of user tokens.
+    private final class Users: Sendable {
+        private let verifier: Mutex<TokenVerifier>
+        let generation = Atomic<UInt64>(0)
+
+        init(_ verifier: TokenVerifier) { self.verifier = Mutex(verifier) }
+
+        var current: TokenVerifier { verifier.withLock { $0 } }
+
+        /// - Returns: whether the new one differs.
+        func replace(with new: TokenVerifier) -> Bool {
+            verifier.withLock { verifier in
+                guard verifier != new else { return false }
+                verifier = new
+                generation.add(1, ordering: .sequentiallyConsistent)
+                return true
+            }
+        }
+    }
+
     /// Uses the secrets of the data folder, making them on first use.
     /// - Parameter clock: the clock of the server that owns the tokens. User tokens use its wall time, because backends
     ///   mint them; wake tokens use its timeline.
-    public init(folder: DataFolder, clock: ServerClock = ServerClock()) async throws {
+    public init(
+        folder: DataFolder, clock: ServerClock = ServerClock(), tokens: TokenConfiguration = TokenConfiguration()
+    ) async throws {
         self.clock = clock
-        users = TokenVerifier(secrets: [TokenSecret(try folder.secret("client-token.key"))])
+        self.folder = folder
+        users = Users(try Self.verifier(tokens, folder))
         wakeTokens = WakeTokens(secret: try folder.secret("wake-token.key"))
     }
 
@@ -32,9 +57,38 @@ public struct TokenAuthority: Redacted, Sendable {
     /// - Parameter clientSecretFile: `client-token.key` in the server's data folder, or a copy of it.
     public init(clientSecretFile path: String) async throws {
         wakeTokens = nil
+        folder = nil
         clock = ServerClock()
-        users = TokenVerifier(secrets: [TokenSecret(try DataFolder.secret(file: path))])
+        users = Users(TokenVerifier(secrets: try DataFolder.secrets(file: path).map { TokenSecret($0) }))
     }
+
+    // MARK: Keys
+
+    /// Changes whenever the keys of user tokens change: a token that was good may be good no more.
+    var generation: UInt64 { users.generation.load(ordering: .sequentiallyConsistent) }
+
+    /// The present keys, and what user tokens must say.
+    var verifier: TokenVerifier { users.current }
+
+    /// Reads the secrets for new settings. Blocks on the disk.
+    func verifier(for configuration: TokenConfiguration) throws -> TokenVerifier {
+        guard let folder else { preconditionFailure("only a server's authority has settings") }
+        return try Self.verifier(configuration, folder)
+    }
+
+    private static func verifier(_ configuration: TokenConfiguration, _ folder: DataFolder) throws -> TokenVerifier {
+        let secrets =
+            try configuration.secretFile.map { try DataFolder.secrets(file: $0) }
+            ?? folder.secrets(TokenConfiguration.standardSecretFile)
+        return TokenVerifier(
+            secrets: secrets.map { TokenSecret($0) }, provider: configuration.provider, leeway: configuration.leeway)
+    }
+
+    /// Takes over new keys for all further tokens.
+    /// - Returns: whether they differ from the present ones.
+    func replace(with verifier: TokenVerifier) -> Bool { users.replace(with: verifier) }
+
+    // MARK: Tokens
 
     /// A checked token.
     public struct Verified: Sendable {
@@ -51,7 +105,7 @@ public struct TokenAuthority: Redacted, Sendable {
 
     public func verify(_ token: String) throws(Refusal) -> Verified {
         if let result = verifyWakeToken(token) { return try result.get() }
-        let claims = try users.verify(token, at: clock.wallTime())
+        let claims = try users.current.verify(token, at: clock.wallTime())
         let grant = SessionGrant(user: claims.user, displayName: claims.name)
         return Verified(grant: grant, device: claims.device, expiresAt: claims.expiresAt)
     }
@@ -77,7 +131,7 @@ public struct TokenAuthority: Redacted, Sendable {
         -> String
     {
         let expires = clock.wallTime() + lifetime
-        return users.secrets[0].sign(
+        return users.current.secrets[0].sign(
             claims: try JSONEncoder().encode(
                 Claims(
                     sub: user.text, exp: Double(expires.milliseconds) / 1000, name: name,
