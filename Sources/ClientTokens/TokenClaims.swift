@@ -18,6 +18,11 @@ public struct TokenClaims: Equatable, Sendable {
     public let name: String?
     /// The only device that may use the token; nil for any.
     public let device: DeviceID?
+    /// `call_to`: whom the user may call, as handles and names of groups; one that ends in `*` stands for all that begin
+    /// so. nil for anybody.
+    public let callTargets: [String]?
+    /// `calls_per_minute`: how many calls the user may place in a minute; nil for any number.
+    public let callsPerMinute: Int?
 
     /// Compares the times with the clock. An issuer's clock may be ahead by `leeway`.
     func check(at now: Instant, leeway: Duration) throws(TokenRefusal) {

@@ -52,6 +52,14 @@ struct TokenObject {
         }
     }
 
+    /// The members with their values, in the order of their names, for people.
+    var shown: [(name: String, value: String)] {
+        members.map {
+            (TokenValue.string(String(decoding: $0.key, as: UTF8.self)).shown.dropFirst().dropLast(), $0.value.shown)
+        }
+        .map { (name: String($0.0), value: $0.1) }.sorted { $0.name < $1.name }
+    }
+
     static let time = "a number, seconds since 1970"
 
     /// Reads a NumericDate (RFC 7519, section 2): whole or fractional seconds.

@@ -13,8 +13,8 @@ public enum TokenRefusal: Error, Equatable, Sendable {
     case signature
     /// It is signed with none of the keys that it may be signed with, which are named.
     case keySignature([String])
-    /// The header's `kid` is in no key set.
-    case keyUnknown(String)
+    /// The header's `kid` is in no key set, and the keys without a `kid`, which are named, have not signed it.
+    case keyUnknown(String, tried: [String] = [])
     /// The header's `kid` is not text.
     case keyMistyped(String)
     /// The header has no `kid`, and several keys are for its algorithm, or none is.
@@ -52,6 +52,26 @@ public enum TokenRefusal: Error, Equatable, Sendable {
         case differs(String, wanted: String)
     }
 
+    /// What is wrong, for counting.
+    public enum Cause: String, CaseIterable, Sendable {
+        case malformed, algorithm, key, signature, expired, early, issuer, audience, claim, wake
+    }
+
+    public var cause: Cause {
+        switch self {
+        case .malformed: .malformed
+        case .algorithm, .critical, .keyAlgorithm: .algorithm
+        case .keyUnknown, .keyMistyped, .keyMissing: .key
+        case .signature, .keySignature: .signature
+        case .expired: .expired
+        case .early: .early
+        case .claim("iss", _): .issuer
+        case .claim("aud", _): .audience
+        case .claim: .claim
+        case .wakeToken, .wakeTokenExpired: .wake
+        }
+    }
+
     /// Whether newer keys of the identity provider may make the token good.
     public var isForNewerKeys: Bool {
         switch self {
@@ -76,13 +96,15 @@ public enum TokenRefusal: Error, Equatable, Sendable {
         case .malformed(.encoding(let part)): "is no JWT: the part \(part) is not base64url without padding"
         case .malformed(.json(let part, let reason)): "is no JWT: the part \(part) is not valid JSON: \(reason)"
         case .malformed(.notAnObject(let part)): "is no JWT: the part \(part) is not a JSON object"
-        case .algorithm(nil, let taken): "has no alg in its header; \(Self.quoted(taken)) is taken"
+        case .algorithm(nil, let taken): "has no alg in its header; \(Self.taken(taken))"
         case .algorithm(let found?, let taken):
-            "has the alg \(found) in its header; only \(Self.quoted(taken)) is taken"
+            "has the alg \(found) in its header; only \(Self.taken(taken))"
         case .critical(let found): "has crit \(found) in its header; this server knows no extension"
         case .signature: "is not signed with this server's key"
         case .keySignature(let keys): "is not signed with \(keys.joined(separator: " or "))"
-        case .keyUnknown(let id): "has the kid \(id) in its header; the identity provider has no such key"
+        case .keyUnknown(let id, let tried):
+            "has the kid \(id) in its header; the identity provider has no such key"
+                + (tried.isEmpty ? "" : ", and it is not signed with \(tried.joined(separator: " or "))")
         case .keyMistyped(let found): "has the kid \(found) in its header; expected text"
         case .keyMissing(let count, let algorithm):
             "has no kid in its header; \(count == 0 ? "no key is" : "\(count) keys are") for \(algorithm.rawValue)"
@@ -112,6 +134,13 @@ public enum TokenRefusal: Error, Equatable, Sendable {
             "Correct your backend, get a new one and open again."
         case .wakeToken, .wakeTokenExpired: "Open with a user token."
         }
+    }
+
+    /// `"HS256" is taken`, `"HS256", "RS256" and "ES256" are taken`.
+    private static func taken(_ algorithms: [TokenAlgorithm]) -> String {
+        let names = algorithms.map { "\"\($0.rawValue)\"" }
+        guard let last = names.last, names.count > 1 else { return "\(names.first ?? "none") is taken" }
+        return "\(names.dropLast().joined(separator: ", ")) and \(last) are taken"
     }
 
     private static func quoted(_ algorithms: [TokenAlgorithm]) -> String {

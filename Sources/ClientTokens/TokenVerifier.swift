@@ -11,7 +11,7 @@ import CallVocabulary
 /// are ignored. May be used from any thread.
 public struct TokenVerifier: Equatable, Sendable {
     /// The longest token, in bytes: as long as a session's request may have it.
-    public static let longest = 8192
+    public static let longest = 16_384
 
     /// The first one signs; each is taken.
     public var secrets: [TokenSecret]
@@ -54,7 +54,7 @@ public struct TokenVerifier: Equatable, Sendable {
 
     // MARK: The key
 
-    private func signer(of parts: TokenParts, _ header: TokenHeader) throws(TokenRefusal) -> TokenClaims.Signer {
+    func signer(of parts: TokenParts, _ header: TokenHeader) throws(TokenRefusal) -> TokenClaims.Signer {
         if header.algorithm == .hs256 {
             guard let index = secrets.firstIndex(where: { $0.isSignature(parts.signature, of: parts.signed) }) else {
                 throw .signature
@@ -66,7 +66,13 @@ public struct TokenVerifier: Equatable, Sendable {
             let key = candidates.first(where: {
                 $0.isSignature(parts.signature, of: parts.signed, by: header.algorithm)
             })
-        else { throw .keySignature(candidates.map(\.name)) }
+        else {
+            // Without a key of that id the token may be signed with one that is newer than those of files.
+            if let id = header.keyID, candidates.allSatisfy({ $0.id == nil }) {
+                throw .keyUnknown(TokenValue.string(id).shown, tried: candidates.map(\.name))
+            }
+            throw .keySignature(candidates.map(\.name))
+        }
         return .key(key)
     }
 
@@ -122,9 +128,12 @@ public struct TokenVerifier: Equatable, Sendable {
             device = id
         }
         let name = try claims.text("name", "a string")
+        let targets = try claims.callTargets()
+        let callsPerMinute = try claims.callsPerMinute()
         return TokenClaims(
             signer: signer, algorithm: algorithm, user: user, expiresAt: expiresAt, notBefore: notBefore,
-            issuedAt: issuedAt, name: name.flatMap(DisplayName.init)?.text, device: device)
+            issuedAt: issuedAt, name: name.flatMap(DisplayName.init)?.text, device: device,
+            callTargets: targets, callsPerMinute: callsPerMinute)
     }
 
     private func check(issuer claims: TokenObject, _ provider: IdentityProvider) throws(TokenRefusal) {

@@ -155,6 +155,11 @@ case("of the second key without kid", "unnamed", sign(p256, "ES256"), "alice")
 for key, algorithm in [(rsa_key, "RS256"), (rsa_key, "PS256"), (p256, "ES256"), (p384, "ES384"), (ed, "EdDSA")]:
     case(f"{algorithm} of PEM, with a kid that PEM cannot say", "pem", sign(key, algorithm, kid="any"), "alice")
     case(f"{algorithm} of PEM, without a kid", "pem", sign(key, algorithm), "alice")
+    case(f"{algorithm} of a key that is not in PEM", "pem",
+         sign(jwk.JWK.generate(**{"RS256": {"kty": "RSA", "size": 2048}, "PS256": {"kty": "RSA", "size": 2048},
+                                  "ES256": {"kty": "EC", "crv": "P-256"}, "ES384": {"kty": "EC", "crv": "P-384"},
+                                  "EdDSA": {"kty": "OKP", "crv": "Ed25519"}}[algorithm]), algorithm, kid="any"),
+         'has the kid "any" in its header; the identity provider has no such key, and it is not signed with a key of pem')
 case("of PKCS #1 in PEM", "pkcs1", sign(rsa_key, "RS256"), "alice")
 case("for several audiences", "all", sign(p256, "ES256", GOOD | {"aud": ["other", AUDIENCE]}, kid="p256"), "alice")
 case("of the server's secret", "all", hs256(SECRET, '{"alg":"HS256"}', '{"sub":"bob","exp":4000000000}'), "bob")
@@ -168,7 +173,7 @@ case("with the user in a claim of another name", "all",
 claims = json.dumps(GOOD)
 for name in ["none", "None", "nOnE", "NONE", ""]:
     case(f"alg {name!r}, unsigned", "all", b64(json.dumps({"alg": name, "kid": "rsa"})) + "." + b64(claims) + ".",
-         f'has the alg "{name}" in its header; only "HS256" or "RS256"')
+         f'has the alg "{name}" in its header; only "HS256", "RS256", "PS256", "ES256", "ES384" and "EdDSA" are taken')
 case("no alg, unsigned", "all", b64("{}") + "." + b64(claims) + ".", "has no alg")
 pem = rsa_key.export_to_pem()
 modulus = base64.urlsafe_b64decode(json.loads(rsa_key.export_public())["n"] + "==")
@@ -295,7 +300,7 @@ for name, token, expect in [
     ("with padding", good + "==", "the part signature is not base64url"),
     ("with bits behind the signature", good[:-1] + chr(ord(last) + 1 if last not in "Zz9_-" else ord(last) - 1),
      "the part signature is not base64url"),
-    ("of 8193 bytes", sign(p256, "ES256", GOOD | {"x": "x" * 7000}, kid="p256")[:4000].ljust(8193, "A"), "it has 8193 bytes, this server takes 8192"),
+    ("of 16385 bytes", good.ljust(16_385, "A"), "it has 16385 bytes, this server takes 16384"),
     ("with 50 groups", sign(p256, "ES256", GOOD | {"groups": ["x" * 60] * 50}, kid="p256"), "alice"),
 ]:
     case(name, "all", token, expect)
@@ -337,6 +342,15 @@ for name, change, expect in [
     ("a sub of a number", {"sub": 7}, "has sub 7; expected the user's handle"),
     ("a sub with a space", {"sub": "a b"}, 'has sub "a b"; expected a handle'),
     ("a device", {"device_id": "6f1c0000-0000-4000-8000-000000000001"}, "alice"),
+    ("whom one may call", {"call_to": ["bob", "+49*"], "calls_per_minute": 5}, "alice"),
+    ("one whom one may call", {"call_to": "bob", "calls_per_minute": 5.0}, "alice"),
+    ("call_to of numbers", {"call_to": [7]}, "has call_to [7]; expected a list of handles"),
+    ("call_to with an empty text", {"call_to": [""]}, 'has call_to [""]; expected a list of handles'),
+    ("call_to that is an object", {"call_to": {}}, "has call_to {}; expected a list of handles"),
+    ("no calls a minute", {"calls_per_minute": 0}, "has calls_per_minute 0; expected a whole number from 1 to 1000"),
+    ("calls a minute in text", {"calls_per_minute": "5"}, 'has calls_per_minute "5"; expected a whole number'),
+    ("half a call a minute", {"calls_per_minute": 0.5}, "has calls_per_minute 0.5; expected a whole number"),
+    ("calls a minute without end", {"calls_per_minute": 1e300}, "has calls_per_minute 1e+300; expected a whole number"),
     ("a device that is none", {"device_id": "x"}, 'has device_id "x"; expected a UUID'),
 ]:
     changed = {key: value for key, value in (GOOD | change).items() if value is not None}

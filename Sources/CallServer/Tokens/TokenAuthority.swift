@@ -106,7 +106,9 @@ public struct TokenAuthority: Redacted, Sendable {
     public func verify(_ token: String) throws(Refusal) -> Verified {
         if let result = verifyWakeToken(token) { return try result.get() }
         let claims = try users.current.verify(token, at: clock.wallTime())
-        let grant = SessionGrant(user: claims.user, displayName: claims.name)
+        let grant = SessionGrant(
+            user: claims.user, displayName: claims.name,
+            allowance: CallAllowance(targets: claims.callTargets, callsPerMinute: claims.callsPerMinute))
         return Verified(grant: grant, device: claims.device, expiresAt: claims.expiresAt)
     }
 
