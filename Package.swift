@@ -168,7 +168,7 @@ let package = Package(
             name: "reveille",
             dependencies: [
                 "AdminServer", "PushVocabulary", "AdminKit", "AdminProtocol", "CallMonitor", "CallVocabulary",
-                "CallCore", "CallServer", "CallStore",
+                "CallCore", "CallServer", "CallStore", "ClientTokens",
                 "StoreInterface", "Demo", "EventLoop", "LibWebSockets", "LoadTest", "PhoneSimulator", "PushClient",
                 "PushCore",
                 "PushSimulator", "ServerLog", "ServerSettings", "SimulatorEndpoints", "SoftphoneKit",
@@ -318,14 +318,15 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "TLS", "PushVocabulary", "CallVocabulary", "CallCore", "CallServer", "CallStore", "StoreInterface",
+                "TLS", "PushVocabulary", "CallVocabulary", "CallCore", "CallServer", "CallStore", "ClientTokens",
+                "StoreInterface",
                 "ChildProcess", "Demo",
                 "EventLoop", "HTTP2",
                 "PhoneSimulator", "AdminProtocol", "LibWebSockets", "PushClient", "PushCore", "PushSimulator",
                 "LoadTest",
                 "SignalProtocol", "SimulatorEndpoints", "SoftphoneKit", "SoftphoneSession", "TestCertificates",
                 "WebSocketServer", "reveille",
-                log,
+                crypto, log,
             ],
             resources: [.copy("Scripts"), .copy("Prometheus")], swiftSettings: strict),
     ]

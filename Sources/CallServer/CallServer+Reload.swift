@@ -26,6 +26,9 @@ extension CallServer {
         }
         await admin.reload(token: checked.adminToken, certificate: checked.adminCertificate)
         if let tokens { takeKeys(tokens) }
+        if let settings = reload.tokens {
+            try await parts.tokens.follow(settings.keysAddress, on: parts.core.loop, log: parts.log)
+        }
         if let push = checked.push { await parts.push.reload(push) }
         if let limits = reload.connectionLimits { for shard in shards { shard.postAlways(.limited(limits)) } }
         if let count = reload.maxConnections {

@@ -98,6 +98,8 @@ public final class CallServer: Sendable {
         _ configuration: ServerConfiguration, _ parts: ServerParts, _ adminSocket: SocketAddress, _ log: Logger
     ) async throws -> CallServer {
         let recovered = parts.store.recovered
+        // Before clients come, who wait for the first fetch then.
+        try await parts.tokens.follow(configuration.tokens.keysAddress, on: parts.core.loop, log: log)
         try parts.startPush(configuration)
         let mailboxes = ShardMailboxes()
         let webSockets = try parts.listener(configuration) { index, loop in

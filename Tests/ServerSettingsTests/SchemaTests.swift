@@ -65,7 +65,7 @@ struct SchemaTests {
                 && !setting.key.hasPrefix("push.apns") && !setting.key.hasPrefix("push.fcm")
                 && setting.key != "listen.insecure" && setting.key != "push.profiles"
                 // Of no use without keys.
-                && !["tokens.issuer", "tokens.audience", "tokens.user_claim"].contains(setting.key)
+                && !["tokens.jwks_url", "tokens.issuer", "tokens.audience", "tokens.user_claim"].contains(setting.key)
         case .address, .addressOrOff, .path, .paths: false
         }
     }

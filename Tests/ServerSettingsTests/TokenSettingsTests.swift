@@ -35,6 +35,28 @@ struct TokenSettingsTests {
         #expect(tokens.leeway == .seconds(5) && tokens.secretFile == nil)
     }
 
+    @Test("take the address of a key set instead of files, or besides them")
+    func address() throws {
+        try write(Self.given + "tokens.jwks_url: https://id.example.com/jwks.json\n")
+        #expect(try scene.faults() == [])
+        #expect(
+            "\(try #require(try scene.load().serverConfiguration().tokens.keysAddress))"
+                == "https://id.example.com/jwks.json")
+        try write(
+            Self.given.split(separator: "\n").dropFirst().joined(separator: "\n")
+                + "\ntokens.jwks_url: https://id.example.com/jwks.json\n")
+        #expect(try scene.faults() == [])
+        let provider = try #require(try scene.load().serverConfiguration().tokens.provider)
+        #expect(provider.keys == [] && provider.issuer == "https://id.example.com/")
+        try write(Self.given + "tokens.jwks_url: http://id.example.com/jwks.json\n")
+        #expect(
+            try scene.faults() == [
+                "DIR/reveille.yaml:4: tokens.jwks_url: 'http://id.example.com/jwks.json' is no address that keys can be "
+                    + "fetched from; give one such as https://id.example.com/jwks.json; http:// only with a numeric "
+                    + "address of this machine"
+            ])
+    }
+
     @Test("name what is missing, and what is of no use")
     func incomplete() throws {
         for (text, faults) in [
@@ -50,8 +72,8 @@ struct TokenSettingsTests {
             (
                 "tokens.issuer: x\n",
                 [
-                    "DIR/reveille.yaml:1: tokens.issuer: is of no use without tokens.keys; "
-                        + "give the keys of the identity provider"
+                    "DIR/reveille.yaml:1: tokens.issuer: is of no use without tokens.keys or tokens.jwks_url; "
+                        + "give the provider's keys"
                 ]
             ),
             (

@@ -1,7 +1,9 @@
 import CallCore
 import CallVocabulary
 import ClientTokens
+import EventLoop
 import Foundation
+import Logging
 import PushVocabulary
 import Synchronization
 
@@ -23,18 +25,47 @@ public struct TokenAuthority: Redacted, Sendable {
 
     /// The present keys of user tokens.
     private final class Users: Sendable {
-        private let verifier: Mutex<TokenVerifier>
+        private struct State {
+            /// With the keys of files.
+            var configured: TokenVerifier
+            /// The keys that the provider serves.
+            var served: [TokenKey] = []
+            /// Both.
+            var verifier: TokenVerifier
+            var source: KeySource?
+        }
+
+        private let state: Mutex<State>
         let generation = Atomic<UInt64>(0)
+        let counters = TokenCounters()
 
-        init(_ verifier: TokenVerifier) { self.verifier = Mutex(verifier) }
+        init(_ verifier: TokenVerifier) { state = Mutex(State(configured: verifier, verifier: verifier)) }
 
-        var current: TokenVerifier { verifier.withLock { $0 } }
+        var current: TokenVerifier { state.withLock { $0.verifier } }
 
-        /// - Returns: whether the new one differs.
-        func replace(with new: TokenVerifier) -> Bool {
-            verifier.withLock { verifier in
-                guard verifier != new else { return false }
-                verifier = new
+        var source: KeySource? { state.withLock { $0.source } }
+
+        /// - Returns: the former source, to be stopped.
+        func setSource(_ source: KeySource?) -> KeySource? {
+            state.withLock { state in
+                defer { state.source = source }
+                return state.source
+            }
+        }
+
+        func setServed(_ keys: [TokenKey]) { change { $0.served = keys } }
+
+        /// - Returns: whether the keys differ.
+        func setConfigured(_ verifier: TokenVerifier) -> Bool { change { $0.configured = verifier } }
+
+        @discardableResult
+        private func change(_ body: (inout State) -> Void) -> Bool {
+            state.withLock { state in
+                body(&state)
+                var verifier = state.configured
+                verifier.provider?.keys += state.served
+                guard verifier != state.verifier else { return false }
+                state.verifier = verifier
                 generation.add(1, ordering: .sequentiallyConsistent)
                 return true
             }
@@ -86,7 +117,31 @@ public struct TokenAuthority: Redacted, Sendable {
 
     /// Takes over new keys for all further tokens.
     /// - Returns: whether they differ from the present ones.
-    func replace(with verifier: TokenVerifier) -> Bool { users.replace(with: verifier) }
+    func replace(with verifier: TokenVerifier) -> Bool { users.setConfigured(verifier) }
+
+    var counters: TokenCounters { users.counters }
+
+    /// Fetches the provider's keys from the address of new settings from now on, and no longer from another one.
+    func follow(_ address: WebAddress?, on loop: EventLoop, log: Logger) async throws {
+        guard let folder, users.source?.address != address else { return }
+        if let former = users.setSource(nil) {
+            await former.stop()
+            users.setServed([])
+        }
+        guard let address else { return }
+        let environment = RemoteKeySet.Environment(
+            address: address, folder: folder, clock: clock, counters: counters, log: log,
+            onKeys: { [users] in users.setServed($0) })
+        let source = try await KeySource.make(environment, on: loop)
+        _ = users.setSource(source)
+        source?.begin()
+    }
+
+    func stopFollowing() async { if let source = users.setSource(nil) { await source.stop() } }
+
+    /// Fetches the provider's keys for a token whose key is unknown, unless that was done just now.
+    /// - Returns: whether the keys are newer.
+    func fetchNewerKeys() async -> Bool { await users.source?.fetchNewer() ?? false }
 
     // MARK: Tokens
 
@@ -110,6 +165,31 @@ public struct TokenAuthority: Redacted, Sendable {
             user: claims.user, displayName: claims.name,
             allowance: CallAllowance(targets: claims.callTargets, callsPerMinute: claims.callsPerMinute))
         return Verified(grant: grant, device: claims.device, expiresAt: claims.expiresAt)
+    }
+
+    /// Verifies a token in the background, and once more with newer keys if its key is unknown.
+    /// - Parameter completion: told the result and the generation of keys that were there before it, because keys may
+    ///   change meanwhile.
+    func verifyWithNewerKeys(
+        _ token: String, completion: @escaping @Sendable (Result<Verified, Refusal>, UInt64) -> Void
+    ) {
+        Task {
+            let former = generation
+            let result = verdict(token)
+            guard case .failure(let refusal) = result, refusal.isForNewerKeys, await fetchNewerKeys() else {
+                return completion(result, former)
+            }
+            let newer = generation
+            completion(verdict(token), newer)
+        }
+    }
+
+    private func verdict(_ token: String) -> Result<Verified, Refusal> {
+        do throws(Refusal) {
+            return .success(try verify(token))
+        } catch {
+            return .failure(error)
+        }
     }
 
     /// Checks again whether a verified user token has expired.

@@ -28,21 +28,15 @@ final class TokenChecker {
 
     /// - Parameter completion: called on the loop, at once or later, unless the checker is released before.
     func check(_ token: String, then completion: @escaping (Result) -> Void) {
+        let completion = counting(completion)
         if let result = authority.verifyWakeToken(token) { return completion(result) }
         forgetFormerKeys()
         if let verified = recent.find(token) { return completion(authority.recheck(verified)) }
         checks += 1
         waiting[checks] = completion
         let me = LoopBound(WeakChecker(checker: self), on: loop)
-        Task { [authority, number = checks] in
-            // Before the check: keys may change during it.
-            let generation = authority.generation
-            let result: Result
-            do throws(TokenAuthority.Refusal) {
-                result = .success(try authority.verify(token))
-            } catch {
-                result = .failure(error)
-            }
+        let number = checks
+        authority.verifyWithNewerKeys(token) { result, generation in
             me.loop.execute { me.value.checker?.checked(token, result, number, generation) }
         }
     }
@@ -51,6 +45,13 @@ final class TokenChecker {
         forgetFormerKeys()
         if case .success(let verified) = result, generation == self.generation { recent.insert(token, verified) }
         waiting.removeValue(forKey: number)?(result)
+    }
+
+    private func counting(_ completion: @escaping (Result) -> Void) -> (Result) -> Void {
+        { [counters = authority.counters] result in
+            if case .failure(let refusal) = result { counters.count(refusal) }
+            completion(result)
+        }
     }
 
     /// Empties the cache when the keys have changed.

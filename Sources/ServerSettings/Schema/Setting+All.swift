@@ -33,7 +33,7 @@ extension Setting {
         .callWaiting, .decline, .resumeSeconds, .openSeconds,
     ]
     private static let tokens: [Setting] = [
-        .tokenSecretFile, .tokenKeys, .tokenIssuer, .tokenAudience, .tokenUserClaim, .tokenLeewaySeconds,
+        .tokenSecretFile, .tokenKeys, .tokenKeysURL, .tokenIssuer, .tokenAudience, .tokenUserClaim, .tokenLeewaySeconds,
     ]
     private static let pushes: [Setting] = [
         .missedCalls, .noticeSeconds, .apnsKey, .apnsKeyID, .apnsTeamID, .apnsCertificate, .apnsCertificateKey,

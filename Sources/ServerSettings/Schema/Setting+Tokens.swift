@@ -9,6 +9,9 @@ extension Setting {
     package static let tokenKeys = Setting(
         "tokens.keys", .paths, example: "[/etc/reveille/jwks.json]", part: .tokens,
         "Public keys of an identity provider: JWK Sets or PEM. Needs tokens.issuer and tokens.audience.")
+    package static let tokenKeysURL = Setting(
+        "tokens.jwks_url", .text(longest: 1024), example: "https://id.example.com/jwks.json", part: .tokens,
+        "Where the identity provider serves its JWK Set. Needs tokens.issuer and tokens.audience.")
     package static let tokenIssuer = Setting(
         "tokens.issuer", .text(longest: 1024), example: "https://id.example.com/", part: .tokens,
         "The iss that the identity provider's tokens must have, character for character.")

@@ -8,6 +8,7 @@ extension ConfigurationBuilder {
         var tokens = TokenConfiguration()
         tokens.leeway = settings.seconds(.tokenLeewaySeconds, tokens.leeway)
         tokens.secretFile = secretFile()
+        tokens.keysAddress = keysAddress()
         tokens.provider = identityProvider()
         return tokens
     }
@@ -31,9 +32,9 @@ extension ConfigurationBuilder {
 
     private mutating func identityProvider() -> IdentityProvider? {
         let about: [Setting] = [.tokenIssuer, .tokenAudience, .tokenUserClaim]
-        guard settings.isSet(.tokenKeys) else {
+        guard let given = [Setting.tokenKeys, .tokenKeysURL].first(where: settings.isSet) else {
             if let first = about.first(where: settings.isSet) {
-                fault(first, "is of no use without tokens.keys", "give the keys of the identity provider")
+                fault(first, "is of no use without tokens.keys or tokens.jwks_url", "give the provider's keys")
             }
             return nil
         }
@@ -47,13 +48,25 @@ extension ConfigurationBuilder {
             }
             for missing in [Setting.tokenIssuer, .tokenAudience] where !settings.isSet(missing) {
                 fault(
-                    .tokenKeys, "needs \(missing.key)",
+                    given, "needs \(missing.key)",
                     "a provider signs tokens for others as well, which must not open sessions here")
             }
             return nil
         }
         return IdentityProvider(
             issuer: issuer, audiences: audiences, userClaim: settings.text(.tokenUserClaim) ?? "sub", keys: keys)
+    }
+
+    private mutating func keysAddress() -> WebAddress? {
+        guard let text = settings.text(.tokenKeysURL) else { return nil }
+        let address = WebAddress(text)
+        if address == nil {
+            fault(
+                .tokenKeysURL, "'\(text)' is no address that keys can be fetched from",
+                "give one such as https://id.example.com/jwks.json; http:// only with a numeric address of this machine"
+            )
+        }
+        return address
     }
 
     private mutating func tokenKeys() -> [TokenKey] {
