@@ -13,6 +13,7 @@ let log = Target.Dependency.product(name: "Logging", package: "swift-log")
 /// Keeps what is logged.
 let memoryLog = Target.Dependency.product(name: "InMemoryLogging", package: "swift-log")
 let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 /// The C interface of the SQLite that GRDB uses.
@@ -85,6 +86,11 @@ let package = Package(
         library(
             "Simulation", ["RecordModel", "PushVocabulary", "CallVocabulary", "Determinism", "CallCore", "PushCore"]),
 
+        // No I/O and no clock; Foundation for Base64 and dates.
+        library(
+            "ClientTokens",
+            ["CallVocabulary", "WireJSON", crypto, .product(name: "CryptoExtras", package: "swift-crypto")]),
+
         // I/O, one C library each.
         library("EventLoop", ["CLibUV"]),
         library("TLS", ["COpenSSL", "EventLoop"]),
@@ -114,18 +120,18 @@ let package = Package(
         library(
             "CallServer",
             [
-                "TLS", "AdminServer", "PushVocabulary", "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore",
-                "PushCore", "PushClient",
-                "SignalProtocol", "EventLoop", "WebSocketServer", "CallStore", "LibWebSockets", "ServerLog",
-                "StoreInterface", "WireJSON",
+                "TLS", "AdminServer", "ClientTokens", "PushVocabulary", "AdminProtocol", "CallMonitor",
+                "CallVocabulary", "CallCore", "PushCore", "PushClient", "SignalProtocol", "EventLoop",
+                "WebSocketServer", "CallStore", "LibWebSockets", "ServerLog",
+                "StoreInterface",
                 log,
-                .product(name: "Crypto", package: "swift-crypto"),
+                crypto,
             ]),
         library(
             "ServerSettings",
             [
-                "TLS", "CallVocabulary", "CallCore", "CallServer", "StoreInterface", "EventLoop", "HTTP2",
-                "LibWebSockets",
+                "TLS", "CallVocabulary", "CallCore", "CallServer", "ClientTokens", "StoreInterface", "EventLoop",
+                "HTTP2", "LibWebSockets",
                 "PushClient", "PushCore", "WebSocketServer", configuration, log,
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -164,7 +170,7 @@ let package = Package(
             name: "reveille",
             dependencies: [
                 "AdminServer", "PushVocabulary", "AdminKit", "AdminProtocol", "CallMonitor", "CallVocabulary",
-                "CallCore", "CallServer", "CallStore",
+                "CallCore", "CallServer", "CallStore", "ClientTokens",
                 "StoreInterface", "Demo", "EventLoop", "LibWebSockets", "LoadTest", "PhoneSimulator", "PushClient",
                 "PushCore",
                 "PushSimulator", "ServerLog", "ServerSettings", "SimulatorEndpoints", "SoftphoneKit",
@@ -239,11 +245,15 @@ let package = Package(
             ],
             exclude: ["Fixtures"]),
         tests("AdminProtocolTests", ["AdminProtocol", "CallVocabulary"]),
+        tests(
+            "ClientTokensTests", ["ClientTokens", "ByteMutation", "CallVocabulary", "Determinism"],
+            exclude: ["Vectors"]),
         tests("AdminKitTests", ["AdminKit", "AdminProtocol", "CallVocabulary"]),
         tests(
             "CallServerTests",
             [
-                "TLS", "AdminServer", "PushVocabulary", "CallServer", "AdminKit", "AdminProtocol", "CallCore",
+                "TLS", "AdminServer", "ClientTokens", "PushVocabulary", "CallServer", "AdminKit", "AdminProtocol",
+                "CallCore",
                 "CallMonitor", "CallStore", "StoreInterface", "CallVocabulary",
                 "PushClient", "PushCore", "PushTestServer", "SoftphoneKit", "SoftphoneSession",
                 "EventLoop",
@@ -253,7 +263,8 @@ let package = Package(
         tests(
             "ServerSettingsTests",
             [
-                "TLS", "ServerSettings", "CallCore", "CallServer", "CallStore", "StoreInterface", "CallVocabulary",
+                "TLS", "ServerSettings", "CallCore", "CallServer", "CallStore", "ClientTokens", "StoreInterface",
+                "CallVocabulary",
                 "EventLoop",
                 "LibWebSockets", "LogCapture", "PushClient", "PushCore", configuration, jwt, log,
                 .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -312,14 +323,15 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "TLS", "PushVocabulary", "CallVocabulary", "CallCore", "CallServer", "CallStore", "StoreInterface",
+                "TLS", "PushVocabulary", "CallVocabulary", "CallCore", "CallServer", "CallStore", "ClientTokens",
+                "StoreInterface",
                 "ChildProcess", "Demo",
                 "EventLoop", "HTTP2",
                 "PhoneSimulator", "AdminProtocol", "LibWebSockets", "PushClient", "PushCore", "PushSimulator",
                 "LoadTest",
                 "SignalProtocol", "SimulatorEndpoints", "SoftphoneKit", "SoftphoneSession", "TestCertificates",
                 "TestCleanup", "WebSocketServer", "reveille",
-                log,
+                crypto, log,
             ],
             resources: [.copy("Scripts"), .copy("Prometheus")], swiftSettings: strict),
     ]

@@ -85,10 +85,14 @@ public struct SessionGrant: Equatable, Sendable {
     /// The user's display name, shown to the other side.
     public var displayName: String?
     public var scope: Scope
+    public var allowance: CallAllowance
 
-    public init(user: Handle, displayName: String? = nil, scope: Scope = .full) {
+    public init(
+        user: Handle, displayName: String? = nil, scope: Scope = .full, allowance: CallAllowance = CallAllowance()
+    ) {
         self.user = user
         self.displayName = displayName
         self.scope = scope
+        self.allowance = allowance
     }
 }

@@ -1,6 +1,7 @@
 import AdminServer
 import CallCore
 import CallVocabulary
+import ClientTokens
 import EventLoop
 import LibWebSockets
 import Logging
@@ -11,17 +12,23 @@ extension CallServer {
     /// Applies new certificates, credentials, limits, timers and policies. Everything is read and checked first: after
     /// an error nothing has changed. Call it for one reload at a time.
     ///
-    /// - Throws: ``ServerConfigurationError``, `TLSCertificate.Failure` or `PushConfigurationError`, which describe the
+    /// - Throws: ``ServerConfigurationError``, `TLSCertificate.Failure`, `PushConfigurationError` or
+    ///   `DataFolder.Failure`, which describe the
     ///   error and its place.
     public func reload(_ reload: ServerReload) async throws {
         let checked = try reload.checked()
         try checkListeners(reload)
+        let tokens = try reload.tokens.map { try parts.tokens.verifier(for: $0) }
         if let certificate = checked.certificate {
             await webSockets.replaceCertificate(with: certificate)
             // The metrics listener has TLS, with the same certificate, if the clients' listener has.
             if let metrics, metrics.certificate != nil { await metrics.replaceCertificate(with: certificate) }
         }
         await admin.reload(token: checked.adminToken, certificate: checked.adminCertificate)
+        if let tokens { takeKeys(tokens) }
+        if let settings = reload.tokens {
+            try await parts.tokens.follow(settings.keysAddress, on: parts.core.loop, log: parts.log)
+        }
         if let push = checked.push { await parts.push.reload(push) }
         if let limits = reload.connectionLimits { for shard in shards { shard.postAlways(.limited(limits)) } }
         if let count = reload.maxConnections {
@@ -31,6 +38,16 @@ extension CallServer {
         if settings != CoreSettings() { parts.core.inbox.postAlways(.reconfigured(settings)) }
         listenerCertificates.warn(parts.log)
         parts.log.info("reloaded")
+    }
+
+    private func takeKeys(_ verifier: TokenVerifier) {
+        guard parts.tokens.replace(with: verifier) else { return }
+        parts.log.notice(
+            "the keys of user tokens changed; tokens are verified anew",
+            metadata: [
+                "keys": .stringConvertible(verifier.provider?.keys.count ?? 0),
+                "secrets": .stringConvertible(verifier.secrets.count),
+            ])
     }
 
     private func setMaxConnections(_ count: Int, perAddress: Int?, proxies: [AddressRange]) {

@@ -74,7 +74,8 @@ public final class CallServer: Sendable {
                 """, metadata: ["folder": .string(configuration.data.path)])
         }
         let clock = ServerClock(clocks, anchor: ClockAnchor(in: configuration.data))
-        let tokens = try await TokenAuthority(folder: configuration.data, clock: clock)
+        let tokens = try await TokenAuthority(
+            folder: configuration.data, clock: clock, tokens: configuration.tokens)
         let store = try await ServerStore.open(configuration, log: log)
         for exposure in configuration.data.exposures() { log.warning("\(exposure)") }
         let parts: ServerParts
@@ -97,6 +98,8 @@ public final class CallServer: Sendable {
         _ configuration: ServerConfiguration, _ parts: ServerParts, _ adminSocket: SocketAddress, _ log: Logger
     ) async throws -> CallServer {
         let recovered = parts.store.recovered
+        // Before clients come, who wait for the first fetch then.
+        try await parts.tokens.follow(configuration.tokens.keysAddress, on: parts.core.loop, log: log)
         try parts.startPush(configuration)
         let mailboxes = ShardMailboxes()
         let webSockets = try parts.listener(configuration) { index, loop in

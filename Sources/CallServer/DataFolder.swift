@@ -73,8 +73,12 @@ public struct DataFolder: Sendable {
         return attributes[.type] as? FileAttributeType == type && mode & permission != 0
     }
 
-    /// The secret in `file`: 32 random bytes, generated on first use, readable by the owner only.
-    public func secret(_ file: String) throws -> [UInt8] {
+    /// The secret in `file`, the first one of several: 32 random bytes, generated on first use, readable by the owner
+    /// only.
+    public func secret(_ file: String) throws -> [UInt8] { try secrets(file)[0] }
+
+    /// The secrets in `file`, one a line; at least one. During a rotation the new one and the old one stand there.
+    func secrets(_ file: String) throws -> [[UInt8]] {
         let path = self.path + "/" + file
         if let kept = try Self.kept(at: path) { return kept }
         var generator = SystemRandomNumberGenerator()
@@ -87,23 +91,23 @@ public struct DataFolder: Sendable {
             FileManager.default.createFile(
                 atPath: draft, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
         else { throw Failure(description: "cannot write \(path); make the data folder writable for this user") }
-        if link(draft, path) == 0 { return bytes }
+        if link(draft, path) == 0 { return [bytes] }
         guard let kept = try Self.kept(at: path) else {
             throw Failure(description: "cannot write \(path): \(String(cString: strerror(errno)))")
         }
         return kept
     }
 
-    /// The secret in the file at `path`, which must exist.
-    static func secret(file path: String) throws -> [UInt8] {
+    /// The secrets in the file at `path`, which must exist.
+    static func secrets(file path: String) throws -> [[UInt8]] {
         guard let kept = try kept(at: path) else {
             throw Failure(description: "cannot read \(path); name a file that holds the server's secret")
         }
         return kept
     }
 
-    /// The secret in a file; nil when there is no such file.
-    private static func kept(at path: String) throws -> [UInt8]? {
+    /// The secrets in a file; nil when there is no such file.
+    private static func kept(at path: String) throws -> [[UInt8]]? {
         let contents: Data
         do {
             contents = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -113,13 +117,20 @@ public struct DataFolder: Sendable {
             throw Failure(
                 description: "\(path) cannot be read (\(reason(error))); make it a file that this user can read")
         }
-        let text = String(decoding: contents, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        guard let bytes = bytes(hexadecimal: text), bytes.count >= 32 else {
+        guard let secrets = secrets(in: String(decoding: contents, as: UTF8.self)) else {
             throw Failure(
                 description: "\(path) does not hold a secret of at least 64 hexadecimal digits; "
                     + "restore it, or delete it to have a new one made (tokens signed with the old one then fail)")
         }
-        return bytes
+        return secrets
+    }
+
+    /// The secrets in the text of a file, one a line, each of 64 hexadecimal digits or more; nil for any other text.
+    package static func secrets(in text: String) -> [[UInt8]]? {
+        let lines = text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
+            .filter { !$0.isEmpty }
+        let secrets = lines.compactMap(bytes(hexadecimal:)).filter { $0.count >= 32 }
+        return secrets.isEmpty || secrets.count < lines.count ? nil : secrets
     }
 
     private static func bytes(hexadecimal text: String) -> [UInt8]? {

@@ -32,6 +32,8 @@ public struct ServerConfiguration: Sendable {
     public var policy = UserPolicy()
     public var connectionLimits = ConnectionLimits()
     public var push = PushService.Configuration()
+    /// Whose user tokens open sessions.
+    public var tokens = TokenConfiguration()
     /// How long the store keeps ended records.
     public var retention = RetentionPolicy()
     public var node = "reveille"

@@ -97,6 +97,7 @@ struct ServerParts: Sendable {
     /// Stops all parts, upstream parts first.
     func stop() async {
         await core.rest()
+        await tokens.stopFollowing()
         await push.stop()
         // The last outcomes are in the core's inbox, and must be committed.
         await core.drain()

@@ -11,6 +11,8 @@ public struct ServerReload: Sendable {
     public var tls: TLSFiles?
     /// New credentials, endpoints and texts; unchanged parts are not touched.
     public var push: PushService.Configuration?
+    /// New keys of user tokens. Open sessions go on.
+    public var tokens: TokenConfiguration?
     /// Applies to present connections too, from their next message on.
     public var connectionLimits: ConnectionLimits?
     /// Applies to new connections. ``maxConnectionsPerAddress`` and ``proxies`` are applied only if this is set.

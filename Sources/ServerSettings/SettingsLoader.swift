@@ -61,6 +61,14 @@ public struct LoadedSettings: Sendable {
         return configuration
     }
 
+    /// Whose tokens the server takes, for a command that verifies one: only what concerns tokens has to be right.
+    /// - Throws: ``InvalidSettings``.
+    public func tokenSettings() throws(InvalidSettings) -> TokenInspection.Settings {
+        let faults = errors.filter { $0.key == nil || $0.key?.hasPrefix("tokens.") == true }
+        guard faults.isEmpty else { throw InvalidSettings(faults: faults) }
+        return TokenInspection.Settings(folder: configuration.data, tokens: configuration.tokens)
+    }
+
     /// Where pushes go, for a command that sends one: only what concerns pushes has to be right.
     /// - Throws: ``InvalidSettings``.
     public func pushConfiguration() throws(InvalidSettings) -> PushService.Configuration {

@@ -114,6 +114,7 @@ extension ServerReload {
                 if hasAdmin { adminTLS = configuration.admin?.tls }
             case .admin: if hasAdmin { adminToken = configuration.admin?.token }
             case .push: push = configuration.push
+            case .tokens: tokens = configuration.tokens
             case .connectionLimits: connectionLimits = configuration.connectionLimits
             case .connections:
                 maxConnections = configuration.maxConnections

@@ -37,7 +37,7 @@ struct Reveille: AsyncParsableCommand {
     /// Carries out what `arguments` say.
     /// - Returns: the exit code, everything having been said.
     static func perform(_ arguments: [String]) async -> Int32 {
-        if let misuse = Misuse(help: arguments) {
+        if let misuse = Misuse(help: arguments) ?? Misuse(nearly: arguments) {
             Terminal.complain(misuse.lines)
             return ExitCode.validationFailure.rawValue
         }

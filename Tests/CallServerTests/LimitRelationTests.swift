@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import ClientTokens
 import EventLoop
 import LibWebSockets
 import Testing
@@ -16,6 +17,7 @@ struct LimitRelationTests {
 
     @Test("the longest WebSocket token fits an HTTP request, with the same space for other headers")
     func tokens() {
+        #expect(TokenVerifier.longest == FrameLimits.token)
         #expect(FrameLimits.token + 8_192 <= RequestHead.longest)
         #expect(FrameLimits.token + 4_096 <= FrameLimits.frame)
     }

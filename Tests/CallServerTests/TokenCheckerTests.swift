@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import ClientTokens
 import EventJournal
 import EventLoop
 import Synchronization

@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 /// Clocks that a test moves ahead of the machine's clocks.
-private final class MovedClocks: Sendable {
+final class MovedClocks: Sendable {
     private let ahead = Mutex((wall: Int64(0), elapsed: Int64(0)))
 
     func set(by step: Duration) { ahead.withLock { $0.wall += step.milliseconds } }

@@ -66,6 +66,8 @@ struct SchemaTests {
             !setting.isForCommands && !setting.key.hasPrefix("log.") && !setting.key.hasPrefix("push.simulator")
                 && !setting.key.hasPrefix("push.apns") && !setting.key.hasPrefix("push.fcm")
                 && setting.key != "listen.insecure" && setting.key != "push.profiles"
+                // Of no use without keys.
+                && !["tokens.jwks_url", "tokens.issuer", "tokens.audience", "tokens.user_claim"].contains(setting.key)
         case .address, .addressOrOff, .path, .paths: false
         }
     }
@@ -88,6 +90,7 @@ struct SchemaTests {
             case .connections: "connections"
             case .policy: "policy"
             case .push: "push"
+            case .tokens: "tokens"
             case .tls, .admin, .log: "none"
             case nil: "start"
             }
@@ -102,7 +105,7 @@ struct SchemaTests {
                 "connections",
                 "\(configuration.maxConnections) \(String(describing: configuration.maxConnectionsPerAddress)) "
                     + "\(configuration.proxies)"
-            ), ("push", "\(configuration.push.texts)"),
+            ), ("push", "\(configuration.push.texts)"), ("tokens", "\(configuration.tokens.leeway)"),
             (
                 "start",
                 "\(configuration.address) \(configuration.shards) \(configuration.node) \(configuration.retention) "

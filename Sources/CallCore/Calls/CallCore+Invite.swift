@@ -18,6 +18,7 @@ extension CallCore {
         if mayBeStored(invite.call) {
             return lookUp(invite.call, then: .requested(connection, request, .owner(.invite(invite))))
         }
+        guard isAllowed(invite, session, connection, request) else { return }
         endInheritedCalls(of: session)
         guard mayInvite(invite, caller.user, connection, request) else { return }
         let callees = Callees(of: invite.to, in: directory)
@@ -28,6 +29,7 @@ extension CallCore {
                 "Too many calls that push (\(refusal.limit.rawValue)); call again in \(Self.seconds(until: refusal.until, from: now)) s."
             )
         }
+        spendAllowance(of: session)
         let call = Call(
             invite: invite, digest: digest, callees: callees, callerDevice: caller,
             callerName: session.displayName, createdAt: now,
@@ -38,7 +40,7 @@ extension CallCore {
     }
 
     /// Seconds until `until`, rounded up, at least 1.
-    private static func seconds(until: Instant, from now: Instant) -> Int64 {
+    static func seconds(until: Instant, from now: Instant) -> Int64 {
         max(1, ((until - now).wholeMilliseconds + 999) / 1000)
     }
 

@@ -141,6 +141,7 @@ extension CallCore {
         replayAfter: UInt64?
     ) {
         session.displayName = grant.displayName
+        session.allowance = grant.allowance
         let device = session.device
         observe(session, on: connection)
         noteOpening(of: session)

@@ -26,6 +26,8 @@ final class Session {
     let openedAt: Instant
     let scope: SessionGrant.Scope
     var displayName: String?
+    /// Of the token that opened or resumed it last.
+    var allowance = CallAllowance()
     /// nil while detached.
     var connection: ConnectionID?
     /// When its present or last connection began.

@@ -12,6 +12,8 @@ final class User {
     var liveCalls: [Call] = []
     /// Bounds the calls by this user that cause a push.
     var pushBound = RateBound()
+    /// Bounds the calls by this user, as the token says.
+    var allowanceBound = RateBound()
     /// Newest last.
     var missed: [MissedCall] = []
 

@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import ClientTokens
 import EventLoop
 import LibWebSockets
 import Logging

@@ -1,7 +1,11 @@
 import CallCore
 import CallVocabulary
+import ClientTokens
+import EventLoop
 import Foundation
+import Logging
 import PushVocabulary
+import Synchronization
 
 /// Mints and checks the two kinds of token that open a session: user tokens, and the wake tokens of pushes.
 ///
@@ -10,7 +14,8 @@ import PushVocabulary
 public struct TokenAuthority: Redacted, Sendable {
     public typealias Refusal = TokenRefusal
 
-    private let users: UserTokens
+    private let folder: DataFolder?
+    private let users: Users
     /// nil when only user tokens are minted.
     private let wakeTokens: WakeTokens?
     private let clock: ServerClock
@@ -18,12 +23,64 @@ public struct TokenAuthority: Redacted, Sendable {
     /// How long a wake token outlives the call's ring deadline.
     static let wakeGrace = Duration.seconds(60)
 
+    /// The present keys of user tokens.
+    private final class Users: Sendable {
+        private struct State {
+            /// With the keys of files.
+            var configured: TokenVerifier
+            /// The keys that the provider serves.
+            var served: [TokenKey] = []
+            /// Both.
+            var verifier: TokenVerifier
+            var source: KeySource?
+        }
+
+        private let state: Mutex<State>
+        let generation = Atomic<UInt64>(0)
+        let counters = TokenCounters()
+
+        init(_ verifier: TokenVerifier) { state = Mutex(State(configured: verifier, verifier: verifier)) }
+
+        var current: TokenVerifier { state.withLock { $0.verifier } }
+
+        var source: KeySource? { state.withLock { $0.source } }
+
+        /// - Returns: the former source, to be stopped.
+        func setSource(_ source: KeySource?) -> KeySource? {
+            state.withLock { state in
+                defer { state.source = source }
+                return state.source
+            }
+        }
+
+        func setServed(_ keys: [TokenKey]) { change { $0.served = keys } }
+
+        /// - Returns: whether the keys differ.
+        func setConfigured(_ verifier: TokenVerifier) -> Bool { change { $0.configured = verifier } }
+
+        @discardableResult
+        private func change(_ body: (inout State) -> Void) -> Bool {
+            state.withLock { state in
+                body(&state)
+                var verifier = state.configured
+                verifier.provider?.keys += state.served
+                guard verifier != state.verifier else { return false }
+                state.verifier = verifier
+                generation.add(1, ordering: .sequentiallyConsistent)
+                return true
+            }
+        }
+    }
+
     /// Uses the secrets of the data folder, making them on first use.
     /// - Parameter clock: the clock of the server that owns the tokens. User tokens use its wall time, because backends
     ///   mint them; wake tokens use its timeline.
-    public init(folder: DataFolder, clock: ServerClock = ServerClock()) async throws {
+    public init(
+        folder: DataFolder, clock: ServerClock = ServerClock(), tokens: TokenConfiguration = TokenConfiguration()
+    ) async throws {
         self.clock = clock
-        users = UserTokens(secret: try folder.secret("client-token.key"))
+        self.folder = folder
+        users = Users(try Self.verifier(tokens, folder))
         wakeTokens = WakeTokens(secret: try folder.secret("wake-token.key"))
     }
 
@@ -31,9 +88,62 @@ public struct TokenAuthority: Redacted, Sendable {
     /// - Parameter clientSecretFile: `client-token.key` in the server's data folder, or a copy of it.
     public init(clientSecretFile path: String) async throws {
         wakeTokens = nil
+        folder = nil
         clock = ServerClock()
-        users = UserTokens(secret: try DataFolder.secret(file: path))
+        users = Users(TokenVerifier(secrets: try DataFolder.secrets(file: path).map { TokenSecret($0) }))
     }
+
+    // MARK: Keys
+
+    /// Changes whenever the keys of user tokens change: a token that was good may be good no more.
+    var generation: UInt64 { users.generation.load(ordering: .sequentiallyConsistent) }
+
+    /// The present keys, and what user tokens must say.
+    var verifier: TokenVerifier { users.current }
+
+    /// Reads the secrets for new settings. Blocks on the disk.
+    func verifier(for configuration: TokenConfiguration) throws -> TokenVerifier {
+        guard let folder else { preconditionFailure("only a server's authority has settings") }
+        return try Self.verifier(configuration, folder)
+    }
+
+    private static func verifier(_ configuration: TokenConfiguration, _ folder: DataFolder) throws -> TokenVerifier {
+        let secrets =
+            try configuration.secretFile.map { try DataFolder.secrets(file: $0) }
+            ?? folder.secrets(TokenConfiguration.standardSecretFile)
+        return TokenVerifier(
+            secrets: secrets.map { TokenSecret($0) }, provider: configuration.provider, leeway: configuration.leeway)
+    }
+
+    /// Takes over new keys for all further tokens.
+    /// - Returns: whether they differ from the present ones.
+    func replace(with verifier: TokenVerifier) -> Bool { users.setConfigured(verifier) }
+
+    var counters: TokenCounters { users.counters }
+
+    /// Fetches the provider's keys from the address of new settings from now on, and no longer from another one.
+    func follow(_ address: WebAddress?, on loop: EventLoop, log: Logger) async throws {
+        guard let folder, users.source?.address != address else { return }
+        if let former = users.setSource(nil) {
+            await former.stop()
+            users.setServed([])
+        }
+        guard let address else { return }
+        let environment = RemoteKeySet.Environment(
+            address: address, folder: folder, clock: clock, counters: counters, log: log,
+            onKeys: { [users] in users.setServed($0) })
+        let source = try await KeySource.make(environment, on: loop)
+        _ = users.setSource(source)
+        source?.begin()
+    }
+
+    func stopFollowing() async { if let source = users.setSource(nil) { await source.stop() } }
+
+    /// Fetches the provider's keys for a token whose key is unknown, unless that was done just now.
+    /// - Returns: whether the keys are newer.
+    func fetchNewerKeys() async -> Bool { await users.source?.fetchNewer() ?? false }
+
+    // MARK: Tokens
 
     /// A checked token.
     public struct Verified: Sendable {
@@ -50,11 +160,36 @@ public struct TokenAuthority: Redacted, Sendable {
 
     public func verify(_ token: String) throws(Refusal) -> Verified {
         if let result = verifyWakeToken(token) { return try result.get() }
-        let claims = try users.read(token)
-        let now = clock.wallTime()
-        if let start = claims.notBefore, start > now + UserTokens.leeway { throw .early(start, now: now) }
-        let grant = SessionGrant(user: claims.user, displayName: claims.name)
-        return try Verified(grant: grant, device: claims.device, expiresAt: claims.expiresAt).unexpired(at: now).get()
+        let claims = try users.current.verify(token, at: clock.wallTime())
+        let grant = SessionGrant(
+            user: claims.user, displayName: claims.name,
+            allowance: CallAllowance(targets: claims.callTargets, callsPerMinute: claims.callsPerMinute))
+        return Verified(grant: grant, device: claims.device, expiresAt: claims.expiresAt)
+    }
+
+    /// Verifies a token in the background, and once more with newer keys if its key is unknown.
+    /// - Parameter completion: told the result and the generation of keys that were there before it, because keys may
+    ///   change meanwhile.
+    func verifyWithNewerKeys(
+        _ token: String, completion: @escaping @Sendable (Result<Verified, Refusal>, UInt64) -> Void
+    ) {
+        Task {
+            let former = generation
+            let result = verdict(token)
+            guard case .failure(let refusal) = result, refusal.isForNewerKeys, await fetchNewerKeys() else {
+                return completion(result, former)
+            }
+            let newer = generation
+            completion(verdict(token), newer)
+        }
+    }
+
+    private func verdict(_ token: String) -> Result<Verified, Refusal> {
+        do throws(Refusal) {
+            return .success(try verify(token))
+        } catch {
+            return .failure(error)
+        }
     }
 
     /// Checks again whether a verified user token has expired.
@@ -78,7 +213,7 @@ public struct TokenAuthority: Redacted, Sendable {
         -> String
     {
         let expires = clock.wallTime() + lifetime
-        return users.sign(
+        return users.current.secrets[0].sign(
             claims: try JSONEncoder().encode(
                 Claims(
                     sub: user.text, exp: Double(expires.milliseconds) / 1000, name: name,

@@ -1,4 +1,5 @@
 import CallVocabulary
+import ClientTokens
 import Crypto
 
 /// The wake tokens of pushes. Each opens a session for one call on one device, until it expires.

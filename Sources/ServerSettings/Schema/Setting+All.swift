@@ -13,6 +13,7 @@ extension Setting {
             settings: [
                 .listenHost, .listenPort, .listenInsecure, .listenProxies, .listenOrigins, .tlsCertificate, .tlsKey,
             ]),
+        Section(title: "Tokens of users", settings: tokens),
         Section(title: "Calls and sessions", settings: calls),
         Section(title: "Pushes", settings: pushes),
         Section(title: "What is kept", settings: [.retentionCalls, .retentionPushes, .retentionMissed]),
@@ -30,6 +31,9 @@ extension Setting {
     private static let calls: [Setting] = [
         .ringSeconds, .huntStepSeconds, .connectSeconds, .deliverySeconds, .reportSeconds,
         .callWaiting, .decline, .resumeSeconds, .openSeconds,
+    ]
+    private static let tokens: [Setting] = [
+        .tokenSecretFile, .tokenKeys, .tokenKeysURL, .tokenIssuer, .tokenAudience, .tokenUserClaim, .tokenLeewaySeconds,
     ]
     private static let pushes: [Setting] = [
         .missedCalls, .noticeSeconds, .apnsKey, .apnsKeyID, .apnsTeamID, .apnsCertificate, .apnsCertificateKey,

@@ -31,6 +31,7 @@ struct ConfigurationBuilder {
         configuration.admin = admin(beside: configuration.address, tls: tls)
         configuration.metrics = metrics(beside: configuration, tls: tls)
         configuration.push = push()
+        configuration.tokens = tokens()
         configuration.timers = settings.timers
         configuration.policy = settings.policy
         configuration.maxConnections = settings.integer(.connections) ?? configuration.maxConnections

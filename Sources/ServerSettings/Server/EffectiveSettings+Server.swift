@@ -47,7 +47,7 @@ extension EffectiveSettings {
         return .seconds(days * 24 * 3600)
     }
 
-    private func seconds(_ setting: Setting, _ standard: Duration) -> Duration {
+    func seconds(_ setting: Setting, _ standard: Duration) -> Duration {
         integer(setting).map { .seconds($0) } ?? standard
     }
 }

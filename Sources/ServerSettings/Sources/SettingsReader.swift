@@ -68,6 +68,9 @@ struct SettingsReader {
         for (setting, value) in standards where settings[setting].value == nil {
             settings[setting].value = value
         }
+        if settings[.tokenSecretFile].value == nil, let data = settings.text(.data) {
+            settings[.tokenSecretFile].value = .string("\(data)/\(TokenConfiguration.standardSecretFile)")
+        }
     }
 
     private static func flags(_ sources: SettingsSources) -> Source {

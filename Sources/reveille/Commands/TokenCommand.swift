@@ -3,43 +3,57 @@ import CallServer
 import CallVocabulary
 import Foundation
 
-struct TokenCommand: AsyncParsableCommand {
+struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
-        abstract: "Mint a client token for a user.",
+        abstract: "Create a client token for a user, or say whether a server takes one.",
         discussion: """
-            Signed with the secret in the server's data folder; the server need not run.
+            Without a subcommand's name, create is meant.
 
               reveille token alice
-              reveille token alice --ttl 12h --name "Alice"
-            """)
+              reveille token explain eyJhbGciOi…
+            """, subcommands: [Create.self, Explain.self], defaultSubcommand: Create.self)
+}
 
-    @Argument(help: "The user's handle.", completion: KnownIDs.users, transform: Handle.init(argument:))
-    var user: Handle
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("The lifetime of the token, in seconds or as 90s, 15m, 2h or 3d.", valueName: "time"),
-        transform: TimeSpan.parse) var ttl = Duration.seconds(86_400)
-    @Option(help: "The only device that may use the token (UUID).", completion: KnownIDs.devices) var device: String?
-    @Option(help: "The user's display name, shown to the other party.") var name: String?
-    @OptionGroup var data: DataOptions
+extension TokenCommand {
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Create a client token for a user.",
+            discussion: """
+                Signed with the secret in the server's data folder; the server need not run.
 
-    func validate() throws {
-        guard (.seconds(1) ... .seconds(31_536_000)).contains(ttl) else {
-            throw ValidationError("--ttl is one second to one year (365d).")
+                  reveille token alice
+                  reveille token create alice --ttl 12h --name "Alice"
+                """)
+
+        @Argument(help: "The user's handle.", completion: KnownIDs.users, transform: Handle.init(argument:))
+        var user: Handle
+        @Option(
+            parsing: .unconditional,
+            help: ArgumentHelp("The lifetime of the token, in seconds or as 90s, 15m, 2h or 3d.", valueName: "time"),
+            transform: TimeSpan.parse) var ttl = Duration.seconds(86_400)
+        @Option(help: "The only device that may use the token (UUID).", completion: KnownIDs.devices) var device:
+            String?
+        @Option(help: "The user's display name, shown to the other party.") var name: String?
+        @OptionGroup var data: DataOptions
+
+        func validate() throws {
+            guard (.seconds(1) ... .seconds(31_536_000)).contains(ttl) else {
+                throw ValidationError("--ttl is one second to one year (365d).")
+            }
+            if let device, DeviceID(device) == nil { throw ValidationError("--device: '\(device)' is not a UUID.") }
         }
-        if let device, DeviceID(device) == nil { throw ValidationError("--device: '\(device)' is not a UUID.") }
-    }
 
-    func run() async throws {
-        try data.folder.prepare()
-        let secret = data.folder.path + "/client-token.key"
-        let isKnown = FileManager.default.fileExists(atPath: secret)
-        let authority = try await TokenAuthority(folder: data.folder)
-        Terminal.print(
-            try await authority.mint(
-                user: user, lifetime: ttl, device: device.flatMap { DeviceID($0) }, name: name))
-        guard !isKnown else { return }
-        Terminal.complain("signed with a new secret, \(secret): only a server on this folder takes the token")
+        func run() async throws {
+            try data.folder.prepare()
+            let secret = data.folder.path + "/client-token.key"
+            let isKnown = FileManager.default.fileExists(atPath: secret)
+            let authority = try await TokenAuthority(folder: data.folder)
+            Terminal.print(
+                try await authority.mint(
+                    user: user, lifetime: ttl, device: device.flatMap { DeviceID($0) }, name: name))
+            guard !isKnown else { return }
+            Terminal.complain("signed with a new secret, \(secret): only a server on this folder takes the token")
+        }
     }
 }

@@ -12,7 +12,22 @@ struct Misuse {
     ///   - arguments: without the program's name.
     init(_ error: any Error, _ arguments: [String]) {
         let place = Place(arguments)
-        self.init(place.unknown.map { Self.words(unknown: $0, place) } ?? Self.words(error), place)
+        let words = Self.words(error)
+        // The word may be an argument of the command that is meant without a name.
+        let isArgument =
+            place.command.configuration.defaultSubcommand != nil && !words.contains("nexpected argument")
+        let unknown = isArgument ? nil : place.unknown
+        self.init(unknown.map { Self.words(unknown: $0, place) } ?? words, place)
+    }
+
+    /// The error for a word that is one letter off a subcommand, where another subcommand would take it as its argument;
+    /// else nil.
+    init?(nearly arguments: [String]) {
+        let place = Place(arguments)
+        guard place.command.configuration.defaultSubcommand != nil, let unknown = place.unknown else { return nil }
+        let names = place.command.configuration.subcommands.map { $0._commandName }
+        guard names.contains(where: { Nearest.distance($0, unknown.lowercased()) == 1 }) else { return nil }
+        self.init(Self.words(unknown: unknown, place), place)
     }
 
     /// The error for `help` with an unknown command, for which the library prints the help of the program; else nil.

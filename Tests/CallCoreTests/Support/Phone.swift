@@ -9,6 +9,8 @@ final class Phone {
     let user: Handle
     let id: DeviceID
     var tokens: [PushToken]
+    /// What the token of its next session allows.
+    var allowance = CallAllowance()
     var connection: ConnectionID?
     /// What the session now open, or last open, began with.
     private(set) var session: SessionOpened?
@@ -89,7 +91,10 @@ final class Phone {
             token: "", device: DeviceDescription(id: id, platform: .ios), push: tokens, resume: resume)
         connection = socket
         world.step(
-            .client(.opened(socket, request, open, SessionGrant(user: user, displayName: name, scope: scope))))
+            .client(
+                .opened(
+                    socket, request, open,
+                    SessionGrant(user: user, displayName: name, scope: scope, allowance: allowance))))
         let answer = answer(to: request)
         if case .failure = answer { (connection, self.scope) = before }
         return answer

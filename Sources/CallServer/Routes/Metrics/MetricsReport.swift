@@ -2,6 +2,7 @@ import AdminServer
 import CallCore
 import CallMonitor
 import CallVocabulary
+import ClientTokens
 import EventLoop
 import PushClient
 import PushCore
@@ -47,6 +48,8 @@ struct MetricsReport: Sendable {
         ListenerMetrics.add(webSockets.statistics, to: &report)
         ListenerMetrics.add(parts.counters, to: &report)
         ListenerMetrics.add(parts.sessions.counters, to: &report)
+        TokenMetrics.add(
+            parts.tokens.counters, keys: parts.tokens.verifier.provider?.keys.count ?? 0, to: &report)
         StoreMetrics.add(parts.store.recordLog, to: &report)
         StoreMetrics.add(parts.store.recordLog.retention, to: &report)
         PushMetrics.add(parts.push.statistics, now: parts.clock.now(), to: &report)

@@ -2,8 +2,8 @@ import Foundation
 
 /// Base64url without padding (RFC 4648, section 5; RFC 7515, section 2). Decoding is strict: each byte sequence has
 /// exactly one encoding.
-enum Base64URL {
-    static func encode(_ bytes: some Sequence<UInt8>) -> String {
+public enum Base64URL {
+    public static func encode(_ bytes: some Sequence<UInt8>) -> String {
         var digits = Array(Data(bytes).base64EncodedData())
         while digits.last == UInt8(ascii: "=") { digits.removeLast() }
         for index in digits.indices {
@@ -17,7 +17,7 @@ enum Base64URL {
     }
 
     /// - Returns: nil for padding, digits of another alphabet, and non-zero bits after the last byte.
-    static func decode(_ text: Substring) -> [UInt8]? {
+    public static func decode(_ text: Substring) -> [UInt8]? {
         var digits: [UInt8] = []
         digits.reserveCapacity(text.utf8.count + 3)
         for digit in text.utf8 {

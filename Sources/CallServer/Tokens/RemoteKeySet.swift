@@ -1,0 +1,259 @@
+import CallVocabulary
+import ClientTokens
+import EventLoop
+import Foundation
+import Logging
+import TLS
+
+/// Keeps the key set that an identity provider serves, by ``KeySetSchedule``. Confined to the loop.
+///
+/// The provider may be down: its keys count on, also after a restart, because the last set is kept in the data folder.
+final class RemoteKeySet {
+    /// The size limit of a key set, in bytes.
+    static let longest = 64 * 1024
+    static let patience = Duration.seconds(5)
+    static let file = "token-keys.json"
+
+    struct Environment: Sendable {
+        let address: WebAddress
+        let folder: DataFolder
+        let clock: ServerClock
+        let counters: TokenCounters
+        let log: Logger
+        /// Called with all keys when they have changed; on the loop.
+        let onKeys: @Sendable ([TokenKey]) -> Void
+    }
+
+    private let environment: Environment
+    private let loop: EventLoop
+    private let tls: TLSClientContext
+    private var schedule: KeySetSchedule
+    private var set: TokenKeySet?
+    private var fetch: HTTPFetch?
+    private var timer: LoopTimer?
+    /// Token checks that wait for the fetch in progress.
+    private var waiting: [@Sendable (Bool) -> Void] = []
+
+    init(_ environment: Environment, loop: EventLoop, tls: TLSClientContext) {
+        self.environment = environment
+        self.loop = loop
+        self.tls = tls
+        let now = environment.clock.now()
+        schedule = KeySetSchedule(now: now)
+        if let kept = Self.kept(environment.address, environment.folder), kept.end > environment.clock.wallTime() {
+            set = kept.set
+            schedule = KeySetSchedule(now: now, end: now + (kept.end - environment.clock.wallTime()))
+        }
+    }
+
+    /// Fetches the set now, and then whenever it is due.
+    func begin() {
+        loop.assertIsCurrent()
+        timer = LoopTimer(loop: loop) { [weak self] in self?.timeCame() }
+        if let set {
+            environment.log.info(
+                "the identity provider's keys of the last process count until it answers", metadata: metadata)
+            environment.onKeys(set.keys)
+        }
+        start()
+    }
+
+    /// Fetches the set for a token whose key is unknown, unless the last fetch was just now.
+    /// - Parameter completion: told whether the keys are newer.
+    func askForNewer(_ completion: @escaping @Sendable (Bool) -> Void) {
+        if fetch != nil { return waiting.append(completion) }
+        guard timer != nil, schedule.mayFetch(at: environment.clock.now()) else { return completion(false) }
+        waiting.append(completion)
+        start()
+    }
+
+    /// Ends everything; the timer must be released on the loop.
+    func stop() {
+        fetch?.cancel()
+        fetch = nil
+        timer = nil
+        answerWaiting(false)
+    }
+
+    private func timeCame() {
+        let now = environment.clock.now()
+        if let end = schedule.end, now >= end {
+            schedule.dropped()
+            set = nil
+            environment.log.error(
+                "the identity provider has not answered for a day; its keys count no longer", metadata: metadata)
+            environment.onKeys([])
+        }
+        // The end of a fetch sets the timer again.
+        guard fetch == nil else { return }
+        if now >= schedule.due { start() } else { setTimer() }
+    }
+
+    private func setTimer() {
+        let next = min(schedule.due, schedule.end ?? schedule.due)
+        timer?.start(after: max(.milliseconds(1), next - environment.clock.now()))
+    }
+
+    private func start() {
+        schedule.started(at: environment.clock.now())
+        fetch = HTTPFetch.start(
+            environment.address, longestBody: Self.longest, patience: Self.patience, tls: tls, loop: loop
+        ) { [weak self] in self?.fetched($0) }
+    }
+
+    private func fetched(_ result: Result<HTTPFetch.Answer, HTTPAnswerReader.Failure>) {
+        fetch = nil
+        let now = environment.clock.now()
+        switch Self.read(result, from: environment.address) {
+        case .success(let found):
+            schedule.succeeded(at: now, maxAge: found.maxAge)
+            environment.counters.countFetch(succeeded: true)
+            take(found)
+        case .failure(let failure):
+            schedule.failed(at: now)
+            environment.counters.countFetch(succeeded: false)
+            var metadata = metadata
+            metadata["reason"] = .string(failure.description)
+            environment.log.warning("cannot fetch the identity provider's keys", metadata: metadata)
+            answerWaiting(false)
+        }
+        setTimer()
+    }
+
+    /// The set in a response.
+    struct Found: Equatable {
+        let set: TokenKeySet
+        let body: [UInt8]
+        let maxAge: Duration?
+    }
+
+    static func read(
+        _ result: Result<HTTPFetch.Answer, HTTPAnswerReader.Failure>, from address: WebAddress
+    ) -> Result<Found, HTTPAnswerReader.Failure> {
+        result.flatMap { answer in
+            guard answer.status == 200 else {
+                let place = answer.field("location").map { " to \(Self.short($0)), which is not followed" } ?? ""
+                return .failure(
+                    HTTPAnswerReader.Failure(description: "the response has the status \(answer.status)\(place)"))
+            }
+            do throws(TokenKeySet.Failure) {
+                let set = try TokenKeySet(answer.body, source: "\(address)")
+                guard !set.keys.isEmpty else {
+                    let reasons = set.leftOut.map { "; \($0)" }.joined()
+                    return .failure(
+                        HTTPAnswerReader.Failure(description: "the set has no key that can be used\(reasons)"))
+                }
+                let age = KeySetSchedule.maxAge(
+                    cacheControl: answer.field("cache-control"), age: answer.field("age"))
+                return .success(Found(set: set, body: answer.body, maxAge: age))
+            } catch {
+                return .failure(HTTPAnswerReader.Failure(description: "the response \(error)"))
+            }
+        }
+    }
+
+    private func take(_ found: Found) {
+        let isNew = found.set != set
+        set = found.set
+        keep(found.body)
+        if isNew {
+            for key in found.set.leftOut {
+                environment.log.warning(
+                    "a key of the identity provider is left out", metadata: ["key": .string("\(key)")])
+            }
+            environment.log.notice("the identity provider's keys were fetched", metadata: metadata)
+            environment.onKeys(found.set.keys)
+        }
+        answerWaiting(isNew)
+    }
+
+    private func answerWaiting(_ isNewer: Bool) {
+        let waiting = waiting
+        self.waiting = []
+        for completion in waiting { completion(isNewer) }
+    }
+
+    /// Foreign text for the log, of bounded length.
+    private static func short(_ text: String) -> String {
+        let kept = text.unicodeScalars.prefix(100).filter { !DisplayName.isLeftOut($0) }
+        return String(String.UnicodeScalarView(kept))
+    }
+
+    private var metadata: Logger.Metadata {
+        [
+            "keys": .stringConvertible(set?.keys.count ?? 0),
+            "kids": .string((set?.keys.compactMap(\.id) ?? []).map(Self.short).joined(separator: " ")),
+            "url": .string("\(environment.address)"),
+        ]
+    }
+
+    // MARK: The set of the last process
+
+    private struct Kept: Codable {
+        var url: String
+        /// Wall time in milliseconds.
+        var end: Int64
+        /// The provider's response.
+        var keySet: String
+    }
+
+    private func keep(_ body: [UInt8]) {
+        guard let end = schedule.end else { return }
+        let kept = Kept(
+            url: "\(environment.address)", end: environment.clock.wall(end).milliseconds,
+            keySet: String(decoding: body, as: UTF8.self))
+        let path = environment.folder.path + "/" + Self.file
+        do {
+            try JSONEncoder().encode(kept).write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            environment.log.warning(
+                "cannot keep the identity provider's keys for the next start",
+                metadata: ["error": .string("\(error)"), "file": .string(path)])
+        }
+    }
+
+    private static func kept(_ address: WebAddress, _ folder: DataFolder) -> (set: TokenKeySet, end: Instant)? {
+        guard let data = FileManager.default.contents(atPath: folder.path + "/" + file),
+            let kept = try? JSONDecoder().decode(Kept.self, from: data), kept.url == "\(address)",
+            let set = try? TokenKeySet(Array(kept.keySet.utf8), source: "\(address)"),
+            !set.keys.isEmpty
+        else { return nil }
+        return (set, Instant(milliseconds: kept.end))
+    }
+}
+
+extension RemoteKeySet {
+    /// The keys that the server of the folder has kept, if they still count; otherwise those that are served now.
+    static func keys(of address: WebAddress, folder: DataFolder) async throws(HTTPAnswerReader.Failure) -> [TokenKey] {
+        if let kept = kept(address, folder), kept.end > ServerClock().wallTime() { return kept.set.keys }
+        let answers: AsyncStream<Result<Found, HTTPAnswerReader.Failure>>
+        let loop: EventLoop
+        do {
+            loop = try EventLoop(name: "fetch")
+            loop.start()
+            answers = try fetchOnce(address, on: loop)
+        } catch {
+            throw HTTPAnswerReader.Failure(description: "\(error)")
+        }
+        defer { loop.stop() }
+        for await answer in answers { return try answer.get().set.keys }
+        throw HTTPAnswerReader.Failure(description: "the fetch was given up")
+    }
+
+    private static func fetchOnce(
+        _ address: WebAddress, on loop: EventLoop
+    ) throws -> AsyncStream<Result<Found, HTTPAnswerReader.Failure>> {
+        let tls = try TLSClientContext(trust: .system, speaking: .http1)
+        let (answers, answer) = AsyncStream.makeStream(of: Result<Found, HTTPAnswerReader.Failure>.self)
+        loop.execute {
+            _ = HTTPFetch.start(address, longestBody: longest, patience: patience, tls: tls, loop: loop) {
+                answer.yield(read($0, from: address))
+                answer.finish()
+            }
+        }
+        return answers
+    }
+}
+
+@available(*, unavailable)
+extension RemoteKeySet: Sendable {}

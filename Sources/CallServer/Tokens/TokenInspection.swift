@@ -1,0 +1,44 @@
+import ClientTokens
+import EventLoop
+import Logging
+
+/// Says what a server with these settings would say of a token; the server need not run.
+public struct TokenInspection: Sendable {
+    /// What of a server's settings counts.
+    public struct Settings: Sendable {
+        let folder: DataFolder
+        let tokens: TokenConfiguration
+
+        public init(folder: DataFolder, tokens: TokenConfiguration) {
+            self.folder = folder
+            self.tokens = tokens
+        }
+    }
+
+    public let explanation: TokenExplanation
+    /// The keys that the token was compared with.
+    public let keys: [TokenKey]
+    /// Why the provider's keys are not among them; nil when they are, or when none are served.
+    public let missing: String?
+
+    /// Takes the served keys that the server of the data folder has kept, and fetches them if it has kept none. Makes no
+    /// secret.
+    public init(_ token: String, settings: Settings) async throws {
+        let (folder, tokens) = (settings.folder, settings.tokens)
+        let path = tokens.secretFile ?? folder.path + "/" + TokenConfiguration.standardSecretFile
+        var verifier = TokenVerifier(
+            secrets: try DataFolder.secrets(file: path).map { TokenSecret($0) }, provider: tokens.provider,
+            leeway: tokens.leeway)
+        var missing: String?
+        if let address = tokens.keysAddress {
+            do throws(HTTPAnswerReader.Failure) {
+                verifier.provider?.keys += try await RemoteKeySet.keys(of: address, folder: folder)
+            } catch {
+                missing = "cannot fetch \(address): \(error)"
+            }
+        }
+        explanation = verifier.explain(token, at: ServerClock().wallTime())
+        keys = verifier.provider?.keys ?? []
+        self.missing = missing
+    }
+}

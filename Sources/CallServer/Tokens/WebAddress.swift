@@ -1,0 +1,42 @@
+import EventLoop
+import Foundation
+
+/// The address of a document that the server fetches: `https://`, or `http://` on this machine.
+public struct WebAddress: Equatable, Sendable, CustomStringConvertible {
+    public let isSecure: Bool
+    /// Without the brackets of an IPv6 address.
+    public let host: String
+    public let port: UInt16
+    /// The path and the query.
+    public let target: String
+    private let text: String
+
+    /// nil for anything else, and for an address with a user or a fragment.
+    public init?(_ text: String) {
+        guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let parts = URLComponents(string: text),
+            let scheme = parts.scheme?.lowercased(), scheme == "https" || scheme == "http",
+            parts.user == nil, parts.password == nil, parts.fragment == nil,
+            let found = parts.host, !found.isEmpty
+        else { return nil }
+        let host = found.hasPrefix("[") ? String(found.dropFirst().dropLast()) : found
+        isSecure = scheme == "https"
+        guard let port = UInt16(exactly: parts.port ?? (isSecure ? 443 : 80)), port > 0 else { return nil }
+        // Anybody on the way could replace the keys.
+        if !isSecure {
+            guard let address = SocketAddress(host: host, port: port), address.isLoopback else { return nil }
+        }
+        self.host = host
+        self.port = port
+        let path = parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath
+        target = path + (parts.percentEncodedQuery.map { "?\($0)" } ?? "")
+        self.text = text
+    }
+
+    /// The `Host` of a request.
+    var authority: String {
+        let name = host.contains(":") ? "[\(host)]" : host
+        return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
+    }
+
+    public var description: String { text }
+}

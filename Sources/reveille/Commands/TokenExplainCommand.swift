@@ -1,0 +1,37 @@
+import ArgumentParser
+import CallServer
+import ClientTokens
+import ServerSettings
+
+extension TokenCommand {
+    struct Explain: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Say whether a server takes a client token, and why.",
+            discussion: """
+                Verifies the token as `reveille serve` with these options would; the server need not run. The claims are \
+                shown also when the signature is wrong. Exit code 0: the token is taken; 1: it is refused. With - the \
+                token is read from standard input, and stays out of the shell's history.
+
+                  reveille token explain eyJhbGciOi…
+                  reveille token explain - --config /etc/reveille/reveille.yaml
+                """)
+
+        @Argument(help: ArgumentHelp("The token (JWT), or - for standard input.", valueName: "jwt")) var token: String
+        @Option(help: OutputFormat.help) var output = OutputFormat.table
+        @OptionGroup var options: ServeOptions
+
+        func run() async throws {
+            let loaded = try options.settings.load()
+            let settings: TokenInspection.Settings
+            do {
+                settings = try loaded.tokenSettings()
+            } catch {
+                throw Terminal.refused(error)
+            }
+            let text = token == "-" ? readLine() ?? "" : token
+            let inspection = try await TokenInspection(text, settings: settings)
+            try output.write(TokenText.json(inspection), text: TokenText.lines(inspection))
+            guard case .success = inspection.explanation.verdict else { throw Exit.failed }
+        }
+    }
+}

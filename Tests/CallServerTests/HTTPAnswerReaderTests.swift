@@ -1,0 +1,123 @@
+import Testing
+
+@testable import CallServer
+
+@Suite("A response of HTTP/1.1")
+struct HTTPAnswerReaderTests {
+    /// - Parameter step: how many bytes arrive at a time.
+    private func read(_ text: String, step: Int = .max, longest: Int = 100) -> Result<
+        HTTPAnswerReader.Answer, HTTPAnswerReader.Failure
+    > {
+        Result { () throws(HTTPAnswerReader.Failure) in
+            var reader = HTTPAnswerReader(longestBody: longest)
+            var rest = Array(text.utf8)[...]
+            while !rest.isEmpty {
+                let part = rest.prefix(step)
+                rest = rest.dropFirst(part.count)
+                if let answer = try reader.receive(part) { return answer }
+            }
+            return try reader.end()
+        }
+    }
+
+    @Test("is read with its body, in parts of any size", arguments: [1, 2, 7, Int.max])
+    func good(step: Int) throws {
+        for (text, body) in [
+            ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello and more", "hello"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", ""),
+            ("HTTP/1.0 200 OK\r\n\r\nuntil the end", "until the end"),
+            ("HTTP/1.1 200\nContent-Length: 2\n\nhi", "hi"),
+            ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "hi"),
+            (
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6;x=y\r\n world\r\n0\r\nA: b\r\n\r\n",
+                "hello world"
+            ),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\nContent-Length: 3\r\n\r\n2\r\nhi\r\n0\r\n\r\n", "hi"),
+            ("HTTP/1.1 200 OK\r\nContent-Encoding: identity\r\nContent-Length: 2\r\n\r\nhi", "hi"),
+        ] {
+            let answer = try read(text, step: step).get()
+            #expect(answer.status == 200 && String(decoding: answer.body, as: UTF8.self) == body, "\(text)")
+        }
+        let fields = try read(
+            "HTTP/1.1 304 Not Modified\r\nCache-Control: max-age=1 \r\nX:\r\ncache-control:\tpublic\r\n\r\n", step: step
+        ).get()
+        #expect(fields.status == 304 && fields.field("cache-control") == "max-age=1, public" && fields.field("x") == "")
+    }
+
+    @Test(
+        "that is malformed, cut or too long is refused",
+        arguments: [
+            ("", "closed without a response"), ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", "closed within"),
+            ("HTTP/1.1 200 OK\r\n", "closed within"), ("HTTP/2 200 OK\r\n\r\n", "is not HTTP/1.1"),
+            ("HTTP/1.1 20 OK\r\n\r\n", "is not HTTP/1.1"), ("SSH-2.0-OpenSSH\r\n\r\n", "is not HTTP/1.1"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n", "longer than 100 bytes"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "no valid length"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nhi", "no valid length"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", "no valid length"),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", "the transfer encoding gzip, chunked"),
+            ("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", "is encoded (gzip)"),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", "a chunk has no length"),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", "a chunk has no length"),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffff\r\n", "a chunk has no length"),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhiho\r\n", "a chunk is longer"),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", "closed within"),
+            ("HTTP/1.1 200 OK\r\nBad Name: x\r\n\r\n", "no header field"),
+            ("HTTP/1.1 200 OK\r\nnothing\r\n\r\n", "no header field"),
+        ])
+    func bad(text: String, words: String) {
+        for step in [1, 3, Int.max] {
+            guard case .failure(let failure) = read(text, step: step) else {
+                Issue.record("\(text) is taken")
+                continue
+            }
+            #expect(failure.description.contains(words), "\(failure)")
+        }
+    }
+
+    @Test("has a bounded head, and a bounded body however it is delimited")
+    func bounds() {
+        let ok = "HTTP/1.1 200 OK\r\n"
+        for (text, words) in [
+            (ok + "X: " + String(repeating: "x", count: 20_000), "the head of the response is longer"),
+            (ok + String(repeating: "X: y\r\n", count: 4_000), "the head of the response is longer"),
+            (ok + "\r\n" + String(repeating: "x", count: 101), "longer than 100 bytes"),
+            (
+                ok + "Transfer-Encoding: chunked\r\n\r\n"
+                    + String(repeating: "32\r\n" + String(repeating: "x", count: 50) + "\r\n", count: 3),
+                "longer than 100 bytes"
+            ),
+            (
+                ok + "Transfer-Encoding: chunked\r\n\r\n0\r\n" + String(repeating: "X: y\r\n", count: 4_000),
+                "the head of the response is longer"
+            ),
+        ] {
+            guard case .failure(let failure) = read(text, step: 1000) else {
+                Issue.record("\(text.prefix(60)) is taken")
+                continue
+            }
+            #expect(failure.description.contains(words), "\(failure)")
+        }
+    }
+
+    @Test(
+        "is asked for at an https address, or at an http one of this machine",
+        arguments: [
+            ("https://id.example.com/jwks", "id.example.com 443 /jwks id.example.com"),
+            ("https://id.example.com", "id.example.com 443 / id.example.com"),
+            ("https://id.example.com:8443/a?b=c&d", "id.example.com 8443 /a?b=c&d id.example.com:8443"),
+            ("https://[2001:db8::1]/a", "2001:db8::1 443 /a [2001:db8::1]"),
+            ("http://127.0.0.1:9/a", "127.0.0.1 9 /a 127.0.0.1:9"), ("http://[::1]:9/a", "::1 9 /a [::1]:9"),
+            ("HTTPS://id.example.com/a%20b", "id.example.com 443 /a%20b id.example.com"),
+            ("http://id.example.com/jwks", nil), ("http://localhost:9/a", "localhost 9 /a localhost:9"),
+            ("http://10.0.0.1/a", nil),
+            ("http://127.0.0.1.example.com/", nil), ("https://user@id.example.com/", nil),
+            ("https://user:x@id.example.com/", nil), ("https://id.example.com/#a", nil), ("ftp://id.example.com/", nil),
+            ("file:///etc/passwd", nil), ("https://", nil), ("id.example.com", nil), ("", nil),
+            ("https://id.example.com/a b", nil), ("https://id.example.com/\r\nX: y", nil),
+            ("https://id.example.com:0/", nil), ("https://id.example.com:70000/", nil),
+        ] as [(String, String?)])
+    func addresses(text: String, parts: String?) {
+        let address = WebAddress(text)
+        #expect(address.map { "\($0.host) \($0.port) \($0.target) \($0.authority)" } == parts)
+    }
+}
