@@ -1,8 +1,4 @@
-import AdminProtocol
 import ArgumentParser
-import CallCore
-import CallMonitor
-import CallVocabulary
 import Foundation
 import Testing
 
@@ -107,38 +103,5 @@ struct ReadmeTests {
             }
         }
         #expect(count > 30)
-    }
-
-    @Test("the administrators' table of the protocol has the members that the views have")
-    func administrators() throws {
-        let article = try Self.lines("Sources/SignalProtocol/SignalProtocol.docc/WireProtocol.md")
-        func row(_ method: String) throws -> String { try #require(article.first { $0.hasPrefix("| `\(method)` |") }) }
-        func keys(_ value: some Encodable) throws -> [String] {
-            let object = try JSONSerialization.jsonObject(with: JSONEncoder().encode(value)) as? [String: Any]
-            return Array(try #require(object).keys)
-        }
-        let (alice, summary) = (
-            Scenarios.handle("alice"),
-            UserSummary(
-                handle: Scenarios.handle("alice"), policy: UserPolicy(), aliases: [], groups: [], devices: 0,
-                devicesOnline: 0, liveCalls: 0)
-        )
-        let group = GroupView(CallGroup(name: "sales", strategy: .all, members: [alice]))
-        let page = try keys(AdminPage(items: [group], next: "x"))
-        for method in ["group.list", "alias.list"] {
-            for key in page { #expect(try row(method).contains(key), "\(method): \(key)") }
-        }
-        for key in try keys(group) {
-            #expect(try row("group.list").contains(key) && row("group.get").contains(key), "\(key)")
-        }
-        for key in try keys(AliasView(Alias(handle: alice, user: alice))) {
-            #expect(try row("alias.list").contains(key), "\(key)")
-        }
-        for key in try keys(UserView(summary)) { #expect(try row("user.get").contains(key), "\(key)") }
-        for (method, wrong) in [
-            ("group.list", "groups["), ("group.get", "group{"), ("user.get", "user{"), ("alias.list", "aliases["),
-        ] {
-            #expect(try !row(method).contains(wrong), "\(method)")
-        }
     }
 }

@@ -149,6 +149,16 @@ enum SourceRules {
         }
     }
 
+    /// Each Swift file that an article names exists. A name may begin with folders.
+    static func namedFiles(_ tree: SourceTree) -> [String] {
+        let paths = tree.files.map { "/" + $0.path }
+        return tree.articles.flatMap { article in
+            article.text.matches(of: /`([\w\/+.-]+\.swift)`/).map { String($0.1) }.filter { name in
+                name != "Package.swift" && !paths.contains { $0.hasSuffix("/" + name) }
+            }.map { "\(article.path) names \($0), which does not exist" }
+        }
+    }
+
     static func readme(_ tree: SourceTree) -> [String] {
         tree.readmeBytes > longestReadme ? ["README.md has \(tree.readmeBytes) bytes"] : []
     }

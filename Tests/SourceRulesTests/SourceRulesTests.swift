@@ -11,7 +11,7 @@ struct SourceRulesTests {
         ("simulation", SourceRules.simulation), ("storeKinds", SourceRules.storeKinds),
         ("receipts", SourceRules.receipts), ("proofs", SourceRules.proofs),
         ("functionLengths", SourceRules.functionLengths), ("names", SourceRules.names),
-        ("articles", SourceRules.articles), ("readme", SourceRules.readme),
+        ("articles", SourceRules.articles), ("namedFiles", SourceRules.namedFiles), ("readme", SourceRules.readme),
     ]
 
     @Test("hold in this tree", arguments: rules.map(\.name))
@@ -72,6 +72,9 @@ struct SourceRulesTests {
         #expect(
             SourceRules.articles(Self.tree("import HTTP2", listing: #""HTTP2""#))
                 == [#"Sources/CallCore/CallCore.docc/CallCore.md does not say "Imports: `HTTP2`.""#])
+        #expect(
+            SourceRules.namedFiles(Self.tree("", article: "See `Calls/File.swift` and `CallCore/File.swift`."))
+                == ["Sources/CallCore/CallCore.docc/CallCore.md names Calls/File.swift, which does not exist"])
         let package = PackageDescription("")
         #expect(!SourceRules.readme(SourceTree(package: package, files: [], readmeBytes: 10_001)).isEmpty)
     }

@@ -53,7 +53,9 @@ extension CallCore {
         return switch reason {
         case .busy: rules.forwardBusy
         case .ringTimeout, .noDevices, .unknownCallee: rules.forwardNoAnswer
-        default: nil
+        case .hangup, .declined, .cancelled, .connectTimeout, .answeredElsewhere, .declinedElsewhere, .glare,
+            .iceFailed, .mediaFailed, .connectionLost, .forbidden, .admin, .maxDuration:
+            nil
         }
     }
 
