@@ -119,7 +119,8 @@ public struct CallRecord: Equatable, Sendable {
     /// Progress of a hunt; nil for a call that rings all callees at once.
     public var hunt: HuntProgress?
     /// For each member, how long after the one before it is rung; nil for the server's hunt step. Empty for a call
-    /// whose group has no delays.
+    /// whose group has no delays. The first member of a group that rings all has its delay from the group's start; that of
+    /// a hunt has nil.
     public var huntSteps: [Duration?] = []
     /// The targets rung after the first one, in order.
     public var forwards: [Forward] = []

@@ -42,7 +42,9 @@ extension Inspector {
             switch reason {
             case .busy: rules.forwardBusy
             case .ringTimeout, .noDevices, .unknownCallee: rules.forwardNoAnswer
-            default: nil
+            case .hangup, .declined, .cancelled, .connectTimeout, .answeredElsewhere, .declinedElsewhere, .glare,
+                .iceFailed, .mediaFailed, .connectionLost, .forbidden, .admin, .maxDuration:
+                nil
             }
         guard case .user(let next)? = target else { return }
         let user = decided.aliases[next]?.user ?? next

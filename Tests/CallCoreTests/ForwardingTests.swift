@@ -131,6 +131,40 @@ import Testing
         #expect(alice.offers(of: call).isEmpty, "the caller is no target")
     }
 
+    @Test("delays of a target's members count from the forwarding, also where the caller or the callee is a member")
+    func groupWithDelays() {
+        let dave = world.online("dave")
+        let delays = [bob.user: 4, alice.user: 6, dave.user: 10]
+        let group = CallGroup(
+            name: "desk", strategy: .all, members: [bob.user, carol.user, alice.user, dave.user],
+            delays: delays.mapValues { .seconds($0) })
+        world.administer(.setGroup(group))
+        forward(bob.user, noAnswer: .group("desk"), after: .seconds(5))
+        let call = alice.call(bob)
+        world.advance(.seconds(5))
+        #expect(carol.offers(of: call).count == 1)
+        world.advance(.milliseconds(9_999))
+        #expect(dave.offers(of: call).isEmpty)
+        world.advance(.milliseconds(1))
+        #expect(dave.offers(of: call).count == 1)
+    }
+
+    @Test("a callee whose forwarding does not apply to a call rings for the call's whole ring time")
+    func noShorterTime() {
+        forward(bob, to: carol, after: .seconds(5))
+        forward(carol, to: bob, after: .seconds(5))
+        let own = carol.call(bob)
+        world.advance(.seconds(44))
+        #expect(world.store.calls[own]?.state.isLive == true, "the target calls")
+        world.advance(.seconds(1))
+        #expect(carol.endings(of: own).map(\.reason) == [.ringTimeout])
+        let circle = alice.call(bob)
+        world.advance(.seconds(5 + 44))
+        #expect(world.store.calls[circle]?.state.isLive == true, "the target forwards back")
+        world.advance(.seconds(1))
+        #expect(alice.endings(of: circle).map(\.reason) == [.ringTimeout])
+    }
+
     @Test("a call is forwarded three times at most, and never back")
     func hops() {
         let chain = [bob, carol] + ["dave", "erin", "frank"].map { world.online($0) }
@@ -200,6 +234,17 @@ import Testing
         try world.transmit(call, to: dora)
         dora.wake(call)
         #expect(dora.answer(call).reply == .won)
+    }
+
+    @Test("to end what was never set makes no user")
+    func nothingToEnd() {
+        let ghost = Handle("ghost")!
+        forward(ghost)
+        guard case .failure(let refusal) = world.administer(.showUser(ghost)) else {
+            Issue.record("a user was made")
+            return
+        }
+        #expect(refusal.code == .notFound)
     }
 
     @Test("rules that make no sense are refused")

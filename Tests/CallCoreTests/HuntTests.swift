@@ -149,6 +149,56 @@ import Testing
         #expect(rung(alice.call(.group("desk"))) == [false, true, true])
     }
 
+    @Test("while a member rings, a delay from the start stays as it is when others decline or cannot be reached")
+    func delaysWhileOthersRing() {
+        let (erin, frank) = (world.asleep("erin", pushable: false), world.online("frank"))
+        let all = members.map(\.user) + [erin.user, frank.user]
+        let delays = [members[1].user: 4, erin.user: 6, members[2].user: 9, frank.user: 20]
+        world.administer(
+            .setGroup(
+                CallGroup(name: "desk", strategy: .all, members: all, delays: delays.mapValues { .seconds($0) })))
+        let call = alice.call(.group("desk"))
+        world.advance(.seconds(4))
+        members[1].decline(call)
+        world.advance(.milliseconds(4_999))
+        #expect(rung(call) == [true, true, false])
+        world.advance(.milliseconds(1))
+        #expect(rung(call) == [true, true, true])
+        members[0].decline(call)
+        world.restart(downFor: .seconds(10))
+        frank.open()
+        #expect(frank.offers(of: call).isEmpty)
+        world.advance(.seconds(1))
+        #expect(frank.offers(of: call).count == 1)
+    }
+
+    @Test("a member who rings early because nobody else can does not bring the later ones forward")
+    func earlyTurn() {
+        var group = CallGroup(name: "desk", strategy: .all, members: members.map(\.user))
+        group.delays = [members[0].user: .seconds(3), members[1].user: .seconds(9), members[2].user: .seconds(20)]
+        world.administer(.setGroup(group))
+        let call = alice.call(.group("desk"))
+        #expect(rung(call) == [true, false, false])
+        world.advance(.seconds(1))
+        members[0].decline(call)
+        #expect(rung(call) == [true, true, false])
+        world.advance(.milliseconds(18_999))
+        #expect(rung(call) == [true, true, false])
+        world.advance(.milliseconds(1))
+        #expect(rung(call) == [true, true, true])
+    }
+
+    @Test("turns of one group that were all due while the server was down are taken at the start")
+    func overdueDelays() {
+        var group = CallGroup(name: "desk", strategy: .all, members: members.map(\.user))
+        group.delays = [members[1].user: .seconds(4), members[2].user: .seconds(9)]
+        world.administer(.setGroup(group))
+        let call = alice.call(.group("desk"))
+        world.restart(downFor: .seconds(10))
+        #expect(world.store.calls[call]?.hunt == CallRecord.HuntProgress(rung: 3, nextAt: nil))
+        #expect(world.push(call, to: members[2]) != nil)
+    }
+
     @Test("a delay of somebody who is no member, or over ten minutes, is refused")
     func oddDelays() {
         for (handle, delay) in [(alice.user, Duration.seconds(1)), (members[0].user, .seconds(601))] {

@@ -21,7 +21,9 @@ struct AdminCommandTests {
         #expect(list.last?["strategy"] as? String == "hunt")
         #expect(list.last?["members"] as? [String] == ["alice", "+81312345678"])
 
-        #expect(try await world.reveille("groups set late bob carol --delay carol=20").ending == .exit(0))
+        #expect(
+            try await world.output("groups set late bob carol --delay carol=20")
+                == "group late: 2 members, rung all at once, 1 with a delay")
         #expect(try await world.output("groups show late").hasSuffix("1  bob\n2  carol    20 s"))
         #expect(try await world.reveille("groups delete late").ending == .exit(0))
         let shown = try await world.reveille("groups show sales")
@@ -81,7 +83,7 @@ struct AdminCommandTests {
         try await carol.softphone.decline(call)
         #expect(try await alice.ended(call).reason == .declined)
         let story = try await world.output("calls show \(call)")
-        #expect(story.contains("bob's calls are forwarded, here to carol."), "\(story)")
+        #expect(story.contains("The call was forwarded to carol."), "\(story)")
         #expect(story.contains("forwarded (to carol: unknown_callee)"), "\(story)")
         let view = try #require(try await world.json("calls show \(call)")["call"] as? [String: Any])
         #expect(view["forwarded_to"] as? String == "carol" && view["to"] as? String == "bob")
@@ -105,6 +107,7 @@ struct AdminCommandTests {
             ("users forward bob --busy group:gone", "There is no group gone."),
             ("users unblock bob alice", "bob does not block alice."),
             ("groups set desk bob --delay carol=5", "--delay names carol, who is no member."),
+            ("groups set desk bob --delay bob=1 --delay bob=2", "--delay names each member once."),
             ("groups set desk bob --delay bob=1h", "'bob=1h' is no delay: give a member and 0 to 600 s, as bob=20."),
         ] {
             let refused = try await world.reveille(line)

@@ -109,6 +109,38 @@ struct StoryTests {
         }
     }
 
+    @Test("a live call that rings nowhere says so", arguments: [CallState.routing, .ringing])
+    func liveWithoutRinging(state: CallState) {
+        let lines = tell(Scenarios.ringing) {
+            $0.call.state = state
+            $0.legs[0].state = state == .routing ? .offered : .ended
+        }
+        #expect(
+            lines.first
+                == (state == .routing
+                    ? "1 device of bob has been told, and none rings yet."
+                    : "No device rings at present; the ring time ends in 33 s."))
+    }
+
+    @Test(
+        "of a forwarded call the target is named that did not take it",
+        arguments: [
+            (EndReason.busy, "carol was busy in another call."), (.unknownCallee, "Nobody is known as carol."),
+            (.declined, "carol takes no calls from alice at present (do not disturb, or a block list)."),
+            (.noDevices, "bob's device rang for 3 s; there is no other device, and the call ended after 3.1 s."),
+            (.ringTimeout, "bob's device rang for 3 s; the call rang out after 3.1 s."),
+        ])
+    func forwarded(reason: EndReason, words: String) {
+        let lines = tell(Scenarios.declined) {
+            ($0.call.endReason, $0.call.endedBy) = (reason, nil)
+            $0.call.forwards = [
+                CallRecord.Forward(
+                    reason: .ringTimeout, to: .user(Scenarios.handle("carol")), at: $0.at(3000), firstMember: 1)
+            ]
+        }
+        #expect(lines == [words + " The call was forwarded to carol."])
+    }
+
     @Test("a live call tells where it stands", arguments: CallState.allCases.filter(\.isLive))
     func live(state: CallState) {
         let lines = tell(Scenarios.ringing) {
@@ -120,7 +152,7 @@ struct StoryTests {
         switch state {
         case .routing: expected = "The call is on disk, and nobody has been told yet."
         case .waking: expected = "A push is on its way to bob, and no device rings yet."
-        case .ringing: expected = "It rings on 1 device; the call is given up in 33 s."
+        case .ringing: expected = "It rings on 1 device; the ring time ends in 33 s."
         case .answered: expected = "bob answered after 4 s, and media does not flow on both sides yet."
         case .connected: expected = "bob answered after 4 s, and they have been talking for 7 s."
         case .ended: expected = ""

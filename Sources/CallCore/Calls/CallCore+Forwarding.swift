@@ -36,7 +36,9 @@ extension CallCore {
         for leg in call.legs where leg.isOpen { closeLeg(leg, reason, by: nil, isOwnAct: false) }
         cancel(&call.deadline)
         cancel(&call.huntDeadline)
-        let ringsUntil = now + ringTime(of: callees, forwards: call.forwards.count + 1, asked: call.ringTime)
+        let ringsUntil =
+            now
+            + ringTime(of: callees, forwards: call.forwards.count + 1, caller: call.caller.user, asked: call.ringTime)
         call.forward(to: target, callees, reason: reason, at: now, ringsUntil: ringsUntil)
         call.deadline = deadlines.add(.ring(call), at: ringsUntil)
         enterLiveCalls(call, from: callees.first)
@@ -59,15 +61,19 @@ extension CallCore {
         }
     }
 
-    /// How long a target may ring: a user who forwards unanswered calls may want a shorter time.
+    /// How long a target may ring. A user who forwards unanswered calls may want a shorter time, which holds if this call
+    /// can be forwarded.
     /// - Parameters:
     ///   - forwards: how often the call has been forwarded by then.
     ///   - asked: the ring time of the invite.
-    func ringTime(of callees: Callees, forwards: Int, asked: Duration?) -> Duration {
+    func ringTime(of callees: Callees, forwards: Int, caller: Handle, asked: Duration?) -> Duration {
         let whole = asked ?? timers.ring
         guard callees.isOne, forwards < limits.forwards,
-            let rules = directory.rules(of: callees.handles[callees.first]), rules.forwardNoAnswer != nil
+            let rules = directory.rules(of: callees.handles[callees.first]), let after = rules.noAnswerAfter,
+            let target = rules.forwardNoAnswer
         else { return whole }
-        return min(whole, rules.noAnswerAfter ?? whole)
+        var next = callees
+        guard next.forward(to: Callees(of: target, in: directory), butFor: caller) else { return whole }
+        return min(whole, after)
     }
 }

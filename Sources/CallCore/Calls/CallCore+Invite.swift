@@ -33,7 +33,7 @@ extension CallCore {
         let call = Call(
             invite: invite, digest: digest, callees: callees, callerDevice: caller,
             callerName: session.displayName, createdAt: now,
-            ringsUntil: now + ringTime(of: callees, forwards: 0, asked: invite.ringTime))
+            ringsUntil: now + ringTime(of: callees, forwards: 0, caller: caller.key.user, asked: invite.ringTime))
         admit(call)
         replyInvited(call, connection, request)
         call.isAnnounced = true

@@ -91,12 +91,17 @@ extension CallCore {
         cancel(&call.huntDeadline)
         let handles = call.callees.handles
         guard var rung = call.hunt?.rung, rung < handles.count else { return nil }
+        // A delay from the start of the target counts from when this turn was due, even when it comes early or late.
+        var due = call.callees.firstDelay.map { call.hunt?.nextAt ?? now + $0 } ?? now
+        let end = max(now, due)
+        var nextAt: Instant?
         var turns: [Turn] = []
         repeat {
             turns.append(directory.user(handles[rung]).map { turn(of: $0, in: call) } ?? .unreachable)
             rung += 1
-        } while rung < handles.count && huntStep(to: rung, of: call) == .zero
-        let nextAt = rung < handles.count ? now + huntStep(to: rung, of: call) : nil
+            nextAt = rung < handles.count ? due + huntStep(to: rung, of: call) : nil
+            due = nextAt ?? due
+        } while nextAt.map { $0 <= end } == true
         call.huntOn(to: rung, nextAt: nextAt)
         if let nextAt { call.huntDeadline = deadlines.add(.hunt(call), at: nextAt) }
         persist(call)
@@ -108,19 +113,21 @@ extension CallCore {
         call.callees.steps.isEmpty ? timers.huntStep : call.callees.steps[index] ?? timers.huntStep
     }
 
-    /// Rings the next members that can be rung: the last ones' time is over, or none of their devices is left.
+    /// Rings the next members that can be rung: their time has come, or the call need not wait for it.
     func huntOn(_ call: Call) {
         while let turns = takeTurns(call) {
             var legs: [Leg] = []
             for case .rings(let new) in turns { legs += new }
             for leg in legs { tell(leg) }
-            if !legs.isEmpty { return }
+            if !legs.isEmpty || !isHuntIdle(call) { return }
         }
     }
 
-    /// Whether all legs of the members rung last have ended, so that the hunt need not wait.
+    /// Whether all legs of the members rung last have ended, so that the hunt need not wait. With delays from the start,
+    /// all legs.
     func isHuntIdle(_ call: Call) -> Bool {
         guard let hunt = call.hunt, hunt.nextAt != nil else { return false }
+        guard call.callees.firstDelay == nil else { return !call.legs.contains(where: \.isOpen) }
         var start = hunt.rung - 1
         while start > call.callees.first, huntStep(to: start, of: call) == .zero { start -= 1 }
         let present = call.callees.handles[start..<hunt.rung]

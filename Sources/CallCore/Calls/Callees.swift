@@ -11,6 +11,7 @@ struct Callees {
     /// Whether the present target's handles are rung one after the other, not all at once.
     private(set) var isHunted: Bool
     /// For each handle, how long after the one before it is rung; nil for the server's hunt step. Empty without delays.
+    /// The step of a target's first handle is from the start of that target, and nil in a hunt.
     private(set) var steps: [Duration?]
     /// The present target is one handle, and not a list or group.
     private(set) var isOne: Bool
@@ -18,6 +19,10 @@ struct Callees {
     private(set) var isTold: Bool
     /// The index of each handle, for lists that are slow to search.
     private var positions: [Handle: Int] = [:]
+
+    /// When the first handle of the present target is due after the target's start, if its handles have delays from
+    /// that start; nil for a hunt.
+    var firstDelay: Duration? { steps.isEmpty ? nil : steps[first] }
 
     init(of target: CallTarget, in directory: Directory) {
         (handles, isHunted, steps, isOne) = ([], false, [], false)
@@ -45,13 +50,13 @@ struct Callees {
         var seen: Set<Handle> = []
         var turns = members.filter { seen.insert($0.handle).inserted }
         switch group.strategy {
-        case .hunt: steps = turns.map(\.delay)
+        case .hunt: steps = [nil] + turns.dropFirst().map(\.delay)
         case .all:
             // Stable, so that members of one delay keep their order.
             turns = turns.enumerated().sorted {
                 ($0.element.delay ?? .zero, $0.offset) < ($1.element.delay ?? .zero, $1.offset)
             }.map(\.element)
-            var time = turns.first?.delay ?? .zero
+            var time = Duration.zero
             for turn in turns {
                 steps.append((turn.delay ?? .zero) - time)
                 time = turn.delay ?? .zero
@@ -87,12 +92,23 @@ struct Callees {
         first = handles.count
         if !steps.isEmpty || !next.steps.isEmpty {
             steps += [Duration?](repeating: nil, count: first - steps.count)
-            steps += fresh.map { next.steps.isEmpty ? nil : next.steps[$0] }
+            steps += next.steps(of: fresh)
         }
         handles += fresh.map { next.handles[$0] }
         (isHunted, isOne, isTold) = (next.isHunted, next.isOne, false)
         index()
         return true
+    }
+
+    /// The steps between some of the handles; delays from the start of the target stay as they are.
+    private func steps(of some: [Int]) -> [Duration?] {
+        guard !steps.isEmpty else { return [Duration?](repeating: nil, count: some.count) }
+        guard firstDelay != nil else { return [nil] + some.dropFirst().map { steps[$0] } }
+        var start = 0
+        return some.map { index in
+            defer { start = index + 1 }
+            return steps[start...index].reduce(.zero) { $0 + ($1 ?? .zero) }
+        }
     }
 
     private mutating func index() {

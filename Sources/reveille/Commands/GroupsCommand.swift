@@ -83,14 +83,17 @@ struct GroupsCommand: AsyncParsableCommand {
             for delay in delay where !members.contains(delay.member) {
                 throw ValidationError("--delay names \(delay.member.text.shown), who is no member.")
             }
+            guard Swift.Set(delay.map(\.member)).count == delay.count else {
+                throw ValidationError("--delay names each member once.")
+            }
         }
 
         func run() async throws {
-            let delays = Dictionary(delay.map { ($0.member.text, $0.seconds) }, uniquingKeysWith: { $1 })
+            let delays = Dictionary(uniqueKeysWithValues: delay.map { ($0.member.text, $0.seconds) })
             let request = SetGroup(
                 name: group.name, strategy: strategy, members: members, delays: delays.isEmpty ? nil : delays)
             _ = try await Administration.ask(request, of: server)
-            Terminal.print(DirectoryText.summary(group.name.text, strategy, members.count))
+            Terminal.print(DirectoryText.summary(group.name.text, strategy, members.count, delayed: delays.count))
         }
     }
 

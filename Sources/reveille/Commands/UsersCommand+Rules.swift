@@ -58,7 +58,7 @@ extension UsersCommand {
             abstract: "Set where calls go that the user does not answer; --off ends forwarding.",
             discussion: """
                 Replaces the present forwarding. Calls to lists and groups are not forwarded, nor are declined calls. A \
-                call is forwarded three times at most.
+                call is forwarded limits.forwards times at most.
 
                   reveille users forward alice --no-answer carol --after 20s
                   reveille users forward alice --busy group:support --no-answer group:support

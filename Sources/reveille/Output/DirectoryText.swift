@@ -15,13 +15,15 @@ enum DirectoryText {
         Table(["ALIAS", "USER"], of: aliases) { alias in [alias.alias.text, alias.user.text] }
     }
 
-    static func summary(_ name: String, _ strategy: CallGroup.Strategy, _ members: Int) -> String {
+    /// - Parameter delayed: how many members have a delay.
+    static func summary(_ name: String, _ strategy: CallGroup.Strategy, _ members: Int, delayed: Int) -> String {
         let way =
             switch strategy {
             case .all: "rung all at once"
             case .hunt: "rung one after the other"
             }
-        return "group \(name.shown): \(PartyText.count(members, "member")), \(way)"
+        let delays = delayed == 0 ? "" : ", \(delayed) with a delay"
+        return "group \(name.shown): \(PartyText.count(members, "member")), \(way)\(delays)"
     }
 
     static func details(_ group: GroupView) -> [String] {
@@ -33,7 +35,7 @@ enum DirectoryText {
             let delay = delays[member.text].map { "\($0) s" } ?? ""
             table.add(["\(index + 1)", member.text] + (delays.isEmpty ? [] : [delay]))
         }
-        return [summary(group.name, group.strategy, group.members.count)] + table.lines
+        return [summary(group.name, group.strategy, group.members.count, delayed: delays.count)] + table.lines
     }
 
     static func details(_ user: UserView) -> [String] {

@@ -28,7 +28,7 @@ struct CallStory {
         let told = devices.filter { call.answeredAt == nil ? $0.isTold(of: call) : $0.isTrouble }
         // Of one device it is said in one breath.
         if devices.count == 1, let only = told.first, call.answeredAt == nil, let end = unansweredEnd {
-            return [sentence("\(only.words); \(end)")] + advice(told)
+            return [sentence("\(only.words); \(end)") + forwarded] + advice(told)
         }
         let lines = [summary + forwarded] + told.prefix(Self.mostDevices).map { "- " + sentence($0.words) }
         let rest = told.count - Self.mostDevices
@@ -36,11 +36,13 @@ struct CallStory {
     }
 
     private var forwarded: String {
-        call.forwardedTo.map { " \(callee)'s calls are forwarded, here to \(PartyText.name($0.target))." } ?? ""
+        call.forwardedTo == nil ? "" : " The call was forwarded to \(target)."
     }
 
     private var caller: String { call.from.text.shown }
     private var callee: String { PartyText.name(call.to.target) }
+    /// The target that rings or rang last.
+    private var target: String { PartyText.name((call.forwardedTo ?? call.to).target) }
     private var endedBy: String? { call.endedBy.map(\.text.shown) }
     private var winner: String { (call.answeredBy?.text.shown) ?? callee }
 
@@ -57,12 +59,17 @@ struct CallStory {
     /// The state of a live call.
     private var standing: String {
         switch call.state {
-        case .routing: return "the call is on disk, and nobody has been told yet"
-        case .waking: return "a push is on its way to \(callee), and no device rings yet"
+        case .routing:
+            let told = devices.count { $0.leg.state == "offered" }
+            return told == 0
+                ? "the call is on disk, and nobody has been told yet"
+                : "\(PartyText.count(told, "device")) of \(target) \(told == 1 ? "has" : "have") been told, "
+                    + "and none rings yet"
+        case .waking: return "a push is on its way to \(target), and no device rings yet"
         case .ringing:
             let count = devices.count(where: \.rings)
-            return "it rings on \(PartyText.count(count, "device")); the call is given up "
-                + Moment.relative(call.ringsUntil.instant)
+            let rings = count == 0 ? "no device rings at present" : "it rings on \(PartyText.count(count, "device"))"
+            return "\(rings); the ring time ends " + Moment.relative(call.ringsUntil.instant)
         case .answered:
             return "\(winner) answered after \(after(call.answeredAt)), and media does not flow on both sides yet"
         case .connected:
@@ -120,16 +127,16 @@ struct CallStory {
                 : "no device rang; the call was given up after \(after(call.endedAt))"
         case .declined:
             return endedBy.map { "\($0) declined after \(after(call.endedAt))" }
-                ?? "\(callee) takes no calls from \(caller) at present (do not disturb, or a block list)"
+                ?? "\(target) takes no calls from \(caller) at present (do not disturb, or a block list)"
         case .cancelled:
             return "\(endedBy ?? caller) gave up after \(after(call.endedAt)), "
                 + (hasRung ? "while it rang" : "before any device rang")
-        case .busy: return "\(endedBy ?? callee) was busy in another call"
+        case .busy: return "\(endedBy ?? target) was busy in another call"
         case .noDevices:
             return devices.isEmpty
-                ? "\(callee) has no device that is online or has a push token"
-                : "no device of \(callee) could be reached"
-        case .unknownCallee: return "nobody is known as \(callee)"
+                ? "\(target) has no device that is online or has a push token"
+                : "no device of \(target) could be reached"
+        case .unknownCallee: return "nobody is known as \(target)"
         case .glare:
             let other = call.mergedInto.map { ", and the call goes on as \($0)" } ?? ""
             return "\(caller) and \(callee) called each other at the same moment\(other)"
@@ -163,7 +170,7 @@ struct CallStory {
 
     /// Starts with a capital, unless the first word is a handle.
     private func sentence(_ text: String) -> String {
-        let handles = [caller, callee, winner, endedBy].compactMap(\.self) + devices.map(\.leg.user.text.shown)
+        let handles = [caller, callee, target, winner, endedBy].compactMap(\.self) + devices.map(\.leg.user.text.shown)
         let isHandle = handles.contains { text.hasPrefix($0) }
         return (isHandle ? text : text.prefix(1).uppercased() + text.dropFirst()) + "."
     }
