@@ -6,9 +6,9 @@ import Foundation
 struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
-        abstract: "Mint a client token for a user.",
+        abstract: "Sign a client token for a user.",
         discussion: """
-            Signed with the secret in the server's data folder; the server need not run.
+            Uses the secret in the server's data folder. The server need not run.
 
               reveille token alice
               reveille token alice --ttl 12h --name "Alice"
