@@ -5,9 +5,7 @@ import TLS
 ///
 /// `SSL_CTX` cannot hold it: an `SSL_CTX` has one certificate for each key type and cannot remove one.
 func prepareTLS(_ settings: OpaquePointer, of context: LWSContext) {
-    SSL_CTX_ctrl(settings, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
-    // Idle connections release their record buffers: 34 kB each.
-    SSL_CTX_ctrl(settings, SSL_CTRL_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil)
+    limitTLS(settings)
     // Unretained: handshakes run in the library's callbacks, during which the context is alive.
     SSL_CTX_set_cert_cb(settings, showCertificate, Unmanaged.passUnretained(context).toOpaque())
 }

@@ -54,9 +54,18 @@ public final class TLSClientContext: Sendable {
 func makeTLSContext(_ method: OpaquePointer?) throws -> OpaquePointer {
     ERR_clear_error()
     guard let context = SSL_CTX_new(method) else { throw TLSFailure.ofTLS("create a TLS context") }
+    limitTLS(context)
+    return context
+}
+
+/// Allows TLS 1.2 and 1.3 with forward secrecy and authenticated encryption (AEAD) only: RFC 9325, sections 3.1 and 4.2.
+/// - Parameter context: an `SSL_CTX` without connections yet.
+public func limitTLS(_ context: OpaquePointer) {
     SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
+    // Of TLS 1.2; those of 1.3 all have both properties.
+    let isKnown = SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20")
+    precondition(isKnown == 1, "OpenSSL has these ciphers since 1.1.0")
     // Idle connections free their record buffers: 34 kB each.
     SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil)
     reveille_SSL_CTX_harden(context)
-    return context
 }

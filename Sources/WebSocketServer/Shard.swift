@@ -105,11 +105,13 @@ final class Shard {
                 released(admission)
                 continue
             }
-            let peer = hasTLS && hasUnread(descriptor) ? PeerAddress(descriptor: descriptor) : nil
+            let arrival = hasTLS ? Arrival(descriptor) : nil
             guard !contexts.adopt(descriptor, as: admission) else { continue }
             counters.connectionsFailed.add()
-            // The first bytes are no valid TLS handshake.
-            if let peer { handshakeRefused(HandshakeRefusal(peer: peer, cause: .tls)) }
+            // The first bytes are no valid TLS handshake. A load balancer's check sends none.
+            if let arrival, arrival.hasBytes {
+                handshakeRefused(HandshakeRefusal(peer: arrival.peer, cause: .tls))
+            }
             released(admission)
         }
     }

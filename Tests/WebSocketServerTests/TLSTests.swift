@@ -65,6 +65,21 @@ struct TLSTests {
         _ = try await TestClient.failure(of: secure(start(identity)))
     }
 
+    @Test(
+        "only TLS 1.2 and 1.3 with forward secrecy and authenticated encryption are spoken",
+        arguments: [
+            ("-tls1_3", true), ("-tls1_2", true), ("-tls1_2 -cipher ECDHE-RSA-CHACHA20-POLY1305", true),
+            ("-tls1_2 -cipher AES128-GCM-SHA256", false), ("-tls1_2 -cipher ECDHE-RSA-AES128-SHA256", false),
+            ("-tls1_2 -cipher DHE-RSA-AES128-GCM-SHA256", false), ("-tls1_1 -cipher ALL:@SECLEVEL=0", false),
+        ])
+    func ciphers(options: String, isSpoken: Bool) async throws {
+        // Of this key, because the ciphers that are refused need it.
+        let server = try await start(TestIdentity(key: .rsa))
+        let seen = try await TestIdentity.seen(
+            at: "localhost:\(server.address.port)", options, filter: "grep -c '^New, TLS'")
+        #expect(seen == (isSpoken ? "1" : "0"))
+    }
+
     @Test("curl speaks HTTPS to it, and not HTTP/2")
     func curl() async throws {
         let server = try await start(identity)
