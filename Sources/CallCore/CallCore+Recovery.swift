@@ -83,9 +83,9 @@ extension CallCore {
         device.tokens = record.tokens
     }
 
-    /// The device of a party. A device that was dropped is made anew, so that its call is kept.
+    /// The device of a party. A device that no longer exists is created again, so that its call is kept.
     ///
-    /// - Parameter isKept: whether a device made anew is added to the user's devices.
+    /// - Parameter isKept: whether a device created again is added to the user's devices.
     func device(_ party: Party, isKept: Bool) -> Device {
         let user = directory.addUser(party.user)
         let id = party.device ?? DeviceID(high: 0, low: 0)

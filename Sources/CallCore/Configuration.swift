@@ -6,17 +6,17 @@ public struct CallTimers: Equatable, Sendable {
     public var ring = Duration.seconds(45)
     /// The longest ring time that an invite may ask for.
     public var longestRing = Duration.seconds(180)
-    /// From one member to the next in a hunt group.
+    /// The delay from one member of a hunt group to the next.
     public var huntStep = Duration.seconds(15)
-    /// From the answer until both sides have reported media.
+    /// The time limit for media on both sides, from the answer.
     public var connect = Duration.seconds(20)
     /// How long a call may last from the time media flows; nil has no limit.
     public var longestCall: Duration?
-    /// From the provider's answer until the device reports the push.
+    /// The time limit for the device's report, from the provider's answer.
     public var report = Duration.seconds(15)
-    /// From `call.incoming` on a live socket until a sign of life; after that the device is also pushed.
+    /// The time limit for a sign of life, from `call.incoming` on a live socket; after it the device is also pushed.
     public var delivery = Duration.seconds(2)
-    /// How long a session without a socket can be resumed, and a party may be without a connection.
+    /// How long a session without a socket can be resumed, and a party of a call may have no connection.
     public var resume = Duration.seconds(30)
     /// How long after a missed call its user's devices are still pushed about it.
     public var notice = Duration.seconds(3600)
@@ -54,10 +54,10 @@ public struct CoreLimits: Equatable, Sendable {
     /// Candidates buffered per sending side, for devices that have not been told of the call yet.
     public var bufferedCandidates = 128
     public var bufferedCandidateBytes = 48 * 1024
-    /// After how many consecutive pushes without the owed report a device is suspended.
+    /// The number of consecutive pushes without the required report after which a device is suspended.
     public var unreportedStreak = 3
-    /// Pushes to one device in ``CallTimers/pushWindow``: a burst of so many, then one for each equal part of the
-    /// window. Neither a person nor ten callers together call one phone more than six times in 30 seconds.
+    /// Pushes to one device in ``CallTimers/pushWindow``: a token bucket that holds this number and refills evenly
+    /// within the window. Neither a person nor ten callers together call one phone more than six times in 30 seconds.
     public var pushesPerDevice = 10
     /// The same for calls by one user to one other user that cause a push.
     public var pushingCallsPerPair = 6
@@ -109,7 +109,7 @@ public struct CoreCounters: Equatable, Sendable {
     public var replayOverflows: UInt64 = 0
     /// Indexed by the position of the limit in `CoreLimit.allCases`.
     public private(set) var limitHits: [UInt64]
-    /// Candidates for which there was no room; their senders were told.
+    /// Candidates for which there was no room; their senders got an error.
     public var candidatesRefused: UInt64 = 0
     /// Calls looked up in the store.
     public var callsLookedUp: UInt64 = 0

@@ -1,8 +1,9 @@
 import CallVocabulary
 import PushVocabulary
 
-/// An action for the shell. The shell performs effects in order, after it has committed the records that precede them
-/// in the buffer: nothing leaves the process before. Only ``queueNewPush(_:)`` and ``transmitPush(_:)`` need not wait.
+/// An action for the shell, which is the server around the core. The shell performs effects in order, after it has
+/// committed the records that precede them in the buffer: nothing leaves the process before. Only ``queueNewPush(_:)``
+/// and ``transmitPush(_:)`` need not wait.
 ///
 /// Large, rare payloads are indirect, because effects are moved between threads.
 public enum CoreEffect: Equatable, Sendable {

@@ -1,16 +1,17 @@
 import CallVocabulary
 import PushVocabulary
 
-/// Proof that the records which precede some effects are durable.
+/// Proof that the records that precede a batch of effects are durable.
 ///
-/// The write side of a store makes one for each batch that it has committed. ``HeldEffects`` give nothing away without one.
+/// The write side of a store makes one for each batch that it has committed. ``HeldEffects`` release no effect without
+/// one.
 public struct CommitReceipt: Sendable {
-    /// For the write side of a store, after the commit. For the core's loop, after a turn that decided no records while no
-    /// commit is pending.
+    /// Created by the write side of a store, after the commit. Also by the core's loop, after a turn that made no
+    /// records, if no commit is pending.
     package init() {}
 }
 
-/// Effects that wait for the commit of the records decided with them.
+/// Effects that wait for the commit of the records that were made with them.
 public struct HeldEffects: Sendable {
     private var effects: [CoreEffect]
 
@@ -25,7 +26,7 @@ public struct HeldEffects: Sendable {
 
     // MARK: What need not wait
 
-    /// New pushes: the push client may queue them beside the commit.
+    /// New pushes: the push client may queue them while the commit is pending.
     public var newPushes: [PushIntent] {
         effects.compactMap { if case .queueNewPush(let intent) = $0 { intent } else { nil } }
     }
@@ -35,14 +36,14 @@ public struct HeldEffects: Sendable {
         effects.compactMap { if case .transmitPush(let id) = $0 { id } else { nil } }
     }
 
-    /// Whether nothing is left to carry out but ``transmissions``.
+    /// Whether ``transmissions`` are the only effects.
     public var areTransmissionsOnly: Bool {
         effects.allSatisfy { if case .transmitPush = $0 { true } else { false } }
     }
 
     // MARK: While they wait
 
-    /// The same effects with each one changed by `change`, such as its times.
+    /// The same effects, each changed by `change`, for example in its times.
     public func map(_ change: (CoreEffect) -> CoreEffect) -> HeldEffects { HeldEffects(effects.map(change)) }
 
     /// Takes out the effects that `refusal` gives a value for, and returns the values.

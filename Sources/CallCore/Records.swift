@@ -181,7 +181,7 @@ public struct CallRecord: Equatable, Sendable {
 /// One device's part in a call. Key: `call`, `device`.
 public struct LegRecord: Equatable, Sendable {
     public enum State: String, Sendable, CaseIterable {
-        /// Part of the call, not told yet.
+        /// In the call, but not notified yet.
         case idle
         /// `call.incoming` was delivered to a live session.
         case offered
@@ -225,7 +225,7 @@ public struct PushRecord: Equatable, Sendable {
     public var token: PushToken
     public var status: ProviderStatus
     /// nil until sent, and for a push that never reached the device: cancelled, expired or rejected. `notRequired` from
-    /// `sent` on when no report is owed.
+    /// `sent` on when no report is required.
     public var report: ReportStatus?
     /// The provider's reason for a rejection, or why the outcome is unknown.
     public var reason: String?
@@ -365,7 +365,7 @@ public struct RecoveredState: Equatable, Sendable {
     public var pushes: [PushRecord] = []
     /// Open pushes about missed calls, in the order they were made. Their calls have ended.
     public var notices: [Notice] = []
-    /// Recent background pushes, as many as a budget may still count.
+    /// Background pushes that are recent enough to count against a device's limit.
     public var sentSyncs: [SentSync] = []
     public var descriptions: [DescriptionsRecord] = []
     /// Of `calls`, in chronological order.

@@ -10,9 +10,9 @@ public struct PushAnswer: Equatable, Sendable {
     /// The provider's reason, documented or not; `HTTP 502` when it gave none.
     public let reason: String
     public let verdict: PushVerdict
-    /// Since when the token is invalid, where APNs tells (410).
+    /// Since when the token is invalid, if APNs states it (410).
     public let tokenDeadSince: Instant?
-    /// How long the provider asks us to wait (`Retry-After`); nil when it does not say.
+    /// The wait that the provider asks for (`Retry-After`); nil without one.
     public let retryAfter: Duration?
 
     public init(

@@ -10,9 +10,9 @@ public struct PushConnectionID: Hashable, Sendable {
     }
 }
 
-/// A push as a pool's machine sees it. A class, because it is passed on more often than read.
+/// The data of a push that a pool's machine needs. A class, because it is passed on more often than read.
 public final class PushTerms: Sendable {
-    /// The push is sent before that, or not at all.
+    /// The push is not sent after this time.
     public let expiresAt: Instant
     /// When the device registered its token.
     public let tokenRegisteredAt: Instant?
@@ -20,7 +20,7 @@ public final class PushTerms: Sendable {
     public let token: PushToken?
     /// The user of the device.
     public let user: Handle?
-    /// The push rings a phone: it precedes pushes that can wait.
+    /// The push rings a phone, and has priority over pushes that can wait.
     public let isUrgent: Bool
 
     public init(
@@ -40,7 +40,7 @@ public enum PushInput: Sendable {
     case queued(PushID, PushTerms)
     /// The call core checked the push after `ready`, and has committed it as sent.
     case cleared(PushID)
-    /// The call core does not need the push any more. Ignored once the push is cleared.
+    /// The call core no longer needs the push. Ignored after `cleared`.
     case dropped(PushID)
 
     /// The connection is established and the peer's SETTINGS have arrived.
@@ -56,7 +56,7 @@ public enum PushInput: Sendable {
     /// A `submit` failed, because the connection takes no more requests. Nothing was sent.
     case notSubmitted(PushConnectionID, PushID)
     case answered(PushConnectionID, stream: Int32, PushAnswer)
-    /// The status has arrived, the body is incomplete. The answer stands if nothing more arrives in time.
+    /// The status has arrived, but the body is incomplete. If nothing more arrives in time, this is the answer.
     case statusRead(PushConnectionID, stream: Int32, PushAnswer)
     /// REFUSED_STREAM: certainly not processed.
     case streamRefused(PushConnectionID, stream: Int32)
@@ -73,7 +73,7 @@ public enum PushInput: Sendable {
     /// The pool's credential is replaced. Waiting pushes are sent with the new one over new connections; pushes on the
     /// wire are awaited on the old ones.
     case credentialReplaced(PushPolicy.Credential)
-    /// The push has no credential any more: it ends, unless it is on the wire.
+    /// The credential of the push was removed: the push ends, unless it is on the wire.
     case credentialGone(PushID, reason: String)
 }
 

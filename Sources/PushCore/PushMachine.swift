@@ -16,7 +16,7 @@ import Determinism
 public struct PushMachine: Sendable {
     enum Phase: Sendable {
         case waiting
-        /// Set aside for a backoff, so that it does not block those behind it.
+        /// Out of the queue for a backoff, so that it does not block the pushes behind it.
         case held(DeadlineQueue<PushIndex>.Token, isForDevice: Bool)
         /// A stream of this connection is reserved; the reservation ends with the connection.
         case announced(PushConnectionID)
@@ -83,9 +83,9 @@ public struct PushMachine: Sendable {
     var evidence = TopicEvidence()
     var random: SeededGenerator
 
-    /// The time of the input that is handled.
+    /// The time of the current input.
     private(set) var now = Instant(milliseconds: .min)
-    /// What the input that is handled leads to, in order.
+    /// The effects of the current input, in order.
     var effects: [PushEffect] = []
 
     /// - Parameter seed: for the jitter; the same seed and inputs give the same effects.
@@ -175,7 +175,7 @@ public struct PushMachine: Sendable {
     public var heldPushes: Int { held.count }
     /// Since when the longest waiting push waits for a stream; nil when none waits. Held pushes do not count.
     public var oldestWaiting: Instant? { lines.oldest(isWaiting) }
-    /// Devices recently refused as getting too many pushes.
+    /// Devices that the provider has recently throttled.
     public var throttledDevices: Int { throttle.count }
     public var circuit: PushCircuit { breaker.state }
     /// Topics whose recent pushes were all refused, so that the configuration must be wrong.

@@ -5,9 +5,9 @@ import PushVocabulary
 public enum PushVerdict: Sendable, CaseIterable {
     /// The provider has accepted the push. Whether it is delivered is unknown.
     case accepted
-    /// The token was valid and is not any more; the answer tells since when (410 of APNs).
+    /// The token is no longer valid, and the answer states since when (410 of APNs).
     case tokenGone
-    /// The provider does not know the token, or not any more, and gives no time (`UNREGISTERED` of FCM).
+    /// The token is unknown or no longer valid, and the answer has no time (`UNREGISTERED` of FCM).
     case tokenUnknown
     /// The token was never valid here: it is of the other environment, of another app, or invented.
     case tokenMismatched
@@ -25,7 +25,7 @@ public enum PushVerdict: Sendable, CaseIterable {
     case deviceThrottled
     /// Too many pushes of this account: the provider refuses all for a while.
     case providerThrottled
-    /// Too many pushes; the answer does not tell whether of the device or of the account.
+    /// Too many pushes; the answer does not tell whether to the device or of the account.
     case throttled
     /// The request itself is wrong: a retry is useless.
     case requestFaulty

@@ -13,8 +13,8 @@ public final class PayloadMemory {
 
     private var shelves: [PayloadShelf]
 
-    /// - Parameter shelfBytes: the most bytes kept for each of the six sizes, if so many are in use at a time. Payloads
-    ///   beyond that are allocated each time.
+    /// - Parameter shelfBytes: the most bytes kept for each of the six sizes. Payloads beyond that are allocated each
+    ///   time.
     public init(shelfBytes: Int = 1 << 20) {
         shelves = Self.sizes.map { PayloadShelf(size: $0, most: max(1, shelfBytes / $0)) }
     }

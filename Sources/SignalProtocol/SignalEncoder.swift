@@ -11,7 +11,7 @@ import WireJSON
 public enum SignalEncoder {
     /// Appends a server message.
     ///
-    /// - Parameter now: the time from which each `remaining_ms` counts, never less than 0. Encode anew for each write,
+    /// - Parameter now: the time from which each `remaining_ms` counts, never less than 0. Encode again for each write,
     ///   replays included.
     public static func encode(_ message: ServerMessage, now: Instant, into buffer: inout [UInt8]) {
         JSONWriter.append(to: &buffer) { json in

@@ -21,15 +21,15 @@ public enum ClientMethod: String, Sendable, CaseIterable {
 
     private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue, $0) })
 
-    /// As `init(rawValue:)`, which searches linearly.
+    /// As `init(rawValue:)`, but without its linear search.
     static func named(_ name: String) -> ClientMethod? { byName[name] }
 
     /// Whether it is meant to be sent without an `id`. With an `id` it is also accepted, and answered `{}`.
     public var isNotification: Bool { self == .sessionAck || self == .callCandidates }
 }
 
-/// What a phone without a session does in a call, by HTTP; raw values are the last part of the path. Each is the method
-/// of the same name, `call.ringing` and so on.
+/// An action of a phone without a session on a call, over HTTP. Raw values are the last part of the path. Each is the
+/// method of the same name, `call.ringing` and so on.
 public enum CallAction: String, Sendable, CaseIterable {
     case ringing, answer, decline, hangup
 }

@@ -316,7 +316,7 @@ extension ClientSession {
 
     /// Ends a call on this phone, once.
     /// - Parameters:
-    ///   - isTold: false when the outcome of the app's own command tells of the end.
+    ///   - isTold: false when the outcome of the app's own command reports the end.
     mutating func end(
         _ id: CallID, _ reason: EndReason, by: Party? = nil, isOwnAct: Bool = false, isTold: Bool = true,
         certainty: EndedCall.Certainty = .told, effects: inout [SessionEffect]

@@ -85,7 +85,8 @@ public struct PhoneCall: Equatable, Sendable, Identifiable {
         return true
     }
 
-    /// Applies a state event of the server. Field by field: comparing with a copy would cost more than all the rest.
+    /// Applies a state event of the server. Compares field by field: to compare with a copy would cost more than the
+    /// rest of the method.
     /// - Returns: whether anything changed.
     mutating func take(_ change: CallStateChange) -> Bool {
         var isNews = advance(to: change.state)

@@ -1,7 +1,7 @@
 import CallVocabulary
 
 /// The receivers of a ``ClientSession``'s outcomes: a completion for each command under way, and streams of events.
-/// A driver of a session has one.
+/// Each driver of a session has one ``SessionReceivers``.
 public struct SessionReceivers {
     /// Gets the outcome of a command.
     public typealias Completion = @Sendable (Result<Reply, SoftphoneError>) -> Void

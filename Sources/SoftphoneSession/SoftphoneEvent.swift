@@ -7,7 +7,7 @@ public enum SoftphoneEvent: Equatable, Sendable {
     /// A call announced by a push has no session description and candidates; ``offer(_:)`` and ``candidates(_:)``
     /// follow with them.
     case incoming(PhoneCall, candidates: [RawJSON])
-    /// The details of a call that ``incoming(_:candidates:)`` announced without them, or that changed since.
+    /// The details of a call. ``incoming(_:candidates:)`` announced the call without them, or they have changed since.
     case offer(PhoneCall)
     /// The call's state changed. Also reported for a call that this phone did not know when a session opened.
     case state(PhoneCall)

@@ -6,7 +6,7 @@ public struct CommitStatistics: Equatable, Sendable {
     public package(set) var batches: UInt64 = 0
     /// Records in those batches.
     public package(set) var records: UInt64 = 0
-    /// Rows written. A record that a later one with the same key replaced has none.
+    /// Rows written. A record that was replaced by a later one with the same key has no row.
     public package(set) var rows: UInt64 = 0
     /// Failed attempts; each is retried.
     public package(set) var failures: UInt64 = 0
@@ -18,7 +18,7 @@ public struct CommitStatistics: Equatable, Sendable {
     public package(set) var groupSizes = GroupSizeCounts()
     /// Journal backlog: durable records that queries do not see yet. 0 except under load.
     public package(set) var behind = 0
-    /// Journal lag: since when the oldest of them waits; nil when there are none.
+    /// Journal lag: when the oldest of these records became durable; nil when there are none.
     public package(set) var behindSince: ContinuousClock.Instant?
 
     public init() {}

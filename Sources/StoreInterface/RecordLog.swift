@@ -5,27 +5,27 @@ import CallVocabulary
 ///
 /// Any thread may use it. It is ended with ``close()``.
 public protocol RecordLog: Sendable {
-    /// Has `batch` made durable and then calls `completion`, on the log's thread.
+    /// Makes `batch` durable, then calls `completion` on the log's thread.
     ///
     /// Completions are called in the order of the batches. A write that fails is repeated until it succeeds, and the
-    /// batches behind it wait. `completion` gets a failure only when the log is closed first. It should only hand the
-    /// result on: the next commit waits for it.
-    /// - Returns: false when too many batches wait already, or the log is closed. Nothing was taken then, and
+    /// batches behind it wait. `completion` gets a failure only when the log is closed first. It should only pass on
+    /// the result, because the next commit waits for it.
+    /// - Returns: false when too many batches wait already, or the log is closed. The batch is then not accepted, and
     ///   `completion` is not called.
     func commit(
         batch: [StoreRecord], then completion: @escaping @Sendable (Result<CommitReceipt, StoreFailure>) -> Void
     ) -> Bool
 
-    /// Brings all durable records where ``StoreQueries`` see them.
-    /// - Parameter completion: called on the log's thread with whether it is done; at once, with false, when the log is
-    ///   closed.
+    /// Makes all durable records visible to ``StoreQueries``.
+    /// - Parameter completion: called on the log's thread, with whether the records are visible; called at once, with
+    ///   false, when the log is closed.
     func settle(_ completion: @escaping @Sendable (_ isSettled: Bool) -> Void)
 
-    /// The most batches that may wait to become durable, and how many do.
+    /// The most batches that may wait to become durable, and the number that waits.
     var capacity: Int { get }
     var waiting: Int { get }
 
-    /// When the oldest batch that is not durable was given; nil when all are.
+    /// When the oldest batch that is not durable yet was passed to ``commit(batch:then:)``; nil when all are durable.
     var waitingSince: ContinuousClock.Instant? { get }
 
     /// Why commits fail now; nil while they succeed.
@@ -43,8 +43,8 @@ public protocol RecordLog: Sendable {
         _ policy: RetentionPolicy, now: @escaping @Sendable () -> Instant,
         onDamage: @escaping @Sendable (StoreFailure) -> Void)
 
-    /// Makes what waits durable, in one last attempt if commits fail at present, and ends the log's threads. Batches that
-    /// could not be made durable are completed with the failure.
+    /// Makes the waiting batches durable, with one last attempt if commits fail at present, and ends the log's threads.
+    /// Batches that could not be made durable are completed with the failure.
     func close() async
 }
 
@@ -52,7 +52,7 @@ extension RecordLog {
     /// Whether commits succeed now. Part of readiness.
     public var isHealthy: Bool { failure == nil }
 
-    /// Returns once the batches given before are completed and visible to queries, or were tried in vain.
+    /// Returns when the earlier batches are completed and visible to queries, or have failed.
     public func flush() async {
         await withCheckedContinuation { continuation in settle { _ in continuation.resume() } }
     }

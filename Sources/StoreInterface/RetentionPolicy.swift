@@ -4,8 +4,8 @@
 /// Records that a server may still need are never deleted, whatever the ages: live calls, open pushes and their calls,
 /// and everything that ended less than ``shortestAge`` ago.
 public struct RetentionPolicy: Equatable, Sendable {
-    /// The minimum of all ages. A server holds ended calls in memory for minutes, pushes about missed calls for two
-    /// hours at most; the rest allows for clock changes.
+    /// The minimum of all ages. A server holds ended calls in memory for minutes, and pushes about missed calls for two
+    /// hours at most; the remaining time allows for clock changes.
     public static let shortestAge = Duration.seconds(24 * 3600)
 
     /// The most missed calls kept for one user, the newest: as many as the server shows.

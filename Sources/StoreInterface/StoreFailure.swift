@@ -30,7 +30,7 @@ public struct StoreFailure: Error, Equatable, Sendable {
         case newerVersion
         /// Another server holds the folder; nil when it did not leave its process id.
         case locked(by: Int32?)
-        /// A row holds a value that no version known here writes.
+        /// A row holds a value that no known version writes.
         case unreadableRow
         /// Another connection locked the database for too long.
         case busy

@@ -3,8 +3,8 @@ import CallVocabulary
 
 /// Reads stored records: the read side of a store. Each query reads one consistent state.
 ///
-/// Records are visible some time after they are durable, half a second under load; ``RecordLog/settle(_:)`` waits for
-/// that. Any thread may use it; queries of one object run one after the other. It is ended with ``close()``.
+/// Records become visible some time after they are durable, half a second under load; ``RecordLog/settle(_:)`` waits
+/// for this. Any thread may use it; queries of one object run one after the other. It is ended with ``close()``.
 public protocol StoreQueries: Sendable {
     // MARK: Calls
 
@@ -35,8 +35,8 @@ public protocol StoreQueries: Sendable {
     func pushes(_ filter: PushFilter) async throws(StoreFailure) -> StorePage<PushRecord, PushCursor>
     /// The pushes that `part` names, by their ids.
     func pushes(_ part: IDPart<PushSubject>, limit: Int) async throws(StoreFailure) -> [PushRecord]
-    /// Pushes that should not be open any more at `now`, oldest first.
-    /// - Parameter since: leaves out those intended before; nil for all.
+    /// Pushes that are open past their deadline at `now`, oldest first.
+    /// - Parameter since: excludes pushes intended before this time; nil for all.
     func overduePushes(at now: Instant, since: Instant?, limit: Int) async throws(StoreFailure) -> [PushRecord]
     /// Checks the whole store: the conservation laws of the push ledger, and the rules between rows. Seconds for
     /// millions of pushes.

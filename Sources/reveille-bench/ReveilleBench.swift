@@ -5,7 +5,7 @@ import ArgumentParser
 struct ReveilleBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reveille-bench",
-        abstract: "Measures parts of Reveille, beside well-known programs that do the same work or by themselves.",
-        discussion: "Build it for release. Figures are of one machine at one time: compare ratios, and CPU per push.",
+        abstract: "Measures components of Reveille against well-known programs or a reference operation.",
+        discussion: "Build it for release. Figures hold for one machine at one time: compare ratios, and CPU per push.",
         subcommands: [PartCommand.self, PushCommand.self], defaultSubcommand: PartCommand.self)
 }

@@ -8,25 +8,25 @@ struct ReveilleSim: ParsableCommand {
         commandName: "reveille-sim",
         abstract: "Simulates the whole system under faults, each run from one seed.",
         discussion: """
-            The same seed does the same again. A run whose laws do not hold ends the program with status 1 and the \
-            command that replays it.
+            The same seed repeats the same run. If a run violates an invariant, the program prints the command that \
+            replays it, and exits with status 1.
             """)
 
     @Option(help: "Replay this seed.")
     var seed: UInt64?
     @Option(help: "Run these seeds: 100..<200.")
     var seeds: String?
-    @Option(help: "Run as many seeds, from 1 on.")
+    @Option(help: "Run this many seeds, from 1 on.")
     var count: UInt64?
     @Option(help: "Steps with faults in each run.")
     var steps = Simulation.defaultSteps
     @Flag(help: "Print every input and effect with its virtual time in milliseconds.")
     var trace = false
-    @Flag(help: "On a violation, look for a run of the same seed with fewer steps that shows one too.")
+    @Flag(help: "On a violation, look for a run of the same seed with fewer steps that also violates an invariant.")
     var shrink = false
-    @Flag(help: "Go on after a violation.")
+    @Flag(help: "Continue after a violation.")
     var keepGoing = false
-    @Flag(help: "Print how often what happened.")
+    @Flag(help: "Print how often each event happened.")
     var coverage = false
 
     func validate() throws {

@@ -254,7 +254,7 @@ import Testing
         #expect(world.store.devices[carol.key]?.tokens.isEmpty == true)
     }
 
-    // case: invite and hang-up while the disk stands still
+    // case: invite and hang-up while the disk stalls
     @Test func hungUpBeforeTheWire() throws {
         sleep()
         let (call, push) = try alice.call(bob, push: .queued)
@@ -266,7 +266,7 @@ import Testing
         #expect(world.push(call, to: bob)?.status == .cancelled && world.provider.sent.isEmpty)
     }
 
-    // case: invite and hang-up, over and over
+    // case: invite and hang-up, in quick repetition
     @Test func overAndOver() {
         sleep()
         var refusals = 0
@@ -278,7 +278,7 @@ import Testing
         #expect(refusals > 0)
     }
 
-    // case: another user on the same device, or the app installed anew
+    // case: another user on the same device, or the app reinstalled
     @Test func userSwitch() {
         let carol = world.phone("carol")
         carol.open(sending: bob.tokens)
@@ -345,7 +345,7 @@ import Testing
         #expect(bob.candidates(of: call) == ["1", "1"])
     }
 
-    // case: the app is killed in a call, starts anew and calls
+    // case: the app is killed in a call, starts again and calls
     @Test func killedAndCalls() {
         let call = reach(.connected)
         alice.open()
@@ -353,7 +353,7 @@ import Testing
         #expect(reason(call) == .connectionLost && reason(second) == nil)
     }
 
-    // case: both break
+    // case: both sockets break
     @Test(arguments: [CallState.routing, .ringing, .connected]) func bothDie(in stage: CallState) {
         let call = reach(stage)
         alice.lose()
@@ -384,7 +384,7 @@ import Testing
         #expect(world.store.legs(of: call).count { $0.answeredAt != nil } == 1)
     }
 
-    // case: answer against hang-up, answer against the deadline
+    // case: an answer and a hang-up, or an answer and the deadline, at once
     @Test func answerAgainstEnd() {
         let first = alice.call(bob)
         alice.hangUp(first)
@@ -434,7 +434,7 @@ import Testing
     }
 
     // case: APNs: 410
-    // case: APNs: BadDeviceToken where others are accepted
+    // case: APNs: BadDeviceToken while other tokens are accepted
     @Test(arguments: ["Unregistered", "BadDeviceToken"]) func deadToken(reason: String) throws {
         let (call, _) = try settle(.rejected(reason: reason, isTokenDead: true))
         #expect(world.push(call, to: bob)?.status == .rejected && world.push(call, to: bob)?.reason == reason)
@@ -451,7 +451,7 @@ import Testing
         #expect(world.push(alice.call(bob), to: bob)?.status == .intended)
     }
 
-    // case: the provider refuses our credential once, in any words and at any age of its token
+    // case: the provider refuses the credential once, for any reason and at any age of the provider token
     @Test func credentialRefusedOnce() throws {
         // The push client takes it back and asks again with a new provider token.
         let (call, push) = try settle(.returned)
@@ -460,7 +460,7 @@ import Testing
         #expect(world.push(call, to: bob)?.status == .accepted && reason(call) == nil)
     }
 
-    // case: it refuses it again and again
+    // case: the provider refuses the credential repeatedly
     @Test func credentialRefused() throws {
         // The push client gives up in time for the caller to hear it.
         let (call, push) = try settle(.returned)
@@ -563,7 +563,7 @@ import Testing
         #expect(world.store.devices[bob.key]?.suspendedAt == nil)
     }
 
-    // case: no token but for alerts, or the device is suspended
+    // case: the device has only alert tokens, or is suspended
     @Test(arguments: [true, false]) func onlyAnAlert(isSuspended: Bool) throws {
         let watch = world.asleep("carol", tokens: isSuspended ? [.voip("v"), .alert("a")] : [.alert("a")])
         if isSuspended {

@@ -20,7 +20,7 @@ struct StoryTests {
         #expect(
             tell(Scenarios.unreported, { $0.legs[0].wokenAt = $0.at(2100) }) == [
                 "bob's device was woken but never reported the push; the call rang out after 45 s.",
-                "A device that goes on like this gets VoIP pushes only now and then: reveille devices show bob b0b00001.",
+                "A device that leaves pushes unreported gets VoIP pushes only rarely: reveille devices show bob b0b00001.",
             ])
         let asleep = tell(Scenarios.unreported)
         #expect(

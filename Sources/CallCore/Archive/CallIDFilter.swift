@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// Tells that a call id is new, so that a new call needs no lookup in the store.
+/// Tells whether a call id is certainly new. A new call then needs no lookup in the store.
 ///
 /// A Bloom filter (B. H. Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970). Inserted ids are
 /// always found. The false positive rate is at most 1 %, up to ``capacity`` ids.

@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// What a `call.list` asks for.
+/// The request of a `call.list`.
 public struct HistoryQuery: Equatable, Sendable {
     /// The user whose history is read, and the device that asks.
     public var party: Party

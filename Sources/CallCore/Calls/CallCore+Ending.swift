@@ -68,8 +68,8 @@ extension CallCore {
         }
     }
 
-    /// Continues an unanswered call after a leg has ended: a hunt that waited for it goes on, and after the last leg
-    /// the call ends. A decline takes precedence over an unreachable device as the reason.
+    /// Continues an unanswered call after a leg has ended: a hunt that waited for it rings the next member, and after
+    /// the last leg the call ends. A decline takes precedence over an unreachable device as the reason.
     func goOnWithoutLeg(_ call: Call, _ reason: EndReason, by party: Party?) {
         guard call.isUnanswered else { return }
         if isHuntIdle(call) { huntOn(call) }
@@ -122,7 +122,7 @@ extension CallCore {
     }
 
     /// Removes the oldest ended calls from memory before their time while there are more than
-    /// ``CoreLimits/endedCalls``. A call whose end a woken device is still to be told of stays.
+    /// ``CoreLimits/endedCalls``. A call stays while a woken device may not know its end.
     func leaveToStore() {
         while tombstones.count > limits.endedCalls, let (call, until) = tombstones.popFirst() {
             if call.legs.contains(where: { $0.device.isOwedEnd(of: $0) }) {

@@ -27,8 +27,8 @@ final class Device {
     private(set) var legCount = 0
     /// Its legs that have not ended.
     private(set) var liveLegs: [Leg] = []
-    /// Its legs that ended after their push was sent. Each new session is told of their end, until the device reports
-    /// the push, or acknowledges an end whose push can no longer arrive.
+    /// Its legs that ended after their push was sent. Each new session gets their end, until the device reports the
+    /// push, or acknowledges an end whose push can no longer arrive.
     private(set) var endsToTell: [Leg] = []
     /// Its legs that wait for a sign of life.
     var undelivered: [Leg] = []

@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// A change of a session. Sessions are not stored; observers learn of them by these.
+/// A change of a session. Sessions are not stored; observers get these changes instead.
 public enum SessionChange: Equatable, Sendable {
     /// The session is new or was resumed, and has a socket.
     case online(SessionRecord)

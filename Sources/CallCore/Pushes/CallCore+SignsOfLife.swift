@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// What the acts of a device prove about its pushes.
+/// Updates pushes by signs of life: actions of a device prove that its app ran.
 ///
 /// Any request, acknowledgement or relayed message proves that the app runs, and restores the device's health. A
 /// half-open socket brings none of them. An act closes sent and unreported pushes as follows:
@@ -31,7 +31,7 @@ extension CallCore {
         noteAct(on: leg, byWakeToken: session.scope != .full)
     }
 
-    /// The device has opened or resumed a session: its app runs, and was told of its live calls.
+    /// The device has opened or resumed a session: its app runs, and has its list of live calls.
     func noteOpening(of session: Session) {
         let device = session.device
         noteLife(of: device)

@@ -45,8 +45,8 @@ extension CallCore {
         return leg.isAwake && push.record.status == .cancelled && !push.isGivenUp
     }
 
-    /// Whether the device can still be told of the call: by a session, connected or resumable, by a push on its way, or
-    /// by one that may still be sent. Every decision to give a device up asks this.
+    /// Whether the device can still be notified of the call: by a session, connected or resumable, by a push on its
+    /// way, or by one that may still be sent. Every decision to give a device up asks this.
     func isReachable(_ leg: Leg) -> Bool {
         if leg.device.session(for: leg.call) != nil || hasUnusedPush(leg) { return true }
         switch leg.push?.record.status {

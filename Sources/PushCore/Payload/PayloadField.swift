@@ -19,7 +19,7 @@ enum PayloadField: String, Sendable, CaseIterable {
     case to
     /// The handle's type in the words of flutter-webrtc's callkeep: `number`, `email` or `generic`.
     case callerIDType = "caller_id_type"
-    /// A positive 32-bit number that stands for the caller: the handle itself, or its hash.
+    /// The caller as a positive 32-bit number: the handle itself, or its hash.
     case callerNumber = "caller_number"
     /// The same for the callee.
     case userNumber = "user_number"

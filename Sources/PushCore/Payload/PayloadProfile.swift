@@ -38,7 +38,7 @@ public final class PayloadProfile: Sendable {
         public var limit: Int { self == .voip ? APNSPayload.longestVoIP : APNSPayload.longest }
     }
 
-    /// The longest wake token, in bytes: that of the longest handle.
+    /// The longest wake token, in bytes. Its length depends on the handle.
     public static let longestWakeToken = 300
 
     /// The rule for names, to follow "name: ".

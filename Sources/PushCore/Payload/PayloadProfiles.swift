@@ -24,7 +24,7 @@ public struct PayloadProfiles: Sendable {
         return true
     }
 
-    /// Chooses the profile for all pushes to a topic or Firebase project. A bundle id stands for its VoIP topic too.
+    /// Chooses the profile for all pushes to a topic or Firebase project. A bundle id includes its VoIP topic.
     /// - Returns: false, without a change, when there is no profile of that name.
     public mutating func choose(_ name: String, forTopic topic: String) -> Bool {
         guard let profile = byName[name] else { return false }
@@ -32,8 +32,8 @@ public struct PayloadProfiles: Sendable {
         return true
     }
 
-    /// The profile of a device's token: the device's own choice, or that of its topic, or `reveille`. A choice that the
-    /// configuration has no more counts as none.
+    /// The profile of a device's token: the device's own choice, or that of its topic, or `reveille`. A choice of a
+    /// profile that the configuration no longer has counts as none.
     public func profile(for token: PushToken) -> PayloadProfile {
         if let chosen = token.profile, let profile = byName[chosen] { return profile }
         if byTopic.isEmpty { return .reveille }

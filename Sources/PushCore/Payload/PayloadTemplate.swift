@@ -7,7 +7,7 @@ import WireJSON
 /// A placeholder within a longer string becomes text. Texts are escaped. A member whose placeholder has no value in a
 /// push is left out.
 struct PayloadTemplate: Sendable {
-    /// A field, as it stands in a template.
+    /// A placeholder, as written in a template.
     struct Placeholder: Equatable, Sendable {
         let field: PayloadField
         var form = Form.natural
@@ -41,7 +41,7 @@ struct PayloadTemplate: Sendable {
         let node: Node
     }
 
-    /// How the values at the top are written.
+    /// How the values at the top level are written.
     enum Values: Sendable {
         case typed
         /// As strings: the `data` of FCM takes no other type. An object or array becomes its JSON, as a string.

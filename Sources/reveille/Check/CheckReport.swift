@@ -49,7 +49,7 @@ struct CheckReport: Encodable {
             "\(stats.store.waiting) batches wait for the store")
         judge(
             "open_circuits", "", Double(circuits), limits.openCircuits,
-            "\(PartyText.count(circuits, "push provider")) left alone because of failures")
+            "\(PartyText.count(circuits, "open circuit breaker")) of push credentials")
         judge(
             "violations", "", Double(stats.pushes.violations.count), limits.violations,
             stats.pushes.violations.joined(separator: "; "))

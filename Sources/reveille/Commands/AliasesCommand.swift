@@ -6,7 +6,7 @@ struct AliasesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aliases", abstract: "List, set and delete aliases, which are further handles of a user.",
         discussion: """
-            Asks the running server.
+            Needs a running server.
 
               reveille aliases set +81312345678 alice
               reveille aliases list

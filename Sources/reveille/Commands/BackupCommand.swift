@@ -7,8 +7,8 @@ struct BackupCommand: AsyncParsableCommand {
         commandName: "backup",
         abstract: "Copy the store to a file, while the server runs or not.",
         discussion: """
-            The copy is a compact snapshot of one moment, readable by its owner only. The file gets its name after its \
-            schema and push ledger are checked. Calls continue meanwhile.
+            The copy is a compact snapshot of one moment, readable by its owner only. It gets its final name \
+            only after its schema and push ledger are checked. Calls continue during the backup.
 
             The copy does not include the secrets beside the store, client-token.key and wake-token.key, which allow \
             signing in as any user. Keep them in a separate place. A server restored without them creates new \

@@ -17,8 +17,8 @@ struct DemoCommand: AsyncParsableCommand {
         commandName: "demo",
         abstract: "Demonstrate a call that wakes a sleeping phone, without any setup.",
         discussion: """
-            Starts the server, the push simulator and two phones in this process, has alice call bob's sleeping \
-            iPhone, and prints what happened and whether every push is accounted for. Exit code 0: every step happened \
+            Starts the server, the push simulator and two phones in this process. alice calls bob's sleeping iPhone. \
+            The command prints each step, and whether every push is accounted for. Exit code 0: every step happened \
             and the ledger balances.
 
               reveille demo
@@ -26,7 +26,7 @@ struct DemoCommand: AsyncParsableCommand {
             """)
 
     @Flag(help: "Print one JSON object.") var json = false
-    @Option(help: ArgumentHelp("The app on bob's phone, by the rules of its plugin.", valueName: "app"))
+    @Option(help: ArgumentHelp("The app on bob's phone. It reads pushes by the rules of its plugin.", valueName: "app"))
     var app = PhoneApp.reveille
     @Flag(help: "Keep the server running after the call, until Ctrl-C.") var keep = false
     @Option(

@@ -26,8 +26,8 @@ struct DevicesCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List devices, by user.",
             discussion: """
-                Read from the data folder, whether a server runs on it or not, or over the admin API of the server that \
-                --server names.
+                Reads the data folder, whether or not a server runs on it, or asks the server that --server names over \
+                the admin API.
 
                   reveille devices list --user alice
                   reveille devices list --suspended --output json
@@ -71,7 +71,7 @@ struct DevicesCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "End a device's suspension: calls send it VoIP pushes again.",
             discussion: """
-                Asks the running server. A device that still does not report is suspended again.
+                Needs a running server. A device that still does not report is suspended again.
 
                   reveille devices resume alice 1a2b3c4d
                 """)

@@ -13,11 +13,11 @@ struct FCMCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fcm", abstract: "Map and subscribe FCM tokens, and send notices to topics.",
         discussion: """
-            Asks FCM with a service account, or the simulator.
+            Uses FCM with a service account, or the push simulator.
 
               reveille fcm map --fcm-service-account key.json --app org.example.phone 0a1b2c…
               reveille fcm subscribe --push-sim maintenance TOKEN
-              reveille fcm notify --push-sim maintenance --title "Tonight" "The service rests from 2 to 3."
+              reveille fcm notify --push-sim maintenance --title "Tonight" "Maintenance from 2 to 3."
             """,
         subcommands: [Map.self, Subscribe.self, Unsubscribe.self, Notify.self])
 
@@ -133,7 +133,7 @@ struct FCMCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Send a notice to all subscribers of a topic.",
             discussion:
-                #"  reveille fcm notify --push-sim maintenance --title "Tonight" "The service rests from 2 to 3.""#)
+                #"  reveille fcm notify --push-sim maintenance --title "Tonight" "Maintenance from 2 to 3.""#)
 
         @Argument(help: "The topic.") var topic: String
         @Argument(help: "The text.") var text: String

@@ -6,7 +6,7 @@ struct GroupsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "groups", abstract: "List, show, set and delete groups of users with one name to call.",
         discussion: """
-            Asks the running server. A client calls a group as {"group": "sales"}.
+            Needs a running server. A client calls a group as {"group": "sales"}.
 
               reveille groups set sales alice bob carol --strategy hunt
               reveille groups list

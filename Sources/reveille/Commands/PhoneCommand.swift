@@ -48,7 +48,7 @@ struct PhoneCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "With --asleep: the payload profile that the app asks for.",
-            discussion: "Default: the profile of --app. Another one shows what the plugin does with it.",
+            discussion: "Default: the profile of --app. Another profile shows how the app handles it.",
             valueName: "profile"))
     var profile: String?
     @Option(help: ArgumentHelp("Answer each call after this number of seconds.", valueName: "seconds"))

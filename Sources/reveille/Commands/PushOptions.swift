@@ -11,7 +11,7 @@ struct PushOptions: ParsableArguments {
     var fcmIosAlerts = false
     @Option(
         name: .customLong("push-template"), parsing: .upToNextOption,
-        help: ArgumentHelp("JSON files of payload profiles of your own.", valueName: "file"),
+        help: ArgumentHelp("JSON files with your own payload profiles.", valueName: "file"),
         completion: .file(extensions: ["json"]))
     var pushTemplates: [String] = []
     @Option(

@@ -6,8 +6,8 @@ struct PushesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pushes", abstract: "List, show and audit the pushes of the ledger.",
         discussion: """
-            Read from the data folder, whether a server runs on it or not, or over the admin API of the server that --server \
-            names.
+            Reads the data folder, whether or not a server runs on it, or asks the server that --server names over the \
+            admin API.
 
               reveille pushes list --open
               reveille pushes audit

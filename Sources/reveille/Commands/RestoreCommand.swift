@@ -9,7 +9,8 @@ struct RestoreCommand: AsyncParsableCommand {
         abstract: "Restore the store from a backup.",
         discussion: """
             The backup is checked first. No server may run on the data folder. An existing store is replaced only with \
-            --replace, and kept beside the new one under a dated name. A crash leaves the old store or the new one.
+            --replace, and kept beside the new one under a dated name. After a crash \
+            the folder has either the old store or the new one.
 
             At its next start the server continues from the moment of the backup. Calls that were live end with the \
             reason of the timer that expired meanwhile. Pushes that were in flight become unknown and are never sent \

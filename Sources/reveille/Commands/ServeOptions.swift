@@ -15,7 +15,7 @@ struct ServeOptions: ParsableArguments {
     var host: String?
     @Option(help: "The port to listen on; 0 lets the system choose (default: 7350).")
     var port: UInt16?
-    @Option(help: "The number of connection threads. A single one without TLS shares the core's thread.")
+    @Option(help: "The number of connection threads. With one thread and without TLS, it is the core's thread.")
     var shards: Int?
     @Option(help: "The server's name in messages to clients.")
     var node: String?
@@ -26,7 +26,7 @@ struct ServeOptions: ParsableArguments {
             "The maximum rate of messages of a connection, per second (default: 100). A burst may be four times as large."
     )
     var messagesPerSecond: Int?
-    @Option(help: "The ring time of a call without one from the caller, in seconds (5 to 180; default: 45).")
+    @Option(help: "The ring time of a call whose invite sets none, in seconds (5 to 180; default: 45).")
     var ringSeconds: Int?
     @Option(help: "The push that tells offline devices about a missed call, unless the user has a policy of their own.")
     var missedCalls: MissedCallPush?

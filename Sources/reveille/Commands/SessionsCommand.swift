@@ -15,7 +15,7 @@ struct SessionsCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List sessions by user: online ones, and disconnected ones that can still be resumed.",
             discussion: """
-                Asks the running server.
+                Needs a running server.
 
                   reveille sessions list
                   reveille sessions list --user bob --output json
@@ -46,8 +46,8 @@ struct SessionsCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "End sessions of a user: the server closes the socket, and the app must open a new session.",
             discussion: """
-                Asks the running server. The device may be left out when the user has one session. The device counts as \
-                disconnected for good in its calls. Exit code 1: there is no such session.
+                Needs a running server. The device may be left out when the user has one session. In its \
+                calls the device counts as disconnected, and cannot resume. Exit code 1: there is no such session.
 
                   reveille sessions drop bob
                   reveille sessions drop bob 1a2b3c4d

@@ -9,7 +9,7 @@ extension UsersCommand {
         @Argument(help: "The user's handle.", completion: KnownIDs.users, transform: Handle.init(argument:))
         var user: Handle
         @Argument(
-            help: "Handles of callers. An alias means the user it stands for now.",
+            help: "Handles of callers. An alias is replaced by the user that it names now.",
             completion: KnownIDs.usersAndAliases, transform: Handle.init(argument:)) var callers: [Handle]
 
         func validate() throws {
@@ -25,7 +25,7 @@ extension UsersCommand {
         static let configuration = CommandConfiguration(
             abstract: "Block callers: their calls do not ring, and are not missed calls.",
             discussion: """
-                A blocked caller cannot tell: calls end as declined, as with do not disturb. Live calls continue. In a \
+                A blocked caller does not learn of the block: calls end as declined, as with do not disturb. Live calls continue. In a \
                 group only this user is left out.
 
                   reveille users block alice mallory
@@ -55,7 +55,7 @@ extension UsersCommand {
 
     struct Forward: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Set where calls go that the user does not answer; --off ends forwarding.",
+            abstract: "Forward the calls that the user does not answer; --off ends forwarding.",
             discussion: """
                 Replaces the present forwarding. Calls to lists and groups are not forwarded, nor are declined calls. A \
                 call is forwarded limits.forwards times at most.
@@ -71,10 +71,10 @@ extension UsersCommand {
             help: "The user, alias or group:NAME that is rung when the user is busy.",
             completion: KnownIDs.usersAndAliases, transform: target) var busy: CallTarget?
         @Option(
-            help: "The one that is rung when no device of the user answers, or none can be reached.",
+            help: "The user, alias or group:NAME that is rung when no device of the user answers or can be reached.",
             completion: KnownIDs.usersAndAliases, transform: target) var noAnswer: CallTarget?
         @Option(
-            help: "How long the user's devices ring before that, in whole seconds; by default as long as the call may.",
+            help: "How long the user's devices ring first, in whole seconds. Default: the ring time of the call.",
             transform: TimeSpan.parse) var after: Duration?
         @Flag(help: "End forwarding.") var off = false
         @OptionGroup var server: ServerOptions

@@ -6,7 +6,7 @@ struct UsersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "users", abstract: "Show a user, and set what happens to calls to the user.",
         discussion: """
-            Asks the running server.
+            Needs a running server.
 
               reveille users show alice
               reveille users set alice --do-not-disturb on

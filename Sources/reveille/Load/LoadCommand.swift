@@ -8,26 +8,26 @@ struct LoadCommand: AsyncParsableCommand {
         abstract: "Put load on a server, and measure its cost and the latency of calls.",
         discussion: """
             Starts its own server (and, for pushes, the push simulator) on free ports with its data in a temporary \
-            folder, or takes a running one (--target), and puts one scenario on it:
+            folder, or takes a running one (--target), and runs one scenario against it:
 
-              register  opens and keeps sessions: sessions per second, memory of each
+              register  opens and keeps sessions: sessions per second, memory per session
               online    whole calls between phones that are online
               wake      whole calls to phones that are asleep: push, reconnect, answer
               fanout    one call to many devices or group members; the first answer wins
               relay     candidates and session descriptions in standing calls
               churn     cuts connections and resumes sessions
-              mixed     several of these side by side
+              mixed     several of these at once
               compare   no load: compares two reports of --json
 
             An operation is a session, a call, a message or a resume. With --rate operations begin at random times at \
             that rate (open loop). Latency counts from when an operation was due, and an operation without a free \
-            phone is a failure. With --concurrency so many operations run at a time, and the next begins when one ends \
-            (closed loop). Without either the loop is closed, with a number for the scenario.
+            phone is a failure. With --concurrency a fixed number of operations run at a time, and the next begins when \
+            one ends (closed loop). Without either option the loop is closed, with the scenario's default concurrency.
 
-            Exit code 0 when the run passed, 1 when something failed, violated an invariant or met a --fail-if, 2 when \
-            the test could not run or its report could not be written, 64 when the arguments are wrong and nothing was \
-            started, 130 after Ctrl-C (129 after SIGHUP, 143 after SIGTERM) with the report of the run so far; a \
-            second Ctrl-C ends it at once.
+            Exit code 0: the run passed. 1: an operation failed, an invariant was violated, or a --fail-if holds. 2: the \
+            test could not run, or its report could not be written. 64: the arguments are wrong, and nothing was \
+            started. 130: Ctrl-C, 129: SIGHUP, 143: SIGTERM; the report covers the run so far. A second Ctrl-C \
+            ends the run at once.
 
               reveille load online
               reveille load online --rate 500 --duration 30 --html report.html

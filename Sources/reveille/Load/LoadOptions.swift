@@ -11,11 +11,11 @@ struct LoadOptions: ParsableArguments {
     private static let time = "time"
 
     @Option(
-        help: "Sessions besides those at work (default: 0); for register, the sessions to open (default: 1000).")
+        help: "Sessions beyond those of the load (default: 0); for register, the sessions to open (default: 1000).")
     var sessions: Int?
     @Option(
         help: ArgumentHelp(
-            "Standing calls outside the load, four per pair of further sessions (default: 0).", valueName: "calls"))
+            "Standing calls outside the load, four per pair of additional sessions (default: 0).", valueName: "calls"))
     var standing: Int?
     @Option(help: ArgumentHelp("Open loop: operations that are due per second.", valueName: "per-second"))
     var rate: Double?
@@ -26,8 +26,8 @@ struct LoadOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            With --rate: the most operations under way, each with its own phones (default: as many as come in 2 s, or \
-            in 5 s for fanout --asleep, and while calls are held).
+            With --rate: the most operations at a time, each with its own phones (default: those due in 2 s, or in 5 s \
+            for fanout --asleep, plus those due while a call is held).
             """,
             valueName: "n"))
     var places: Int?
@@ -40,13 +40,13 @@ struct LoadOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Full load before the measured part, which does not count (default: 1s, and as long as calls are held).",
+            "Full load before the measured part; it does not count (default: 1s plus the time of --hold).",
             valueName: time),
         transform: TimeSpan.parse)
     var warmup: Duration?
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Before the warm-up: the time in which the load grows from nothing.", valueName: time),
+        help: ArgumentHelp("Before the warm-up: the time in which the load grows from zero.", valueName: time),
         transform: TimeSpan.parse)
     var ramp: Duration?
     @Option(
@@ -74,7 +74,7 @@ struct LoadOptions: ParsableArguments {
     @Flag(help: "The devices are asleep, and a push wakes each.") var asleep = false
     @Option(
         help: ArgumentHelp(
-            "The app on phones that are asleep, by the rules of its plugin (default: reveille).", valueName: "app"))
+            "The app on sleeping phones. It reads pushes by its plugin's rules (default: reveille).", valueName: "app"))
     var app: PhoneApp?
     @Option(
         help: ArgumentHelp(
@@ -86,13 +86,13 @@ struct LoadOptions: ParsableArguments {
     var faults = false
     @Option(
         help: """
-            Determines the users' names and every random choice but the calls' ids: with the same --threads, a run can \
-            be repeated (default: a random one).
+            Determines the users' names and every random choice except the calls' ids. With the same --threads it \
+            repeats a run (default: a random seed).
             """)
     var seed: UInt64?
     @Option(
         help: """
-            Phone threads, which make the load, 1 to 64 (default: one per usable core, at most \
+            Phone threads, which generate the load, 1 to 64 (default: one per usable core, at most \
             \(LoadPlan.mostStandardThreads)).
             """)
     var threads: Int?

@@ -11,7 +11,7 @@ struct LoadTargetOptions: ParsableArguments {
             Connection threads of the run's own server, 1 to 64 (default: 1, which without --tls is also the core's).
             """)
     var shards: Int?
-    @Flag(help: "Clients reach the run's own server by TLS, with a certificate that is made for the run.")
+    @Flag(help: "Clients reach the run's own server over TLS, with a certificate made for the run.")
     var tls = false
     @Option(
         help: ArgumentHelp(
@@ -53,8 +53,8 @@ struct LoadTargetOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            With --target: its metrics, http://host:port/path or https://host:port/path (default: what its admin API \
-            says, or port 7352 of a server at 7350).
+            With --target: its metrics, http://host:port/path or https://host:port/path (default: the URL from its \
+            admin API, or port 7352 if the server is at port 7350).
             """,
             valueName: "url"))
     var metricsURL: String?

@@ -15,7 +15,7 @@ struct PushSimFault: AsyncParsableCommand {
               no-answer         never answered
               goaway            [--reason R] [--text json|plain|none] [--doubled] [--last-stream current|zero|before]
               reset             [--code 7]: RST_STREAM
-              stream-limit      --limit N: answered, and so many streams from then on
+              stream-limit      --limit N: answered; the connection then allows N streams
               refuse-and-close  503, and the connection closes
               black-hole        the connection goes silent
               split-body        [--reason R] [--delay-ms N]: the body in two pieces

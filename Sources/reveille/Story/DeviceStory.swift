@@ -123,7 +123,7 @@ struct DeviceStory {
             return "\(diagnosis.meaning.shown) What to do: reveille pushes show \(id)."
         }
         if push.report == .unreported {
-            return "A device that goes on like this gets VoIP pushes only now and then: \(look)."
+            return "A device that leaves pushes unreported gets VoIP pushes only rarely: \(look)."
         }
         return nil
     }

@@ -10,7 +10,7 @@ struct TopCommand: AsyncParsableCommand {
         commandName: "top",
         abstract: "Show figures of the running server full-screen: calls, latencies, pushes, queues, problems.",
         discussion: """
-            Type ? for the keys. While the server is away the last picture stays; updates resume when it is back.
+            Type ? for the keys. While the server cannot be reached, the last state stays on screen.
 
               reveille top
               reveille top --interval 5s

@@ -9,7 +9,7 @@ struct CallsWatchCommand: AsyncParsableCommand {
         commandName: "watch",
         abstract: "Show live calls full-screen, as they change: sort, filter, open and end calls.",
         discussion: """
-            Type ? for the keys. While the server is away the last picture stays; updates resume when it is back.
+            Type ? for the keys. While the server cannot be reached, the last state stays on screen.
 
               reveille calls watch
               reveille calls watch --user bob --sort state

@@ -25,9 +25,9 @@ struct TablesArticle {
             "The call machine's answers by state of the call, generated from the tables that its tests hold.", "",
             "## Overview", "",
             "Alice calls Bob from one of her two devices; Bob has two. In *waking* and later columns his first device, B1, "
-                + "has a session. A cell has the answer to the input, `→` and the call's new state where it changes, and "
-                + "`+` where other things change: legs, pushes, events to the other side. `-` is no answer. An empty cell: the "
-                + "input cannot come. `R` is the reason of the call's end. Inputs are named as in "
+                + "has a session. A cell shows the answer to the input; `-` means no answer. `→` precedes the call's new "
+                + "state, if it changes. `+` means that other things change: legs, pushes, events to the other side. An "
+                + "empty cell means that the input cannot occur. `R` stands for the reason of the end. Inputs are named as in "
                 + "`Tests/CallCoreTests/Support/CallInputs.swift`. All situations, with all that changes, are in "
                 + "`Tests/CallCoreTests/Tables`; <doc:CallSemantics> has the rules.",
         ]

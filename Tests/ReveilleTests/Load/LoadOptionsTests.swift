@@ -358,14 +358,14 @@ struct LoadOptionsTests {
     func exitCodes() {
         let help = Reveille.helpMessage(for: LoadCommand.self, columns: 120)
         let words = help.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        let codes = words.firstRange(of: "Exit code 0 when").map { words[$0.lowerBound...].prefix(500) } ?? ""
+        let codes = words.firstRange(of: "Exit code 0:").map { words[$0.lowerBound...].prefix(500) } ?? ""
         for (code, meaning) in [
-            (0, "when the run passed"), (Exit.failed.rawValue, "when something failed"),
-            (Self.refusal("online --rate 0").exit, "when the arguments are wrong"),
-            (Exit.after(2).rawValue, "after Ctrl-C"), (Exit.after(1).rawValue, "after SIGHUP"),
-            (Exit.after(15).rawValue, "after SIGTERM"),
+            (0, "the run passed"), (Exit.failed.rawValue, "an operation failed"),
+            (Self.refusal("online --rate 0").exit, "the arguments are wrong"),
+            (Exit.after(2).rawValue, "Ctrl-C"), (Exit.after(1).rawValue, "SIGHUP"),
+            (Exit.after(15).rawValue, "SIGTERM"),
         ] {
-            #expect(codes.contains("\(code) \(meaning)"), "\(code): \(codes)")
+            #expect(codes.contains("\(code): \(meaning)"), "\(code): \(codes)")
         }
     }
 

@@ -12,14 +12,14 @@ enum CoreMetrics {
             "reveille_limits_hit_total", .counter, "Requests refused or truncated at a limit of the core, by limit.",
             CoreLimit.allCases.map { ("limit=\"\($0.rawValue)\"", Double(core.counters.hits(of: $0))) })
         report.metric(
-            "reveille_core_held", .gauge, "Entries the core holds in memory, by kind.",
+            "reveille_core_held", .gauge, "Objects that the core holds in memory, by kind.",
             [
                 ("calls", core.census.calls), ("legs", core.census.legs), ("pushes", core.census.pushes),
                 ("notices", core.census.notices), ("sessions", core.census.sessions),
                 ("deadlines", core.census.deadlines), ("look_ups", core.census.lookUps),
             ].map { ("what=\"\($0)\"", Double($1)) })
         report.metric(
-            "reveille_commits_pending", .gauge, "Batches whose output waits for a durable commit.", core.commitsPending)
+            "reveille_commits_pending", .gauge, "Batches whose outputs wait for the disk.", core.commitsPending)
         report.metric(
             "reveille_commits_pending_limit", .gauge, "Pending commits at which the core stops taking input.",
             CoreLoop.pendingCommits)
@@ -32,11 +32,11 @@ enum CoreMetrics {
             "reveille_calls_forwarded_total", .counter, "Calls forwarded by their callee to another target.",
             core.counters.callsForwarded)
         report.metric(
-            "reveille_calls_blocked_total", .counter, "Calls turned away by a user's block list.",
+            "reveille_calls_blocked_total", .counter, "Calls refused by a user's block list.",
             core.counters.callsBlocked)
         report.metric("reveille_calls_answered_total", .counter, "Calls answered.", core.counters.callsAnswered)
         report.metric(
-            "reveille_calls_connected_total", .counter, "Calls whose two sides both reported media.",
+            "reveille_calls_connected_total", .counter, "Calls with media on both sides.",
             core.counters.callsConnected)
         report.metric(
             "reveille_calls_ended_total", .counter, "Calls ended, by end reason.",
@@ -50,22 +50,22 @@ enum CoreMetrics {
             "Ended calls evicted from memory in under two minutes because of limits.ended_calls.",
             core.counters.callsLeftToStore)
         report.metric(
-            "reveille_candidates_refused_total", .counter, "ICE candidates refused because the other side is away.",
+            "reveille_candidates_refused_total", .counter, "ICE candidates refused: no room to keep them.",
             core.counters.candidatesRefused)
     }
 
     private static func addPushes(_ core: CoreSnapshot, to report: inout PrometheusText) {
         report.metric(
-            "reveille_pushes_intended_total", .counter, "Pushes for calls recorded as intended since the start.",
+            "reveille_pushes_intended_total", .counter, "Pushes intended for calls.",
             core.counters.pushesIntended)
         report.metric(
-            "reveille_pushes_recovered_total", .counter, "Unfinished pushes resumed at the start.",
+            "reveille_pushes_recovered_total", .counter, "Open pushes loaded at the start.",
             core.counters.pushesRecovered)
         report.metric(
-            "reveille_notices_intended_total", .counter, "Missed-call pushes recorded as intended since the start.",
+            "reveille_notices_intended_total", .counter, "Pushes intended for missed calls.",
             core.counters.noticesIntended)
         report.metric(
-            "reveille_notices_dropped_total", .counter, "Missed-call pushes dropped because their queue was full.",
+            "reveille_notices_dropped_total", .counter, "Pushes for missed calls dropped because their queue was full.",
             core.counters.noticesDropped)
         report.metric(
             "reveille_pushes", .gauge, "Pushes of the calls in memory, by delivery state at the provider.",

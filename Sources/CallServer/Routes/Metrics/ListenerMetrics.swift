@@ -25,12 +25,12 @@ enum ListenerMetrics {
             "reveille_bad_frames_total", .counter,
             "Connections closed for invalid input: a malformed frame, a binary message, invalid UTF-8, too large a message."
         ) { Double($0.badFrames) }
-        each("reveille_handshakes_refused_total", .counter, "WebSocket handshakes refused.") {
+        each("reveille_handshakes_refused_total", .counter, "Refused WebSocket and TLS handshakes.") {
             Double($0.handshakesRefused)
         }
         each(
             "reveille_connections_failed_total", .counter,
-            "Connections closed at accept: no memory, no descriptor, or a failed TLS handshake."
+            "Connections that failed at once: no memory, no descriptor, or a failed TLS handshake."
         ) { Double($0.connectionsFailed) }
         report.metric("reveille_connections_accepted_total", .counter, "Connections accepted.", listener.accepted)
         each(
@@ -38,7 +38,7 @@ enum ListenerMetrics {
             "Connections closed because a handshake, request or message exceeded its deadline."
         ) { Double($0.unfinished) }
         report.metric(
-            "reveille_connections_limit", .gauge, "Largest number of concurrent connections.", UInt64(listener.limit))
+            "reveille_connections_limit", .gauge, "Effective connection limit.", UInt64(listener.limit))
         report.metric(
             "reveille_connections_refused_total", .counter,
             "Connections refused at the connection limit or at the limit of their address.",
@@ -69,7 +69,7 @@ enum ListenerMetrics {
             SignalCounters.Drop.allCases.map { ("reason=\"\($0.rawValue)\"", Double(signal.drops($0))) })
         report.metric(
             "reveille_http_questions_unanswered_total", .counter,
-            "HTTP requests about calls without an answer in time, or beyond the queue's capacity.",
+            "HTTP requests about calls that had no room in the queue, or no answer in time.",
             signal.unansweredQuestions)
     }
 }

@@ -57,7 +57,7 @@ final class MetricsListener: Sendable {
         do {
             return MetricsListener(address: try await webSockets.start(), webSockets: webSockets)
         } catch let error as SystemError where error.errno == EADDRINUSE {
-            let advice = "name another with metrics.listen (--metrics-listen), or say off"
+            let advice = "set another address with metrics.listen (--metrics-listen), or off"
             guard listener.isOptional else {
                 throw ServerConfigurationError(
                     field: "metrics.listen", problem: "another program listens on \(listener.address): \(advice)")

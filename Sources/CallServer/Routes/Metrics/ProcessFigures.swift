@@ -80,7 +80,7 @@ struct ProcessFigures: Sendable {
         gauge("process_resident_memory_bytes", "Resident memory.", residentBytes.map { Double($0) })
         gauge("process_virtual_memory_bytes", "Virtual memory.", virtualBytes.map { Double($0) })
         gauge("process_open_fds", "Open file descriptors.", openFiles.map { Double($0) })
-        gauge("process_max_fds", "Largest number of open file descriptors.", Double(maxFiles))
+        gauge("process_max_fds", "Maximum number of open file descriptors.", Double(maxFiles))
         gauge("process_threads", "Threads.", threads.map { Double($0) })
         gauge("process_start_time_seconds", "Start of the process, in Unix time.", startedAt)
     }

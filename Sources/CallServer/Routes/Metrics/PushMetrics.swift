@@ -13,9 +13,9 @@ struct PushMetrics {
         metrics.addCounters(to: &report)
         metrics.addOutcomes(to: &report)
         report.metric(
-            "reveille_push_mapping", .gauge, "Alerts waiting for the exchange of an APNs token for an FCM token.",
+            "reveille_push_mapping", .gauge, "Alerts that wait for the FCM token of an iPhone.",
             push.mapping)
-        report.metric("reveille_push_refused_total", .counter, "Pushes without a configured provider.", push.refused)
+        report.metric("reveille_push_refused_total", .counter, "Pushes without a configured credential.", push.refused)
     }
 
     private func addGauges(to report: inout PrometheusText) {
@@ -53,7 +53,7 @@ struct PushMetrics {
                 name, .counter, help, push.pools.map { (Self.labels(of: $0), Double(value($0.counters))) })
         }
         each("reveille_push_requests_total", "Requests sent, retries included.", \.sent)
-        each("reveille_push_returned_total", "Pushes the provider did not process, queued again.", \.returned)
+        each("reveille_push_returned_total", "Pushes that the provider did not process, queued again.", \.returned)
         each("reveille_push_goaways_total", "GOAWAY frames received.", \.goAways)
         each("reveille_push_connections_opened_total", "Connections opened.", \.connectionsOpened)
         each(
@@ -66,7 +66,7 @@ struct PushMetrics {
         addTimes(
             "reveille_push_latency_seconds", "Time from a request to its response.", to: &report, \.counters.latency)
         addTimes(
-            "reveille_push_wire_seconds", "Time from the decision to send a call's push to its request on the wire.",
+            "reveille_push_wire_seconds", "Time from the decision to push a call to its request on the connection.",
             to: &report,
             \.timeToWire)
     }

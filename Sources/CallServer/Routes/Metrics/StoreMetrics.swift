@@ -20,11 +20,11 @@ enum StoreMetrics {
         report.metric(
             "reveille_store_damaged", .gauge, "1 when the last of them found damage.", pages.damage == nil ? 0 : 1)
         report.metric(
-            "reveille_store_behind_records", .gauge, "Records in the write-ahead log not yet applied to the tables.",
+            "reveille_store_behind_records", .gauge, "Records in the journal that are not yet applied to the tables.",
             commits.behind
         )
         report.metric(
-            "reveille_store_behind_seconds", .gauge, "Age of the oldest record not yet applied to the tables.",
+            "reveille_store_behind_seconds", .gauge, "Age of the oldest record that is not yet applied to the tables.",
             [("", commits.behindSince.map { PrometheusText.seconds($0.duration(to: .now)) } ?? 0)])
         report.histogram(
             "reveille_store_commit_duration_seconds", "Duration of a durable transaction.",

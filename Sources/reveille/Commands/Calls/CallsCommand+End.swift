@@ -8,7 +8,7 @@ extension CallsCommand {
         static let configuration = CommandConfiguration(
             abstract: "End a live call for all its devices, with the reason admin.",
             discussion: """
-                Asks the running server. On a terminal it shows the call and asks for confirmation, except with --yes. Exit \
+                Needs a running server. On a terminal it shows the call and asks for confirmation, except with --yes. Exit \
                 code 1: there is no such live call, or the answer was no.
 
                   reveille calls end 0b9c8e4e

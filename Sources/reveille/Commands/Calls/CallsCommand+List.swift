@@ -7,8 +7,8 @@ extension CallsCommand {
         static let configuration = CommandConfiguration(
             abstract: "List calls, newest first.",
             discussion: """
-                Read from the data folder, whether a server runs on it or not, or over the admin API of the server that \
-                --server names.
+                Reads the data folder, whether or not a server runs on it, or asks the server that --server names over \
+                the admin API.
 
                   reveille calls list --live
                   reveille calls list --user bob --reason ring_timeout --since 2h

@@ -12,7 +12,7 @@ struct LogCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show the log level, or set it until the server's next start.",
             discussion: """
-                Asks the running server.
+                Needs a running server.
 
                   reveille log level
                   reveille log level debug
