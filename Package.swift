@@ -10,6 +10,8 @@ let strict: [SwiftSetting] = [
 ]
 
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
+/// Keeps what is logged.
+let memoryLog = Target.Dependency.product(name: "InMemoryLogging", package: "swift-log")
 let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
@@ -198,6 +200,10 @@ let package = Package(
 
         // What has happened so far, from any thread, for tests that wait for it.
         .target(name: "EventJournal", path: "Tests/EventJournal", swiftSettings: strict),
+        // Steps for the end of a test.
+        .target(name: "TestCleanup", path: "Tests/TestCleanup", swiftSettings: strict),
+        // What is logged, as lines of text.
+        .target(name: "LogCapture", dependencies: [log, memoryLog], path: "Tests/LogCapture", swiftSettings: strict),
         // A provider that answers as a test says.
         .target(
             name: "PushTestServer",
@@ -209,7 +215,7 @@ let package = Package(
             name: "ByteMutation", dependencies: ["Determinism"], path: "Tests/ByteMutation", swiftSettings: strict),
         // Certificates made by openssl.
         .target(
-            name: "TestCertificates", dependencies: ["TLS", "ChildProcess", "LibWebSockets"],
+            name: "TestCertificates", dependencies: ["TLS", "ChildProcess", "LibWebSockets", "TestCleanup"],
             path: "Tests/TestCertificates",
             swiftSettings: strict),
 
@@ -252,7 +258,7 @@ let package = Package(
                 "PushClient", "PushCore", "PushTestServer", "SoftphoneKit", "SoftphoneSession",
                 "EventLoop",
                 "EventJournal", "HTTP2", "SignalProtocol",
-                "LibWebSockets", "ServerLog", "TestCertificates", "WebSocketServer", log,
+                "LibWebSockets", "LogCapture", "ServerLog", "TestCertificates", "TestCleanup", "WebSocketServer", log,
             ]),
         tests(
             "ServerSettingsTests",
@@ -260,7 +266,7 @@ let package = Package(
                 "TLS", "ServerSettings", "CallCore", "CallServer", "CallStore", "ClientTokens", "StoreInterface",
                 "CallVocabulary",
                 "EventLoop",
-                "LibWebSockets", "PushClient", "PushCore", configuration, jwt, log,
+                "LibWebSockets", "LogCapture", "PushClient", "PushCore", configuration, jwt, log,
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
             ]),
@@ -274,15 +280,15 @@ let package = Package(
         tests(
             "PushSimulatorTests",
             [
-                "TLS", "PushVocabulary", "PushSimulator", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop",
-                "HTTP2", jwt, log,
+                "TLS", "PushVocabulary", "PushCore", "PushSimulator", "CallVocabulary", "ChildProcess", "Determinism",
+                "EventLoop", "HTTP2", jwt, log,
             ]),
         tests("SoftphoneSessionTests", ["SoftphoneSession", "CallVocabulary", "Determinism"]),
         tests(
             "SoftphoneKitTests",
             ["SoftphoneKit", "SoftphoneSession", "CallVocabulary", "ChildProcess", "EventLoop", "EventJournal"]),
-        tests("ServerLogTests", ["ServerLog", "EventLoop", log]),
-        tests("EventLoopTests", ["EventLoop", "EventJournal"]),
+        tests("ServerLogTests", ["ServerLog", "EventLoop", log, memoryLog]),
+        tests("EventLoopTests", ["EventLoop", "EventJournal", "TestCleanup"]),
         tests("TerminalScreenTests", ["TerminalScreen"]),
         tests(
             "WatchTests", ["AdminProtocol", "CallVocabulary", "TerminalScreen", "reveille"], exclude: ["Screens"]),
@@ -291,12 +297,12 @@ let package = Package(
             "WebSocketServerTests",
             [
                 "TLS", "WebSocketServer", "ChildProcess", "LibWebSockets", "EventLoop", "EventJournal",
-                "TestCertificates",
+                "TestCertificates", "TestCleanup",
             ]),
         tests(
             "BenchmarksTests",
             [
-                "Benchmarks", "CallStore", "CallVocabulary", "ChildProcess", "SignalProtocol",
+                "Benchmarks", "CallStore", "CallVocabulary", "ChildProcess", "PushCore", "SignalProtocol",
                 "reveille-bench",
             ]),
         tests(
@@ -310,8 +316,7 @@ let package = Package(
             name: "ReveilleTests",
             dependencies: [
                 "reveille", "AdminProtocol", "CallCore", "CallMonitor", "CallStore", "CallVocabulary",
-                "ChildProcess",
-                "EventLoop", "LoadTest", "WebSocketServer", grdb,
+                "ChildProcess", "EventJournal", "EventLoop", "LoadTest", "TestCleanup", "WebSocketServer", grdb,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["Recorded"], swiftSettings: strict),
@@ -325,7 +330,7 @@ let package = Package(
                 "PhoneSimulator", "AdminProtocol", "LibWebSockets", "PushClient", "PushCore", "PushSimulator",
                 "LoadTest",
                 "SignalProtocol", "SimulatorEndpoints", "SoftphoneKit", "SoftphoneSession", "TestCertificates",
-                "WebSocketServer", "reveille",
+                "TestCleanup", "WebSocketServer", "reveille",
                 crypto, log,
             ],
             resources: [.copy("Scripts"), .copy("Prometheus")], swiftSettings: strict),

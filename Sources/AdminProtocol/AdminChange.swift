@@ -34,6 +34,9 @@ extension AdminMethod {
         case .sessionDrop: .changes(DropSession.self)
         case .deviceResume: .changes(ResumeDevice.self)
         case .userSet: .changes(SetUser.self)
+        case .userBlock: .changes(BlockCallers.self)
+        case .userUnblock: .changes(UnblockCallers.self)
+        case .userForward: .changes(ForwardCalls.self)
         case .groupSet: .changes(SetGroup.self)
         case .groupDelete: .changes(DeleteGroup.self)
         case .aliasSet: .changes(SetAlias.self)
@@ -78,12 +81,43 @@ extension SetUser: AdminChange {
     }
 }
 
+extension BlockCallers: AdminChange {
+    public var audited: [(name: String, value: AuditedValue)] {
+        [("user", .text(user.text)), ("callers", .texts(callers.map(\.text)))]
+    }
+}
+
+extension UnblockCallers: AdminChange {
+    public var audited: [(name: String, value: AuditedValue)] {
+        [("user", .text(user.text)), ("callers", .texts(callers.map(\.text)))]
+    }
+}
+
+extension ForwardCalls: AdminChange {
+    public var audited: [(name: String, value: AuditedValue)] {
+        [
+            ("user", .text(user.text)), ("busy", .text(busy?.audited ?? "off")),
+            ("no_answer", .text(noAnswer?.audited ?? "off")),
+        ] + (noAnswerSeconds.map { [("no_answer_seconds", .number(Int64($0)))] } ?? [])
+    }
+}
+
+extension TargetView {
+    fileprivate var audited: String {
+        switch target {
+        case .user(let handle): handle.text
+        case .users(let handles): handles.map(\.text).joined(separator: ",")
+        case .group(let name): "group:\(name)"
+        }
+    }
+}
+
 extension SetGroup: AdminChange {
     public var audited: [(name: String, value: AuditedValue)] {
         [
             ("name", .text(name.text)), ("strategy", .text(strategy.rawValue)),
             ("members", .texts(members.map(\.text))),
-        ]
+        ] + (delays.map { [("delays", .texts($0.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }))] } ?? [])
     }
 }
 

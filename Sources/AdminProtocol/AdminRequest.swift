@@ -69,6 +69,9 @@ public enum AdminMethod: String, Codable, Sendable, CaseIterable {
     case pushAudit = "push.audit"
     case userGet = "user.get"
     case userSet = "user.set"
+    case userBlock = "user.block"
+    case userUnblock = "user.unblock"
+    case userForward = "user.forward"
     case groupList = "group.list"
     case groupGet = "group.get"
     case groupSet = "group.set"
@@ -90,8 +93,9 @@ public enum AdminMethod: String, Codable, Sendable, CaseIterable {
         case .callSubscribe: "call.changed"
         case .statsSubscribe: "stats.changed"
         case .callList, .callGet, .callEnd, .sessionList, .sessionDrop, .deviceList, .deviceGet, .deviceResume,
-            .pushList, .pushGet, .pushAudit, .userGet, .userSet, .groupList, .groupGet, .groupSet, .groupDelete,
-            .aliasList, .aliasSet, .aliasDelete, .statsGet, .serverInfo, .serverDrain, .serverStop, .logSet,
+            .pushList, .pushGet, .pushAudit, .userGet, .userSet, .userBlock, .userUnblock, .userForward, .groupList,
+            .groupGet, .groupSet, .groupDelete, .aliasList, .aliasSet, .aliasDelete, .statsGet, .serverInfo,
+            .serverDrain, .serverStop, .logSet,
             .unsubscribe:
             nil
         }

@@ -46,6 +46,30 @@ extension SetUser: CoreRequest {
     }
 }
 
+extension BlockCallers: CoreRequest {
+    func command() throws(AdminRefusal) -> AdminCommand { .block(user, try callers.named()) }
+}
+
+extension UnblockCallers: CoreRequest {
+    func command() throws(AdminRefusal) -> AdminCommand { .unblock(user, try callers.named()) }
+}
+
+extension [Handle] {
+    fileprivate func named() throws(AdminRefusal) -> Self {
+        guard (1...CallRules.mostBlocked).contains(count) else {
+            throw AdminRefusal(.invalidParams, "params.callers: expected 1 to \(CallRules.mostBlocked) handles")
+        }
+        return self
+    }
+}
+
+extension ForwardCalls: CoreRequest {
+    func command() -> AdminCommand {
+        .forward(
+            user, busy: busy?.target, noAnswer: noAnswer?.target, after: noAnswerSeconds.map { .seconds($0) })
+    }
+}
+
 extension ListGroups: CoreRequest {
     func command() -> AdminCommand { .listGroups }
 
@@ -70,7 +94,14 @@ extension SetGroup: CoreRequest {
             throw AdminRefusal(
                 .invalidParams, "params.members: expected at most \(CallGroup.mostMembers), not \(members.count)")
         }
-        return .setGroup(CallGroup(name: name.text, strategy: strategy, members: members))
+        var times: [Handle: Duration] = [:]
+        for (name, seconds) in delays ?? [:] {
+            guard let member = Handle(known: name) else {
+                throw AdminRefusal(.invalidParams, "params.delays: expected members as names")
+            }
+            times[member] = .seconds(seconds)
+        }
+        return .setGroup(CallGroup(name: name.text, strategy: strategy, members: members, delays: times))
     }
 }
 

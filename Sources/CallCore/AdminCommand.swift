@@ -9,6 +9,12 @@ public enum AdminCommand: Equatable, Sendable {
     case deleteGroup(String)
     case showUser(Handle)
     case setUser(Handle, UserPolicyChange)
+    /// Adds callers to the user's block list.
+    case block(Handle, [Handle])
+    /// Removes callers from the user's block list.
+    case unblock(Handle, [Handle])
+    /// Sets where calls go that the user does not answer; nil for both ends forwarding.
+    case forward(Handle, busy: CallTarget?, noAnswer: CallTarget?, after: Duration?)
     case listAliases
     /// Creates the alias, or changes its user.
     case setAlias(Alias)

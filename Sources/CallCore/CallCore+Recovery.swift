@@ -19,6 +19,10 @@ extension CallCore {
             user.policy = record.policy
             user.hasOwnPolicy = true
         }
+        for record in state.rules {
+            _ = directory.addUser(record.handle)
+            directory.setRules(record.rules, of: record.handle)
+        }
         for missed in state.missed {
             let user = directory.addUser(missed.user)
             user.missed.append(missed.call)

@@ -156,7 +156,7 @@ public final class CallCore {
         switch deadline {
         case .ring(let call):
             call.deadline = nil
-            endCall(call, .ringTimeout, by: nil)
+            endUnanswered(call, .ringTimeout, by: nil)
         case .hunt(let call):
             call.huntDeadline = nil
             // After a pause of the process both deadlines may be due: then the ring time is over, and no member is

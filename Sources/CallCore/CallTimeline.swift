@@ -12,6 +12,7 @@ public struct CallTimeline: Equatable, Sendable {
 
     public enum Step: String, Sendable, CaseIterable {
         case invited
+        case forwarded
         case pushIntended = "push_intended"
         case pushSent = "push_sent"
         case pushAccepted = "push_accepted"
@@ -44,6 +45,9 @@ public struct CallTimeline: Equatable, Sendable {
             if let at { entries.append(Entry(at: at, step: step, by: by, detail: detail)) }
         }
         add(call.createdAt, .invited, call.caller)
+        for forward in call.forwards {
+            add(forward.at, .forwarded, nil, "to \(Self.text(forward.to)): \(forward.reason.rawValue)")
+        }
         for push in pushes { Self.add(push, add) }
         for leg in legs {
             let party = Party(user: leg.device.user, device: leg.device.device)
@@ -70,6 +74,14 @@ public struct CallTimeline: Equatable, Sendable {
             let ranks = (order.firstIndex(of: a.element.step)!, order.firstIndex(of: b.element.step)!)
             return (a.element.at.milliseconds, ranks.0, a.offset) < (b.element.at.milliseconds, ranks.1, b.offset)
         }.map(\.element)
+    }
+
+    private static func text(_ target: CallTarget) -> String {
+        switch target {
+        case .user(let handle): handle.text
+        case .users(let handles): handles.map(\.text).joined(separator: ",")
+        case .group(let name): "group:\(name)"
+        }
     }
 
     private static func add(_ push: PushRecord, _ add: (Instant?, Step, Party?, String?) -> Void) {

@@ -71,6 +71,8 @@ public struct CoreLimits: Equatable, Sendable {
     /// Background pushes to a device in ``CallTimers/backgroundWindow``. iOS delivers no more than two or three an
     /// hour.
     public var backgroundPushes = 2
+    /// How often one call is forwarded.
+    public var forwards = 3
     public var groups = 100_000
     public var aliases = 10_000_000
     /// Unregistered handles in call targets, over all live calls.
@@ -90,6 +92,9 @@ public struct CoreLimits: Equatable, Sendable {
 public struct CoreCounters: Equatable, Sendable {
     public var callsInvited: UInt64 = 0
     public var callsAnswered: UInt64 = 0
+    public var callsForwarded: UInt64 = 0
+    /// Callers turned away by a user's block list, once for each call and user.
+    public var callsBlocked: UInt64 = 0
     public var callsConnected: UInt64 = 0
     /// Indexed by the position of the reason in `EndReason.allCases`.
     public var callsEnded: [UInt64]

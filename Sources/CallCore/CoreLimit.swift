@@ -12,6 +12,7 @@ public enum CoreLimit: String, Sendable, CaseIterable {
     case missedPerUser = "missed_per_user"
     case notices
     case noticesPerDevice = "notices_per_device"
+    case forwards
     case groups
     case aliases
     case awaitedHandles = "awaited_handles"

@@ -22,6 +22,7 @@ public enum StoreRecord: Equatable, Sendable {
     case group(CallGroup)
     case groupDeleted(String)
     case user(UserRecord)
+    case rules(RulesRecord)
     case alias(Alias)
     case aliasDeleted(Handle)
 }
@@ -94,8 +95,10 @@ public struct CallRecord: Equatable, Sendable {
     public var inviteDigest: UInt64
     public var state: CallState
     public var createdAt: Instant
-    /// The ring deadline.
+    /// The ring deadline of the present target.
     public var ringsUntil: Instant
+    /// How long each target may ring; nil for the server's default.
+    public var ringTime: Duration?
     /// When the first device rang.
     public var ringingAt: Instant?
     public var answeredAt: Instant?
@@ -115,6 +118,13 @@ public struct CallRecord: Equatable, Sendable {
     public var members: [Handle]?
     /// Progress of a hunt; nil for a call that rings all callees at once.
     public var hunt: HuntProgress?
+    /// For each member, how long after the one before it is rung; nil for the server's hunt step. Empty for a call
+    /// whose group has no delays.
+    public var huntSteps: [Duration?] = []
+    /// The targets rung after the first one, in order.
+    public var forwards: [Forward] = []
+    /// How long the call may last; nil for the server's limit.
+    public var maxDuration: Duration?
     /// When the connection was lost, for a call that ended because of that.
     public var lostAt: Instant?
 
@@ -131,6 +141,23 @@ public struct CallRecord: Equatable, Sendable {
         public init(rung: Int, nextAt: Instant?) {
             self.rung = rung
             self.nextAt = nextAt
+        }
+    }
+
+    /// A target that was rung because the one before it did not answer.
+    public struct Forward: Equatable, Sendable {
+        /// Why the target before did not answer: `busy`, `ring_timeout`, `no_devices` or `unknown_callee`.
+        public var reason: EndReason
+        public var to: CallTarget
+        public var at: Instant
+        /// The index in ``CallRecord/members`` of the first user that this target added.
+        public var firstMember: Int
+
+        public init(reason: EndReason, to: CallTarget, at: Instant, firstMember: Int) {
+            self.reason = reason
+            self.to = to
+            self.at = at
+            self.firstMember = firstMember
         }
     }
 
@@ -299,6 +326,17 @@ public struct UserRecord: Equatable, Sendable {
     }
 }
 
+/// Key: `handle`. Empty rules replace earlier ones, and are the same as no record.
+public struct RulesRecord: Equatable, Sendable {
+    public var handle: Handle
+    public var rules: CallRules
+
+    public init(handle: Handle, rules: CallRules) {
+        self.handle = handle
+        self.rules = rules
+    }
+}
+
 /// A stored call with its legs, pushes and absences.
 public struct StoredCall: Equatable, Sendable {
     public var call: CallRecord
@@ -336,6 +374,7 @@ public struct RecoveredState: Equatable, Sendable {
     public var candidates: [CandidateRecord] = []
     public var groups: [CallGroup] = []
     public var users: [UserRecord] = []
+    public var rules: [RulesRecord] = []
     public var aliases: [Alias] = []
 
     public struct Notice: Equatable, Sendable {

@@ -3,7 +3,7 @@ import Foundation
 
 /// Converts a ``CallTarget`` to and from a column: JSON as on the wire, `{"user":…}`, `{"users":[…]}` or `{"group":…}`.
 enum CallTargetText {
-    private struct Form: Decodable {
+    struct Form: Decodable {
         var user: String?
         var users: [String]?
         var group: String?
@@ -26,7 +26,10 @@ enum CallTargetText {
 
     /// - Returns: nil when the text has none of the three forms.
     static func read(_ text: String) -> CallTarget? {
-        guard let form = try? JSONDecoder().decode(Form.self, from: Data(text.utf8)) else { return nil }
+        (try? JSONDecoder().decode(Form.self, from: Data(text.utf8))).flatMap(target)
+    }
+
+    static func target(_ form: Form) -> CallTarget? {
         if let user = form.user { return Handle(known: user).map(CallTarget.user) }
         if let users = form.users {
             let handles = users.compactMap { Handle(known: $0) }

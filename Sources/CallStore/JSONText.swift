@@ -42,6 +42,40 @@ enum JSONText {
         bytes.append(UInt8(ascii: "]"))
     }
 
+    /// Appends `[null,5000]`, in milliseconds.
+    static func append(_ steps: [Duration?], to bytes: inout [UInt8]) {
+        let texts = steps.map { $0.map { "\($0.wholeMilliseconds)" } ?? "null" }
+        bytes += "[\(texts.joined(separator: ","))]".utf8
+    }
+
+    /// - Returns: nil when the text is not a list of times.
+    static func steps(_ text: String) -> [Duration?]? {
+        let steps = try? JSONDecoder().decode([Int64?].self, from: Data(text.utf8))
+        return steps.map { steps in steps.map { step in step.map { .milliseconds($0) } } }
+    }
+
+    /// Appends `{"bob":10000}`, in milliseconds.
+    static func append(_ delays: [Handle: Duration], to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "{"))
+        for (index, delay) in delays.sorted(by: { $0.key < $1.key }).enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            append(delay.key.text, to: &bytes)
+            bytes += ":\(delay.value.wholeMilliseconds)".utf8
+        }
+        bytes.append(UInt8(ascii: "}"))
+    }
+
+    /// - Returns: nil when the text does not give times to handles.
+    static func delays(_ text: String) -> [Handle: Duration]? {
+        guard let times = try? JSONDecoder().decode([String: Int64].self, from: Data(text.utf8)) else { return nil }
+        var delays: [Handle: Duration] = [:]
+        for (name, time) in times {
+            guard let handle = Handle(known: name) else { return nil }
+            delays[handle] = .milliseconds(time)
+        }
+        return delays
+    }
+
     /// - Returns: nil when the text is not a list of handles.
     static func handles(_ text: String) -> [Handle]? {
         guard let texts = try? JSONDecoder().decode([String].self, from: Data(text.utf8)) else { return nil }

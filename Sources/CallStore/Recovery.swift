@@ -34,6 +34,7 @@ enum Recovery {
         state.missed = try missed.all(MissedTable.read)
         state.groups = try SQLRow(database, GroupTable.layout.select + " ORDER BY name").all(GroupTable.read)
         state.users = try SQLRow(database, UserTable.layout.select + " ORDER BY handle").all(UserTable.read)
+        state.rules = try SQLRow(database, RulesTable.layout.select + " ORDER BY handle").all(RulesTable.read)
         state.aliases = try SQLRow(database, AliasTable.layout.select + " ORDER BY handle").all(AliasTable.read)
         return state
     }

@@ -201,11 +201,7 @@ final class SQLRow {
         return handle
     }
 
-    func optionalHandle() throws(StoreFailure) -> Handle? {
-        guard let text = optionalText() else { return nil }
-        guard let handle = Handle(known: text) else { throw unreadable() }
-        return handle
-    }
+    func optionalHandle() throws(StoreFailure) -> Handle? { try parsed { Handle(known: $0) } }
 
     func value<Value: RawRepresentable<String>>() throws(StoreFailure) -> Value {
         guard let value = Value(rawValue: try text()) else { throw unreadable() }
@@ -213,20 +209,19 @@ final class SQLRow {
     }
 
     func optionalValue<Value: RawRepresentable<String>>() throws(StoreFailure) -> Value? {
-        guard let text = optionalText() else { return nil }
-        guard let value = Value(rawValue: text) else { throw unreadable() }
-        return value
+        try parsed { Value(rawValue: $0) }
     }
 
     func handles() throws(StoreFailure) -> [Handle] {
-        guard let handles = JSONText.handles(try text()) else { throw unreadable() }
+        guard let handles = try parsed(JSONText.handles) else { throw unreadable() }
         return handles
     }
 
-    func optionalHandles() throws(StoreFailure) -> [Handle]? {
+    /// - Returns: nil for NULL.
+    func parsed<Value>(_ parse: (String) -> Value?) throws(StoreFailure) -> Value? {
         guard let text = optionalText() else { return nil }
-        guard let handles = JSONText.handles(text) else { throw unreadable() }
-        return handles
+        guard let value = parse(text) else { throw unreadable() }
+        return value
     }
 
     /// Valid until the next row: callers copy out of it at once.

@@ -36,6 +36,7 @@ enum Schema {
             for part in [descriptions, absences, moreOfRecords] { try database.execute(sql: part) }
         }
         migrator.registerMigration("v10", foreignKeyChecks: .immediate) { try $0.execute(sql: profiles) }
+        migrator.registerMigration("v11", foreignKeyChecks: .immediate) { try $0.execute(sql: rules) }
         return migrator
     }
 
@@ -408,6 +409,21 @@ enum Schema {
     private static let profiles = """
         ALTER TABLE push_token ADD COLUMN profile TEXT NOT NULL DEFAULT '';
         ALTER TABLE push ADD COLUMN profile TEXT NOT NULL DEFAULT '';
+        """
+
+    // MARK: Version 11
+
+    /// Users' block lists and forwarding, and what calls need for them. Times are in milliseconds.
+    private static let rules = """
+        CREATE TABLE call_rules (
+            handle TEXT PRIMARY KEY, blocked TEXT NOT NULL, forward_busy TEXT, forward_no_answer TEXT,
+            no_answer_after INTEGER
+        ) STRICT, WITHOUT ROWID;
+        ALTER TABLE call_group ADD COLUMN delays TEXT;
+        ALTER TABLE call ADD COLUMN hunt_steps TEXT;
+        ALTER TABLE call ADD COLUMN forwards TEXT;
+        ALTER TABLE call ADD COLUMN ring_time INTEGER;
+        ALTER TABLE call ADD COLUMN max_duration INTEGER;
         """
 
     // MARK: Formats of views

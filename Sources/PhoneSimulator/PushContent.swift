@@ -39,7 +39,8 @@ struct PushContent {
         guard case .shown(let shown) = reading else { return .failure(Failure(reading: reading)) }
         var fields = fields
         fields["uuid"] = shown.call ?? shown.uuid
-        fields["handle"] = fields["handle"] ?? shown.handle
+        // A plugin may show a call whose handle is missing, or is no handle of the server's.
+        fields["handle"] = [fields["handle"] ?? shown.handle].first { Handle($0) != nil } ?? "unknown"
         fields["name"] = shown.name
         fields["has_video"] = shown.video ? "true" : "false"
         guard let call = CallPush(fields: fields) else {

@@ -32,7 +32,7 @@ package final class PushPool {
     private var isClosing = false
     private var isRunning = false
     private var isEndPlanned = false
-    private var requests = PushTable<PushPreparation.Prepared?>(vacant: nil)
+    private var requests: [PushID: PushPreparation.Prepared] = [:]
     private var connections: [PushConnectionID: ProviderConnection] = [:]
     /// The newest token and the previous one: the machine keeps using the previous one when the newest is unusable.
     private var providerTokens: [(generation: Int, text: String)] = []
@@ -114,7 +114,7 @@ package final class PushPool {
 
     /// Same as whether the machine holds the push, because it holds a push while its request is here. A query of the
     /// machine would copy it.
-    func contains(_ push: PushID) -> Bool { requests.slot(of: push) != nil }
+    func contains(_ push: PushID) -> Bool { requests[push] != nil }
     func isAnnounced(_ push: PushID) -> Bool { machine.isAnnounced(push) }
 
     package func queue(_ prepared: PushPreparation.Prepared) {
@@ -126,7 +126,7 @@ package final class PushPool {
             let words = omitted.map(\.rawValue).joined(separator: ", ")
             log.notice("payload too large: left out \(words)", metadata: ["push": .string("\(id)")])
         }
-        if requests.slot(of: id) == nil { requests.insert(prepared, for: id) }
+        if requests[id] == nil { requests[id] = prepared }
         handle(.queued(id, prepared.terms))
     }
 
@@ -134,7 +134,7 @@ package final class PushPool {
 
     func drop(_ push: PushID) {
         handle(.dropped(push))
-        if !machine.contains(push) { forget(push) }
+        if !machine.contains(push) { requests[push] = nil }
     }
 
     /// Replaces the route: waiting pushes use the new one, and answers to sent ones are awaited on the old connections.
@@ -169,9 +169,9 @@ package final class PushPool {
     /// Ends waiting pushes as unsent.
     /// - Parameter reason: returns the reason for a push to end; nil for a push to keep.
     func withdraw(_ reason: (PushPreparation.Prepared) -> String?) {
-        for prepared in requests.all.compactMap(\.self) {
+        for (id, prepared) in requests.sorted(by: { $0.key < $1.key }) {
             guard let reason = reason(prepared) else { continue }
-            handle(.credentialGone(prepared.request.id, reason: reason))
+            handle(.credentialGone(id, reason: reason))
         }
     }
 
@@ -187,15 +187,6 @@ package final class PushPool {
         accessTokens?.close()
         // Not in `deinit`: a timer must be released on its loop's thread, and the pool may be released elsewhere.
         timer = nil
-    }
-
-    private func request(_ push: PushID) -> PushPreparation.Prepared? {
-        guard let slot = requests.slot(of: push) else { return nil }
-        return requests[slot]
-    }
-
-    private func forget(_ push: PushID) {
-        if let slot = requests.slot(of: push) { requests.remove(slot) }
     }
 
     // MARK: The machine
@@ -245,7 +236,7 @@ package final class PushPool {
         case .submit(let id, let push, let generation): submit(push, on: id, tokenGeneration: generation)
         case .cancel(let id, let stream): connections[id]?.cancel(stream: stream)
         case .outcome(let push, let outcome):
-            if outcome != .returned { forget(push) }
+            if outcome != .returned { requests[push] = nil }
             onEvent(.outcome(push, outcome))
         case .alarm(let alarm): logAlarm(alarm)
         }
@@ -294,7 +285,7 @@ package final class PushPool {
 
     private func submit(_ push: PushID, on id: PushConnectionID, tokenGeneration: Int) {
         // The request exists: the machine submits only queued pushes.
-        guard let prepared = request(push)?.current(wall) else {
+        guard let prepared = requests[push]?.current(wall) else {
             preconditionFailure("a push is submitted with its request")
         }
         guard let connection = connections[id] else { return handle(.notSubmitted(id, push)) }
@@ -420,8 +411,8 @@ package final class PushPool {
             log.error("\(provider) refuses the credential (\(reason)): \(endpoint.advice)", metadata: place)
         case .addressRefused(let push, let reason):
             var metadata = place
-            metadata["topic"] = .string("\(request(push)?.request.topic ?? "")")
-            metadata["token"] = .string("\(request(push)?.request.address ?? "")")
+            metadata["topic"] = .string("\(requests[push]?.request.topic ?? "")")
+            metadata["token"] = .string("\(requests[push]?.request.address ?? "")")
             log.warning("\(provider) refuses the address (\(reason)): \(endpoint.addressAdvice)", metadata: metadata)
         case .configurationSuspected(let suspect):
             log.error("\(provider) \(suspect.problem)", metadata: place)

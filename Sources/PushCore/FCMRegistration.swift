@@ -95,15 +95,7 @@ public struct FCMRegistration: Equatable, Sendable {
     }
 
     private static func isTopic(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.count <= 900
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
-                    UInt8(ascii: "~"), UInt8(ascii: "%"):
-                    true
-                default: false
-                }
-            }
+        let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~%".utf8)
+        return 1...900 ~= text.utf8.count && text.utf8.allSatisfy(allowed.contains)
     }
 }

@@ -3,11 +3,11 @@ import Determinism
 
 /// The credential: signing and fetching its token, and pushes while it is refused.
 extension PushMachine {
-    mutating func signed(_ generation: Int, expiresAt: Instant?, now: Instant, effects: inout [PushEffect]) {
+    mutating func signed(_ generation: Int, expiresAt: Instant?) {
         guard providerToken.isOfCredential(generation) else { return }
         guard providerToken.signed(generation, expiresAt: expiresAt, now: now) else {
             let reason = "the access token had expired when it came: check this machine's clock"
-            return signingFailed(generation, reason: reason, now: now, effects: &effects)
+            return signingFailed(generation, reason: reason)
         }
         counters.tokensSigned += 1
         credential.tokenWasHad()
@@ -15,16 +15,16 @@ extension PushMachine {
 
     /// Handles a failed signature or fetch. A signature that fails once always fails, so no push waits for another. A
     /// fetch is retried with backoff, and pushes wait for it within their limits.
-    mutating func signingFailed(_ generation: Int, reason: String, now: Instant, effects: inout [PushEffect]) {
+    mutating func signingFailed(_ generation: Int, reason: String) {
         guard providerToken.isOfCredential(generation) else { return }
         providerToken.signingFailed(generation, now: now, random: &random)
         counters.tokensFailed += 1
-        raise(.signingFailed(reason: reason), effects: &effects)
+        raise(.signingFailed(reason: reason))
         guard policy.credential == .signedToken, providerToken.usable(now: now) == nil else { return }
-        finishWaiting(.noProviderToken, reason: "no provider token: \(reason)", effects: &effects)
+        finishWaiting(.noProviderToken, reason: "no provider token: \(reason)")
     }
 
-    private mutating func raise(_ alarm: PushAlarm, effects: inout [PushEffect]) {
+    private mutating func raise(_ alarm: PushAlarm) {
         credential.note(alarm)
         effects.append(.alarm(alarm))
     }
@@ -40,55 +40,49 @@ extension PushMachine {
     /// signature: the push is retried on a new connection, with a new token if one may be signed. The second one counts
     /// against the credential.
     mutating func credentialRefused(
-        _ push: PushIndex, _ answer: PushAnswer, _ alarm: PushAlarm, on connection: PushConnectionID, now: Instant,
-        effects: inout [PushEffect]
+        _ push: PushIndex, _ answer: PushAnswer, _ alarm: PushAlarm, on connection: PushConnectionID
     ) {
         let isRepeated = pushes[push].hasRetriedProviderToken
-        if isRepeated { raise(alarm, effects: &effects) }
+        if isRepeated { raise(alarm) }
         if isRepeated || breaker.state.probe == pushes.id(at: push) {
             let hasOpened = breaker.refused(
                 pushes.id(at: push), isBad: credential.isBad, reason: answer.reason, now: now, random: &random)
             if hasOpened { counters.circuitsOpened += 1 }
         }
-        renewCredential(of: push, on: connection, now: now, effects: &effects)
-        if isRepeated { return reject(push, answer, effects: &effects) }
+        renewCredential(of: push, on: connection)
+        if isRepeated { return reject(push, answer) }
         pushes[push].hasRetriedProviderToken = true
-        giveBack(push, setback: answer.reason, now: now, effects: &effects)
+        giveBack(push, setback: answer.reason)
     }
 
     /// Prepares the retry. With signed tokens and certificates the provider judges a connection by its first
     /// credential, so the connection is replaced. With fetched tokens it judges each request alone.
-    private mutating func renewCredential(
-        of push: PushIndex, on connection: PushConnectionID, now: Instant, effects: inout [PushEffect]
-    ) {
+    private mutating func renewCredential(of push: PushIndex, on connection: PushConnectionID) {
         let replacement = providerToken.replace(pushes[push].tokenGeneration, mayBeEarly: true, now: now)
         switch policy.credential {
         case .fetchedToken: break
-        case .certificate: retireBlameless(connection, now: now, effects: &effects)
+        case .certificate: retireBlameless(connection)
         case .signedToken where replacement == .early:
-            for id in connections.filter(\.isOpen).map(\.id) { retireBlameless(id, now: now, effects: &effects) }
+            for id in connections.filter(\.isOpen).map(\.id) { retireBlameless(id) }
             opensFrom = now
-        case .signedToken: retireBlameless(connection, now: now, effects: &effects)
+        case .signedToken: retireBlameless(connection)
         }
     }
 
     /// Retires a connection without counting a failure against it.
-    private mutating func retireBlameless(_ id: PushConnectionID, now: Instant, effects: inout [PushEffect]) {
-        update(id, now: now) { $0.isBlamed = true }
-        retire(id, now: now, effects: &effects)
+    private mutating func retireBlameless(_ id: PushConnectionID) {
+        update(id) { $0.isBlamed = true }
+        retire(id)
     }
 
     /// Retries the push on another connection: this one has recently carried another token. A token that was just
     /// signed is kept.
-    mutating func providerTokenTooNew(
-        _ push: PushIndex, _ answer: PushAnswer, on connection: PushConnectionID, now: Instant,
-        effects: inout [PushEffect]
-    ) {
+    mutating func providerTokenTooNew(_ push: PushIndex, _ answer: PushAnswer, on connection: PushConnectionID) {
         _ = providerToken.replace(pushes[push].tokenGeneration, mayBeEarly: false, now: now)
-        guard !pushes[push].hasRetriedProviderToken else { return reject(push, answer, effects: &effects) }
+        guard !pushes[push].hasRetriedProviderToken else { return reject(push, answer) }
         pushes[push].hasRetriedProviderToken = true
-        giveBack(push, setback: answer.reason, now: now, effects: &effects)
-        if policy.credential == .signedToken { retire(connection, now: now, effects: &effects) }
+        giveBack(push, setback: answer.reason)
+        if policy.credential == .signedToken { retire(connection) }
     }
 
     // MARK: Too many pushes
@@ -96,13 +90,13 @@ extension PushMachine {
     /// Handles a throttled push whose answer does not tell whose quota it was. The device backs off, and the push waits
     /// if it can. Other pushes continue, until so many devices were refused in a row that it must be the account's
     /// quota.
-    mutating func throttled(_ push: PushIndex, _ answer: PushAnswer, now: Instant, effects: inout [PushEffect]) {
+    mutating func throttled(_ push: PushIndex, _ answer: PushAnswer) {
         let token = pushes[push].terms.token
         if token == nil || !throttledInARow.contains(token) { throttledInARow.append(token) }
         if throttledInARow.count >= policy.refusalsUntilThrottled {
             throttledInARow = []
             let wait = quotaRefusals.failed(random: &random)
-            keepQuiet(for: wait, isCertain: false, answer, now: now, effects: &effects)
+            keepQuiet(for: wait, isCertain: false, answer)
         }
         var until: Instant?
         if let token {
@@ -110,43 +104,37 @@ extension PushMachine {
             until = throttle.heldUntil(token, now: now)
         }
         let due = until ?? now + (retryAfter(of: answer) ?? policy.quotaBackoff.base)
-        waitForQuota(push, answer, until: due, now: now, &effects)
+        waitForQuota(push, answer, until: due)
     }
 
     /// Handles an account that is throttled: all pushes of the pool wait, this one too if it can.
-    mutating func providerThrottled(
-        _ push: PushIndex, _ answer: PushAnswer, now: Instant, effects: inout [PushEffect]
-    ) {
+    mutating func providerThrottled(_ push: PushIndex, _ answer: PushAnswer) {
         // Pushes sent together are refused together: that is one failure, not many.
         if quietUntil.map({ $0 <= now }) ?? true {
             let wait = quotaRefusals.failed(random: &random)
-            keepQuiet(for: retryAfter(of: answer) ?? wait, isCertain: true, answer, now: now, effects: &effects)
+            keepQuiet(for: retryAfter(of: answer) ?? wait, isCertain: true, answer)
         }
-        waitForQuota(push, answer, until: nil, now: now, &effects)
+        waitForQuota(push, answer, until: nil)
     }
 
     /// - Parameter until: how long this push waits; nil for the account's backoff.
-    private mutating func waitForQuota(
-        _ push: PushIndex, _ answer: PushAnswer, until: Instant?, now: Instant, _ effects: inout [PushEffect]
-    ) {
+    private mutating func waitForQuota(_ push: PushIndex, _ answer: PushAnswer, until: Instant?) {
         let due = max(until ?? now, quietUntil ?? now)
         guard !pushes[push].hasRetriedQuota, isWorthWaiting(pushes[push].terms, until: due) else {
-            return reject(push, answer, effects: &effects)
+            return reject(push, answer)
         }
         pushes[push].hasRetriedQuota = true
-        giveBack(push, setback: answer.reason, heldUntil: until, now: now, effects: &effects)
+        giveBack(push, setback: answer.reason, heldUntil: until)
     }
 
-    private mutating func keepQuiet(
-        for wait: Duration, isCertain: Bool, _ answer: PushAnswer, now: Instant, effects: inout [PushEffect]
-    ) {
+    private mutating func keepQuiet(for wait: Duration, isCertain: Bool, _ answer: PushAnswer) {
         effects.append(.alarm(.providerThrottled(reason: answer.reason)))
         let isQuiet = quietUntil.map { $0 > now } ?? false
         let until = max(quietUntil ?? now, now + wait)
         quietUntil = until
         isQuietForCertain = isCertain || (isQuiet && isQuietForCertain)
         let policy = policy
-        finishWaiting(.quotaExceeded, reason: Self.quotaReason, effects: &effects) { _, _, terms in
+        finishWaiting(.quotaExceeded, reason: Self.quotaReason) { _, _, terms in
             !policy.isWorthWaiting(terms, until: until)
         }
     }
@@ -154,7 +142,7 @@ extension PushMachine {
     static let quotaReason = "the provider takes nothing of this account until after the push's time"
 
     /// Whether the account's backoff outlasts the time this push can wait.
-    func isQuiet(past terms: PushTerms, now: Instant) -> Bool {
+    func isQuiet(past terms: PushTerms) -> Bool {
         guard let quietUntil, quietUntil > now else { return false }
         return !policy.isWorthWaiting(terms, until: quietUntil)
     }

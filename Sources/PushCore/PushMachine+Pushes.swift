@@ -5,25 +5,23 @@ import PushVocabulary
 /// The way of a push from `cleared` to the wire, and its removal.
 extension PushMachine {
     /// The core has cleared the push: it is submitted, on its reserved connection or another, or queued again.
-    mutating func clear(_ id: PushID, now: Instant, effects: inout [PushEffect]) {
+    mutating func clear(_ id: PushID) {
         guard let index = pushes.slot(of: id), case .announced(let reservedOn) = pushes[index].phase else { return }
         release(reservedOn)
-        guard pushes[index].terms.expiresAt > now else { return expire(index, effects: &effects) }
-        guard quietUntil.map({ $0 <= now }) ?? true, breaker.lets(id), !isThrottled(index, now: now),
+        guard pushes[index].terms.expiresAt > now else { return expire(index) }
+        guard quietUntil.map({ $0 <= now }) ?? true, breaker.lets(id), !isThrottled(index),
             let generation = providerToken.usable(now: now),
-            let slot = slot(preferring: reservedOn, avoiding: pushes[index].avoided, now: now)
-        else { return giveBack(index, now: now, effects: &effects) }
-        submit(index, on: slot, generation: generation, effects: &effects)
+            let slot = slot(preferring: reservedOn, avoiding: pushes[index].avoided)
+        else { return giveBack(index) }
+        submit(index, on: slot, generation: generation)
     }
 
-    @inline(__always) private func isThrottled(_ index: PushIndex, now: Instant) -> Bool {
+    @inline(__always) private func isThrottled(_ index: PushIndex) -> Bool {
         guard !throttle.isEmpty, let token = pushes[index].terms.token else { return false }
         return throttle.heldUntil(token, now: now) != nil
     }
 
-    private mutating func submit(
-        _ index: PushIndex, on slot: Int, generation: Int, effects: inout [PushEffect]
-    ) {
+    private mutating func submit(_ index: PushIndex, on slot: Int, generation: Int) {
         setPhase(index, .submitting(connections[slot].id))
         connections[slot].reserved += 1
         pushes[index].tokenGeneration = generation
@@ -31,29 +29,23 @@ extension PushMachine {
         effects.append(.submit(connections[slot].id, pushes.id(at: index), tokenGeneration: generation))
     }
 
-    mutating func submitted(
-        _ id: PushID, on connection: PushConnectionID, stream: Int32, now: Instant, effects: inout [PushEffect]
-    ) {
+    mutating func submitted(_ id: PushID, on connection: PushConnectionID, stream: Int32) {
         guard let index = pushes.slot(of: id), case .submitting(connection) = pushes[index].phase else { return }
-        guard let place = self.index(of: connection) else {
-            return finish(index, .unknown(reason: "connection lost"), effects: &effects)
-        }
+        guard let place = self.index(of: connection) else { return finish(index, .unknown(reason: "connection lost")) }
         connections[place].reserved -= 1
         connections[place].add(index, stream: stream, now: now)
         counters.sent += 1
         setPhase(index, .open(connection, stream: stream))
     }
 
-    mutating func notSubmitted(
-        _ id: PushID, on connection: PushConnectionID, now: Instant, effects: inout [PushEffect]
-    ) {
+    mutating func notSubmitted(_ id: PushID, on connection: PushConnectionID) {
         guard let index = pushes.slot(of: id), case .submitting(connection) = pushes[index].phase else { return }
         release(connection)
-        pause(connection, now: now, effects: &effects)
+        pause(connection)
         guard let generation = providerToken.usable(now: now),
-            let slot = slot(avoiding: pushes[index].avoided, now: now)
-        else { return giveBack(index, now: now, effects: &effects) }
-        submit(index, on: slot, generation: generation, effects: &effects)
+            let slot = slot(avoiding: pushes[index].avoided)
+        else { return giveBack(index) }
+        submit(index, on: slot, generation: generation)
     }
 
     mutating func drop(_ id: PushID) {
@@ -67,19 +59,19 @@ extension PushMachine {
         forget(index)
     }
 
-    mutating func pushTimedOut(_ index: PushIndex, effects: inout [PushEffect]) {
+    mutating func pushTimedOut(_ index: PushIndex) {
         switch pushes[index].phase {
         case .waiting, .held: break
         case .announced(let connection): release(connection)
         // The deadline is cancelled when a push is submitted.
         case .submitting, .open: preconditionFailure("a push on the wire does not expire")
         }
-        expire(index, effects: &effects)
+        expire(index)
     }
 
-    mutating func expire(_ index: PushIndex, effects: inout [PushEffect]) {
+    mutating func expire(_ index: PushIndex) {
         let setback = pushes[index].setback
-        finish(index, .expired, reason: setback.map { "expired after \($0)" } ?? "expired", effects: &effects)
+        finish(index, .expired, reason: setback.map { "expired after \($0)" } ?? "expired")
     }
 
     // MARK: The only place where pushes change phase and are removed
@@ -116,15 +108,13 @@ extension PushMachine {
     }
 
     /// Finishes a push that was not sent.
-    mutating func finish(
-        _ index: PushIndex, _ cause: PushCounters.UnsentCause, reason: String, effects: inout [PushEffect]
-    ) {
+    mutating func finish(_ index: PushIndex, _ cause: PushCounters.UnsentCause, reason: String) {
         counters.unsentByCause[cause, default: 0] += 1
-        finish(index, .unsent(reason: reason), effects: &effects)
+        finish(index, .unsent(reason: reason))
     }
 
     /// Finishes a push with its final outcome.
-    mutating func finish(_ index: PushIndex, _ outcome: PushOutcome, effects: inout [PushEffect]) {
+    mutating func finish(_ index: PushIndex, _ outcome: PushOutcome) {
         switch outcome {
         case .accepted: counters.accepted += 1
         case .rejected: counters.rejected += 1

@@ -6,29 +6,23 @@ import PushVocabulary
 extension PushMachine {
     typealias PushIndex = PushTable<Push>.Slot
 
-    mutating func queue(_ id: PushID, _ terms: PushTerms, now: Instant, effects: inout [PushEffect]) {
+    mutating func queue(_ id: PushID, _ terms: PushTerms) {
         guard pushes.slot(of: id) == nil else { return }
         counters.queued += 1
-        guard terms.expiresAt > now else {
-            return finishUnqueued(id, .expired, reason: "expired", effects: &effects)
-        }
-        if isQuiet(past: terms, now: now) {
-            return finishUnqueued(id, .quotaExceeded, reason: Self.quotaReason, effects: &effects)
-        }
-        makeRoom(forCall: terms.isUrgent, now: now, effects: &effects)
-        if isFull { return finishUnqueued(id, .queueFull, reason: "push queue full", effects: &effects) }
+        guard terms.expiresAt > now else { return finishUnqueued(id, .expired, reason: "expired") }
+        if isQuiet(past: terms) { return finishUnqueued(id, .quotaExceeded, reason: Self.quotaReason) }
+        makeRoom(forCall: terms.isUrgent)
+        if isFull { return finishUnqueued(id, .queueFull, reason: "push queue full") }
         if !terms.isUrgent, noticeCount >= policy.noticeCapacity {
-            return finishUnqueued(id, .noticeShed, reason: "too many notices wait", effects: &effects)
+            return finishUnqueued(id, .noticeShed, reason: "too many notices wait")
         }
         let index = pushes.insert(Push(terms: terms), for: id)
         pushes[index].deadline = deadlines.add(index, at: terms.expiresAt)
-        lineUp(index, isReturned: false, now: now)
+        lineUp(index, isReturned: false)
         count(.waiting, isUrgent: terms.isUrgent, by: 1)
     }
 
-    private mutating func finishUnqueued(
-        _ id: PushID, _ cause: PushCounters.UnsentCause, reason: String, effects: inout [PushEffect]
-    ) {
+    private mutating func finishUnqueued(_ id: PushID, _ cause: PushCounters.UnsentCause, reason: String) {
         counters.unsent += 1
         counters.unsentByCause[cause, default: 0] += 1
         effects.append(.outcome(id, .unsent(reason: reason)))
@@ -36,10 +30,7 @@ extension PushMachine {
 
     /// Queues a push again that was certainly not processed, for as long as it can wait.
     /// - Parameter until: when it may be announced again at the earliest; nil for at once.
-    mutating func giveBack(
-        _ index: PushIndex, setback: String? = nil, heldUntil until: Instant? = nil, now: Instant,
-        effects: inout [PushEffect]
-    ) {
+    mutating func giveBack(_ index: PushIndex, setback: String? = nil, heldUntil until: Instant? = nil) {
         let id = pushes.id(at: index)
         if let setback { pushes[index].setback = setback }
         let expiresAt = pushes[index].terms.expiresAt
@@ -49,27 +40,25 @@ extension PushMachine {
             breaker.left(id)
         } else {
             setPhase(index, .waiting)
-            lineUp(index, isReturned: true, now: now)
+            lineUp(index, isReturned: true)
         }
         counters.returned += 1
         effects.append(.outcome(id, .returned))
-        guard expiresAt > now else { return expire(index, effects: &effects) }
+        guard expiresAt > now else { return expire(index) }
         // The probe of the circuit has waited as long as the others.
         if let why = breaker.state.reason, let since = pushes[index].waitsSince, now - since >= policy.circuitPatience {
-            return finish(index, .circuitOpen, reason: "circuit open: \(why)", effects: &effects)
+            return finish(index, .circuitOpen, reason: "circuit open: \(why)")
         }
-        if isQuiet(past: pushes[index].terms, now: now) {
-            return finish(index, .quotaExceeded, reason: Self.quotaReason, effects: &effects)
-        }
+        if isQuiet(past: pushes[index].terms) { return finish(index, .quotaExceeded, reason: Self.quotaReason) }
         guard queueDepth > policy.queueCapacity else { return }
-        makeRoom(forCall: true, now: now, effects: &effects)
+        makeRoom(forCall: true)
         // `makeRoom` may have removed this push.
         if queueDepth > policy.queueCapacity, let index = pushes.slot(of: id) {
-            finish(index, .queueFull, reason: "push queue full", effects: &effects)
+            finish(index, .queueFull, reason: "push queue full")
         }
     }
 
-    private mutating func lineUp(_ index: PushIndex, isReturned: Bool, now: Instant) {
+    private mutating func lineUp(_ index: PushIndex, isReturned: Bool) {
         let line: WaitingLines.Line =
             pushes[index].terms.isUrgent ? (isReturned ? .returned : .calls) : .notices
         if pushes[index].waitsSince == nil { pushes[index].waitsSince = now }
@@ -81,24 +70,24 @@ extension PushMachine {
     private var isFull: Bool { queueDepth >= policy.queueCapacity }
 
     /// Sheds expired pushes, then, for a call, notices: the oldest first, because newer ones replace them.
-    private mutating func makeRoom(forCall isForCall: Bool, now: Instant, effects: inout [PushEffect]) {
+    private mutating func makeRoom(forCall isForCall: Bool) {
         while isFull || (!isForCall && noticeCount >= policy.noticeCapacity) {
             guard let push = deadlines.popDue(now: now) else { break }
-            pushTimedOut(push, effects: &effects)
+            pushTimedOut(push)
         }
         guard isForCall, noticeCount > 0 else { return }
-        while isFull, let entry = lines.first(of: .notices) {
-            lines.removeFirst(of: .notices)
-            if isWaiting(entry) { shedNotice(entry.push, effects: &effects) }
+        while isFull, let entry = lines[.notices].first {
+            lines[.notices].removeFirst()
+            if isWaiting(entry) { shedNotice(entry.push) }
         }
         // Held notices wait longer than any call rings.
         while isFull, let notice = held.any(where: { !pushes[$0].terms.isUrgent }) {
-            shedNotice(notice, effects: &effects)
+            shedNotice(notice)
         }
     }
 
-    private mutating func shedNotice(_ index: PushIndex, effects: inout [PushEffect]) {
-        finish(index, .noticeShed, reason: "push queue full: calls go before notices", effects: &effects)
+    private mutating func shedNotice(_ index: PushIndex) {
+        finish(index, .noticeShed, reason: "push queue full: calls go before notices")
     }
 
     // MARK: The lines
@@ -112,70 +101,70 @@ extension PushMachine {
     }
 
     /// Announces waiting pushes while there are free streams; starts a connection or a token if one is missing.
-    mutating func pump(now: Instant, effects: inout [PushEffect]) {
+    mutating func pump() {
         guard waitingCount > 0 else { return }
-        if !breaker.isClosed { attendCircuit(now: now, effects: &effects) }
-        if mayAnnounce { announceAll(now: now, effects: &effects) }
+        if !breaker.isClosed { attendCircuit() }
+        if mayAnnounce { announceAll() }
         tidy(.returned)
         tidy(.calls)
         tidy(.notices)
     }
 
-    private mutating func announceAll(now: Instant, effects: inout [PushEffect]) {
+    private mutating func announceAll() {
         if let due = providerToken.startSigningIfDue(now: now) {
             effects.append(.signProviderToken(generation: due.generation, issuedAt: due.issuedAt))
         }
         if let until = quietUntil, until <= now { quietUntil = nil }
         // Without a free stream none is announced, but pushes to throttled devices may still be set aside.
-        let isWorthLooking = !throttle.isEmpty || hasFreeStream(now: now)
+        let isWorthLooking = !throttle.isEmpty || hasFreeStream
         if isWorthLooking, quietUntil == nil, providerToken.usable(now: now) != nil {
             if let probe = waitingProbe {
                 // Its entry in the queue is skipped later.
-                _ = announce(probe, now: now, effects: &effects)
+                _ = announce(probe)
             } else {
-                announceReturned(now: now, effects: &effects)
-                announceInOrder(.calls, now: now, effects: &effects)
-                announceInOrder(.notices, now: now, effects: &effects)
+                announceReturned()
+                announceInOrder(.calls)
+                announceInOrder(.notices)
             }
         }
-        if wantsConnection, now >= opensFrom { openConnection(now: now, effects: &effects) }
+        if wantsConnection, now >= opensFrom { openConnection() }
     }
 
-    private mutating func announceInOrder(_ line: WaitingLines.Line, now: Instant, effects: inout [PushEffect]) {
-        while let next = lines.first(of: line) {
+    private mutating func announceInOrder(_ line: WaitingLines.Line) {
+        while let next = lines[line].first {
             if isWaiting(next) {
-                guard announce(next.push, now: now, effects: &effects) else { break }
+                guard announce(next.push) else { break }
             }
-            lines.removeFirst(of: line)
+            lines[line].removeFirst()
         }
     }
 
     /// Removes stale entries: those of pushes that expired or were dropped are otherwise skipped only in their turn,
     /// and collect in a queue that does not move.
     private mutating func tidy(_ line: WaitingLines.Line) {
-        guard lines.count(line) > 2 * waitingCount + 64 else { return }
+        guard lines[line].count > 2 * waitingCount + 64 else { return }
         var current = WaitingLines()
         swap(&lines, &current)
-        current.filter(line) { isWaiting($0) }
+        current[line].removeAll { !isWaiting($0) }
         swap(&lines, &current)
     }
 
     /// Announces returned pushes; one that must avoid a connection does not block those behind it.
-    private mutating func announceReturned(now: Instant, effects: inout [PushEffect]) {
-        guard !lines.isEmpty(.returned), hasFreeStream(now: now) else { return }
-        for _ in 0..<lines.count(.returned) {
-            guard let next = lines.first(of: .returned) else { break }
-            lines.removeFirst(of: .returned)
+    private mutating func announceReturned() {
+        guard !lines[.returned].isEmpty, hasFreeStream else { return }
+        for _ in 0..<lines[.returned].count {
+            guard let next = lines[.returned].first else { break }
+            lines[.returned].removeFirst()
             guard isWaiting(next) else { continue }
-            if !announce(next.push, now: now, effects: &effects) { lines.append(next, to: .returned) }
+            if !announce(next.push) { lines[.returned].append(next) }
         }
     }
 
     /// - Returns: false when there is no stream for the push; true when its entry in the queue is done with.
-    private mutating func announce(_ index: PushIndex, now: Instant, effects: inout [PushEffect]) -> Bool {
-        if !throttle.isEmpty, holdForDevice(index, now: now, effects: &effects) { return true }
+    private mutating func announce(_ index: PushIndex) -> Bool {
+        if !throttle.isEmpty, holdForDevice(index) { return true }
         let avoided = pushes[index].avoided
-        guard let slot = slot(avoiding: avoided, now: now) ?? slotOfLastResort(avoided, now: now) else { return false }
+        guard let slot = slot(avoiding: avoided) ?? slotOfLastResort(avoided) else { return false }
         connections[slot].reserved += 1
         setPhase(index, .announced(connections[slot].id))
         effects.append(.ready(pushes.id(at: index)))
@@ -185,17 +174,17 @@ extension PushMachine {
     // MARK: Held
 
     /// Sets a push aside whose device is throttled.
-    private mutating func holdForDevice(_ index: PushIndex, now: Instant, effects: inout [PushEffect]) -> Bool {
+    private mutating func holdForDevice(_ index: PushIndex) -> Bool {
         guard let token = pushes[index].terms.token, let until = throttle.heldUntil(token, now: now) else {
             return false
         }
         guard isWorthWaiting(pushes[index].terms, until: until) else {
             let reason = "this device got too many pushes, and is left alone until after the push's time"
-            finish(index, .deviceThrottled, reason: reason, effects: &effects)
+            finish(index, .deviceThrottled, reason: reason)
             return true
         }
         guard throttle.held(for: token) < policy.heldPerDevice else {
-            finish(index, .deviceThrottled, reason: "too many pushes wait for this device", effects: &effects)
+            finish(index, .deviceThrottled, reason: "too many pushes wait for this device")
             return true
         }
         throttle.hold(token)
@@ -206,14 +195,14 @@ extension PushMachine {
     }
 
     /// Queues held pushes again whose backoff is over.
-    mutating func releaseHeld(now: Instant, effects: inout [PushEffect]) {
+    mutating func releaseHeld() {
         // Each entry belongs to a push: both are removed together.
         while let index = held.popDue(now: now) {
             setPhase(index, .waiting)
-            if isQuiet(past: pushes[index].terms, now: now) {
-                finish(index, .quotaExceeded, reason: Self.quotaReason, effects: &effects)
+            if isQuiet(past: pushes[index].terms) {
+                finish(index, .quotaExceeded, reason: Self.quotaReason)
             } else {
-                lineUp(index, isReturned: true, now: now)
+                lineUp(index, isReturned: true)
             }
         }
     }
@@ -246,34 +235,34 @@ extension PushMachine {
 
     /// Finishes pushes that have waited too long for the circuit, so that the caller is told; starts a probe as soon as
     /// one is due.
-    private mutating func attendCircuit(now: Instant, effects: inout [PushEffect]) {
+    private mutating func attendCircuit() {
         if let since = longestWaitOnCircuit, since + policy.circuitPatience <= now, let why = breaker.state.reason {
             let probe = breaker.state.probe
-            let (openSince, patience) = (breaker.openSince, policy.circuitPatience)
-            finishWaiting(.circuitOpen, reason: "circuit open: \(why)", effects: &effects) { entry, id, _ in
+            let (openSince, patience, now) = (breaker.openSince, policy.circuitPatience, now)
+            finishWaiting(.circuitOpen, reason: "circuit open: \(why)") { entry, id, _ in
                 id != probe && max(entry.since, openSince) + patience <= now
             }
         }
         for line in WaitingLines.Line.allCases {
-            guard let entry = lines.first(of: line, where: isWaiting) else { continue }
+            guard let entry = lines[line].first(where: isWaiting) else { continue }
             return breaker.probe(with: pushes.id(at: entry.push), now: now)
         }
     }
 
     /// Finishes the queued pushes for which `isOver` is true.
     mutating func finishWaiting(
-        _ cause: PushCounters.UnsentCause, reason: String, effects: inout [PushEffect],
+        _ cause: PushCounters.UnsentCause, reason: String,
         where isOver: (WaitingLines.Entry, PushID, PushTerms) -> Bool = { _, _, _ in true }
     ) {
         for line in WaitingLines.Line.allCases {
-            for _ in 0..<lines.count(line) {
-                guard let entry = lines.first(of: line) else { break }
-                lines.removeFirst(of: line)
+            for _ in 0..<lines[line].count {
+                guard let entry = lines[line].first else { break }
+                lines[line].removeFirst()
                 guard isWaiting(entry) else { continue }
                 if isOver(entry, pushes.id(at: entry.push), pushes[entry.push].terms) {
-                    finish(entry.push, cause, reason: reason, effects: &effects)
+                    finish(entry.push, cause, reason: reason)
                 } else {
-                    lines.append(entry, to: line)
+                    lines[line].append(entry)
                 }
             }
         }

@@ -4,7 +4,7 @@ import CallVocabulary
 extension PushMachine {
     /// Replaces the credential. A provider judges a connection by the first credential on it, so all connections are
     /// retired. Failures of the old credential do not count against the new one.
-    mutating func replaceCredential(_ kind: PushPolicy.Credential, now: Instant, effects: inout [PushEffect]) {
+    mutating func replaceCredential(_ kind: PushPolicy.Credential) {
         policy.credential = kind
         providerToken.replaceCredential(kind)
         credential = CredentialHealth()
@@ -18,20 +18,18 @@ extension PushMachine {
             connections[index].drain()
             // A failure of it does not delay the next connection.
             connections[index].isBlamed = true
-            closeIfDrained(id, effects: &effects)
+            closeIfDrained(id)
         }
     }
 
     /// Handles a push on the wire whose old credential was refused: it is sent once more with the new one.
-    mutating func oldCredentialRefused(
-        _ push: PushIndex, _ answer: PushAnswer, now: Instant, effects: inout [PushEffect]
-    ) {
-        guard !pushes[push].hasRetriedProviderToken else { return reject(push, answer, effects: &effects) }
+    mutating func oldCredentialRefused(_ push: PushIndex, _ answer: PushAnswer) {
+        guard !pushes[push].hasRetriedProviderToken else { return reject(push, answer) }
         pushes[push].hasRetriedProviderToken = true
-        giveBack(push, setback: answer.reason, now: now, effects: &effects)
+        giveBack(push, setback: answer.reason)
     }
 
-    mutating func withdraw(_ id: PushID, reason: String, effects: inout [PushEffect]) {
+    mutating func withdraw(_ id: PushID, reason: String) {
         guard let index = pushes.slot(of: id) else { return }
         switch pushes[index].phase {
         case .waiting, .held: break
@@ -39,6 +37,6 @@ extension PushMachine {
         // The push may have arrived: its answer counts.
         case .submitting, .open: return
         }
-        finish(index, .credentialGone, reason: reason, effects: &effects)
+        finish(index, .credentialGone, reason: reason)
     }
 }

@@ -83,6 +83,11 @@ public struct PushMachine: Sendable {
     var evidence = TopicEvidence()
     var random: SeededGenerator
 
+    /// The time of the input that is handled.
+    private(set) var now = Instant(milliseconds: .min)
+    /// What the input that is handled leads to, in order.
+    var effects: [PushEffect] = []
+
     /// - Parameter seed: for the jitter; the same seed and inputs give the same effects.
     public init(policy: PushPolicy, seed: UInt64) {
         precondition(policy.connections >= 2, "a retry needs a second connection")
@@ -97,37 +102,33 @@ public struct PushMachine: Sendable {
 
     /// Handles one input at `now`, which never decreases, and appends the effects.
     public mutating func handle(_ input: PushInput, now: Instant, effects: inout [PushEffect]) {
+        self.now = now
+        swap(&self.effects, &effects)
+        defer { swap(&self.effects, &effects) }
         switch input {
-        case .queued(let push, let terms): queue(push, terms, now: now, effects: &effects)
-        case .cleared(let push): clear(push, now: now, effects: &effects)
+        case .queued(let push, let terms): queue(push, terms)
+        case .cleared(let push): clear(push)
         case .dropped(let push): drop(push)
-        case .opened(let id, let limit): opened(id, streamLimit: limit, now: now)
-        case .streamLimitChanged(let id, let limit):
-            update(id, now: now) { $0.streamLimit = limit }
-        case .goneAway(let id, let lastStream, _):
-            goneAway(id, lastStream: lastStream, now: now, effects: &effects)
-        case .pingAnswered(let id): update(id, now: now) { _ in }
-        case .closed(let id, let reason): closed(id, reason: reason, now: now, effects: &effects)
+        case .opened(let id, let limit): opened(id, streamLimit: limit)
+        case .streamLimitChanged(let id, let limit): update(id) { $0.streamLimit = limit }
+        case .goneAway(let id, let lastStream, _): goneAway(id, lastStream: lastStream)
+        case .pingAnswered(let id): update(id) { _ in }
+        case .closed(let id, let reason): closed(id, reason: reason)
         // The stream replaces its reservation, so no further push can be announced.
-        case .submitted(let id, let push, let stream):
-            return submitted(push, on: id, stream: stream, now: now, effects: &effects)
-        case .notSubmitted(let id, let push): notSubmitted(push, on: id, now: now, effects: &effects)
-        case .answered(let id, let stream, let answer):
-            answered(answer, on: id, stream: stream, now: now, effects: &effects)
+        case .submitted(let id, let push, let stream): return submitted(push, on: id, stream: stream)
+        case .notSubmitted(let id, let push): notSubmitted(push, on: id)
+        case .answered(let id, let stream, let answer): answered(answer, on: id, stream: stream)
         case .statusRead(let id, let stream, let answer):
             if let index = index(of: id) { connections[index].note(answer, of: stream) }
-        case .streamRefused(let id, let stream): refused(on: id, stream: stream, now: now, effects: &effects)
-        case .streamLost(let id, let stream, let reason):
-            lost(on: id, stream: stream, reason: reason, now: now, effects: &effects)
-        case .providerTokenSigned(let generation, let expiresAt):
-            signed(generation, expiresAt: expiresAt, now: now, effects: &effects)
-        case .providerTokenFailed(let generation, let reason):
-            signingFailed(generation, reason: reason, now: now, effects: &effects)
+        case .streamRefused(let id, let stream): refused(on: id, stream: stream)
+        case .streamLost(let id, let stream, let reason): lost(on: id, stream: stream, reason: reason)
+        case .providerTokenSigned(let generation, let expiresAt): signed(generation, expiresAt: expiresAt)
+        case .providerTokenFailed(let generation, let reason): signingFailed(generation, reason: reason)
         case .clockSet: providerToken.clockSet()
-        case .credentialReplaced(let kind): replaceCredential(kind, now: now, effects: &effects)
-        case .credentialGone(let push, let reason): withdraw(push, reason: reason, effects: &effects)
+        case .credentialReplaced(let kind): replaceCredential(kind)
+        case .credentialGone(let push, let reason): withdraw(push, reason: reason)
         }
-        pump(now: now, effects: &effects)
+        pump()
     }
 
     /// When ``handleTimeouts(now:effects:)`` is due; nil when nothing is.
@@ -155,14 +156,17 @@ public struct PushMachine: Sendable {
 
     /// Fires every deadline up to `now`.
     public mutating func handleTimeouts(now: Instant, effects: inout [PushEffect]) {
+        self.now = now
+        swap(&self.effects, &effects)
+        defer { swap(&self.effects, &effects) }
         while let push = deadlines.popDue(now: now) {
-            pushTimedOut(push, effects: &effects)
+            pushTimedOut(push)
         }
-        for id in connections.map(\.id) { streamsTimedOut(on: id, now: now, effects: &effects) }
-        for id in connections.map(\.id) { connectionTimedOut(id, now: now, effects: &effects) }
-        releaseHeld(now: now, effects: &effects)
+        for id in connections.map(\.id) { streamsTimedOut(on: id) }
+        for id in connections.map(\.id) { connectionTimedOut(id) }
+        releaseHeld()
         throttle.forget(now: now)
-        pump(now: now, effects: &effects)
+        pump()
     }
 
     /// Pushes that wait for a stream, for the end of a backoff, or for the call core.

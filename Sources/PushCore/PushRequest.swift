@@ -71,14 +71,10 @@ public struct PushRequest: Equatable, Sendable {
                 throw .payloadTooLarge
             }
             try self.init(apns: intent, .apns(.background, collapseID: nil, payload))
-        case .fcmData:
+        case .fcmData, .fcmAlert:
             try self.init(
-                .data, to: intent.token.token, project: intent.token.topic, intent, wakeToken: wakeToken, texts: texts,
-                profile: profile)
-        case .fcmAlert:
-            try self.init(
-                .alert, to: intent.token.token, project: intent.token.topic, intent, wakeToken: wakeToken, texts: texts,
-                profile: profile)
+                intent.delivery == .fcmData ? .data : .alert, to: intent.token.token, project: intent.token.topic,
+                intent, wakeToken: wakeToken, texts: texts, profile: profile)
         case nil: throw .notCarried
         }
     }

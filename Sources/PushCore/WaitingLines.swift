@@ -27,75 +27,35 @@ struct WaitingLines: Sendable {
     private var notices = Deque<Entry>()
     private var nextTicket: UInt64 = 0
 
-    func isEmpty(_ line: Line) -> Bool {
-        switch line {
-        case .returned: returned.isEmpty
-        case .calls: calls.isEmpty
-        case .notices: notices.isEmpty
+    subscript(line: Line) -> Deque<Entry> {
+        @inline(__always) _read {
+            switch line {
+            case .returned: yield returned
+            case .calls: yield calls
+            case .notices: yield notices
+            }
         }
-    }
-
-    func count(_ line: Line) -> Int {
-        switch line {
-        case .returned: returned.count
-        case .calls: calls.count
-        case .notices: notices.count
-        }
-    }
-
-    func first(of line: Line) -> Entry? {
-        switch line {
-        case .returned: returned.first
-        case .calls: calls.first
-        case .notices: notices.first
-        }
-    }
-
-    func first(of line: Line, where isCurrent: (Entry) -> Bool) -> Entry? {
-        switch line {
-        case .returned: returned.first(where: isCurrent)
-        case .calls: calls.first(where: isCurrent)
-        case .notices: notices.first(where: isCurrent)
-        }
-    }
-
-    mutating func removeFirst(of line: Line) {
-        switch line {
-        case .returned: returned.removeFirst()
-        case .calls: calls.removeFirst()
-        case .notices: notices.removeFirst()
+        @inline(__always) _modify {
+            switch line {
+            case .returned: yield &returned
+            case .calls: yield &calls
+            case .notices: yield &notices
+            }
         }
     }
 
     /// - Returns: the ticket of the new entry.
     mutating func append(_ push: PushMachine.PushIndex, since: Instant, to line: Line) -> UInt64 {
         nextTicket += 1
-        append(Entry(push: push, ticket: nextTicket, since: since), to: line)
+        self[line].append(Entry(push: push, ticket: nextTicket, since: since))
         return nextTicket
-    }
-
-    mutating func append(_ entry: Entry, to line: Line) {
-        switch line {
-        case .returned: returned.append(entry)
-        case .calls: calls.append(entry)
-        case .notices: notices.append(entry)
-        }
-    }
-
-    /// Keeps the entries for which `isCurrent` is true, in order.
-    mutating func filter(_ line: Line, _ isCurrent: (Entry) -> Bool) {
-        switch line {
-        case .returned: returned.removeAll { !isCurrent($0) }
-        case .calls: calls.removeAll { !isCurrent($0) }
-        case .notices: notices.removeAll { !isCurrent($0) }
-        }
     }
 
     /// Since when the longest waiting current entry waits.
     func oldest(_ isCurrent: (Entry) -> Bool) -> Instant? {
         var oldest: Instant?
         for line in Line.allCases {
-            guard let since = first(of: line, where: isCurrent)?.since else { continue }
+            guard let since = self[line].first(where: isCurrent)?.since else { continue }
             oldest = oldest.map { min($0, since) } ?? since
         }
         return oldest

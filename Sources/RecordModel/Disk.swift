@@ -40,6 +40,7 @@ package struct Disk: Equatable {
     /// By the bytes of their names: canonically equivalent strings name different groups.
     package private(set) var groups = Table<[UInt8], CallGroup>()
     package private(set) var users = Table<Handle, UserRecord>()
+    package private(set) var rules = Table<Handle, RulesRecord>()
     package private(set) var aliases = Table<Handle, Alias>()
     /// In order of creation.
     package private(set) var liveCalls: [CallID] = []
@@ -83,6 +84,7 @@ package struct Disk: Equatable {
         case .group(let group): groups[Array(group.name.utf8)] = group
         case .groupDeleted(let name): groups[Array(name.utf8)] = nil
         case .user(let user): users[user.handle] = user
+        case .rules(let record): rules[record.handle] = record
         case .alias(let alias): aliases[alias.handle] = alias
         case .aliasDeleted(let handle): aliases[handle] = nil
         }
@@ -154,6 +156,7 @@ package struct Disk: Equatable {
         state.candidates = candidates.filter { kept.contains($0.call) }
         state.groups = groups.values
         state.users = users.values
+        state.rules = rules.values
         state.aliases = aliases.values
         return state
     }

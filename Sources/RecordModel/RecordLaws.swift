@@ -17,7 +17,7 @@ package enum RecordLaws {
         case .absence(let absence):
             disk.calls[absence.call] == nil ? "an absence from \(absence.call), which is no call" : nil
         case .device, .deviceDropped, .descriptionsDropped, .missed, .missedCleared, .candidatesDropped, .group,
-            .groupDeleted, .user, .alias, .aliasDeleted:
+            .groupDeleted, .user, .rules, .alias, .aliasDeleted:
             nil
         }
     }
@@ -30,7 +30,10 @@ package enum RecordLaws {
         if old.caller != call.caller || old.inviteDigest != call.inviteDigest || old.createdAt != call.createdAt {
             return "call \(call.id) became another"
         }
-        if old.ringsUntil != call.ringsUntil { return "call \(call.id) moved its ring deadline" }
+        guard call.forwards.starts(with: old.forwards) else { return "call \(call.id) changed how it was forwarded" }
+        if old.ringsUntil != call.ringsUntil, old.forwards.count == call.forwards.count {
+            return "call \(call.id) moved its ring deadline"
+        }
         if let hunt = old.hunt, let next = call.hunt, hunt.rung > next.rung { return "a hunt of \(call.id) went back" }
         if call.mergedInto == nil, call.endReason == .glare { return "\(call.id) ended by glare without a winner" }
         return nil

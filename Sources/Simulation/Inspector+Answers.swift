@@ -29,6 +29,10 @@ extension Inspector {
         case .won:
             guard let id = request.call, let call = decided.calls[id] else { return violate("an unknown call was won") }
             if call.answeredBy != Party(user: request.user, device: request.device) { violate("a loser was told: won") }
+            if case .ask = request.body, call.answeredAt == now, let key = request.key {
+                // The device has the resume window from now on, to come back to the call.
+                memory.renew(sessions(of: key, for: id), at: now)
+            }
         case .call(let snapshot):
             check(snapshot, for: request)
             guard snapshot.state == .ended else { return }
@@ -38,6 +42,10 @@ extension Inspector {
                 shownEnds.insert(Disk.LegKey(call: snapshot.call, device: key))
             }
         }
+    }
+
+    private func sessions(of key: DeviceKey, for call: CallID) -> [SessionID] {
+        sessions.filter { $1.key == key && ($1.scope == .full || $1.scope == .call(call)) }.map(\.key)
     }
 
     private func checkDone(_ request: ServerRequest) {

@@ -43,6 +43,13 @@ struct MemoryBook {
 
     mutating func detach(_ session: SessionID, at now: Instant) { sessions[session]?.hold = .detached(since: now) }
 
+    /// Gives those of the sessions that have no socket another resume window.
+    mutating func renew(_ renewed: [SessionID], at now: Instant) {
+        for session in renewed where sessions[session].map({ $0.hold != .attached }) == true {
+            detach(session, at: now)
+        }
+    }
+
     mutating func close(_ session: SessionID) { sessions[session] = nil }
 
     var detachedSessions: Int { sessions.values.count { $0.hold != .attached } }

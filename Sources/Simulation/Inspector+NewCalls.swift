@@ -23,6 +23,7 @@ extension Inspector {
             if leg.device == DeviceKey(user: call.caller.user, device: call.caller.device ?? leg.device.device) {
                 violate("the calling device was called")
             }
+            if isBlocked(call, by: user) { violate("a blocked caller rings") }
             guard let policy = decided.users[user]?.policy else { continue }
             if policy.doNotDisturb, user != call.caller.user { violate("a call to a user with do not disturb") }
             if !policy.callWaiting, user != call.caller.user, isEngaged(user, besides: call) {

@@ -64,6 +64,7 @@ final class Inspector {
     private var candidatesHeard: [RawJSON: Int] = [:]
     var newCalls: [CallID] = []
     var newLegs: [LegRecord] = []
+    var forwardedCalls: [CallID] = []
     /// New calls whose invite has no reply yet.
     var unnamed: [CallID] = []
     private var opened: [ConnectionID] = []
@@ -154,6 +155,7 @@ final class Inspector {
     private func clearStep() {
         step += 1
         newCalls = []
+        forwardedCalls = []
         unnamed = []
         newLegs = []
         opened = []
@@ -217,7 +219,7 @@ final class Inspector {
             check(health: device)
             if device.suspendedAt != nil { coverage.count("device.suspended") }
         case .deviceDropped, .descriptions, .descriptionsDropped, .absence, .missedCleared, .candidatesDropped, .group,
-            .groupDeleted, .user, .alias, .aliasDeleted:
+            .groupDeleted, .user, .rules, .alias, .aliasDeleted:
             break
         }
         decided.apply(record)
@@ -231,13 +233,17 @@ final class Inspector {
         }
         coverage.count("call.\(call.state.rawValue)")
         if call.hunt != nil { coverage.count("call.hunting") }
+        if call.forwards.count > decided.calls[call.id]?.forwards.count ?? 0 { forwardedCalls.append(call.id) }
         guard call.state == .ended else { return }
         if call.endReason == nil || call.endedAt == nil { violate("\(call.id) ended without a reason") }
-        if let reason = call.endReason { coverage.count("end.\(reason.rawValue)") }
+        if let reason = call.endReason {
+            coverage.count("end.\(reason.rawValue)")
+            checkNotForwarded(call, reason)
+        }
         endedAtStep[call.id] = step
         memory.keep(call.id, until: now + timers.tombstone)
         guard call.endReason == .glare, let winner = call.mergedInto else { return }
-        if winner >= call.id { violate("glare: the higher id \(winner) won over \(call.id)") }
+        if winner >= call.id, !refuses(call) { violate("glare: the higher id \(winner) won over \(call.id)") }
         if decided.calls[winner] == nil { violate("glare: \(call.id) merged into an unknown call") }
     }
 
@@ -393,6 +399,7 @@ final class Inspector {
         }
         if areDeadlinesDone { checkDeadlines(now) }
         if !newCalls.isEmpty { checkNewCalls() }
+        for id in forwardedCalls { checkForward(id) }
         for connection in opened { checkOffers(on: connection) }
         clearStep()
     }

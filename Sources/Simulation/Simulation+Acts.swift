@@ -126,6 +126,7 @@ extension Simulation {
         if chance(odds.reuse), !invites.isEmpty { return inviteAgain(phone) }
         var invite = Invite(call: CallID(random: &random), to: target())
         if chance(500) { invite.ringTime = .seconds(draw(5...20)) }
+        if chance(100) { invite.maxDuration = .seconds(draw(1...20)) }
         if chance(400) { invite.sdp = RawJSON("\"offer\"") }
         if chance(200) { invite.custom = RawJSON("{\"k\":1}") }
         place(invite, phone)

@@ -265,27 +265,29 @@ extension Simulation {
     /// Sets groups, aliases and policies before the first call.
     private func administer() {
         var commands: [AdminCommand] = [
-            .setGroup(CallGroup(name: "team", strategy: .all, members: members())),
-            .setGroup(CallGroup(name: "desk", strategy: .hunt, members: members())),
+            .setGroup(group("team", .all)),
+            .setGroup(group("desk", .hunt)),
         ]
         if let alias = Handle("+81312345678") { commands.append(.setAlias(Alias(handle: alias, user: pick(handles)))) }
         for handle in handles where chance(400) { commands.append(.setUser(handle, change())) }
+        for handle in handles where chance(200) { commands.append(rules(of: handle)) }
         for command in commands { post(.administered(admin(), command), to: process!) }  // Only `start` calls this.
     }
 
     func administerSomething() {
         guard let process else { return }
         let command: AdminCommand
-        switch draw(0...10) {
-        case 0: command = .setGroup(CallGroup(name: "desk", strategy: .hunt, members: members()))
-        case 1: command = .setGroup(CallGroup(name: "team", strategy: pick([.all, .hunt]), members: members()))
+        switch draw(0...13) {
+        case 0: command = .setGroup(group("desk", .hunt))
+        case 1: command = .setGroup(group("team", pick([.all, .hunt])))
         case 2: command = .deleteGroup(pick(["team", "gone"]))
         case 3: command = .listGroups
         case 4: command = .showUser(pick(handles))
         case 5: command = .listAliases
         case 6: command = .setAlias(Alias(handle: Handle("+81312345678")!, user: pick(handles)))
         case 7: command = .deleteAlias(Handle("+81312345678")!)  // The literal is a handle.
-        case 8:
+        case 8, 9, 10: command = rules(of: pick(handles))
+        case 11:
             let device = pick(phones).key
             command = .resumeDevice(device.user, device.device)
         default: command = .setUser(pick(handles), change())
@@ -296,6 +298,28 @@ extension Simulation {
     private func admin() -> AdminRequestID {
         serial += 1
         return AdminRequestID(serial: UInt64(serial))
+    }
+
+    private func rules(of handle: Handle) -> AdminCommand {
+        switch draw(0...4) {
+        case 0: return .block(handle, [pick(handles)])
+        case 1: return .unblock(handle, [pick(handles)])
+        case 2: return .forward(handle, busy: nil, noAnswer: nil, after: nil)
+        default:
+            func target() -> CallTarget? {
+                pick([nil, .user(pick(handles)), .user(pick(handles)), .group(pick(["desk", "team"]))])
+            }
+            let noAnswer = target()
+            let after = noAnswer == nil || chance(500) ? nil : Duration.seconds(draw(5...15))
+            return .forward(handle, busy: target(), noAnswer: noAnswer, after: after)
+        }
+    }
+
+    private func group(_ name: String, _ strategy: CallGroup.Strategy) -> CallGroup {
+        var group = CallGroup(name: name, strategy: strategy, members: members())
+        guard chance(400) else { return group }
+        for member in group.members where chance(500) { group.delays[member] = .seconds(draw(0...12)) }
+        return group
     }
 
     private func members() -> [Handle] {

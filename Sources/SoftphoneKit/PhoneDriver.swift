@@ -5,27 +5,18 @@ import SoftphoneSession
 
 /// Runs one ``ClientSession`` on a loop: passes events to it and performs its effects. On the loop's thread.
 final class PhoneDriver {
-    typealias Completion = @Sendable (Result<Reply, SoftphoneError>) -> Void
-
     private let loop: EventLoop
     private let runtime: LoopBound<RuntimeState>
     private let url: WebSocketURL
     private let token: Softphone.TokenSource
     private(set) var session: ClientSession
+    var receivers = SessionReceivers()
 
     private var connection: WebSocketClientConnection?
     private var timer: LoopTimer?
     /// When the timer fires; an early timer finds nothing due.
     private var armedFor: Duration?
 
-    private var completions: [CommandTicket: Completion] = [:]
-    private var nextTicket: CommandTicket = 1
-    private struct Sink {
-        let id: UInt64
-        let yield: @Sendable (SoftphoneEvent) -> Void
-        let finish: @Sendable () -> Void
-    }
-    private var sinks: [Sink] = []
     /// nil once the phone is released, so that the app can be released too.
     private var onEvent: Softphone.EventHandler?
     weak var phone: Softphone?
@@ -64,23 +55,9 @@ final class PhoneDriver {
     }
 
     /// Passes `input`, made with a new ticket, to the session; `completion` gets the result.
-    func take(_ completion: @escaping Completion, _ input: (CommandTicket) -> SessionInput) {
+    func take(_ completion: @escaping SessionReceivers.Completion, _ input: (CommandTicket) -> SessionInput) {
         guard !isShutDown else { return completion(.failure(.closed)) }
-        let ticket = nextTicket
-        nextTicket += 1
-        completions[ticket] = completion
-        take(input(ticket))
-    }
-
-    /// - Parameter finish: called after the last event.
-    func addSink(
-        id: UInt64, yield: @escaping @Sendable (SoftphoneEvent) -> Void, finish: @escaping @Sendable () -> Void
-    ) {
-        sinks.append(Sink(id: id, yield: yield, finish: finish))
-    }
-
-    func removeSink(id: UInt64) {
-        sinks.removeAll { $0.id == id }
+        take(input(receivers.ticket(completion)))
     }
 
     /// Releases everything that is bound to the loop, so that the rest can be released on any thread.
@@ -90,8 +67,7 @@ final class PhoneDriver {
         onEvent = nil
         timer = nil
         connection = nil
-        for sink in sinks { sink.finish() }
-        sinks = []
+        receivers.finishStreams()
     }
 
     var lastReceivedAge: Duration? { connection?.lastReceivedAge }
@@ -135,10 +111,10 @@ final class PhoneDriver {
             let dropped = connection
             connection = nil
             dropped?.close(code: 1001, reason: "")
-        case .complete(let ticket, let result): completions.removeValue(forKey: ticket)?(result)
+        case .complete(let ticket, let result): receivers.removeCompletion(of: ticket)?(result)
         case .notify(let event):
             if let onEvent, let phone { onEvent(phone, event) }
-            for sink in sinks { sink.yield(event) }
+            for stream in receivers.streams { stream.yield(event) }
         }
     }
 

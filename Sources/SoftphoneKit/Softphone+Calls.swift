@@ -13,14 +13,16 @@ extension Softphone {
     /// - Parameters:
     ///   - sdp: the offer, as a JSON value; ``RawJSON/text(_:)`` converts a string.
     ///   - ringTime: from 5 s to the server's longest ring time, 180 s by default; nil means the server's default.
+    ///   - maxDuration: how long the call may last, from 1 s to a week; nil means the server's limit.
     ///   - callID: a repeated id means the same call, even after a failure.
     /// - Throws: `callEnded` when no callee can be reached. The event of the end arrives too.
     @discardableResult
     public func call(
         _ to: CallTarget, sdp: RawJSON? = nil, video: Bool = false, ringTime: Duration? = nil,
-        custom: RawJSON? = nil, callID: CallID = .random()
+        maxDuration: Duration? = nil, custom: RawJSON? = nil, callID: CallID = .random()
     ) async throws(SoftphoneError) -> CallID {
-        let invite = Invite(call: callID, to: to, ringTime: ringTime, video: video, sdp: sdp, custom: custom)
+        let invite = Invite(
+            call: callID, to: to, ringTime: ringTime, maxDuration: maxDuration, video: video, sdp: sdp, custom: custom)
         let reply = try await submit(.invite(invite))
         if case .inviteEnded(_, let reason) = reply { throw .callEnded(reason) }
         return callID

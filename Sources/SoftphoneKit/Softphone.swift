@@ -2,7 +2,6 @@ import CallVocabulary
 import EventLoop
 import LibWebSockets
 import SoftphoneSession
-import Synchronization
 
 /// A phone for a Reveille server: registers, places and answers calls, and reconnects by itself.
 ///
@@ -50,7 +49,6 @@ public final class Softphone: Sendable {
     public let configuration: Configuration
     public let runtime: SoftphoneRuntime
     private let driver: LoopBound<PhoneDriver>
-    private let streams = Atomic<UInt64>(0)
 
     /// - Parameters:
     ///   - runtime: for phones that share a thread; nil makes one for this phone.
@@ -143,11 +141,11 @@ public final class Softphone: Sendable {
     public func events(buffering limit: Int = 1024) -> AsyncStream<SoftphoneEvent> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: SoftphoneEvent.self, bufferingPolicy: .bufferingNewest(limit))
-        let id = streams.wrappingAdd(1, ordering: .relaxed).newValue
+        let id = EventStreamID()
         let driver = self.driver
-        continuation.onTermination = { _ in driver.loop.execute { driver.value.removeSink(id: id) } }
+        continuation.onTermination = { _ in driver.loop.execute { driver.value.receivers.removeStream(id) } }
         let isRunning = onLoop { driver in
-            driver.addSink(id: id, yield: { continuation.yield($0) }, finish: { continuation.finish() })
+            driver.receivers.addStream(id, yield: { continuation.yield($0) }, finish: { continuation.finish() })
         }
         if !isRunning { continuation.finish() }
         return stream

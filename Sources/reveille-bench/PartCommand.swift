@@ -14,11 +14,12 @@ struct PartCommand: AsyncParsableCommand {
             costs, write the result of the old build with --json, and name that file with --baseline for the new build. \
             Exit code 0 for any result, 2 if there is none.
 
-            codec   decoding and encoding the frames of a call
-            core    calls in the call machine alone, by kind, by legs, among few and many others
-            calls   complete calls without sockets, from bytes to bytes, and into a store
-            timers  the deadline queue with few and with many pending
-            store   commits to a store in a temporary folder
+            codec     decoding and encoding the frames of a call
+            core      calls in the call machine alone, by kind, by legs, among few and many others
+            calls     complete calls without sockets, from bytes to bytes, and into a store
+            timers    the deadline queue with few and with many pending
+            payloads  the request and body of a push, for each payload profile
+            store     commits to a store in a temporary folder
             """)
 
     @Argument(help: "The component.")

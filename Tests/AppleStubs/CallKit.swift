@@ -44,7 +44,7 @@ public final class CXProviderConfiguration: NSObject {
 }
 
 public final class CXProvider: NSObject, @unchecked Sendable {
-    /// For the check: what the app has told, in order.
+    /// For the check: a report of the app.
     public enum Report: Equatable, Sendable {
         case incoming(UUID, handle: String?)
         case updated(UUID)
@@ -55,7 +55,9 @@ public final class CXProvider: NSObject, @unchecked Sendable {
 
     // Proof: all of these are used on the main queue, the check's and the delegate's.
     nonisolated(unsafe) public static var last: CXProvider?
-    public var reports: [Report] = []
+    public var reports: [Report] = [] { didSet { Self.changed() } }
+    /// Called after each report, and after an action is fulfilled or fails.
+    nonisolated(unsafe) public static var changed: () -> Void = {}
     /// Do not disturb is on.
     public var filters = false
     public weak var delegate: (any CXProviderDelegate)?
@@ -113,7 +115,7 @@ public protocol CXProviderDelegate: NSObjectProtocol {
 open class CXAction: NSObject {
     public let uuid = UUID()
     /// For the check; nil while the action is performed.
-    public private(set) var isFulfilled: Bool?
+    public private(set) var isFulfilled: Bool? { didSet { CXProvider.changed() } }
 
     public func fulfill() { isFulfilled = true }
 

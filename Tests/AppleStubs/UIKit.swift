@@ -15,7 +15,9 @@ public final class UIApplication: NSObject {
 
     /// For the check: tasks that have begun, and those that have not ended.
     public private(set) var begun = 0
-    public private(set) var running: Set<UIBackgroundTaskIdentifier> = []
+    public private(set) var running: Set<UIBackgroundTaskIdentifier> = [] { didSet { changed() } }
+    /// Called after a task begins or ends.
+    public var changed: () -> Void = {}
 
     public nonisolated func beginBackgroundTask(
         withName taskName: String?, expirationHandler handler: (@MainActor @Sendable () -> Void)? = nil

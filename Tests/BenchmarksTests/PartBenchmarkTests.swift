@@ -1,6 +1,7 @@
 import CallStore
 import CallVocabulary
 import Foundation
+import PushCore
 import SignalProtocol
 import Testing
 
@@ -111,6 +112,17 @@ import Testing
             operations["\(name), many pending"] = 40
         }
         check(report, .timers, operations: operations)
+    }
+
+    @Test("a small run makes a VoIP push and a data message for each profile", .timeLimit(.minutes(1)))
+    func payloads() async throws {
+        let report = try await PayloadsBenchmark(settings: settings).run { _ in }
+        var operations: [String: Int] = [:]
+        for profile in PayloadProfile.builtIn {
+            for kind in ["VoIP", "data"] { operations["\(profile.name), \(kind)"] = 2 * PayloadsBenchmark.repeats }
+        }
+        check(report, .payloads, operations: operations)
+        #expect(report.figures.allSatisfy { $0.also.first.map { $0.name == "bytes" && $0.value > 300 } == true })
     }
 
     @Test("a small run commits each record in both modes", .timeLimit(.minutes(1)))

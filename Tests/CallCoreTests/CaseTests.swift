@@ -191,6 +191,17 @@ import Testing
         #expect(world.store.missed.map(\.user) == [bob.user])
     }
 
+    // case: nobody answers, and the callee forwards such calls
+    @Test func forwarded() {
+        let carol = world.online("carol")
+        world.administer(.forward(bob.user, busy: nil, noAnswer: .user(carol.user), after: nil))
+        let call = alice.call(bob)
+        world.advance(.seconds(45))
+        #expect(bob.endings(of: call).map(\.reason) == [.ringTimeout])
+        #expect(carol.answer(call).reply == .won)
+        #expect(state(call) == .answered)
+    }
+
     // case: the device wakes at the deadline itself
     @Test func wakesAtDeadline() throws {
         sleep()

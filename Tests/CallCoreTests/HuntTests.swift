@@ -102,6 +102,65 @@ import Testing
         #expect(alice.endings(of: call).map(\.reason) == [.ringTimeout])
     }
 
+    @Test("a delay of a member takes the place of the hunt's step before it")
+    func delays() {
+        var group = CallGroup(name: "desk", strategy: .hunt, members: members.map(\.user))
+        group.delays = [members[1].user: .seconds(4), members[0].user: .seconds(60)]
+        world.administer(.setGroup(group))
+        let call = alice.call(.group("desk"))
+        #expect(rung(call) == [true, false, false])
+        world.advance(.milliseconds(3_999))
+        #expect(rung(call) == [true, false, false])
+        world.advance(.milliseconds(1))
+        #expect(rung(call) == [true, true, false])
+        world.advance(.milliseconds(14_999))
+        #expect(rung(call) == [true, true, false])
+        world.advance(.milliseconds(1))
+        #expect(rung(call) == [true, true, true])
+    }
+
+    @Test("in a group that rings all at once a delay counts from the start; a restart in between changes nothing")
+    func delaysOfAll() {
+        let erin = world.online("erin")
+        var group = CallGroup(name: "desk", strategy: .all, members: members.map(\.user) + [erin.user])
+        group.delays = [members[0].user: .seconds(9), members[1].user: .seconds(4)]
+        world.administer(.setGroup(group))
+        let call = alice.call(.group("desk"))
+        #expect(rung(call) == [false, false, true] && erin.offers(of: call).count == 1)
+        world.administer(.deleteGroup("desk"))
+        world.restart(downFor: .seconds(4))
+        for phone in members { phone.open() }
+        #expect(rung(call) == [false, true, true])
+        world.advance(.milliseconds(4_999))
+        #expect(rung(call) == [false, true, true])
+        world.advance(.milliseconds(1))
+        #expect(rung(call) == [true, true, true])
+    }
+
+    @Test("members with a delay ring at once when nobody else of the group can be rung, or all have declined")
+    func idleDelays() {
+        var group = CallGroup(name: "desk", strategy: .all, members: members.map(\.user))
+        group.delays = [members[1].user: .seconds(9), members[2].user: .seconds(9)]
+        world.administer(.setGroup(group))
+        let first = alice.call(.group("desk"))
+        members[0].decline(first)
+        #expect(rung(first) == [true, true, true])
+        world.administer(.setUser(members[0].user, UserPolicyChange(doNotDisturb: true)))
+        #expect(rung(alice.call(.group("desk"))) == [false, true, true])
+    }
+
+    @Test("a delay of somebody who is no member, or over ten minutes, is refused")
+    func oddDelays() {
+        for (handle, delay) in [(alice.user, Duration.seconds(1)), (members[0].user, .seconds(601))] {
+            let group = CallGroup(name: "desk", strategy: .all, members: [members[0].user], delays: [handle: delay])
+            guard case .failure(let refusal) = world.administer(.setGroup(group)) else {
+                Issue.record("\(handle) has a delay of \(delay)")
+                return
+            }
+            #expect(refusal.code == .invalidParams)
+        }
+    }
+
     @Test("a hunt goes on after a restart with the time that is left")
     func restart() {
         let call = alice.call(.group("desk"))

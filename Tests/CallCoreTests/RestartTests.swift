@@ -177,14 +177,16 @@ import Testing
     }
 
     @Test(
-        "a call ends when it has lasted as long as it may, also across a restart, and not for a new limit",
-        arguments: [false, true])
-    func longestCall(restarts: Bool) {
+        "a call ends when it has lasted as long as the server or its invite allows, also across a restart",
+        arguments: [false, true], [(60, nil), (nil, 60), (60, 90), (90, 60)] as [(Int?, Int?)])
+    func longestCall(restarts: Bool, limits: (server: Int?, invite: Int?)) {
         var timers = CallTimers()
-        timers.longestCall = .seconds(60)
+        timers.longestCall = limits.server.map { .seconds($0) }
         let world = World(timers: timers)
         let (alice, bob) = (world.online("alice"), world.online("bob"))
-        let call = alice.call(bob)
+        let call = world.newCall()
+        let longest = limits.invite.map { Duration.seconds($0) }
+        alice.ask(.invite(Invite(call: call, to: .user(bob.user), maxDuration: longest)))
         bob.answer(call)
         world.advance(.seconds(5))
         for phone in [alice, bob] { phone.ask(.connected(call)) }

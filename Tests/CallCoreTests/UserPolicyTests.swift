@@ -5,7 +5,7 @@ import Testing
 
 @testable import CallCore
 
-/// Call waiting, do-not-disturb and what a decline speaks for: rules 9 and 11.
+/// Call waiting, do-not-disturb, block lists and what a decline speaks for: rules 9, 11 and 22.
 @Suite final class UserPolicyTests {
     let (world, alice, bob, carol) = World.trio("carol")
 
@@ -134,6 +134,63 @@ import Testing
         bob.decline(call)
         world.settle(push, .rejected(reason: "BadDeviceToken", isTokenDead: true))
         #expect(alice.endings(of: call).map(\.reason) == [.declined])
+    }
+
+    @Test("a blocked caller's call does not ring and is not missed; in a list only that member is left out")
+    func blocked() {
+        let alias = Handle("+1")!
+        world.administer(.setAlias(Alias(handle: alias, user: alice.user)))
+        #expect(world.administer(.block(bob.user, [alias])) == .success(.done))
+        #expect(endOfInvite(alice, .user(bob.user)) == .declined)
+        let call = alice.call(.users([bob.user, carol.user]))
+        #expect(bob.offers(of: call).isEmpty && carol.offers(of: call).count == 1)
+        #expect(world.online("bob").offers(of: call).isEmpty)
+        alice.hangUp(call)
+        #expect(world.store.missed.map(\.user) == [carol.user])
+        #expect(bob.offers(of: carol.call(bob)).count == 1)
+        #expect(alice.offers(of: bob.call(alice)).count == 1, "the blocked user can be called")
+    }
+
+    @Test("a block list survives a restart, and ends with unblock")
+    func unblocked() {
+        world.administer(.block(bob.user, [alice.user, carol.user]))
+        world.restart()
+        for phone in [alice, bob, carol] { phone.open() }
+        #expect(endOfInvite(alice, .user(bob.user)) == .declined)
+        world.administer(.unblock(bob.user, [alice.user]))
+        #expect(bob.offers(of: alice.call(bob)).count == 1)
+        guard case .success(.user(let view)) = world.administer(.showUser(bob.user)),
+            case .failure(let refusal) = world.administer(.unblock(bob.user, [alice.user])),
+            case .failure(let itself) = world.administer(.block(bob.user, [bob.user]))
+        else {
+            Issue.record("an odd answer")
+            return
+        }
+        #expect(view.rules.blocked == [carol.user])
+        #expect(refusal.code == .notFound && itself.code == .invalidParams)
+    }
+
+    @Test("a block list has room for a thousand")
+    func most() {
+        let callers = (0..<CallRules.mostBlocked).map { Handle("caller\($0)")! }
+        #expect(world.administer(.block(bob.user, callers)) == .success(.done))
+        #expect(world.administer(.block(bob.user, callers)) == .success(.done))
+        guard case .failure(let refusal) = world.administer(.block(bob.user, [alice.user])) else {
+            Issue.record("too many are blocked")
+            return
+        }
+        #expect(refusal.code == .limitReached)
+    }
+
+    @Test("in a glare a call that its callee refuses does not win", arguments: [true, false])
+    func glare(_ blocks: Bool) {
+        let (low, high) = (CallID(high: 0, low: 1), CallID(high: 0, low: 2))
+        bob.call(.user(alice.user), id: high)
+        world.administer(
+            blocks ? .block(bob.user, [alice.user]) : .setUser(bob.user, UserPolicyChange(doNotDisturb: true)))
+        alice.call(.user(bob.user), id: low)
+        #expect(alice.endings(of: low).map(\.mergedInto) == [high])
+        #expect(bob.endings(of: high).isEmpty)
     }
 
     @Test("policies survive a restart")

@@ -10,8 +10,7 @@ extension AdminShard.Environment {
     /// The environment of a minimal server: an empty store in `folder`, and no log.
     static func plain(
         _ folder: DataFolder, core: Mailbox<CoreInput>,
-        hooks: AdminHooks = AdminHooks(setLogLevel: { _ in nil }, stop: {}),
-        log: Logger = Logger(label: "admin-test", factory: { _ in SwiftLogNoOpLogHandler() })
+        hooks: AdminHooks, log: Logger
     ) throws -> Self {
         try CallStore.open(folder: folder.path).close()
         let clock = ServerClock()

@@ -1,23 +1,23 @@
 import CallCore
 import CallStore
 import CallVocabulary
-import Logging
 import StoreInterface
+import TestCleanup
 import Testing
 
 @testable import AdminServer
 @testable import CallServer
 
-@Suite("Reads of administrators") struct AdminReadsTests {
+@Suite("Reads of administrators", .cleanup) struct AdminReadsTests {
     @Test("a reset picture has all committed records, even those not yet in the tables", .timeLimit(.minutes(1)))
     func settled() async throws {
-        let folder = try TemporaryDataFolder()
+        let folder = try DataFolder.temporary()
         var behind = WriteBehind()
         (behind.recordsPerSecond, behind.burst, behind.delay) = (0, -1, .seconds(3600))
-        let committer = try GroupCommitter(store: try CallStore.open(folder: folder.data.path), behind: behind)
+        let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path), behind: behind)
         let reads = AdminReads(
-            queries: try SQLiteQueries.open(folder: folder.data.path, thread: "test"), settle: { committer.settle($0) },
-            wallTime: { Instant(milliseconds: 0) }, log: Logger(label: "reads-test") { _ in SwiftLogNoOpLogHandler() })
+            queries: try SQLiteQueries.open(folder: folder.path, thread: "test"), settle: { committer.settle($0) },
+            wallTime: { Instant(milliseconds: 0) }, log: .none)
         var call = CallRecord(
             id: .random(), caller: Party(user: Handle("alice")!, device: .random()), callerName: nil,
             to: .user(Handle("bob")!),

@@ -3,8 +3,8 @@ import CallMonitor
 import CallVocabulary
 import Foundation
 import Glibc
+import LogCapture
 import Logging
-import Synchronization
 import Testing
 
 @testable import AdminServer
@@ -13,33 +13,6 @@ import Testing
 
 @Suite("Log lines of transitions")
 struct CallLogTests {
-    /// Collects log lines as `level message key=value …`, with sorted keys.
-    private final class Lines: Sendable {
-        let all = Mutex<[String]>([])
-
-        func logger(_ level: Logger.Level) -> Logger {
-            var logger = Logger(label: "test") { _ in Handler(lines: self) }
-            logger.logLevel = level
-            return logger
-        }
-
-        struct Handler: LogHandler {
-            let lines: Lines
-            var logLevel = Logger.Level.trace
-            var metadata: Logger.Metadata = [:]
-
-            subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-                get { metadata[key] }
-                set { metadata[key] = newValue }
-            }
-
-            func log(event: LogEvent) {
-                let metadata = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }
-                lines.all.withLock { $0.append("\(event.level) \(event.message)\(metadata.joined())") }
-            }
-        }
-    }
-
     private static let start = Instant(milliseconds: 1_000_000)
     private static let callID = CallID(high: 0x11, low: 0x22)
     private static let bobs = DeviceKey(user: Handle("bob")!, device: DeviceID(high: 1, low: 2))
@@ -47,9 +20,25 @@ struct CallLogTests {
     private static let call = "call_id=00000000-0000-0011-0000-000000000022"
 
     private static func lines(_ transition: Transition, _ level: Logger.Level = .trace) -> [String] {
-        let lines = Lines()
+        let lines = LogLines()
         CallLog(log: lines.logger(level)).write(transition)
-        return lines.all.withLock { $0 }
+        return lines.take()
+    }
+
+    /// What a server's log writes, at most 4,096 bytes.
+    private static func written(_ shape: LogLayout.Shape, _ body: (CallLog) -> Void) throws -> String {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        let log = ServerLog(
+            levels: LogLevels(.trace), writer: try LogWriter(descriptor: ends[1], layout: LogLayout(shape)))
+        let lines = CallLog(log: log.logger("test"))
+        body(lines)
+        lines.flush()
+        #expect(log.flush(within: .seconds(10)))
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = read(ends[0], &bytes, bytes.count)
+        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
     }
 
     private static func call(_ state: CallState, _ change: (inout CallRecord) -> Void = { _ in }) -> CallRecord {
@@ -91,35 +80,18 @@ struct CallLogTests {
         "users with any characters appear unchanged beside their device",
         arguments: ["bob-7_x.y/z", "bo\"b", "bøb", "b@b", "b\\b"])
     func parties(user: String) throws {
-        var ends: [Int32] = [0, 0]
-        try #require(pipe(&ends) == 0)
-        defer { for end in ends { close(end) } }
-        let log = ServerLog(
-            levels: LogLevels(.trace), writer: try LogWriter(descriptor: ends[1], layout: LogLayout(.json)))
         let answered = Self.call(.answered) {
             $0.answeredAt = Self.start
             $0.answeredBy = Party(user: Handle(user)!, device: Self.bobs.device)
         }
-        let lines = CallLog(log: log.logger("test"))
-        lines.write(.call(answered, was: .ringing))
-        lines.flush()
-        #expect(log.flush(within: .seconds(10)))
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = read(ends[0], &bytes, bytes.count)
-        let line = try JSONSerialization.jsonObject(with: Data(bytes.prefix(max(0, count)))) as? [String: Any]
+        let text = try Self.written(.json) { $0.write(.call(answered, was: .ringing)) }
+        let line = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
         #expect(line?["by"] as? String == "\(user)/\(Self.device)")
         #expect(line?["message"] as? String == "call answered")
     }
 
     @Test("on a terminal each step is a sentence with the elapsed time and the id's first digits")
     func sentences() throws {
-        var ends: [Int32] = [0, 0]
-        try #require(pipe(&ends) == 0)
-        defer { for end in ends { close(end) } }
-        let log = ServerLog(
-            levels: LogLevels(.trace),
-            writer: try LogWriter(descriptor: ends[1], layout: LogLayout(.text(colour: false))))
-        let lines = CallLog(log: log.logger("test"))
         let bob = Party(user: Handle("bob")!, device: DeviceID(high: 0x7d01_c5aa_0000_4000, low: 2))
         let ended = Self.call(.ended) {
             $0.ringingAt = Self.start + .milliseconds(36)
@@ -137,17 +109,14 @@ struct CallLogTests {
             token: PushToken(provider: .apns, kind: .voip, environment: .production, topic: "a.voip", token: "ab"),
             intendedAt: Self.start, expiresAt: Self.start)
         (push.status, push.reason, push.answeredAt) = (.rejected, "BadDeviceToken", Self.start + .milliseconds(41))
-        lines.write(.call(Self.call(.waking), was: .routing))
-        lines.write(.call(answered, was: .ringing))
-        lines.write(.call(ended, was: .connected))
-        lines.write(.call(Self.call(.ended) { $0.endReason = .admin }, was: .ringing)) { _ in "uid 0" }
-        lines.write(.leg(leg, was: .ringing))
-        lines.write(.push(push, was: PushStanding(status: .sent, report: nil)))
-        lines.flush()
-        #expect(log.flush(within: .seconds(10)))
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = read(ends[0], &bytes, bytes.count)
-        let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+        let text = try Self.written(.text(colour: false)) { lines in
+            lines.write(.call(Self.call(.waking), was: .routing))
+            lines.write(.call(answered, was: .ringing))
+            lines.write(.call(ended, was: .connected))
+            lines.write(.call(Self.call(.ended) { $0.endReason = .admin }, was: .ringing)) { _ in "uid 0" }
+            lines.write(.leg(leg, was: .ringing))
+            lines.write(.push(push, was: PushStanding(status: .sent, report: nil)))
+        }
         #expect(
             text.split(separator: "\n").map { $0.split(separator: " ", maxSplits: 2).last.map(String.init) ?? "" } == [
                 "info     alice → bob waking [00000000]",

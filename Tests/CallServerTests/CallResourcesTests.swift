@@ -4,6 +4,7 @@ import EventLoop
 import Foundation
 import LibWebSockets
 import SignalProtocol
+import TestCleanup
 import Testing
 
 @testable import CallServer
@@ -28,7 +29,6 @@ private final class Fixture {
 
     let counters = SignalCounters()
     let token: String
-    private let folder: String
     private let loop: EventLoop
     private let slot: LoopBound<Slot>
     private let report: AsyncStream<Answer>.Continuation
@@ -37,14 +37,10 @@ private final class Fixture {
     private var asked = 0
 
     init(coreCapacity: Int = 10_000, patience: Duration = .seconds(600)) async throws {
-        folder = NSTemporaryDirectory() + "call-resources-\(UUID().uuidString)"
-        let data = DataFolder(path: folder)
-        try data.prepare()
-        let tokens = try await TokenAuthority(folder: data)
+        let tokens = try await TokenAuthority(folder: .temporary())
         token = try await tokens.mint(
             user: #require(Handle("bob")), lifetime: .seconds(60), device: Self.device, name: "Bob")
-        let loop = try EventLoop(name: "shard-test")
-        loop.start()
+        let loop = try EventLoop.started("shard-test")
         self.loop = loop
         let (answers, report) = AsyncStream.makeStream(of: Answer.self)
         let (inputs, input) = AsyncStream.makeStream(of: CoreInput.self)
@@ -61,18 +57,7 @@ private final class Fixture {
             return LoopBound(slot, on: loop)
         }
         slot = try #require(made)
-    }
-
-    /// A failing test does not reach its `close`.
-    deinit {
-        loop.execute { [slot] in slot.value.resources = nil }
-        loop.stop()
-    }
-
-    func close() async {
-        await loop.run { [slot] in slot.value.resources = nil }
-        await loop.stopAndWait()
-        try? FileManager.default.removeItem(atPath: folder)
+        atEnd { [loop, slot] in await loop.run { slot.value.resources = nil } }
     }
 
     /// Requests the call `count` times; the responses are numbered from 0.
@@ -118,7 +103,7 @@ private final class Fixture {
     }
 }
 
-@Suite("Requests about calls by HTTP", .timeLimit(.minutes(1)))
+@Suite("Requests about calls by HTTP", .cleanup, .timeLimit(.minutes(1)))
 struct CallResourcesTests {
     private static let ringing = ServerMessage.reply(.number(0), .callState(.ringing, nil))
 
@@ -144,7 +129,6 @@ struct CallResourcesTests {
         await fixture.ask()
         #expect(try await fixture.nextSerial() == .max - 3)
         #expect(fixture.counters.unansweredQuestions == 0)
-        await fixture.close()
     }
 
     @Test("requests above the limit are refused at once with a retry time, until an earlier one is answered")
@@ -163,7 +147,6 @@ struct CallResourcesTests {
         await fixture.ask()
         #expect(try await fixture.nextSerial() == .max - UInt64(CallResources.mostQuestions))
         #expect(fixture.counters.unansweredQuestions == 1)
-        await fixture.close()
     }
 
     @Test("a full core mailbox gives 503, and does not count against the limit")
@@ -177,7 +160,6 @@ struct CallResourcesTests {
             #expect(answer.header["Retry-After"] == "1")
         }
         #expect(fixture.counters.unansweredQuestions == 3)
-        await fixture.close()
     }
 
     @Test("a request without an answer of the core gets 503 after a timeout, and a late answer is dropped")
@@ -197,7 +179,6 @@ struct CallResourcesTests {
         let next = try await fixture.nextAnswer()
         #expect(next.number == 2)
         #expect(next.response.status == 503)
-        await fixture.close()
     }
 
     @Test("an answer lost on its way to the shard gives 503")
@@ -207,7 +188,6 @@ struct CallResourcesTests {
         await fixture.lose(try await fixture.nextSerial())
         #expect(try await fixture.nextAnswer().response.status == 503)
         #expect(fixture.counters.unansweredQuestions == 1)
-        await fixture.close()
     }
 
     @Test("a refusal of the core has the status of its code, and the core's retry time if there is one")
@@ -227,7 +207,6 @@ struct CallResourcesTests {
             #expect(answer.header["Cache-Control"] == "no-store")
             #expect(answer.text.hasPrefix(#"{"code":\#(code.number),"message":"No.","data":{"code":"\#(code.name)""#))
         }
-        await fixture.close()
     }
 
     @Test("the OpenAPI document has these resources with their methods, and no other")

@@ -8,12 +8,13 @@ import PushCore
 import PushTestServer
 import PushVocabulary
 import StoreInterface
+import TestCleanup
 import Testing
 
 @testable import CallServer
 @testable import PushClient
 
-@Suite("The core's loop with a real store", .timeLimit(.minutes(1)))
+@Suite("The core's loop with a real store", .cleanup, .timeLimit(.minutes(1)))
 struct CoreLoopTests {
     // The literals are handles.
     private static let (alice, bob) = (Handle("alice")!, Handle("bob")!)
@@ -21,16 +22,19 @@ struct CoreLoopTests {
         provider: .apns, kind: .voip, environment: .sandbox, topic: "org.example.phone.voip", token: "0011")
     private static let call = CallID(high: 5, low: 5)
 
-    private static func harness(
-        _ folder: TemporaryDataFolder, pushingTo server: PushTestServer
-    ) async throws -> ServerHarness {
+    /// A server that pushes to a provider that never answers. Alice is on connection 1; Bob's phone is known and offline.
+    private static func pushing() async throws -> (ServerHarness, PushTestServer) {
+        let server = try await PushTestServer { _, _ in .silence }
+        atEnd { await server.stop() }
         let endpoint = try await APNSEndpoint.test(port: server.port)
-        let harness = try await ServerHarness(folder) {
+        let harness = try await ServerHarness {
             $0.push.apns = [endpoint]
             $0.push.stopGrace = .milliseconds(1)
         }
         try harness.parts.push.start()
-        return harness
+        openAway(harness)
+        await harness.settle()
+        return (harness, server)
     }
 
     /// Alice is on connection 1; Bob's phone is known and offline.
@@ -44,17 +48,11 @@ struct CoreLoopTests {
         harness.request(.invite(Invite(call: call, to: .user(bob))), on: 1)
     }
 
-    /// Alice, on connection 1, calls Bob, whose phone is known and offline.
-    private static func callAway(_ harness: ServerHarness) async {
-        openAway(harness)
-        invite(harness)
-        await harness.settle()
-    }
-
     /// Alice and Bob are online. While the store is held, Alice calls Bob in the last batch that the core may decide.
     /// The call's ring time is zero, so its deadline passes in the next turn of the core's loop, and waits.
-    /// - Returns: a semaphore that releases the store.
-    private static func callBehindTheStore(_ harness: ServerHarness) async throws -> DispatchSemaphore {
+    /// - Returns: the semaphore releases the store.
+    private static func callBehindTheStore() async throws -> (ServerHarness, DispatchSemaphore) {
+        let harness = try await ServerHarness { $0.timers.ring = .zero }
         harness.open(alice, on: 1)
         harness.open(bob, on: 2)
         await harness.settle()
@@ -66,7 +64,7 @@ struct CoreLoopTests {
         #expect(snapshot?.commitsPending == CoreLoop.pendingCommits)
         #expect(snapshot?.liveCalls == 1)
         #expect(try harness.reader.call(call) == nil)
-        return gate
+        return (harness, gate)
     }
 
     /// Makes this many batches wait for the store.
@@ -85,9 +83,10 @@ struct CoreLoopTests {
 
     @Test("push outcomes during a stop are stored, and no other input is accepted")
     func outcomeAtTheStop() async throws {
-        let folder = try TemporaryDataFolder()
-        let harness = try await ServerHarness(folder)
-        await Self.callAway(harness)
+        let harness = try await ServerHarness()
+        Self.openAway(harness)
+        Self.invite(harness)
+        await harness.settle()
         let push = try #require(try harness.reader.call(Self.call)?.pushes.first)
         #expect(harness.parts.core.inbox.post(.push(.ready(push.id))))
         await harness.settle()
@@ -104,8 +103,7 @@ struct CoreLoopTests {
 
     @Test("during a stalled commit requests, even reads, are refused after some seconds, and events wait")
     func stalledStore() async throws {
-        let folder = try TemporaryDataFolder()
-        let harness = try await ServerHarness(folder)
+        let harness = try await ServerHarness()
         harness.open(Self.alice, on: 1)
         harness.open(Self.bob, on: 2)
         await harness.settle()
@@ -153,16 +151,11 @@ struct CoreLoopTests {
             harness.request(.invite(Invite(call: Self.call, to: .user(Self.bob))), 11, on: 1)
             await harness.settle()
         }
-        await harness.stop()
     }
 
     @Test("a push is prepared in parallel with the commit of its call, and sent only once it is on disk as sent")
     func pushBesideTheCommit() async throws {
-        let folder = try TemporaryDataFolder()
-        let server = try await PushTestServer { _, _ in .silence }
-        let harness = try await Self.harness(folder, pushingTo: server)
-        Self.openAway(harness)
-        await harness.settle()
+        let (harness, server) = try await Self.pushing()
         let gate = await harness.holdStore()
         Self.invite(harness)
         // The invite's batch waits for the store, and behind it the batch that permits the push.
@@ -175,17 +168,11 @@ struct CoreLoopTests {
         let pushes = try #require(try harness.reader.call(Self.call)?.pushes)
         #expect(pushes.map(\.id.description) == [request.first("apns-id")])
         #expect(pushes.map(\.status) == [.sent])
-        await harness.stop()
-        await server.stop()
     }
 
     @Test("a push of a call cancelled during a stalled commit is never sent")
     func pushBehindTheStore() async throws {
-        let folder = try TemporaryDataFolder()
-        let server = try await PushTestServer { _, _ in .silence }
-        let harness = try await Self.harness(folder, pushingTo: server)
-        Self.openAway(harness)
-        await harness.settle()
+        let (harness, _) = try await Self.pushing()
         let gate = await Self.holdStore(harness, behind: CoreLoop.commitsAhead)
         Self.invite(harness)
         await harness.parts.core.drain()
@@ -199,17 +186,11 @@ struct CoreLoopTests {
         let pushes = try #require(try harness.reader.call(Self.call)?.pushes)
         #expect(pushes.map(\.status) == [.cancelled])
         #expect(harness.parts.push.statistics.pools.first?.counters.sent == 0)
-        await harness.stop()
-        await server.stop()
     }
 
     @Test("a push of a call cancelled before the disk has it as sent is never sent")
     func lastLookBehindTheStore() async throws {
-        let folder = try TemporaryDataFolder()
-        let server = try await PushTestServer { _, _ in .silence }
-        let harness = try await Self.harness(folder, pushingTo: server)
-        Self.openAway(harness)
-        await harness.settle()
+        let (harness, _) = try await Self.pushing()
         let gate = await harness.holdStore()
         Self.invite(harness)
         // The invite's batch waits for the store, and behind it the batch that records the push as sent.
@@ -228,30 +209,23 @@ struct CoreLoopTests {
         #expect(pushes.map(\.status) == [.cancelled])
         #expect(pushes.map(\.sentAt) == [nil])
         #expect(harness.parts.push.statistics.pools.first?.counters.sent == 0)
-        await harness.stop()
-        await server.stop()
     }
 
     @Test("a push in flight when the server stops ends as unknown in the store")
     func pushOnTheWireAtTheStop() async throws {
-        let folder = try TemporaryDataFolder()
-        let server = try await PushTestServer { _, _ in .silence }
-        let harness = try await Self.harness(folder, pushingTo: server)
-        await Self.callAway(harness)
+        let (harness, server) = try await Self.pushing()
+        Self.invite(harness)
         var requests = server.requests.makeAsyncIterator()
         let request = try #require(await requests.next()).request
         await harness.stop()
         let pushes = try #require(try harness.reader.call(Self.call)?.pushes)
         #expect(pushes.map(\.id.description) == [request.first("apns-id")])
         #expect(pushes.map(\.status) == [.unknown])
-        await server.stop()
     }
 
     @Test("a deadline that passes while the store lags waits for the inbox")
     func deadlineBehindTheStore() async throws {
-        let folder = try TemporaryDataFolder()
-        let harness = try await ServerHarness(folder) { $0.timers.ring = .zero }
-        let gate = try await Self.callBehindTheStore(harness)
+        let (harness, gate) = try await Self.callBehindTheStore()
         harness.request(.answer(Self.call, sdp: nil), 7, on: 2)
         gate.signal()
         await harness.settle()
@@ -261,25 +235,19 @@ struct CoreLoopTests {
             if case .reply(.number(7), _) = $0 { true } else { false }
         }
         #expect(replies.count == 1)
-        await harness.stop()
     }
 
     @Test("a deadline that the store delayed takes effect after the inbox is processed")
     func deadlineAfterTheStore() async throws {
-        let folder = try TemporaryDataFolder()
-        let harness = try await ServerHarness(folder) { $0.timers.ring = .zero }
-        let gate = try await Self.callBehindTheStore(harness)
+        let (harness, gate) = try await Self.callBehindTheStore()
         gate.signal()
         await harness.settle()
         #expect(try harness.reader.call(Self.call)?.call.endReason == .ringTimeout)
-        await harness.stop()
     }
 
     @Test("no deadline takes effect during a stop, even if the store lags")
     func deadlineAtTheStop() async throws {
-        let folder = try TemporaryDataFolder()
-        let harness = try await ServerHarness(folder) { $0.timers.ring = .zero }
-        let gate = try await Self.callBehindTheStore(harness)
+        let (harness, gate) = try await Self.callBehindTheStore()
         await harness.parts.core.rest()
         gate.signal()
         await harness.settle()

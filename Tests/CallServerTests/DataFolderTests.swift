@@ -1,17 +1,18 @@
 import Foundation
 import Synchronization
+import TestCleanup
 import Testing
 
 @testable import CallServer
 
-@Suite struct DataFolderTests {
+@Suite(.cleanup) struct DataFolderTests {
     @Test func `first starts at once share one secret, and it is the one that is kept`() throws {
-        let folder = try TemporaryDataFolder()
+        let folder = try DataFolder.temporary()
         let starts = 8
         for round in 0..<40 {
             let gate = DispatchSemaphore(value: 0)
             let results = Mutex<[[UInt8]]>([])
-            let (data, group) = (folder.data, DispatchGroup())
+            let (data, group) = (folder, DispatchGroup())
             for _ in 0..<starts {
                 let thread = Thread {
                     gate.wait()
@@ -29,22 +30,22 @@ import Testing
             let secrets = results.withLock { $0 }
             #expect(secrets.count == starts && secrets.allSatisfy { $0 == kept }, "round \(round)")
         }
-        let left = try FileManager.default.contentsOfDirectory(atPath: folder.data.path)
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         #expect(Set(left) == Set((0..<40).map { "key-\($0)" }), "no drafts are left")
     }
 
     @Test func `a store that is missing or empty where a server has kept its clock is noticed`() throws {
-        let folder = try TemporaryDataFolder()
+        let folder = try DataFolder.temporary()
         func write(_ text: String, _ name: String) throws {
-            try Data(text.utf8).write(to: URL(filePath: folder.data.path + "/" + name))
+            try Data(text.utf8).write(to: URL(filePath: folder.path + "/" + name))
         }
-        #expect(!folder.data.hasLostStore)
+        #expect(!folder.hasLostStore)
         try write("{}", "clock.json")
-        #expect(folder.data.hasLostStore)
+        #expect(folder.hasLostStore)
         try write("", "reveille.sqlite3")
-        #expect(folder.data.hasLostStore)
+        #expect(folder.hasLostStore)
         try write("SQLite format 3", "reveille.sqlite3")
-        #expect(!folder.data.hasLostStore)
+        #expect(!folder.hasLostStore)
     }
 
     @Test func `the folder is in the home that the environment names`() {
@@ -57,26 +58,26 @@ import Testing
     }
 
     @Test func `a secret is its owner's alone, and one that is damaged is refused`() throws {
-        let folder = try TemporaryDataFolder()
-        let path = folder.data.path + "/key"
-        let secret = try folder.data.secret("key")
+        let folder = try DataFolder.temporary()
+        let path = folder.path + "/key"
+        let secret = try folder.secret("key")
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
-        #expect(try folder.data.secret("key") == secret)
+        #expect(try folder.secret("key") == secret)
         try Data("0123".utf8).write(to: URL(filePath: path))
-        #expect(throws: DataFolder.Failure.self) { try folder.data.secret("key") }
+        #expect(throws: DataFolder.Failure.self) { try folder.secret("key") }
         #expect(try Data(contentsOf: URL(filePath: path)) == Data("0123".utf8), "it is left for its owner to restore")
     }
 
     @Test func `a secret that is there and cannot be read is not taken for one that cannot be written`() throws {
-        let folder = try TemporaryDataFolder()
-        try FileManager.default.createDirectory(atPath: folder.data.path + "/key", withIntermediateDirectories: false)
-        let failure = #expect(throws: DataFolder.Failure.self) { try folder.data.secret("key") }
-        #expect(failure?.description.hasPrefix("\(folder.data.path)/key cannot be read (") == true, "\(failure!)")
+        let folder = try DataFolder.temporary()
+        try FileManager.default.createDirectory(atPath: folder.path + "/key", withIntermediateDirectories: false)
+        let failure = #expect(throws: DataFolder.Failure.self) { try folder.secret("key") }
+        #expect(failure?.description.hasPrefix("\(folder.path)/key cannot be read (") == true, "\(failure!)")
     }
 
     @Test func `files that everybody can read are told of, in a folder that everybody can enter`() throws {
-        let folder = try TemporaryDataFolder()
-        let path = folder.data.path
+        let folder = try DataFolder.temporary()
+        let path = folder.path
         func allow(_ mode: Int, _ file: String) throws {
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
         }
@@ -90,21 +91,9 @@ import Testing
         }
         try FileManager.default.createDirectory(atPath: path + "/drafts", withIntermediateDirectories: false)
         try allow(0o755, path)
-        let exposed = folder.data.exposures().compactMap { $0.split(separator: " ").first.map(String.init) }
+        let exposed = folder.exposures().compactMap { $0.split(separator: " ").first.map(String.init) }
         #expect(exposed == ["reveille.sqlite3", "wake-token.key"].map { path + "/" + $0 })
         try allow(0o750, path)
-        #expect(folder.data.exposures() == [])
+        #expect(folder.exposures() == [])
     }
-}
-
-/// A temporary data folder, removed with this object.
-final class TemporaryDataFolder {
-    let data: DataFolder
-
-    init() throws {
-        data = DataFolder(path: NSTemporaryDirectory() + "call-server-\(UUID().uuidString)")
-        try data.prepare()
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: data.path) }
 }

@@ -3,15 +3,16 @@ import CallStore
 import CallVocabulary
 import EventLoop
 import StoreInterface
+import TestCleanup
 import Testing
 
 @testable import CallServer
 
-@Suite struct HistoryReaderTests {
+@Suite(.cleanup) struct HistoryReaderTests {
     @Test func `more calls of one millisecond than a frame takes are listed over several pages, each once`()
         async throws
     {
-        let folder = try TemporaryDataFolder()
+        let folder = try DataFolder.temporary()
         let bob = try #require(Handle("bob"))
         let members =
             (0..<100).compactMap { Handle("member-\($0)-of-a-list-of-people-who-are-called-together") } + [bob]
@@ -24,19 +25,18 @@ import Testing
             call.endReason = .cancelled
             return call
         }
-        let store = try CallStore.open(folder: folder.data.path)
+        let store = try CallStore.open(folder: folder.path)
         let committer = try GroupCommitter(store: store)
         for call in calls { #expect(committer.commit(batch: [.call(call)]) { _ in }) }
         await committer.flush()
-        let loop = try EventLoop(name: "history-test")
-        loop.start()
+        let loop = try EventLoop.started("history-test")
         let (answers, answer) = AsyncStream.makeStream(of: HistoryPage?.self)
         var answered = answers.makeAsyncIterator()
         let core = Mailbox<CoreInput>(loop: loop, capacity: 100) { inputs in
             for case .store(.historyRead(_, _, let page)) in inputs { answer.yield(page) }
         }
         let reader = HistoryReader(
-            queries: try SQLiteQueries.open(folder: folder.data.path, thread: "test"), core: core)
+            queries: try SQLiteQueries.open(folder: folder.path, thread: "test"), core: core)
         var seen: [CallID] = []
         var cursor: HistoryCursor?
         var pages = 0
@@ -52,7 +52,6 @@ import Testing
         } while cursor != nil && pages < 150
         #expect(seen.count == 150 && Set(seen) == Set(calls.map(\.id)))
         await reader.queries.close()
-        await loop.stopAndWait()
         await committer.close()
     }
 }

@@ -12,8 +12,7 @@ import WebSocketServer
 @Suite("Limits fit together")
 struct LimitRelationTests {
     private let listener = ServerConfiguration(
-        // Force-unwrap: the literal is a numeric address.
-        address: SocketAddress(host: "127.0.0.1", port: 0)!, data: DataFolder(path: "/nowhere")
+        address: .anyPort, data: DataFolder(path: "/nowhere")
     ).listener
 
     @Test("the longest WebSocket token fits an HTTP request, with the same space for other headers")

@@ -1,12 +1,12 @@
 import CallVocabulary
 import EventJournal
 import EventLoop
-import Logging
+import TestCleanup
 import Testing
 
 @testable import CallServer
 
-@Suite("Expiring certificates")
+@Suite("Expiring certificates", .cleanup)
 struct ListenerCertificatesTests {
     @Test("are reported from two weeks before their expiration")
     func words() {
@@ -23,10 +23,9 @@ struct ListenerCertificatesTests {
 
     @Test("are checked periodically until the watch is stopped")
     func watch() async throws {
-        let loop = try EventLoop(name: "watch")
-        loop.start()
+        let loop = try EventLoop.started("watch")
         let looked = Journal<Int>()
-        let watch = LoopBound(CertificateWatch(loop: loop, log: Logger(label: "watch-test")), on: loop)
+        let watch = LoopBound(CertificateWatch(loop: loop, log: .none), on: loop)
         _ = await loop.run {
             watch.value.begin(every: .milliseconds(1)) {
                 looked.append(1)
@@ -35,6 +34,5 @@ struct ListenerCertificatesTests {
         }
         try await looked.wait(for: "three looks") { $0.count >= 3 }
         _ = await loop.run { watch.value.stop() }
-        await loop.stopAndWait()
     }
 }

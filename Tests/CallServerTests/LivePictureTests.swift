@@ -1,13 +1,11 @@
 import AdminKit
 import AdminProtocol
 import CallCore
-import CallStore
 import CallVocabulary
 import Dispatch
 import EventJournal
 import EventLoop
-import Foundation
-import Logging
+import TestCleanup
 import Testing
 
 @testable import AdminServer
@@ -41,7 +39,7 @@ private final class Watch: Sendable {
     }
 }
 
-@Suite("The live picture of a server", .timeLimit(.minutes(1)))
+@Suite("The live picture of a server", .cleanup, .timeLimit(.minutes(1)))
 struct LivePictureTests {
     // The literals are handles.
     private static let (alice, bob) = (Handle("alice")!, Handle("bob")!)
@@ -59,9 +57,8 @@ struct LivePictureTests {
 
     @Test("a call appears as it rings, is answered and ends, with its sessions")
     func oneCall() async throws {
-        let folder = try TemporaryDataFolder()
-        let harness = try await ServerHarness(folder)
-        let client = try AdminClient(socket: harness.adminSocket)
+        let harness = try await ServerHarness()
+        let client = try harness.client()
         let (all, bobs, others) = (Watch(), Watch(), Watch())
         #expect(try await all.begin(client) == 1)
         #expect(try await bobs.begin(client, user: Self.bob) == 2)
@@ -90,35 +87,29 @@ struct LivePictureTests {
             #expect(ends.map(\.reason) == [.admin])
         }
         #expect(others.frames.entries.flatMap(\.calls).isEmpty)
-        await client.close()
-        await harness.stop()
     }
 
     @Test("a restarted server shows the recovered calls")
     func restart() async throws {
-        let folder = try TemporaryDataFolder()
-        let first = try await ServerHarness(folder)
+        let first = try await ServerHarness()
         first.open(Self.alice, on: 1)
         first.open(Self.bob, on: 2)
         first.request(.invite(Invite(call: Self.call, to: .user(Self.bob))), on: 1)
         await first.settle()
         await first.stop()
-        let second = try await ServerHarness(folder)
-        let client = try AdminClient(socket: second.adminSocket)
+        let second = try await ServerHarness(first.folder)
+        let client = try second.client()
         let watch = Watch()
         _ = try await watch.begin(client)
         try await watch.wait("the call is there") { $0[Self.call]?.from == Self.alice }
         #expect(try await client.perform(GetServerInfo()).liveCalls == 1)
-        await client.close()
-        await second.stop()
     }
 
     @Test("a feed that loses nearly every batch still shows all current calls and sessions")
     func overflow() async throws {
-        let folder = try TemporaryDataFolder()
         // Each batch of more than one record exceeds the capacity.
-        let harness = try await ServerHarness(folder) { $0.monitorCapacity = 1 }
-        let client = try AdminClient(socket: harness.adminSocket)
+        let harness = try await ServerHarness { $0.monitorCapacity = 1 }
+        let client = try harness.client()
         let watch = Watch()
         _ = try await watch.begin(client)
         harness.open(Self.alice, on: 1)
@@ -139,15 +130,12 @@ struct LivePictureTests {
             sessions = try await client.perform(ListSessions()).items
         }
         #expect(sessions.map(\.user) == [Self.alice])
-        await client.close()
-        await harness.stop()
     }
 
     @Test("a watcher that does not read delays nothing, and has the complete state in the end")
     func slowReader() async throws {
-        let folder = try TemporaryDataFolder()
-        let harness = try await ServerHarness(folder)
-        let (slow, quick) = (try AdminClient(socket: harness.adminSocket), try AdminClient(socket: harness.adminSocket))
+        let harness = try await ServerHarness()
+        let (slow, quick) = (try harness.client(), try harness.client())
         let gate = DispatchSemaphore(value: 0)
         let watch = Watch()
         // The client's thread does not read until the gate opens.
@@ -173,9 +161,6 @@ struct LivePictureTests {
         #expect(try await quick.perform(GetServerInfo()).liveCalls == expected)
         let told = watch.frames.entries.reduce(0) { $0 + $1.calls.count }
         #expect(told < 3 * calls, "what has changed several times is told once")
-        await slow.close()
-        await quick.close()
-        await harness.stop()
     }
 
     /// A call that is created, woken and rings; every third one ends.
@@ -191,9 +176,8 @@ struct LivePictureTests {
 
     @Test("statistics arrive at once and then at each interval, until the unsubscription")
     func figures() async throws {
-        let folder = try TemporaryDataFolder()
-        let harness = try await ServerHarness(folder)
-        let client = try AdminClient(socket: harness.adminSocket)
+        let harness = try await ServerHarness()
+        let client = try harness.client()
         let frames = Journal<StatsChanged>()
         let number = try await client.subscribe(SubscribeToStats(intervalMilliseconds: 200)) { event in
             if case .notification(let frame) = event { frames.append(frame) }
@@ -203,15 +187,12 @@ struct LivePictureTests {
         #expect(times[2] - times[0] >= .milliseconds(400) - .milliseconds(2))
         #expect(try await client.perform(Unsubscribe(subscription: number)) == Done())
         #expect(try await client.perform(Unsubscribe(subscription: 99)) == Done())
-        await client.close()
-        await harness.stop()
     }
 
     @Test("intervals out of range and too many subscriptions are refused with a clear message")
     func refusals() async throws {
-        let folder = try TemporaryDataFolder()
-        let harness = try await ServerHarness(folder)
-        let client = try AdminClient(socket: harness.adminSocket)
+        let harness = try await ServerHarness()
+        let client = try harness.client()
         for milliseconds in [99, 60_001, -1] {
             await #expect(throws: AdminFailure.self) {
                 try await client.subscribe(SubscribeToCalls(intervalMilliseconds: milliseconds)) { _ in }
@@ -222,7 +203,5 @@ struct LivePictureTests {
         }
         let refusal = AdminRefusal(.limitReached, "A connection has at most 16 subscriptions.")
         await #expect(throws: AdminFailure.refused(refusal)) { try await client.subscribe(SubscribeToStats()) { _ in } }
-        await client.close()
-        await harness.stop()
     }
 }

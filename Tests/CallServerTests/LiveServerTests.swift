@@ -4,18 +4,17 @@ import CallStore
 import CallVocabulary
 import EventJournal
 import EventLoop
-import Foundation
-import Logging
 import PushClient
 import SoftphoneKit
 import SoftphoneSession
+import TestCleanup
 import Testing
 import WebSocketServer
 
 @testable import AdminServer
 @testable import CallServer
 
-@Suite("Watching a whole server", .timeLimit(.minutes(1)))
+@Suite("Watching a whole server", .cleanup, .timeLimit(.minutes(1)))
 struct LiveServerTests {
     private static func phone(_ user: String, at server: CallServer, _ runtime: SoftphoneRuntime) async throws
         -> Softphone
@@ -65,13 +64,10 @@ struct LiveServerTests {
 
     @Test("a stopped server is released with all its parts", arguments: [1, 2])
     func letGo(shards: Int) async throws {
-        let folder = try TemporaryDataFolder()
+        let folder = try DataFolder.temporary()
         func run() async throws -> Ghosts {
-            // Force-unwrap: the literal is a numeric address.
-            let address = SocketAddress(host: "127.0.0.1", port: 0)!
-            let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let server = try await CallServer.start(
-                ServerConfiguration(address: address, data: folder.data, shards: shards), log: log)
+                ServerConfiguration(address: .anyPort, data: folder, shards: shards), log: .none)
             let runtime = try SoftphoneRuntime()
             let alice = try await Self.phone("alice", at: server, runtime)
             _ = try await alice.connect()
@@ -90,13 +86,10 @@ struct LiveServerTests {
 
     @Test("a call between two phones is watched until its end, and counted in the statistics")
     func phones() async throws {
-        let folder = try TemporaryDataFolder()
-        // Force-unwrap: the literal is a numeric address.
-        let address = SocketAddress(host: "127.0.0.1", port: 0)!
-        let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let folder = try DataFolder.temporary()
         let server = try await CallServer.start(
-            ServerConfiguration(address: address, data: folder.data, shards: 1), log: log)
-        let client = try AdminClient(socket: try folder.data.adminSocket())
+            ServerConfiguration(address: .anyPort, data: folder, shards: 1), log: .none)
+        let client = try AdminClient.connected(to: folder.adminSocket())
         let seen = Journal<CallView>()
         try await client.subscribe(SubscribeToCalls(intervalMilliseconds: 100)) { event in
             if case .notification(let frame) = event { for call in frame.calls { seen.append(call) } }
@@ -127,10 +120,9 @@ struct LiveServerTests {
             stats.stages.contains { $0.stage == .inviteToRinging || $0.stage == .answerToConnected || $0.count > 0 })
         #expect(stats.store.commits > 0 && stats.process.residentBytes > 0 && stats.problems.isEmpty)
         let info = try await client.perform(GetServerInfo())
-        #expect(info.address == "\(server.address)" && info.data == folder.data.path && !info.isDraining)
+        #expect(info.address == "\(server.address)" && info.data == folder.path && !info.isDraining)
         alice.abandon()
         bob.abandon()
-        await client.close()
         await server.stop()
     }
 }

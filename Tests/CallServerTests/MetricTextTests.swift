@@ -4,13 +4,14 @@ import CallMonitor
 import CallVocabulary
 import Foundation
 import StoreInterface
+import TestCleanup
 import Testing
 
 @testable import CallServer
 @testable import CallStore
 @testable import EventLoop
 
-@Suite("Metrics as text")
+@Suite("Metrics as text", .cleanup)
 struct MetricTextTests {
     private static let start = Instant(milliseconds: 1_772_353_800_000)
 
@@ -42,11 +43,10 @@ struct MetricTextTests {
 
     @Test("the journal's backlog is exported with the age of its oldest entry, until it is in the tables")
     func behind() async throws {
-        let folder = NSTemporaryDirectory() + "metrics-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
         var behind = WriteBehind.always
         behind.delay = .seconds(3600)
-        let committer = try GroupCommitter(store: try CallStore.open(folder: folder), behind: behind)
+        let committer = try GroupCommitter(
+            store: try CallStore.open(folder: DataFolder.temporary().path), behind: behind)
         await withCheckedContinuation { continuation in
             let device = DeviceKey(user: Handle("bob")!, device: DeviceID(high: 1, low: 2))
             let isTaken = committer.commit(batch: [.deviceDropped(device)]) { _ in continuation.resume() }

@@ -2,12 +2,13 @@ import CallCore
 import CallVocabulary
 import EventJournal
 import EventLoop
+import TestCleanup
 import Testing
 
 @testable import AdminServer
 @testable import CallServer
 
-@Suite("The feed of the live calls", .timeLimit(.minutes(1)))
+@Suite("The feed of the live calls", .cleanup, .timeLimit(.minutes(1)))
 struct MonitorFeedTests {
     private let loop: EventLoop
     /// The notifications to the monitor.
@@ -15,8 +16,7 @@ struct MonitorFeedTests {
     private let mailbox: Mailbox<AdminMessage>
 
     init() async throws {
-        let loop = try EventLoop(name: "feed")
-        loop.start()
+        let loop = try EventLoop.started("feed")
         mailbox = Mailbox(loop: loop, capacity: 100) { [news] messages in
             for message in messages {
                 switch message {
@@ -58,7 +58,6 @@ struct MonitorFeedTests {
         #expect(feed.take(orSleep: true).isEmpty)
         feed.post(Self.batch("f"))
         #expect(await told() == ["fed", "fed"])
-        await loop.stopAndWait()
     }
 
     @Test("taken batches count until done; beyond the capacity they are lost, reported once, and later ones arrive")
@@ -80,6 +79,5 @@ struct MonitorFeedTests {
         feed.post(Self.batch("f"))
         #expect(Self.names(feed.take(orSleep: true)) == [[.groupDeleted("f")]])
         #expect(feed.losses == 1)
-        await loop.stopAndWait()
     }
 }

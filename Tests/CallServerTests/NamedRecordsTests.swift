@@ -3,12 +3,13 @@ import CallCore
 import CallStore
 import CallVocabulary
 import StoreInterface
+import TestCleanup
 import Testing
 
 @testable import AdminServer
 @testable import CallServer
 
-@Suite("Calls and pushes named by a part of their id")
+@Suite("Calls and pushes named by a part of their id", .cleanup)
 struct NamedRecordsTests {
     private static let begin = Instant(milliseconds: 1_789_689_600_000)
 
@@ -26,11 +27,11 @@ struct NamedRecordsTests {
     }()
 
     private func withStore(_ body: (any StoreQueries) async throws -> Void) async throws {
-        let folder = try TemporaryDataFolder()
-        let store = try CallStore.open(folder: folder.data.path)
+        let folder = try DataFolder.temporary()
+        let store = try CallStore.open(folder: folder.path)
         try store.commit(Self.calls.map { .call($0) })
         store.close()
-        try await folder.data.withQueries(body)
+        try await folder.withQueries(body)
     }
 
     @Test("the oldest call is found by the end of its id, like the newest, as in the store itself")

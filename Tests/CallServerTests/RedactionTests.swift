@@ -9,12 +9,13 @@ import PushClient
 import PushCore
 import PushVocabulary
 import TLS
+import TestCleanup
 import Testing
 
 @testable import CallServer
 
 /// Types redact their secrets, however they or their containers are printed.
-@Suite("Redaction")
+@Suite("Redaction", .cleanup)
 struct RedactionTests {
     /// The secret part of a push token: it follows the eight characters that may be shown.
     private static let marker = "c0ffee5ec2e7c0ffee"
@@ -192,11 +193,8 @@ struct RedactionTests {
         let endpoint = APNSEndpoint(environment: .production, key: key)
         Self.check(endpoint)
         Self.check(TLSIdentity(certificateChainPEM: Self.marker, privateKeyPEM: Self.marker))
-        let folder = DataFolder(path: NSTemporaryDirectory() + "redaction-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(atPath: folder.path) }
-        try folder.prepare()
-        var configuration = ServerConfiguration(
-            address: try #require(SocketAddress(host: "127.0.0.1", port: 0)), data: folder)
+        let folder = try DataFolder.temporary()
+        var configuration = ServerConfiguration(address: .anyPort, data: folder)
         configuration.push.apns = [endpoint]
         Self.check(configuration.push)
         Self.check(configuration)

@@ -1,5 +1,6 @@
 import CallVocabulary
 import LibWebSockets
+import LogCapture
 import Testing
 
 @testable import CallServer

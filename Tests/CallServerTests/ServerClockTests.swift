@@ -1,10 +1,11 @@
 import CallVocabulary
 import Foundation
+import TestCleanup
 import Testing
 
 @testable import CallServer
 
-@Suite("The server's clock") struct ServerClockTests {
+@Suite("The server's clock", .cleanup) struct ServerClockTests {
     private let clocks = FakeClocks()
     private let clock: ServerClock
 
@@ -68,11 +69,11 @@ import Testing
     func nextProcess() throws {
         clocks.set(by: .seconds(7200))
         _ = clock.check()
-        let folder = try TemporaryDataFolder()
-        try clock.anchor.save(in: folder.data)
+        let folder = try DataFolder.temporary()
+        try clock.anchor.save(in: folder)
         clocks.pass(.seconds(10))
         clocks.set(by: .seconds(-60))
-        let next = ServerClock(clocks.sources, anchor: ClockAnchor(in: folder.data))
+        let next = ServerClock(clocks.sources, anchor: ClockAnchor(in: folder))
         #expect(next.now() == clock.now() && next.offset == .seconds(7200))
         #expect(next.check() == [.stepped(by: .seconds(-60))])
         #expect(next.offset == .seconds(7140))
@@ -90,10 +91,10 @@ import Testing
             let next = ServerClock(sources, anchor: anchor)
             #expect(next.now() == next.wallTime() && next.offset == .zero)
         }
-        let folder = try TemporaryDataFolder()
-        #expect(ClockAnchor(in: folder.data) == nil)
-        try Data("{}".utf8).write(to: URL(fileURLWithPath: "\(folder.data.path)/clock.json"))
-        #expect(ClockAnchor(in: folder.data) == nil)
+        let folder = try DataFolder.temporary()
+        #expect(ClockAnchor(in: folder) == nil)
+        try Data("{}".utf8).write(to: URL(fileURLWithPath: "\(folder.path)/clock.json"))
+        #expect(ClockAnchor(in: folder) == nil)
     }
 
     @Test("reads three consistent clocks of the machine, and the boot id")

@@ -1,11 +1,13 @@
+import AdminKit
 import CallCore
 import CallStore
 import CallVocabulary
+import Dispatch
 import EventLoop
-import Foundation
 import Logging
 import StoreInterface
 import Synchronization
+import TestCleanup
 import Testing
 
 @testable import AdminServer
@@ -17,28 +19,28 @@ final class ServerHarness: Sendable {
     let reader: StoreReader
     let adminSocket: SocketAddress
     private let admin: AdminService
-    private let folder: String
+    let folder: DataFolder
     private let shard: EventLoop
     private let sent: Sent
+    private let isStopped = Atomic(false)
 
     private final class Sent: Sendable {
         let messages = Mutex<[(connection: UInt64, message: ServerMessage)]>([])
     }
 
-    init(_ folder: TemporaryDataFolder, change: (inout ServerConfiguration) -> Void = { _ in }) async throws {
-        // Force-unwrap: the literal is a numeric address.
-        var configuration = ServerConfiguration(
-            address: SocketAddress(host: "127.0.0.1", port: 0)!, data: folder.data, shards: 1)
+    /// - Parameter folder: nil for a new one.
+    init(_ folder: DataFolder? = nil, change: (inout ServerConfiguration) -> Void = { _ in }) async throws {
+        let folder = try folder ?? .temporary()
+        self.folder = folder
+        var configuration = ServerConfiguration(address: .anyPort, data: folder, shards: 1)
         change(&configuration)
-        self.folder = folder.data.path
-        let log = Logger(label: "harness") { _ in SwiftLogNoOpLogHandler() }
+        let log = Logger.none
         let clock = ServerClock()
-        let tokens = try await TokenAuthority(folder: folder.data, clock: clock)
+        let tokens = try await TokenAuthority(folder: folder, clock: clock)
         let store = try await ServerStore.open(configuration, log: log)
-        reader = try StoreReader.open(folder: folder.data.path)
+        reader = try StoreReader.open(folder: folder.path)
         parts = try await ServerParts.start(configuration, clock, tokens, store, log)
-        shard = try EventLoop(name: "shard-test")
-        shard.start()
+        shard = try .started("shard-test")
         let sent = Sent()
         self.sent = sent
         let mailbox = Mailbox<ShardMessage>(loop: shard, capacity: 1 << 16) { messages in
@@ -46,7 +48,7 @@ final class ServerHarness: Sendable {
                 sent.messages.withLock { $0.append((connection, message)) }
             }
         }
-        adminSocket = try folder.data.adminSocket()
+        adminSocket = try folder.adminSocket()
         let reads = AdminReads(
             queries: store.adminQueries, settle: { store.recordLog.settle($0) }, wallTime: { clock.time() }, log: log)
         var environment = AdminShard.Environment(
@@ -61,7 +63,10 @@ final class ServerHarness: Sendable {
         await parts.core.run(configuration, parts.clock, store.recovered, store.recordLog, outputs, log)
         // The store is empty, so the core never looks up a call in it.
         parts.core.inbox.postAlways(.store(.callsListed(CallIDFilter(expecting: 0))))
+        atEnd { await self.stop() }
     }
+
+    func client() throws -> AdminClient { try .connected(to: adminSocket) }
 
     func messages(to connection: UInt64) async -> [ServerMessage] {
         await shard.run {}
@@ -70,6 +75,7 @@ final class ServerHarness: Sendable {
 
     /// Stops the parts as a server does, and the test's substitutes for sockets.
     func stop() async {
+        guard !isStopped.exchange(true, ordering: .relaxed) else { return }
         await admin.stop(grace: .milliseconds(200))
         await parts.stop()
         await shard.stopAndWait()

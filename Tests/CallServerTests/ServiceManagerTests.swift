@@ -1,6 +1,7 @@
 import EventLoop
 import Foundation
 import Synchronization
+import TestCleanup
 import Testing
 
 @testable import CallServer
@@ -43,7 +44,7 @@ private final class WatchdogSlot {
     var watchdog: Watchdog?
 }
 
-@Suite("Notifications to the service manager", .timeLimit(.minutes(1)))
+@Suite("Notifications to the service manager", .cleanup, .timeLimit(.minutes(1)))
 struct ServiceManagerTests {
     @Test("nothing is sent without a service manager, and another process's watchdog is ignored")
     func environment() throws {
@@ -66,8 +67,7 @@ struct ServiceManagerTests {
         let manager = try #require(ServiceManager(environment: ["NOTIFY_SOCKET": socket.path]))
         manager.notify("READY=1")
         #expect(socket.read() == ["READY=1"])
-        let loop = try EventLoop(name: "watched")
-        loop.start()
+        let loop = try EventLoop.started("watched")
         let isHung = Atomic<Bool>(false)
         let looks = Atomic<Int>(0)
         let slot = LoopBound(WatchdogSlot(), on: loop)
@@ -87,6 +87,5 @@ struct ServiceManagerTests {
         isHung.store(false, ordering: .sequentiallyConsistent)
         while socket.read().isEmpty { await Task.yield() }
         _ = await loop.run { slot.value.watchdog = nil }
-        await loop.stopAndWait()
     }
 }

@@ -1,13 +1,14 @@
 import CallVocabulary
 import Dispatch
 import EventLoop
-import Logging
+import LogCapture
 import Synchronization
+import TestCleanup
 import Testing
 
 @testable import CallServer
 
-@Suite struct ShardOutletsTests {
+@Suite(.cleanup) struct ShardOutletsTests {
     /// - Returns: a semaphore that releases the loop, once it is blocked.
     private static func hold(_ loop: EventLoop) -> DispatchSemaphore {
         let (isHeld, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -21,8 +22,7 @@ import Testing
 
     @Test func `a connection of a shard that does not keep up is ended once, however much is sent to it`() async throws
     {
-        let loop = try EventLoop(name: "shard-test")
-        loop.start()
+        let loop = try EventLoop.started("shard-test")
         let ended = Mutex<[UInt64]>([])
         let mailbox = Mailbox<ShardMessage>(loop: loop, capacity: 4) { messages in
             for case .disconnect(let connection, .overloaded) in messages { ended.withLock { $0.append(connection) } }
@@ -44,6 +44,6 @@ import Testing
         }
         await loop.stopAndWait()
         outlets.deliver([.disconnect(9, .normal)], to: 0)
-        #expect(lines.lines.count == 4)
+        #expect(lines.take().count == 4)
     }
 }

@@ -2,15 +2,15 @@ import CallCore
 import CallVocabulary
 import EventJournal
 import EventLoop
-import Foundation
 import LibWebSockets
 import Synchronization
+import TestCleanup
 import Testing
 import WebSocketServer
 
 @testable import CallServer
 
-@Suite("A shard between its clients and the core", .timeLimit(.minutes(1)))
+@Suite("A shard between its clients and the core", .cleanup, .timeLimit(.minutes(1)))
 struct SignalShardTests {
     /// A real listener with one shard, and a mailbox in place of the core. It is not drained until its loop is started.
     private final class World: Sendable {
@@ -24,15 +24,13 @@ struct SignalShardTests {
         let context: LoopBound<LWSContext>
         let url: WebSocketURL
 
-        init(_ folder: TemporaryDataFolder, room: Int) async throws {
-            harness = try await ServerHarness(folder)
+        init(room: Int) async throws {
+            harness = try await ServerHarness()
             coreLoop = try EventLoop(name: "core")
             core = Mailbox(loop: coreLoop, capacity: room) { [inputs] in for input in $0 { inputs.append(input) } }
-            // Force-unwrap: the literal is a numeric address.
-            let address = SocketAddress(host: "127.0.0.1", port: 0)!
-            let configuration = ServerConfiguration(address: address, data: folder.data, shards: 1)
+            let configuration = ServerConfiguration(address: .anyPort, data: harness.folder, shards: 1)
             let (parts, core, shard) = (harness.parts, core, ShardSlot())
-            server = try WebSocketServer(configuration: WebSocketServer.Configuration(address: address)) {
+            server = try WebSocketServer(configuration: WebSocketServer.Configuration(address: .anyPort)) {
                 index, loop in
                 let plain = parts.environment(configuration, index, loop)
                 let signal = SignalShard(
@@ -49,13 +47,18 @@ struct SignalShardTests {
             let bound = try await server.start()
             self.shard.withLock { $0 = shard.mailbox.withLock { $0 } }
             url = WebSocketURL(isSecure: false, host: "127.0.0.1", port: bound.port, path: "/v1/signal")
-            let loop = try EventLoop(name: "client")
-            loop.start()
+            let loop = try EventLoop.started("client")
             clientLoop = loop
             // The loop was started above.
             context = try await loop.run {
                 Result { LoopBound(try LWSContext(loop: loop, role: .client(.system)), on: loop) }
             }!.get()
+            atEnd { [self] in
+                clientLoop.execute { [context] in context.value.destroy() }
+                await clientLoop.stopAndWait()
+                await server.stop(closeCode: 3000, reason: "", grace: .milliseconds(100))
+                await coreLoop.stopAndWait()
+            }
         }
 
         private final class ShardSlot: Sendable {
@@ -100,20 +103,6 @@ struct SignalShardTests {
         }
 
         func tell(_ messages: [ShardMessage]) { #expect(shard.withLock { $0?.post(contentsOf: messages) } == true) }
-
-        /// A failing test does not reach its `stop`.
-        deinit {
-            clientLoop.execute { [context] in context.value.destroy() }
-            clientLoop.stop()
-        }
-
-        func stop() async {
-            clientLoop.execute { [context] in context.value.destroy() }
-            await clientLoop.stopAndWait()
-            await server.stop(closeCode: 3000, reason: "", grace: .milliseconds(100))
-            await coreLoop.stopAndWait()
-            await harness.stop()
-        }
     }
 
     private func get(_ request: Int, _ call: CallID) -> String {
@@ -122,8 +111,7 @@ struct SignalShardTests {
 
     @Test("messages beyond the core's capacity are refused one by one, and the others arrive in order")
     func full() async throws {
-        let folder = try TemporaryDataFolder()
-        let world = try await World(folder, room: 3)
+        let world = try await World(room: 3)
         let (client, frames) = try await world.connect()
         try await world.open(client)
         let calls = (1...4).map { _ in CallID.random() }
@@ -145,13 +133,11 @@ struct SignalShardTests {
                 .client(.requested(id, .number(1), .get(calls[0]))),
                 .client(.requested(id, .number(2), .get(calls[1]))),
             ])
-        await world.stop()
     }
 
     @Test("relayed content reaches the core in memory that the shard reuses")
     func payloads() async throws {
-        let folder = try TemporaryDataFolder()
-        let world = try await World(folder, room: 100)
+        let world = try await World(room: 100)
         let (client, _) = try await world.connect()
         try await world.open(client)
         world.coreLoop.start()
@@ -174,13 +160,11 @@ struct SignalShardTests {
         #expect(sent == batch && asked == update)
         // A new array for this little content would have a smaller capacity.
         #expect(sent.candidates.bytes.capacity >= 256 && (asked.sdp?.bytes.capacity ?? 0) >= 256)
-        await world.stop()
     }
 
     @Test("a token that names a device opens no session of another, neither at first nor when cached")
     func boundToken() async throws {
-        let folder = try TemporaryDataFolder()
-        let world = try await World(folder, room: 100)
+        let world = try await World(room: 100)
         world.coreLoop.start()
         let device = DeviceID(high: 1, low: 2)
         let token = try await world.mint(device: device)
@@ -198,13 +182,11 @@ struct SignalShardTests {
                 #expect(world.inputs.entries.count { if case .client(.opened) = $0 { true } else { false } } == opened)
             }
         }
-        await world.stop()
     }
 
     @Test("each client gets all messages in order, and a close after earlier messages")
     func delivery() async throws {
-        let folder = try TemporaryDataFolder()
-        let world = try await World(folder, room: 100)
+        let world = try await World(room: 100)
         world.coreLoop.start()
         let (_, one) = try await world.connect()
         let (_, other) = try await world.connect()
@@ -220,6 +202,5 @@ struct SignalShardTests {
         #expect(one.entries[2].utf8.count > 20_000)
         try await other.wait(for: "its end") { $0.count == 3 }
         #expect(other.entries.dropFirst() == [#"{"jsonrpc":"2.0","id":2,"result":{}}"#, "closed 3000"])
-        await world.stop()
     }
 }

@@ -2,9 +2,8 @@ import CallCore
 import CallStore
 import CallVocabulary
 import EventLoop
-import Foundation
-import Logging
 import Synchronization
+import TestCleanup
 import Testing
 
 @testable import CallServer
@@ -16,17 +15,17 @@ private final class Fixture {
     let queries: SQLiteQueries
     let loop: EventLoop
     let core: Mailbox<CoreInput>
-    private let store: CallStore
-    private let folder: String
     private var inputs: AsyncStream<CoreInput>.AsyncIterator
 
     init(_ records: [StoreRecord]) async throws {
-        folder = NSTemporaryDirectory() + "stored-calls-\(UUID().uuidString)"
-        store = try CallStore.open(folder: folder)
+        let folder = try DataFolder.temporary().path
+        let store = try CallStore.open(folder: folder)
         try store.commit(records)
-        queries = try SQLiteQueries.open(folder: folder, thread: "test")
-        let loop = try EventLoop(name: "core-test")
-        loop.start()
+        store.close()
+        let queries = try SQLiteQueries.open(folder: folder, thread: "test")
+        atEnd { await queries.close() }
+        self.queries = queries
+        let loop = try EventLoop.started("core-test")
         self.loop = loop
         let (inputs, input) = AsyncStream.makeStream(of: CoreInput.self)
         self.inputs = inputs.makeAsyncIterator()
@@ -35,13 +34,6 @@ private final class Fixture {
             Mailbox<CoreInput>(loop: loop, capacity: 0) { for fact in $0 { input.yield(fact) } }
         }
         self.core = try #require(core)
-    }
-
-    func close() async {
-        await queries.close()
-        await loop.stopAndWait()
-        store.close()
-        try? FileManager.default.removeItem(atPath: folder)
     }
 
     func next() async throws -> CoreInput {
@@ -60,10 +52,8 @@ private final class Fixture {
     }
 }
 
-@Suite("Calls from the store", .timeLimit(.minutes(1)))
+@Suite("Calls from the store", .cleanup, .timeLimit(.minutes(1)))
 struct StoredCallsTests {
-    private static let log = Logger(label: "stored-calls-test") { _ in SwiftLogNoOpLogHandler() }
-
     @Test("a call is found with its legs and pushes, and a missing one is reported to the core")
     func found() async throws {
         let call = try Fixture.call(1)
@@ -77,7 +67,7 @@ struct StoredCallsTests {
             intendedAt: call.createdAt, expiresAt: call.ringsUntil)
         let fixture = try await Fixture([.call(call), .leg(leg), .push(push), .call(try Fixture.call(2))])
         let queries = fixture.queries
-        let calls = StoredCalls(search: { try await queries.call($0) }, core: fixture.core, log: Self.log)
+        let calls = StoredCalls(search: { try await queries.call($0) }, core: fixture.core, log: .none)
         calls.find(call.id)
         #expect(
             try await fixture.next() == .store(.callFound(call.id, StoredCall(call: call, legs: [leg], pushes: [push])))
@@ -85,7 +75,6 @@ struct StoredCallsTests {
         let unknown = CallID(high: 9, low: 9)
         calls.find(unknown)
         #expect(try await fixture.next() == .store(.callFound(unknown, nil)))
-        await fixture.close()
     }
 
     @Test("an unreadable store is reported for each call, and the next call reads it again")
@@ -101,7 +90,7 @@ struct StoredCallsTests {
                     }
                 }
                 return nil
-            }, core: fixture.core, log: Self.log)
+            }, core: fixture.core, log: .none)
         let ids = (1...3).map { CallID(high: 1, low: $0) }
         let expected: [CoreInput] = [
             .store(.callSearchFailed(ids[0])), .store(.callSearchFailed(ids[1])), .store(.callFound(ids[2], nil)),
@@ -110,7 +99,6 @@ struct StoredCallsTests {
             calls.find(id)
             #expect(try await fixture.next() == answer)
         }
-        await fixture.close()
     }
 
     @Test("all calls are listed in slices, and a failed query is repeated at its position")
@@ -130,7 +118,7 @@ struct StoredCallsTests {
                 return try await queries.callIDs(after: last, limit: limit)
             })
         let listing = CallListing(
-            source: source, core: fixture.core, retryPause: .milliseconds(1), log: Self.log)
+            source: source, core: fixture.core, retryPause: .milliseconds(1), log: .none)
         await listing.run()
         guard case .store(.callsListed(let filter)) = try await fixture.next() else {
             Issue.record("the list was due")
@@ -139,7 +127,6 @@ struct StoredCallsTests {
         #expect(ids.allSatisfy { filter.mayContain(CallID(high: 1, low: $0)) })
         #expect(ids.count { filter.mayContain(CallID(high: 2, low: $0)) } < 100)
         #expect(pages.withLock { $0 } == [nil, 4096, 4096, 4096, 8192])
-        await fixture.close()
     }
 
     @Test("an empty store is listed as empty, and the list is delivered once")
@@ -148,11 +135,10 @@ struct StoredCallsTests {
         let (queries, core) = (fixture.queries, fixture.core)
         let source = CallListing.Source(
             count: { try await queries.callCount() }, page: { try await queries.callIDs(after: $0, limit: $1) })
-        await CallListing(source: source, core: core, log: Self.log).run()
+        await CallListing(source: source, core: core, log: .none).run()
         #expect(try await fixture.next() == .store(.callsListed(CallIDFilter(expecting: 0))))
         core.postAlways(.drainingBegan(within: .seconds(60)))
         #expect(try await fixture.next() == .drainingBegan(within: .seconds(60)))
-        await fixture.close()
     }
 
     @Test("a listing that waits for a readable store ends when it is cancelled")
@@ -165,13 +151,12 @@ struct StoredCallsTests {
                 read.yield()
                 throw Fixture.Unreadable()
             }, page: { _, _ in [] })
-        let listing = CallListing(source: source, core: core, retryPause: .seconds(600), log: Self.log)
+        let listing = CallListing(source: source, core: core, retryPause: .seconds(600), log: .none)
         let task = Task { await listing.run() }
         for await _ in reads { break }
         task.cancel()
         await task.value
         core.postAlways(.drainingBegan(within: .seconds(60)))
         #expect(try await fixture.next() == .drainingBegan(within: .seconds(60)))
-        await fixture.close()
     }
 }

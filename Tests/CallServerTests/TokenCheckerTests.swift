@@ -3,41 +3,36 @@ import CallVocabulary
 import ClientTokens
 import EventJournal
 import EventLoop
-import Foundation
 import Synchronization
+import TestCleanup
 import Testing
 
 @testable import CallServer
 
 /// A JWT is verified off the loop once, and then answered from a cache while it is valid.
-@Suite("The check of a token", .timeLimit(.minutes(1))) final class TokenCheckerTests {
+@Suite("The check of a token", .cleanup, .timeLimit(.minutes(1))) struct TokenCheckerTests {
     private final class Clock: Sendable {
         let ahead = Mutex(0.0)
     }
 
-    private let folder: TemporaryDataFolder
     private let authority: TokenAuthority
     private let loop: EventLoop
     private let clock = Clock()
     private let checker: LoopBound<TokenChecker>
 
     init() async throws {
-        folder = try TemporaryDataFolder()
         let (clock, system) = (self.clock, ClockSources.system)
         let sources = ClockSources(
             wall: { system.wall() + clock.ahead.withLock { Int64($0 * 1000) } }, elapsed: system.elapsed,
             awake: system.awake, boot: nil)
-        let authority = try await TokenAuthority(folder: folder.data, clock: ServerClock(sources))
-        let loop = try EventLoop(name: "shard-test")
-        loop.start()
+        let authority = try await TokenAuthority(folder: .temporary(), clock: ServerClock(sources))
+        let loop = try EventLoop.started("shard-test")
         let made = await loop.run {
             LoopBound(TokenChecker(authority, loop: loop), on: loop)
         }
         checker = try #require(made)
         (self.authority, self.loop) = (authority, loop)
     }
-
-    deinit { loop.stop() }
 
     /// - Returns: the result for the token, and whether it was known before `check` returned.
     private func check(_ token: String) async throws -> (result: TokenChecker.Result, isAtOnce: Bool) {

@@ -2,14 +2,15 @@ import CallVocabulary
 import ClientTokens
 import EventLoop
 import Foundation
+import TestCleanup
 import Testing
 
 @testable import CallServer
 
 /// Keys change while the server runs: both secrets are taken during a rotation, and no verdict outlives its key.
-@Suite("Keys of user tokens that change", .timeLimit(.minutes(1)))
-final class TokenRotationTests {
-    private let folder: TemporaryDataFolder
+@Suite("Keys of user tokens that change", .cleanup, .timeLimit(.minutes(1)))
+struct TokenRotationTests {
+    private let folder: DataFolder
     private let authority: TokenAuthority
     private let loop: EventLoop
     private let checker: LoopBound<TokenChecker>
@@ -18,16 +19,13 @@ final class TokenRotationTests {
     private let claims = Array(#"{"sub":"bob","exp":4000000000}"#.utf8)
 
     init() async throws {
-        folder = try TemporaryDataFolder()
-        try Data("\(old)\n".utf8).write(to: URL(fileURLWithPath: folder.data.path + "/client-token.key"))
-        let authority = try await TokenAuthority(folder: folder.data)
-        let loop = try EventLoop(name: "shard-test")
-        loop.start()
+        folder = try DataFolder.temporary()
+        try Data("\(old)\n".utf8).write(to: URL(fileURLWithPath: folder.path + "/client-token.key"))
+        let authority = try await TokenAuthority(folder: folder)
+        let loop = try EventLoop.started("shard-test")
         checker = try #require(await loop.run { LoopBound(TokenChecker(authority, loop: loop), on: loop) })
         (self.authority, self.loop) = (authority, loop)
     }
-
-    deinit { loop.stop() }
 
     /// - Returns: whether the token is taken, and whether that was known at once.
     private func check(_ token: String) async throws -> (isTaken: Bool, isAtOnce: Bool) {
@@ -45,7 +43,7 @@ final class TokenRotationTests {
 
     private func replace(_ lines: [String]) throws -> Bool {
         try Data(lines.map { $0 + "\n" }.joined().utf8)
-            .write(to: URL(fileURLWithPath: folder.data.path + "/client-token.key"))
+            .write(to: URL(fileURLWithPath: folder.path + "/client-token.key"))
         return authority.replace(with: try authority.verifier(for: TokenConfiguration()))
     }
 

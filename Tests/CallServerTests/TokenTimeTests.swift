@@ -1,17 +1,18 @@
 import CallCore
 import CallVocabulary
 import ClientTokens
+import TestCleanup
 import Testing
 
 @testable import CallServer
 
-@Suite("The times of a user's token") struct TokenTimeTests {
+@Suite("The times of a user's token", .cleanup) struct TokenTimeTests {
     @Test("are checked against wall-clock time, and a refusal names both times", .timeLimit(.minutes(1)))
     func times() async throws {
-        let folder = try TemporaryDataFolder()
+        let folder = try DataFolder.temporary()
         let clocks = FakeClocks(wall: 1_800_000_000_000)
-        let authority = try await TokenAuthority(folder: folder.data, clock: ServerClock(clocks.sources))
-        let tokens = TokenSecret(try folder.data.secret("client-token.key"))
+        let authority = try await TokenAuthority(folder: folder, clock: ServerClock(clocks.sources))
+        let tokens = TokenSecret(try folder.secret("client-token.key"))
         func refusal(_ claims: String) -> TokenRefusal? {
             do throws(TokenRefusal) {
                 _ = try authority.verify(tokens.sign(claims: claims.utf8))

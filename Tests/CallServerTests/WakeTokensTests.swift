@@ -1,11 +1,12 @@
 import CallCore
 import CallVocabulary
 import PushCore
+import TestCleanup
 import Testing
 
 @testable import CallServer
 
-@Suite("A wake token") struct WakeTokensTests {
+@Suite("A wake token", .cleanup) struct WakeTokensTests {
     private let tokens = WakeTokens(secret: Array(0..<32))
     private static let claims = WakeTokens.Claims(
         call: CallID("6f9619ff-8b86-4d01-b42d-00cf4fc964ff")!,
@@ -52,12 +53,12 @@ import Testing
 
     @Test("is distinguished from a user's token, and refused at once when expired or forged", .timeLimit(.minutes(1)))
     func authority() async throws {
-        let folder = try TemporaryDataFolder()
-        let authority = try await TokenAuthority(folder: folder.data)
+        let folder = try DataFolder.temporary()
+        let authority = try await TokenAuthority(folder: folder)
         let user = try await authority.mint(user: Self.claims.user, lifetime: .seconds(60))
         #expect(authority.verifyWakeToken(user) == nil)
         #expect(try authority.verify(user).grant.scope == .full)
-        let own = WakeTokens(secret: try folder.data.secret("wake-token.key"))
+        let own = WakeTokens(secret: try folder.secret("wake-token.key"))
         let order = WakeTokens.Claims(
             call: Self.claims.call, device: Self.claims.device, user: Self.claims.user,
             expiresAt: Instant(milliseconds: 4_000_000_000_000))

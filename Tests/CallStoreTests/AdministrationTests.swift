@@ -6,7 +6,13 @@ import Testing
 
 @Suite struct AdministrationTests {
     private static let sales = CallGroup(
-        name: "sales \"north\"", strategy: .hunt, members: [handle("bob"), handle("+81312345678"), handle("a\\b")])
+        name: "sales \"north\"", strategy: .hunt, members: [handle("bob"), handle("+81312345678"), handle("a\\b")],
+        delays: [handle("bob"): .seconds(5), handle("a\\b"): .milliseconds(0)])
+    private static let rules = RulesRecord(
+        handle: handle("bob"),
+        rules: CallRules(
+            blocked: [handle("mal\"lory"), handle("eve")], forwardBusy: .user(handle("carol")),
+            forwardNoAnswer: .group("sales \"north\""), noAnswerAfter: .seconds(20)))
 
     @Test func `groups, policies and aliases come back with all their fields, by name`() throws {
         let empty = CallGroup(name: "empty", strategy: .all, members: [])
@@ -17,12 +23,13 @@ import Testing
         ]
         try withStore([
             .group(Self.sales), .group(empty), .user(.full("bob")), .user(standard), .alias(aliases[1]),
-            .alias(aliases[0]),
+            .alias(aliases[0]), .rules(Self.rules), .rules(RulesRecord(handle: handle("ann"), rules: CallRules())),
         ]) { store, _, _ throws in
             let state = try store.recover()
             #expect(state.groups == [empty, Self.sales])
             #expect(state.users == [standard, .full("bob")])
             #expect(state.aliases == aliases)
+            #expect(state.rules == [RulesRecord(handle: handle("ann"), rules: CallRules()), Self.rules])
         }
     }
 
@@ -39,18 +46,21 @@ import Testing
     @Test func `a later one takes the place of an earlier one, in one batch and in two`() throws {
         var changed = Self.sales
         changed.strategy = .all
+        changed.delays = [:]
         changed.members = [handle("carol")]
         let alias = Alias(handle: handle("desk"), user: handle("bob"))
         let turned = Alias(handle: alias.handle, user: handle("carol"))
         let calm = UserRecord(handle: handle("bob"), policy: UserPolicy())
-        let early: [StoreRecord] = [.group(Self.sales), .user(.full("bob")), .alias(alias)]
-        let late: [StoreRecord] = [.group(changed), .user(calm), .alias(turned)]
+        let none = RulesRecord(handle: handle("bob"), rules: CallRules())
+        let early: [StoreRecord] = [.group(Self.sales), .user(.full("bob")), .alias(alias), .rules(Self.rules)]
+        let late: [StoreRecord] = [.group(changed), .user(calm), .alias(turned), .rules(none)]
         for batches in [[early, late], [early + late]] {
             try withStore { store, _, _ throws in
                 let rows = try batches.map { try store.commit($0) }
-                #expect(rows.allSatisfy { $0 == 3 }, "each key is written once a batch")
+                #expect(rows.allSatisfy { $0 == 4 }, "each key is written once a batch")
                 let state = try store.recover()
                 #expect(state.groups == [changed] && state.users == [calm] && state.aliases == [turned])
+                #expect(state.rules == [none])
             }
         }
     }

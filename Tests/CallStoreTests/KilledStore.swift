@@ -65,6 +65,16 @@ enum KilledStore {
     static let stillAnswered = call(3, to: "carol", .answered, at: 3000)
     static let over = call(4, to: "carol", .ended, at: 4000)
     static let new = call(5, to: "dave", .routing, at: 5000)
+    /// Forwarded from a user to a group, and told how long it may last.
+    static let forwarded: CallRecord = {
+        var call = KilledStore.call(6, .ringing, at: 6000)
+        call.members = [handle("bob"), handle("dave")]
+        call.hunt = CallRecord.HuntProgress(rung: 2, nextAt: nil)
+        call.huntSteps = [nil, .milliseconds(0)]
+        call.forwards = [CallRecord.Forward(reason: .busy, to: .group("desk"), at: at(6005), firstMember: 1)]
+        (call.ringTime, call.maxDuration) = (.milliseconds(45_000), .milliseconds(3_600_000))
+        return call
+    }()
 
     static func device(_ user: String, tokens: [String]) -> DeviceRecord {
         DeviceRecord(
@@ -95,6 +105,13 @@ enum KilledStore {
 
     static let group = CallGroup(name: "sales", strategy: .hunt, members: [handle("bob"), handle("carol")])
     static let newGroup = CallGroup(name: "desk", strategy: .all, members: [handle("dave")])
+    static let delayedGroup = CallGroup(
+        name: "late", strategy: .all, members: [handle("dave"), handle("erin")], delays: [handle("erin"): .seconds(9)])
+    static let rules = RulesRecord(
+        handle: handle("bob"),
+        rules: CallRules(
+            blocked: [handle("mallory")], forwardBusy: .group("desk"), forwardNoAnswer: .user(handle("carol")),
+            noAnswerAfter: .seconds(20)))
     static let alias = Alias(handle: handle("+81312345678"), user: handle("bob"))
     static let newAlias = Alias(handle: handle("reception"), user: handle("carol"))
 
@@ -109,7 +126,7 @@ enum KilledStore {
 // MARK: The records of this version
 
 extension KilledStore {
-    static let versions = ["v5", "v6", "v7", "v8", "v9", "v10"]
+    static let versions = ["v5", "v6", "v7", "v8", "v9", "v10", "v11"]
 
     static let absence = AbsenceRecord(call: answered.id, role: .callee, lostAt: at(2500), returnedAt: nil)
     static let absenceThenBack = AbsenceRecord(call: answered.id, role: .callee, lostAt: at(2500), returnedAt: at(2600))
@@ -121,6 +138,7 @@ extension KilledStore {
         .candidates(candidates),
         .call(answered), .leg(answeredLeg), .descriptions(DescriptionsRecord(call: answered.id, answer: answerText)),
         .group(group), .alias(alias), .user(.full()),
+        .call(forwarded), .rules(RulesRecord(handle: handle("bob"), rules: CallRules())),
     ]
 
     static let lastInTables: [StoreRecord] = [
@@ -143,12 +161,12 @@ extension KilledStore {
             .device(device("dave", tokens: [])), .missedCleared(user: handle("carol"), upTo: at(4040)),
             .missed(user: handle("bob"), missed(over, at: 4050)),
             .groupDeleted("sales"), .group(newGroup), .aliasDeleted(alias.handle), .alias(newAlias),
-            .user(.full("carol")), .push(notice(2)),
+            .user(.full("carol")), .push(notice(2)), .rules(rules), .group(delayedGroup),
         ],
     ]
 
-    /// What is not over when the journal is settled.
-    static var expected: RecoveredState {
+    /// What is not over when the journal of a version is settled.
+    static func expected(_ version: String) -> RecoveredState {
         var state = RecoveredState()
         state.devices = [device("bob", tokens: ["b2"]), device("dave", tokens: [])]
         state.calls = [ringingThenAnswered, answeredThenConnected, stillAnswered, new]
@@ -167,6 +185,10 @@ extension KilledStore {
         state.groups = [newGroup]
         state.users = [.full("bob"), .full("carol")]
         state.aliases = [newAlias]
+        guard version == Schema.newest else { return state }
+        state.calls.insert(forwarded, at: 2)
+        state.groups.append(delayedGroup)
+        state.rules = [rules]
         return state
     }
 

@@ -27,6 +27,7 @@ private struct FirstVersion {
         var group = CallRecord.full()
         group.to = .group("sales")
         group.lostAt = nil
+        (group.huntSteps, group.forwards, group.ringTime, group.maxDuration) = ([], [], nil, nil)
         var over = CallRecord.ended(from: "dave", to: .user(handle("carol")), createdAt: at(5), reason: .declined)
         (group.members, group.hunt) = (nil, nil)
         over.endedBy = Party(user: handle("carol"))
@@ -450,7 +451,7 @@ private final class Crashes: Sendable {
         ("v3", 8_561_901_490_056_910_587), ("v4", 5_500_252_624_723_740_966),
         ("v5", 16_722_095_724_245_351_482), ("v6", 11_718_418_320_601_412_619), ("v7", 4_129_735_108_172_428_539),
         ("v8", 9_620_324_248_499_673_026), ("v9", 10_111_045_203_338_171_547),
-        ("v10", 15_265_810_124_204_628_173),
+        ("v10", 15_265_810_124_204_628_173), ("v11", 17_931_424_696_185_769_598),
     ])
     func `each version is made as it was released`(version: String, released: UInt64) throws {
         let queue = try DatabaseQueue()

@@ -155,6 +155,13 @@ extension CallRecord {
         record.members = [handle("bob"), handle("q\"uo\\te"), handle("é📞")]
         record.hunt = HuntProgress(rung: 2, nextAt: at(27))
         record.lostAt = at(28)
+        record.huntSteps = [nil, .milliseconds(5000), .milliseconds(0)]
+        record.forwards = [
+            CallRecord.Forward(reason: .busy, to: .user(handle("q\"uo\\te")), at: at(29), firstMember: 1),
+            CallRecord.Forward(reason: .ringTimeout, to: .group("é"), at: at(30), firstMember: 2),
+        ]
+        record.ringTime = .milliseconds(12_345)
+        record.maxDuration = .milliseconds(54_321)
         return record
     }
 }

@@ -21,6 +21,9 @@ struct AdminCommandTests {
         #expect(list.last?["strategy"] as? String == "hunt")
         #expect(list.last?["members"] as? [String] == ["alice", "+81312345678"])
 
+        #expect(try await world.reveille("groups set late bob carol --delay carol=20").ending == .exit(0))
+        #expect(try await world.output("groups show late").hasSuffix("1  bob\n2  carol    20 s"))
+        #expect(try await world.reveille("groups delete late").ending == .exit(0))
         let shown = try await world.reveille("groups show sales")
         #expect(shown.output.hasPrefix("group sales: 2 members, rung one after the other\n"))
         #expect(shown.output.hasSuffix("1  alice\n2  +81312345678"))
@@ -59,9 +62,55 @@ struct AdminCommandTests {
         #expect(view["aliases"] as? [String] == ["+81312345678"])
         #expect(view["groups"] as? [String] == ["sales"])
         let table = try await world.reveille("users show alice")
-        #expect(table.output.contains("call waiting    off"))
-        #expect(table.output.contains("a decline ends  that device only"))
-        #expect(table.output.contains("aliases         +81312345678"))
+        #expect(table.output.contains("call waiting     off"))
+        #expect(table.output.contains("a decline ends   that device only"))
+        #expect(table.output.contains("aliases          +81312345678"))
+    }
+
+    @Test("block lists and forwarding are set, shown and take effect; the story of a call says where it went")
+    func rules() async throws {
+        let server = try await world.startServer()
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        let carol = try await world.onlinePhone("carol", at: server.address)
+        _ = try await world.output("groups set desk dave")
+        #expect(
+            try await world.output("users forward bob --busy group:desk --no-answer carol --after 20s")
+                == "user bob forwards calls: busy to group desk, no answer within 20 s to carol")
+        let call = try await alice.softphone.call(.user("bob"))
+        try await carol.rings(call)
+        try await carol.softphone.decline(call)
+        #expect(try await alice.ended(call).reason == .declined)
+        let story = try await world.output("calls show \(call)")
+        #expect(story.contains("bob's calls are forwarded, here to carol."), "\(story)")
+        #expect(story.contains("forwarded (to carol: unknown_callee)"), "\(story)")
+        let view = try #require(try await world.json("calls show \(call)")["call"] as? [String: Any])
+        #expect(view["forwarded_to"] as? String == "carol" && view["to"] as? String == "bob")
+
+        #expect(try await world.output("users block carol alice mallory") == "user carol blocks alice, mallory")
+        await #expect(throws: SoftphoneError.callEnded(.declined)) { try await alice.softphone.call(.user("carol")) }
+        #expect(try await world.output("users unblock carol alice") == "user carol no longer blocks alice")
+        try await carol.rings(try await alice.softphone.call(.user("carol")))
+
+        let table = try await world.output("users show carol")
+        #expect(table.contains("blocked callers  mallory"), "\(table)")
+        let user = try #require(try await world.json("users show bob")["user"] as? [String: Any])
+        #expect(user["forward_busy"] as? [String: String] == ["group": "desk"])
+        #expect(user["forward_no_answer"] as? String == "carol" && user["no_answer_seconds"] as? Int == 20)
+        #expect(try await world.output("users forward bob --off") == "user bob forwards no calls")
+        for (line, error) in [
+            ("users forward bob", "Give --busy, --no-answer or both; or --off alone."),
+            ("users forward bob --busy carol --after 20s", "--after goes with --no-answer."),
+            ("users forward bob --no-answer carol --after 2s", "--after is 5 to 600 whole seconds."),
+            ("users forward bob --busy bob", "bob cannot forward calls to itself."),
+            ("users forward bob --busy group:gone", "There is no group gone."),
+            ("users unblock bob alice", "bob does not block alice."),
+            ("groups set desk bob --delay carol=5", "--delay names carol, who is no member."),
+            ("groups set desk bob --delay bob=1h", "'bob=1h' is no delay: give a member and 0 to 600 s, as bob=20."),
+        ] {
+            let refused = try await world.reveille(line)
+            #expect(refused.errors.contains(error), "\(line): \(refused.errors)")
+            #expect(refused.ending != .exit(0))
+        }
     }
 
     @Test("aliases are created, listed, redirected and deleted")
@@ -86,11 +135,8 @@ struct AdminCommandTests {
     func unreachable() async throws {
         let commands = ["groups list", "groups set sales alice", "users show alice", "aliases list"]
         for command in commands {
-            let result = try await world.reveille(command)
-            #expect(result.ending == .exit(2), "\(command)")
-            #expect(result.errorLines.count == 1)
-            #expect(result.errors.contains("no server is running on \(world.folder); start one with reveille serve"))
-            #expect(result.output.isEmpty)
+            try await world.reveille(command).expectFailure(
+                2, lines: 1, "no server is running on \(world.folder); start one with reveille serve")
         }
         let (server, _) = try await world.serve()
         #expect(try await world.reveille("groups set sales alice").ending == .exit(0))
@@ -100,9 +146,7 @@ struct AdminCommandTests {
         #expect(others.errors.contains("run this as the user who runs the server"))
         try await server.end(by: SIGKILL)
         #expect(FileManager.default.fileExists(atPath: world.folder + "/admin.sock"))
-        let killed = try await world.reveille("groups list")
-        #expect(killed.ending == .exit(2))
-        #expect(killed.errors.contains("no server is running on"))
+        try await world.reveille("groups list").expectFailure(2, "no server is running on")
     }
 
     /// Runs as a user without access to the socket. The superuser always has access, so it changes its user id.
@@ -131,9 +175,8 @@ struct AdminCommandTests {
     @Test("a server does not start with too long a socket path, nor over a file that is no socket")
     func badSockets() async throws {
         let long = world.folder + "/" + String(repeating: "x", count: 100)
-        let result = try await Program.reveille("serve", "--data", long, "--port", "0")
-        #expect(result.ending == .exit(2))
-        #expect(result.errors.contains("the data folder's path is too long"))
+        try await Program.reveille("serve", "--data", long, "--port", "0").expectFailure(
+            2, "the data folder's path is too long")
         try DataFolder(path: world.folder).prepare()
         try Data("precious".utf8).write(to: URL(fileURLWithPath: world.folder + "/admin.sock"))
         let error = await #expect(throws: DataFolder.Failure.self) { _ = try await world.startServer() }
@@ -147,7 +190,6 @@ struct AdminCommandTests {
     @Test("Debian's WebSocket client follows the protocol's text, with valid and invalid requests")
     func foreignClient() async throws {
         _ = try await world.startServer()
-        let result = try await Program.script("admin.py", world.folder + "/admin.sock")
-        #expect(result.ending == .exit(0), "\(result.errors)")
+        try await Program.script("admin.py", world.folder + "/admin.sock")
     }
 }

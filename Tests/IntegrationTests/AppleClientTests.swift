@@ -50,7 +50,7 @@ struct AppleClientTests {
         #expect(try await program.ending() == .exit(0), "\(program.errors.entries)")
     }
 
-    @Test("uses PushKit and CallKit as they are declared, and does with a push what iOS asks for")
+    @Test("reports a push to CallKit before the handler returns, and answers on the lock screen")
     func answersOnTheLockScreen() async throws {
         let wakeUp = try await WakeUp.start()
         let program = try await wakeUp.glueCheck("answers")

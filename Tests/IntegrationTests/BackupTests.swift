@@ -9,6 +9,7 @@ import SoftphoneKit
 import SoftphoneSession
 import StoreInterface
 import Synchronization
+import TestCleanup
 import Testing
 
 @Suite("A backup", .world, .serialized)
@@ -40,7 +41,7 @@ struct BackupTests {
         let lines = try await Self.lines(4, at: address)
         let isOver = Flag()
         let files = (0..<5).map { world.folder + "-backup-\($0)" }
-        world.atEnd { for file in files { try? FileManager.default.removeItem(atPath: file) } }
+        atEnd { for file in files { try? FileManager.default.removeItem(atPath: file) } }
 
         let made = try await withThrowingTaskGroup(of: Int.self) { group in
             for line in lines {
@@ -54,8 +55,7 @@ struct BackupTests {
                 }
             }
             for file in files {
-                let backup = try await world.reveille("backup \(file) --output json")
-                #expect(backup.ending == .exit(0), "\(backup.errors)")
+                try await world.output("backup \(file) --output json")
             }
             isOver.set()
             return try await group.reduce(0, +)
@@ -83,7 +83,7 @@ struct BackupTests {
     /// Restores `file` into a new folder, and starts a server that recovers its live calls.
     private static func startOn(_ file: String) async throws {
         let folder = file + "-restored"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        atEnd { try? FileManager.default.removeItem(atPath: folder) }
         let restored = try await Program.reveille("restore", file, "--data", folder)
         #expect(restored.ending == .exit(0), "\(restored.errors)")
         let reader = try StoreReader.open(folder: folder)
@@ -93,20 +93,14 @@ struct BackupTests {
             address: SocketAddress(host: "127.0.0.1", port: 0)!, data: DataFolder(path: folder))
         configuration.timers.resume = .milliseconds(200)
         let server = try await CallServer.start(configuration, log: World.log)
-        let settled: Bool?
-        do {
-            // No phone reconnects: live calls end, and pending pushes are closed.
-            settled = try await eventually("all is settled", within: .seconds(30)) {
-                let live = try reader.calls(CallFilter(isLive: true)).count
-                let open = try reader.pushes(PushFilter(isOpen: true)).count
-                return live + open == 0 ? true : nil
-            }
-        } catch {
-            await server.stop()
-            throw error
+        atEnd { await server.stop() }
+        // No phone reconnects: live calls end, and pending pushes are closed.
+        _ = try await eventually("all is settled", within: .seconds(30)) {
+            let live = try reader.calls(CallFilter(isLive: true)).count
+            let open = try reader.pushes(PushFilter(isOpen: true)).count
+            return live + open == 0 ? true : nil
         }
         await server.stop()
-        #expect(settled == true)
         #expect(try reader.audit().violations == [])
         #expect(try reader.callCount() == calls)
         for push in sent {
@@ -143,7 +137,7 @@ struct BackupTests {
 
         let file = world.folder + "-backup"
         let other = world.folder + "-other"
-        world.atEnd { for path in [file, other] { try? FileManager.default.removeItem(atPath: path) } }
+        atEnd { for path in [file, other] { try? FileManager.default.removeItem(atPath: path) } }
         let backup = try await world.output("backup \(file)")
         #expect(backup.contains("2, 2 of them live"))
         let restored = try await Program.reveille("restore", file, "--data", other)
@@ -175,7 +169,7 @@ struct BackupTests {
         try await alice.hangUp(call, seenBy: bob)
         let file = world.folder + "-backup"
         let other = world.folder + "-other"
-        world.atEnd { for path in [file, other] { try? FileManager.default.removeItem(atPath: path) } }
+        atEnd { for path in [file, other] { try? FileManager.default.removeItem(atPath: path) } }
 
         let made = try await world.reveille("backup \(file) --output json")
         #expect(made.ending == .exit(0) && made.errors.isEmpty)
@@ -186,15 +180,11 @@ struct BackupTests {
         let check = try await Program.reveille("backup", "--verify", file)
         #expect(check.ending == .exit(0) && check.output.contains("balanced"))
 
-        let again = try await world.reveille("backup \(file)")
-        #expect(again.ending == .exit(2) && again.errorLines.count == 1 && again.errors.contains("replaced"))
-        let forced = try await world.reveille("backup \(file) --force")
-        #expect(forced.ending == .exit(0))
-        let running = try await world.reveille("restore \(file) --replace")
-        #expect(running.ending == .exit(2) && running.errors.contains("Stop the server"))
+        try await world.reveille("backup \(file)").expectFailure(2, lines: 1, "replaced")
+        try await world.output("backup \(file) --force")
+        try await world.reveille("restore \(file) --replace").expectFailure(2, "Stop the server")
         await server.stop()
-        let present = try await world.reveille("restore \(file)")
-        #expect(present.ending == .exit(2) && present.errors.contains("the folder holds a store"))
+        try await world.reveille("restore \(file)").expectFailure(2, "the folder holds a store")
         let tokens = try Data(contentsOf: URL(fileURLWithPath: world.folder + "/client-token.key"))
         let restored = try #require(try await world.json("restore \(file) --replace")["restore"] as? [String: Any])
         let kept = try #require(restored["kept"] as? [String])
@@ -227,7 +217,7 @@ struct BackupTests {
         await server.stop()
         let target = world.folder + "-full"
         try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
-        world.atEnd { try? FileManager.default.removeItem(atPath: target) }
+        atEnd { try? FileManager.default.removeItem(atPath: target) }
         // A limit of eight blocks of 512 bytes per file; exceeding it is an error, not a signal.
         let full = try await Program.run(
             "/bin/bash",

@@ -61,11 +61,10 @@ struct CancelTests {
 
         let push = try await handset.push(of: call)
         // A phone that knows only the push.
-        let result = try await Program.script(
+        try await Program.script(
             "woken_late.py", "ws://\(server.address)", try #require(push.wakeToken),
             bob.softphone.configuration.session.device.id.description, call.description, push.push.description,
             "cancelled")
-        #expect(result.ending == .exit(0), "\(result.errors)")
         let reported = try #require(try world.reader().push(push.push))
         #expect(reported.status == .accepted)
         #expect(reported.report == .reportedLate)

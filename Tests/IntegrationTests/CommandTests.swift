@@ -38,10 +38,7 @@ struct CommandTests {
 
     @Test("a phone finds the server by its data folder, on any port, and names the address it tries")
     func findsServer() async throws {
-        let nowhere = try await world.reveille("phone alice")
-        #expect(nowhere.ending == .exit(2))
-        #expect(nowhere.errorLines.count == 1)
-        #expect(nowhere.errors.contains("no server is running on \(world.folder)"), "\(nowhere.errors)")
+        try await world.reveille("phone alice").expectFailure(2, lines: 1, "no server is running on \(world.folder)")
         let (_, address) = try await world.serve()
         let phone = try await world.reveille("phone alice")
         #expect(phone.ending == .exit(0))
@@ -57,8 +54,7 @@ struct CommandTests {
         // The phone ends with its input, and is then off.
         let carol = ["phone", "carol", "--asleep", "--platform", "android"]
         #expect(try await Program.run(Program.reveille, carol + ["--data", world.folder]).ending == .exit(0))
-        let set = try await world.reveille("users set carol --missed-calls alert")
-        #expect(set.ending == .exit(0), "\(set.errors)")
+        try await world.output("users set carol --missed-calls alert")
         let script = world.folder + "/alice.txt"
         try Data("call carol\nsleep 1\nhangup\nwait ended 20\n".utf8).write(to: URL(fileURLWithPath: script))
         let alice = try await world.reveille("phone alice --script \(script)")
@@ -72,11 +68,10 @@ struct CommandTests {
     @Test("a phone on a terminal shows events while it waits for a line")
     func terminal() async throws {
         let (server, address) = try await world.serve()
-        let result = try await Program.script(
+        try await Program.script(
             "terminal.py", "20", Program.reveille, "phone", "alice", "--data", world.folder, "--server",
             "ws://\(address)", "--", "online as alice", "status", "no calls", "help", "hangup", "nonsense",
             "no command", "quit")
-        #expect(result.ending == .exit(0), "\(result.errors)")
         #expect(try await server.end(by: SIGTERM) == .exit(0))
     }
 
@@ -155,10 +150,7 @@ struct CommandTests {
 
     @Test("a wrong command line has exit code 64, with the reason on standard error")
     func usage() async throws {
-        let result = try await Program.reveille("calls", "list", "--limit", "0")
-        #expect(result.ending == .exit(64))
-        #expect(result.errors.contains("Error: "))
-        #expect(result.output.isEmpty)
+        try await Program.reveille("calls", "list", "--limit", "0").expectFailure(64, "Error: ")
     }
 
     @Test(

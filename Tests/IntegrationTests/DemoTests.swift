@@ -7,6 +7,7 @@ import Foundation
 import Logging
 import PushSimulator
 import StoreInterface
+import TestCleanup
 import Testing
 
 @Suite("The demo", .world)
@@ -19,7 +20,7 @@ struct DemoTests {
         var log = Logger(label: "demo", factory: { StreamLogHandler.standardError(label: $0) })
         log.logLevel = .critical
         let demo = try await DemoCall.start(configuration, log: log)
-        world.atEnd { await demo.stop() }
+        atEnd { await demo.stop() }
         let report = try await demo.run()
         #expect(report.problems == [])
         #expect(report.audit.counts.intended == 1)

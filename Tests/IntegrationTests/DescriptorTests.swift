@@ -19,10 +19,8 @@ struct DescriptorTests {
     /// Starts a server, makes one call that is answered and ended, and stops the server.
     private func serve() async throws {
         let server = try await world.startServer()
-        let (alice, bob) = (
-            try await world.onlinePhone("alice", at: server.address),
-            try await world.onlinePhone("bob", at: server.address)
-        )
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        let bob = try await world.onlinePhone("bob", at: server.address)
         let call = try await alice.softphone.call(.user("bob"))
         #expect(try await bob.incoming().id == call)
         try await bob.softphone.answer(call)

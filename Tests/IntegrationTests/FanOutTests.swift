@@ -44,10 +44,8 @@ struct FanOutTests {
     func allDecline() async throws {
         let server = try await world.startServer()
         let alice = try await world.onlinePhone("alice", at: server.address)
-        let (bob, bobsOther) = (
-            try await world.onlinePhone("bob", at: server.address),
-            try await world.onlinePhone("bob", at: server.address)
-        )
+        let bob = try await world.onlinePhone("bob", at: server.address)
+        let bobsOther = try await world.onlinePhone("bob", at: server.address)
         let carol = try await world.onlinePhone("carol", at: server.address)
         let call = try await alice.softphone.call(.users(["bob", "carol"]))
         for phone in [bob, bobsOther, carol] { try await phone.rings(call) }
@@ -64,10 +62,8 @@ struct FanOutTests {
     @Test("with the caller among the members rings the caller's other devices, never the calling one")
     func callerAmongMembers() async throws {
         let server = try await world.startServer()
-        let (calling, other) = (
-            try await world.onlinePhone("alice", at: server.address),
-            try await world.onlinePhone("alice", at: server.address)
-        )
+        let calling = try await world.onlinePhone("alice", at: server.address)
+        let other = try await world.onlinePhone("alice", at: server.address)
         let bob = try await world.onlinePhone("bob", at: server.address)
         let call = try await calling.softphone.call(.users(["bob", "alice"]))
         try await bob.rings(call)

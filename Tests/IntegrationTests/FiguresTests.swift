@@ -7,11 +7,6 @@ import Testing
 
 @Suite("The statistics of a running server", .world, .timeLimit(.minutes(2)))
 struct FiguresTests {
-    private static func stats() async throws -> [String: Any] {
-        let result = try await world.output("stats --output json")
-        return try #require(try JSONSerialization.jsonObject(with: Data(result.utf8)) as? [String: Any])
-    }
-
     /// One call is hung up, one declined, and one wakes a phone and continues.
     private static func makeCalls(at address: String) async throws -> CallID {
         let bob = try await world.sleepingPhone("bob", at: address)
@@ -34,12 +29,12 @@ struct FiguresTests {
         _ = try await world.startSimulator()
         let (server, address) = try await world.serve("--push-sim")
         // The providers are listed before the first push.
-        let providers = try #require(try await Self.stats()["push_pools"] as? [[String: Any]])
+        let providers = try #require(try await world.json("stats")["push_pools"] as? [[String: Any]])
         #expect(Set(providers.compactMap { $0["provider"] as? String }) == ["apns", "fcm"])
         let live = try await Self.makeCalls(at: address)
         // The live calls are as of the last commit, and the push statistics as of the last second.
-        let stats = try await eventually("the figures are those of the last step") { () -> [String: Any]? in
-            let stats = try await Self.stats()
+        let stats = try await eventually("the figures are those of the last step") { () -> JSONObject? in
+            let stats = try await world.json("stats")
             let calls = stats["calls"] as? [String: Any]
             let pushes = stats["pushes"] as? [String: Any]
             let isThere =
@@ -76,26 +71,21 @@ struct FiguresTests {
     }
 
     private static func textsAgree(_ live: CallID) async throws {
-        func run(_ line: String) async throws -> String {
-            let result = try await world.reveille(line)
-            #expect(result.ending == .exit(0), "\(line): \(result.errors)")
-            return result.output
-        }
-        let table = try await run("stats")
+        let table = try await world.output("stats")
         #expect(table.contains("  live 1: connected 1\n"))
         #expect(table.contains("  since the start: invited 3, answered 2, connected 2\n"))
-        let top = try await run("top --once")
+        let top = try await world.output("top --once")
         #expect(top.contains("1 live: 1 connected"))
         #expect(top.contains("health   ready"))
         #expect(top.contains("apns production"))
         #expect(!top.contains("\u{1B}"))
-        let json = try JSONObject(try await run("top --once --output json"))
+        let json = try await world.json("top --once")
         #expect((json["calls"] as? [String: Any])?["invited"] as? Int == 3)
-        let watch = try JSONObject(try await run("calls watch --once --output json")).objects("calls")
+        let watch = try await world.json("calls watch --once").objects("calls")
         #expect(watch.map { $0["call_id"] as? String } == ["\(live)"])
         #expect(watch.map { $0["to"] as? String } == ["bob"])
-        #expect(try await run("check").hasPrefix("REVEILLE OK - 1 live call, 3 sessions | "))
-        let sessions = try JSONObject(try await run("sessions list --output json")).objects("sessions")
+        #expect(try await world.output("check").hasPrefix("REVEILLE OK - 1 live call, 3 sessions | "))
+        let sessions = try await world.json("sessions list").objects("sessions")
         #expect(Set(sessions.compactMap { $0["user"] as? String }) == ["alice", "bob", "carol"])
     }
 }

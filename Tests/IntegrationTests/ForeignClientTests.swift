@@ -13,10 +13,9 @@ struct ForeignClientTests {
     @Test("makes a complete call, and each message follows the protocol")
     func wholeCall() async throws {
         let server = try await world.startServer()
-        let result = try await Program.script(
+        try await Program.script(
             "whole_call.py", "ws://\(server.address)", try await world.token("alice", name: "Alice"),
             try await world.token("bob"))
-        #expect(result.ending == .exit(0), "\(result.errors)")
         let calls = try world.reader().calls()
         #expect(calls.map(\.endReason) == [.hangup])
         #expect(try world.reader().pushes().isEmpty)
@@ -26,8 +25,7 @@ struct ForeignClientTests {
     func tokenCommand() async throws {
         let server = try await world.startServer()
         let token = try await world.output("token alice --ttl 60")
-        let result = try await Program.script("bad_input.py", "ws://\(server.address)", "not_opened_yet", token)
-        #expect(result.ending == .exit(0), "\(result.errors)")
+        try await Program.script("bad_input.py", "ws://\(server.address)", "not_opened_yet", token)
     }
 
     @Test(
@@ -38,10 +36,9 @@ struct ForeignClientTests {
         ])
     func badInput(scenario: String) async throws {
         let server = try await world.startServer()
-        let result = try await Program.script(
+        try await Program.script(
             "bad_input.py", "ws://\(server.address)", scenario, try await world.token("alice"),
             try await world.token("bob"))
-        #expect(result.ending == .exit(0), "\(result.errors)")
     }
 
     @Test("with a token that is expired, of another server, of another device, or missing is closed with 3500")
@@ -49,19 +46,17 @@ struct ForeignClientTests {
         try await World.run { other in
             let server = try await world.startServer()
             let authority = try await TokenAuthority(folder: DataFolder(path: world.folder))
-            let result = try await Program.script(
+            try await Program.script(
                 "bad_input.py", "ws://\(server.address)", "bad_token",
                 try await world.token("alice", lifetime: .seconds(-10)), try await other.token("alice"),
                 try await authority.mint(user: "alice", lifetime: .seconds(60), device: .random()))
-            #expect(result.ending == .exit(0), "\(result.errors)")
         }
     }
 
     @Test("that opens no session in time is closed with 3504")
     func neverOpened() async throws {
         let server = try await world.startServer { $0.connectionLimits.openWithin = .milliseconds(300) }
-        let result = try await Program.script("bad_input.py", "ws://\(server.address)", "never_opened")
-        #expect(result.ending == .exit(0), "\(result.errors)")
+        try await Program.script("bad_input.py", "ws://\(server.address)", "never_opened")
     }
 
     @Test("whose session is refused gets no service, and is also closed with 3504")
@@ -70,9 +65,8 @@ struct ForeignClientTests {
             $0.connectionLimits.openWithin = .seconds(4)
             $0.limits.devicesPerUser = 1
         }
-        let result = try await Program.script(
+        try await Program.script(
             "bad_input.py", "ws://\(server.address)", "refused_session", try await world.token("alice"))
-        #expect(result.ending == .exit(0), "\(result.errors)")
     }
 
     @Test("that is too fast is told how long to wait, and closed with 3505 if it continues")
@@ -81,21 +75,18 @@ struct ForeignClientTests {
             $0.connectionLimits.messagesPerSecond = 0.2
             $0.connectionLimits.burst = 20
         }
-        let result = try await Program.script(
+        try await Program.script(
             "bad_input.py", "ws://\(server.address)", "too_fast", try await world.token("alice"))
-        #expect(result.ending == .exit(0), "\(result.errors)")
     }
 
     @Test("with invalid input disturbs no other call")
     func garbage() async throws {
         let server = try await world.startServer { $0.shards = 1 }
-        let (alice, bob) = (
-            try await world.phone("alice", at: server.address), try await world.phone("bob", at: server.address)
-        )
+        let alice = try await world.phone("alice", at: server.address)
+        let bob = try await world.phone("bob", at: server.address)
         let call = try await alice.connects(to: bob)
-        let result = try await Program.script(
+        try await Program.script(
             "bad_input.py", "ws://\(server.address)", "garbage", try await world.token("mallory"))
-        #expect(result.ending == .exit(0), "\(result.errors)")
         try await alice.softphone.update(CallUpdate(call: call, kind: .hold))
         try await bob.events.first("the hold") { $0 == .update(CallUpdate(call: call, kind: .hold)) ? true : nil }
         #expect(try await bob.hangUp(call, seenBy: alice) == .hangup)

@@ -8,6 +8,7 @@ import PushVocabulary
 import SoftphoneKit
 import SoftphoneSession
 import StoreInterface
+import TestCleanup
 import Testing
 
 /// `GET /v1/calls/{call_id}` and `POST /v1/pushes/{push_id}/report`, with curl as a phone without a socket.
@@ -282,9 +283,8 @@ struct HTTPCallTests {
     @Test("a call that has left memory is read from the store, before and after a restart")
     func fromTheStore() async throws {
         let server = try await world.startServer { $0.timers.tombstone = .milliseconds(1) }
-        let (alice, bob) = (
-            try await world.phone("alice", at: server.address), try await world.phone("bob", at: server.address)
-        )
+        let alice = try await world.phone("alice", at: server.address)
+        let bob = try await world.phone("bob", at: server.address)
         let call = try await alice.connects(to: bob)
         try await alice.hangUp(call)
         _ = try await bob.ended(call)
@@ -326,7 +326,7 @@ private struct WakeUp {
         // For the one session that registers the push token. Afterwards bob's backend delays the app's token, so that
         // the app opens no session.
         let (tokens, backend) = AsyncStream.makeStream(of: String.self)
-        world.atEnd { backend.finish() }
+        atEnd { backend.finish() }
         backend.yield(try await world.token("bob"))
         let bob = try await world.sleepingPhone("bob", at: server.address) {
             $0.softphone.token = .provider {

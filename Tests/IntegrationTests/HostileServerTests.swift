@@ -2,10 +2,11 @@ import CallVocabulary
 import PushClient
 import PushCore
 import PushVocabulary
+import TestCleanup
 import Testing
 
 /// The push client with a server that violates the protocol, written in Python on the frames of python3-h2.
-@Suite("The push client with a misbehaving server", .timeLimit(.minutes(3)))
+@Suite("The push client with a misbehaving server", .cleanup, .timeLimit(.minutes(3)))
 struct HostileServerTests {
     struct Scenario: Sendable, CustomTestStringConvertible {
         let name: String
@@ -102,27 +103,21 @@ struct HostileServerTests {
         let memory = ProcessMemory.resident()
         let server = try await HostileServer(scenario.name)
         let pusher = try await Pusher(port: server.port)
-        do {
-            let start = ContinuousClock.now
-            let hostile = try await pusher.settled(pusher.queue(scenario.pushes, ring: scenario.ring))
-            let time = ContinuousClock.now - start
-            #expect(Set(hostile.map(\.kind)).subtracting(scenario.outcomes) == [], "\(Set(hostile.map { "\($0)" }))")
-            try await server.behave()
-            let good = try await pusher.settled(pusher.queue(20, ring: .seconds(20)))
-            #expect(good.filter { $0 != .accepted } == [])
-            // A spinning loop uses a whole processor, or at least half of a shared one.
-            #expect(pusher.loopTime < .milliseconds(800) + time / 8, "in \(time)")
-            await pusher.stop()
-            let pool = try #require(pusher.statistics.pools.first)
-            #expect(pool.queueDepth == 0 && pool.streamsInFlight == 0)
-            let account = try await server.end()
-            #expect(account.contradictions(of: pusher.histories) == [])
-            #expect(account.connections <= 60, "in \(time)")
-            #expect(ProcessMemory.resident() - memory < 64 << 20)
-        } catch {
-            await pusher.stop()
-            await server.abandon()
-            throw error
-        }
+        let start = ContinuousClock.now
+        let hostile = try await pusher.settled(pusher.queue(scenario.pushes, ring: scenario.ring))
+        let time = ContinuousClock.now - start
+        #expect(Set(hostile.map(\.kind)).subtracting(scenario.outcomes) == [], "\(Set(hostile.map { "\($0)" }))")
+        try await server.behave()
+        let good = try await pusher.settled(pusher.queue(20, ring: .seconds(20)))
+        #expect(good.filter { $0 != .accepted } == [])
+        // A spinning loop uses a whole processor, or at least half of a shared one.
+        #expect(pusher.loopTime < .milliseconds(800) + time / 8, "in \(time)")
+        await pusher.stop()
+        let pool = try #require(pusher.statistics.pools.first)
+        #expect(pool.queueDepth == 0 && pool.streamsInFlight == 0)
+        let account = try await server.end()
+        #expect(account.contradictions(of: pusher.histories) == [])
+        #expect(account.connections <= 60, "in \(time)")
+        #expect(ProcessMemory.resident() - memory < 64 << 20)
     }
 }

@@ -26,9 +26,8 @@ struct LateWordTests {
         let again = try await world.onlinePhone("alice", at: address) {
             $0.session.device = alice.softphone.configuration.session.device
         }
-        let (alices, bobs) = (
-            try await world.onlinePhone("alice", at: address), try await world.onlinePhone("bob", at: address)
-        )
+        let alices = try await world.onlinePhone("alice", at: address)
+        let bobs = try await world.onlinePhone("bob", at: address)
         let mallory = try await world.onlinePhone("mallory", at: address)
 
         // The same invite is the same call, which has ended; another body with its id is a conflict.

@@ -1,5 +1,6 @@
 import Foundation
 import LoadTest
+import TestCleanup
 import Testing
 
 @testable import reveille
@@ -26,7 +27,7 @@ struct LoadCommandTests {
         /// Starts a load that a test must end; its children end with the test.
         func startLong() throws -> Program {
             let program = try start(["online", "--concurrency", "2", "--duration", "60", "--warmup", "0"])
-            world.atEnd { for child in processes { kill(child, SIGKILL) } }
+            atEnd { for child in processes { kill(child, SIGKILL) } }
             return program
         }
 
@@ -173,7 +174,7 @@ struct LoadCommandTests {
     func killed() async throws {
         let run = try Run()
         let program = try run.start(["wake", "--concurrency", "2", "--duration", "60"])
-        world.atEnd { for child in run.processes { kill(child, SIGKILL) } }
+        atEnd { for child in run.processes { kill(child, SIGKILL) } }
         _ = try await run.children(2)
         #expect(try await program.end(by: SIGKILL) == .signal(SIGKILL))
         _ = try await run.children(0)

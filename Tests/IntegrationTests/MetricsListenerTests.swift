@@ -2,6 +2,7 @@ import CallServer
 import CallVocabulary
 import EventLoop
 import Foundation
+import TestCleanup
 import Testing
 
 @Suite("The addresses that serve metrics", .world)
@@ -42,7 +43,7 @@ struct MetricsListenerTests {
         let first = try await world.startServer()
         let address = try #require(first.metricsAddress)
         let second = DataFolder(path: world.folder + "-second")
-        world.atEnd { try? FileManager.default.removeItem(atPath: second.path) }
+        atEnd { try? FileManager.default.removeItem(atPath: second.path) }
         // The literal is a numeric address.
         var configuration = ServerConfiguration(
             address: SocketAddress(host: "127.0.0.1", port: 0)!, data: second)
@@ -66,7 +67,7 @@ struct MetricsListenerTests {
         let server = try await world.startServer()
         let address = try #require(server.metricsAddress)
         let folder = world.folder + "-other"
-        world.atEnd { try? FileManager.default.removeItem(atPath: folder) }
+        atEnd { try? FileManager.default.removeItem(atPath: folder) }
         let refused = try await Program.reveille(
             "serve", "--data", folder, "--port", "0", "--metrics-listen", "\(address)")
         #expect(refused.ending == .exit(2))

@@ -87,8 +87,7 @@ struct MetricsTests {
     @Test("promtool finds no problem in the metrics")
     func promtool() async throws {
         try await Self.served { text in
-            let file = NSTemporaryDirectory() + "metrics-\(UUID().uuidString)"
-            defer { try? FileManager.default.removeItem(atPath: file) }
+            let file = world.folder + "/metrics"
             // The lines lack the final line break.
             try (text + "\n").write(toFile: file, atomically: true, encoding: .utf8)
             let result = try await Program.run("/bin/sh", ["-c", "promtool check metrics < '\(file)'"])
@@ -154,9 +153,8 @@ struct MetricsTests {
 
     @Test("each alert fires for its condition only, according to promtool")
     func alarms() async throws {
-        let folder = NSTemporaryDirectory() + "alarms-\(UUID().uuidString)"
+        let folder = world.folder
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
         let tests = try #require(Bundle.module.url(forResource: "Prometheus", withExtension: nil))
             .appending(path: "alerts-test.yml")
         let rules = MetricList.package.appending(path: "Resources/prometheus/alerts.yml")

@@ -21,9 +21,7 @@ struct OperationsCommandTests {
         #expect(ended.ending == .exit(0), "\(ended.errors)")
         #expect(ended.output == "call \(call) ended")
         for phone in [alice, bob] { #expect(try await phone.ended(call).reason == .admin) }
-        let again = try await ask("calls end \(call)")
-        #expect(again.ending == .exit(1))
-        #expect(again.errorLines.count == 1 && again.output.isEmpty)
+        try await ask("calls end \(call)").expectFailure(1, lines: 1)
         let unknown = try await ask("calls end \(UUID().uuidString)")
         #expect(unknown.ending == .exit(1))
         #expect(unknown.errors.hasSuffix("; see reveille calls list --live"))

@@ -33,45 +33,74 @@ struct PayloadProfileTests {
         #expect(await simulator.snapshot()?.counts.reported == 2)
     }
 
-    /// For each app, a template without one key that its plugin needs.
-    static let broken: [(app: PhoneApp, template: String, reason: String)] = [
-        (.reveille, #"{"voip": {"aps": {}, "uuid": "${call_id}"}}"#, "handle is missing"),
-        (.callkitIncoming, #"{"voip": {"aps": {}, "uuid": "${call_id}", "nameCaller": "${name}"}}"#, "id is missing"),
-        (.callkeepReactNative, #"{"voip": {"uuid": "${call_id}", "callerName": "${name}"}}"#, "handle is missing"),
-        (
-            .callkeepFlutter, #"{"voip": {"aps": {}, "uuid": "${call_id}", "caller_id": "${handle}"}}"#,
-            "aps is present"
-        ),
-        (
-            .connectycube,
-            #"""
-            {"voip": {"signal_type": "startCall", "session_id": "${call_id}", "call_type": "${has_video:number}",
-            "caller_id": "${caller_number:string}", "caller_name": "${display_name}", "call_opponents": "1"}}
-            """#, "caller_id is missing, or is not a number"
-        ),
-    ]
+    /// The members of the least payload with which an app rings, by key.
+    private static func least(_ app: PhoneApp, _ system: WakeablePhone.System) -> [String: String] {
+        switch (app, system) {
+        case (.reveille, _), (.callkeepReactNative, _): ["uuid": "${call_id}", "handle": "${handle}"]
+        case (.callkitIncoming, .iPhone): ["id": "${call_id}"]
+        case (.callkitIncoming, .android): ["id": "${call_id}", "nameCaller": "${display_name}"]
+        case (.callkeepFlutter, .iPhone): ["uuid": "${call_id}", "caller_id": "${handle}"]
+        case (.callkeepFlutter, .android): ["uuid": "${call_id}", "caller_name": "${display_name}"]
+        case (.connectycube, _):
+            [
+                "signal_type": "startCall", "session_id": "${call_id}", "call_type": "${has_video:number}",
+                "caller_id": "${caller_number}", "caller_name": "${display_name}", "call_opponents": "1",
+            ]
+        // On iOS these are members of `aps`.
+        case (.linphone, _): ["call-id": "${call_id}"]
+        }
+    }
 
-    @Test("an app that lacks a required key is killed, and the push is unreported", arguments: broken)
-    func killed(row: (app: PhoneApp, template: String, reason: String)) async throws {
-        let profile = try PayloadProfile(name: "broken", json: Array(row.template.utf8))
+    private static func template(
+        _ app: PhoneApp, _ system: WakeablePhone.System, without key: String? = nil
+    ) throws -> PayloadProfile {
+        let members = least(app, system).filter { $0.key != key }.map { "\"\($0)\":\"\($1)\"" }.joined(separator: ",")
+        let json =
+            switch (app, system) {
+            case (.linphone, .iPhone): "{\"voip\":{\"aps\":{\(members)}}}"
+            case (_, .iPhone): "{\"voip\":{\(members)}}"
+            case (_, .android): "{\"data\":{\(members)}}"
+            }
+        return try PayloadProfile(name: key?.lowercased() ?? "least", json: Array(json.utf8))
+    }
+
+    @Test(
+        "an app rings with the keys that its plugin needs; without any one it is killed, and the push is unreported",
+        arguments: PhoneApp.allCases, WakeablePhone.System.allCases)
+    func needs(app: PhoneApp, system: WakeablePhone.System) async throws {
+        let keys = Self.least(app, system).keys.sorted()
+        let profiles = try [Self.template(app, system)] + keys.map { try Self.template(app, system, without: $0) }
         _ = try await world.startSimulator { $0.reportWindow = .milliseconds(300) }
         let server = try await world.startServer {
             $0.timers.report = .milliseconds(200)
-            _ = $0.push.profiles.add(profile)
-            _ = $0.push.profiles.choose("broken", forTopic: "org.reveille.phone")
+            for profile in profiles { _ = $0.push.profiles.add(profile) }
         }
-        let bob = try await world.sleepingPhone("bob", at: server.address) { $0.app = row.app }
         let alice = try await world.onlinePhone("alice", at: server.address)
-        let call = try await alice.softphone.call(.user("bob"))
-        let reason = try await bob.events.first("the app fails") { event -> String? in
-            if case .failed(let reason) = event { reason } else { nil }
+        for profile in profiles {
+            let bob = try await world.sleepingPhone("bob-\(profile.name)", at: server.address) {
+                $0.system = system
+                $0.app = app
+                $0.profile = profile.name
+            }
+            let call = try await alice.softphone.call(.user(Handle(stringLiteral: "bob-\(profile.name)")))
+            guard let key = keys.first(where: { $0.lowercased() == profile.name }) else {
+                #expect(try await bob.woken().call == call)
+                try await alice.hangUp(call)
+                continue
+            }
+            let reason = try await bob.events.first("the app fails without \(key)") { event -> String? in
+                if case .failed(let reason) = event { reason } else { nil }
+            }
+            #expect(reason.contains(key) || reason.contains("the call's id"), "\(key): \(reason)")
+            if system == .iPhone {
+                _ = try await bob.events.first("iOS kills the app") { event -> Bool? in
+                    if case .killed = event { true } else { nil }
+                }
+            }
+            try await world.push("is unreported", of: call) { $0.report == .unreported }
+            #expect(!bob.events.entries.contains { if case .woken = $0 { true } else { false } }, "\(key)")
+            try await alice.hangUp(call)
         }
-        #expect(reason.contains(row.reason))
-        _ = try await bob.events.first("iOS kills the app") { event -> Bool? in
-            if case .killed = event { true } else { nil }
-        }
-        try await world.push("is unreported", of: call) { $0.report == .unreported }
-        try await alice.hangUp(call)
     }
 
     @Test("a token with an unknown profile is refused with the list of profiles")
@@ -85,6 +114,12 @@ struct PayloadProfileTests {
         let error = await #expect(throws: SoftphoneError.self) {
             _ = try await bob.softphone.connect()
         }
-        #expect("\(error, default: "none")".contains("push[0].profile: expected one of callkeep_flutter, "))
+        let words = "push[0].profile: expected one of callkeep_flutter, "
+        #expect("\(error, default: "none")".contains(words))
+        let carol = try await world.onlinePhone("carol", at: server.address)
+        let update = await #expect(throws: SoftphoneError.self) {
+            try await carol.softphone.updatePushTokens([token])
+        }
+        #expect("\(update, default: "none")".contains(words))
     }
 }

@@ -98,23 +98,16 @@ struct PushCommandTests {
     func failures() async throws {
         let nobody = UUID().uuidString.lowercased()
         for line in ["devices resume bob \(nobody)", "users set bob --missed-calls alert"] {
-            let result = try await world.reveille(line)
-            #expect(result.ending == .exit(2), "\(line)")
-            #expect(result.errors.contains("start one with reveille serve"), "\(result.errors)")
+            try await world.reveille(line).expectFailure(2, "start one with reveille serve")
         }
         for line in [
             "push-sim fault lose", "push-sim faults", "push-sim clear", "push-sim goaway", "push-sim phones",
             "push-sim state",
         ] {
-            let result = try await world.reveille(line)
-            #expect(result.ending == .exit(2), "\(line)")
-            #expect(result.errorLines.count == 1 && result.output.isEmpty)
-            #expect(result.errors.contains("start reveille push-sim"), "\(result.errors)")
+            try await world.reveille(line).expectFailure(2, lines: 1, "start reveille push-sim")
         }
         for line in ["fcm subscribe --push-sim news abc", "serve --port 0 --push-sim"] {
-            let result = try await world.reveille(line)
-            #expect(result.ending == .exit(2), "\(line)")
-            #expect(result.errors.contains("start reveille push-sim first"), "\(result.errors)")
+            try await world.reveille(line).expectFailure(2, "start reveille push-sim first")
         }
         let server = try await world.startServer()
         try await world.phone("bob", at: server.address).softphone.connect()
@@ -123,9 +116,8 @@ struct PushCommandTests {
             #expect(result.ending == .exit(1), "\(line)")
             #expect(result.errors == "reveille: bob has no device \(nobody); see reveille devices list --user bob")
         }
-        let push = try await world.reveille("pushes show \(nobody)")
-        #expect(push.ending == .exit(1))
-        #expect(push.errors.contains("no push \(nobody) in \(world.folder); see reveille pushes list"))
+        try await world.reveille("pushes show \(nobody)").expectFailure(
+            1, "no push \(nobody) in \(world.folder); see reveille pushes list")
     }
 
     // MARK: The simulator
@@ -166,8 +158,7 @@ struct PushCommandTests {
         let words = try await world.reveille("push-sim state")
         #expect(words.output.contains("rejected: TooManyRequests"))
         #expect(try await simulator.end(by: SIGTERM) == .exit(0))
-        let gone = try await world.reveille("push-sim state")
-        #expect(gone.ending == .exit(2) && gone.errors.contains("start reveille push-sim"), "\(gone.errors)")
+        try await world.reveille("push-sim state").expectFailure(2, "start reveille push-sim")
     }
 
     // MARK: FCM

@@ -56,8 +56,7 @@ struct SessionTraceTests {
     @Test("a session is opened, lost, resumed and closed, with one line each, and the list shows its address")
     func life() async throws {
         let (program, address, metrics) = try await Self.serve()
-        let wire = try Wire(to: address)
-        defer { wire.close() }
+        let wire = try world.wire(to: address)
         let alice = try await world.onlinePhone("alice", at: wire.address)
         let list = try await world.reveille("sessions list --output json")
         let session = try #require(try JSONObject(list.output).objects("sessions").first)
@@ -116,9 +115,8 @@ struct SessionTraceTests {
     @Test("a drop names the administrator in the audit trail and at the close")
     func dropped() async throws {
         let (program, address, _) = try await Self.serve()
-        let (alice, bob) = (
-            try await world.phone("alice", at: address), try await world.phone("bob", at: address)
-        )
+        let alice = try await world.phone("alice", at: address)
+        let bob = try await world.phone("bob", at: address)
         let call = try await alice.connects(to: bob)
         let end = try await Program.reveille("calls", "end", "\(call)", "--data", world.folder)
         #expect(end.ending == .exit(0), "\(end.errors)")

@@ -5,6 +5,7 @@ import Foundation
 import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
+import TestCleanup
 import Testing
 
 /// Clients that hold connections idle, by a script that also runs by hand for longer.
@@ -19,7 +20,7 @@ struct SlowClientsTests {
         return program
     }
 
-    @Test("do not block others: health, metrics, calls and pushes continue, whoever else connects")
+    @Test("do not block other clients: health checks, metrics, calls and pushes work during the attack")
     func slow() async throws {
         let (simulator, server) = try await world.startPushing { $0.maxConnections = 40 }
         let bob = try await world.sleepingPhone("bob", at: server.address) { _ in }
@@ -46,7 +47,7 @@ struct SlowClientsTests {
         await program.abandon()
     }
 
-    @Test("use no descriptor that the store, the pushes and the administrators need")
+    @Test("leave the descriptors that the store, the pushes and the administrators need")
     func descriptors() async throws {
         let few = #"ulimit -n 600; exec "$0" serve --data "$1" --port 0 --metrics-listen 127.0.0.1:0"#
         let program = try world.start("/bin/bash", ["-c", few, Program.reveille, world.folder])
@@ -59,8 +60,7 @@ struct SlowClientsTests {
         #expect(try await HTTPAnswer.metric("reveille_connections_limit", at: metrics) == 344)
         let attack = try await attack(address, 600)
         #expect(try await HTTPAnswer.curl("http://\(address)/readyz").status == 200)
-        let list = try await world.reveille("calls list")
-        #expect(list.ending == .exit(0), "\(list.errors)")
+        try await world.output("calls list")
         #expect(try await HTTPAnswer.metric("process_open_fds", at: metrics) ?? 600 < 560)
         await attack.abandon()
     }
@@ -69,10 +69,9 @@ struct SlowClientsTests {
     func stoodStill() async throws {
         let file = world.folder + ".yaml"
         try "sessions.open_seconds: 1\n".write(toFile: file, atomically: true, encoding: .utf8)
-        world.atEnd { try? FileManager.default.removeItem(atPath: file) }
+        atEnd { try? FileManager.default.removeItem(atPath: file) }
         let (program, address) = try await world.serve(port: 0, "--config", file)
-        let result = try await Program.script(
+        try await Program.script(
             "frozen.py", "ws://\(address)", "\(program.pid)", try await world.token("alice"))
-        #expect(result.ending == .exit(0), "\(result.errors)")
     }
 }

@@ -71,9 +71,8 @@ struct SocketDeathTests {
     func bothEnds() async throws {
         let server = try await world.startServer { $0.timers.resume = .seconds(3) }
         let wire = try world.wire(to: server.address)
-        let (alice, bob) = (
-            try await world.phone("alice", at: wire.address), try await world.phone("bob", at: wire.address)
-        )
+        let alice = try await world.phone("alice", at: wire.address)
+        let bob = try await world.phone("bob", at: wire.address)
         let call = try await alice.connects(to: bob)
         let marks = (alice.events.count, bob.events.count)
         wire.break()

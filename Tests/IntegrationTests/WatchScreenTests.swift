@@ -1,6 +1,7 @@
 import AdminProtocol
 import CallVocabulary
 import Foundation
+import TestCleanup
 import Testing
 
 @Suite("calls watch on a terminal", .world)
@@ -105,7 +106,7 @@ struct WatchScreenTests {
         let second = try await ScriptedServer.start(
             in: world.folder,
             ScriptedCalls.picture([ScriptedCalls.call(7, .ringing, from: "gina", to: "hank")], version: "1.0.0"))
-        world.atEnd { await second.stop() }
+        atEnd { await second.stop() }
         let screen = try await terminal.shows("1 live", "gina", "back after", "version 1.0.0")
         #expect(!screen.contains("alice"))
         #expect(screen.contains("reveille 1.0.0 on node-1"))
@@ -182,9 +183,8 @@ struct WatchScreenTests {
         try await terminal.shows("no server is running on", "exit2")
         try await terminal.run("clear; TERM=dumb \(Self.command()); echo exit$?")
         try await terminal.shows("that can place text", "exit2")
-        let piped = try await world.reveille("calls watch")
-        #expect(piped.ending == .exit(2))
-        #expect(piped.errors.contains("calls watch needs a terminal; for scripts there is --once"))
+        try await world.reveille("calls watch").expectFailure(
+            2, "calls watch needs a terminal; for scripts there is --once")
         try await terminal.run("clear; " + Self.command("--wait") + "; echo exit$?")
         try await terminal.shows("waiting for the server…")
         let server = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(Self.calls))

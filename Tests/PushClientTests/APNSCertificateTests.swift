@@ -92,12 +92,11 @@ struct APNSCertificateTests {
             var other = try Fixture.order(2)
             other.token = PushToken(
                 provider: .apns, kind: .voip, environment: .sandbox, topic: "org.example.other.voip", token: "00")
-            fixture.service.queue(other)
             let reason = """
                 the APNs credentials for sandbox cover org.example.phone, org.example.phone.voip, not \
                 org.example.other.voip: hint
                 """
-            #expect(try await fixture.outcome(of: other.id) == .unsent(reason: reason))
+            #expect(try await fixture.outcome(queueing: other) == .unsent(reason: reason))
             await fixture.service.stop()
             let pool = try #require(fixture.service.statistics.pools.first)
             #expect(pool.certificateExpiresAt == certificate.expiresAt)

@@ -1,4 +1,5 @@
 import CallVocabulary
+import EventJournal
 import Foundation
 import HTTP2
 import JWTKit
@@ -6,7 +7,6 @@ import Logging
 import PushCore
 import PushTestServer
 import PushVocabulary
-import Synchronization
 import Testing
 
 @testable import PushClient
@@ -15,34 +15,24 @@ import Testing
 final class TestFCM: Sendable {
     typealias Answer = @Sendable (_ request: HTTP2ServerRequest, _ number: Int) -> PushTestServer.Reaction?
 
-    private struct State {
-        var requests: [HTTP2ServerRequest] = []
-        var tokens = 0
-    }
-
-    private let state: Box
+    private let seen: Journal<HTTP2ServerRequest>
     let server: PushTestServer
-
-    private final class Box: Sendable {
-        let state = Mutex(State())
-    }
 
     /// - Parameter answer: given each request and its number among those of its path, from 0; nil leaves it to the test's
     ///   standard answers: a token, a message taken, a mapping.
     init(_ answer: @escaping Answer = { _, _ in nil }) async throws {
-        let state = Box()
-        self.state = state
+        let seen = Journal<HTTP2ServerRequest>()
+        self.seen = seen
         server = try await PushTestServer { request in
-            let number = state.state.withLock { state in
-                state.requests.append(request)
-                return state.requests.count { $0.path == request.path } - 1
-            }
+            // Called on one thread.
+            let number = seen.entries.count { $0.path == request.path }
+            seen.append(request)
             return answer(request, number) ?? Self.standard(request, number)
         }
     }
 
     func requests(_ path: String) -> [HTTP2ServerRequest] {
-        state.state.withLock { $0.requests }.filter { $0.path == path }
+        seen.entries.filter { $0.path == path }
     }
 
     static let send = "/v1/projects/example-1/messages:send"
@@ -61,17 +51,18 @@ final class TestFCM: Sendable {
 }
 
 extension Fixture {
-    /// With FCM alone.
+    /// A started service that pushes by FCM, and by APNs if there is a server for that.
     static func fcm(
-        _ fcm: TestFCM, change: @escaping (inout PushService.Configuration) -> Void = { _ in }
+        _ fcm: TestFCM, apns: PushTestServer? = nil,
+        change: @escaping (inout PushService.Configuration) -> Void = { _ in }
     ) async throws -> Fixture {
         var endpoint = try await FCMEndpoint.test(port: fcm.server.port)
         endpoint.policy.connectStagger = .milliseconds(20)
         endpoint.policy.reconnectBackoff = Backoff.Limits(base: .milliseconds(20), cap: .milliseconds(200))
         endpoint.policy.accessToken.fetchBackoff = Backoff.Limits(base: .milliseconds(20), cap: .milliseconds(200))
         endpoint.policy.accessToken.shortestInterval = .zero
-        return try await Fixture(port: 1) {
-            $0.apns = []
+        return try await start([apns, fcm.server].compactMap(\.self)) {
+            if apns == nil { $0.apns = [] }
             $0.fcm = [endpoint]
             change(&$0)
         }
@@ -99,11 +90,15 @@ private struct AssertionClaims: JWTPayload {
 
 @Suite("Pushes by FCM against a real HTTP/2 server", .timeLimit(.minutes(1)))
 struct FCMServiceTests {
+    private static let unregisteredBody = """
+        {"error":{"code":404,"status":"NOT_FOUND",\
+        "details":[{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"UNREGISTERED"}]}}
+        """
+
     @Test("a call reaches FCM as data with an access token that a signed assertion was exchanged for, once")
     func accepted() async throws {
         let fcm = try await TestFCM()
         let fixture = try await Fixture.fcm(fcm)
-        try fixture.service.start()
         #expect(try await fixture.send(try Fixture.fcmOrder(1)) == .accepted)
         #expect(try await fixture.send(try Fixture.fcmOrder(2, kind: .alert)) == .accepted)
         let sent = fcm.requests(TestFCM.send)
@@ -129,28 +124,22 @@ struct FCMServiceTests {
         #expect(claims.aud == "https://127.0.0.1:\(fcm.server.port)/token")
         #expect(claims.exp - claims.iat == 3600 && abs(claims.iat - Fixture.now().wholeSeconds) < 60)
 
-        await fixture.service.stop()
+        await fixture.stop()
         let pool = try #require(fixture.service.statistics.pools.first)
         #expect(pool.provider == .fcm && pool.name == "FCM example-1" && pool.counters.accepted == 2)
-        await fcm.server.stop()
     }
 
     @Test("an unregistered token is dead where messages are accepted, and FCM's code is the reason")
     func unregistered() async throws {
         let fcm = try await TestFCM { request, number in
             guard request.path == TestFCM.send, number > 0 else { return nil }
-            return .respond(
-                404,
-                #"{"error":{"code":404,"status":"NOT_FOUND","details":[{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"UNREGISTERED"}]}}"#
-            )
+            return .respond(404, Self.unregisteredBody)
         }
         let fixture = try await Fixture.fcm(fcm)
-        try fixture.service.start()
         #expect(try await fixture.send(try Fixture.fcmOrder(1)) == .accepted)
         let outcome = try await fixture.send(try Fixture.fcmOrder(2))
         #expect(outcome == .rejected(reason: "UNREGISTERED", isTokenDead: true))
-        await fixture.service.stop()
-        await fcm.server.stop()
+        await fixture.stop()
     }
 
     @Test("an access token that FCM does not take any more is replaced, and the push goes out once more")
@@ -160,27 +149,21 @@ struct FCMServiceTests {
             return .respond(401, #"{"error":{"code":401,"status":"UNAUTHENTICATED"}}"#)
         }
         let fixture = try await Fixture.fcm(fcm)
-        try fixture.service.start()
         let intent = try Fixture.fcmOrder()
         #expect(try await fixture.send(intent) == .returned)
-        #expect(try await fixture.next() == .ready(intent.id))
-        fixture.service.transmit(intent.id)
-        #expect(try await fixture.outcome(of: intent.id) == .accepted)
+        #expect(try await fixture.transmit(intent) == .accepted)
         #expect(fcm.requests("/token").count == 2)
         #expect(fcm.requests(TestFCM.send).map { $0.first("authorization") } == ["Bearer ya29.0", "Bearer ya29.1"])
-        await fixture.service.stop()
-        await fcm.server.stop()
+        await fixture.stop()
     }
 
     @Test("a token endpoint that fails is asked again after a while, and APNs' pushes go out meanwhile")
     func tokenEndpointDown() async throws {
         let apns = try await PushTestServer { _, _ in .respond(200) }
-        let endpoint = try await APNSEndpoint.test(port: apns.port)
         let fcm = try await TestFCM { request, number in
             request.path == "/token" && number < 2 ? .respond(503, "busy") : nil
         }
-        let fixture = try await Fixture.fcm(fcm) { $0.apns = [endpoint] }
-        try fixture.service.start()
+        let fixture = try await Fixture.fcm(fcm, apns: apns)
         let first = try Fixture.fcmOrder(1)
         fixture.service.queue(first)
         let second = try Fixture.order(2)
@@ -198,9 +181,7 @@ struct FCMServiceTests {
         case .unsent(let reason): #expect(reason.contains("HTTP 503"))
         default: Issue.record("neither sent nor refused in words: \(outcomes)")
         }
-        await fixture.service.stop()
-        await fcm.server.stop()
-        await apns.stop()
+        await fixture.stop()
     }
 
     @Test("a service account that is not known is said to be so, with what to check")
@@ -226,26 +207,19 @@ struct FCMServiceTests {
     func noWay() async throws {
         let fcm = try await TestFCM()
         let fixture = try await Fixture.fcm(fcm) { $0.credentialsHint = "hint" }
-        try fixture.service.start()
-        let other = try Fixture.fcmOrder(1, project: "other")
-        fixture.service.queue(other)
-        let reason = "the FCM credentials are for example-1, not other: hint"
-        #expect(try await fixture.outcome(of: other.id) == .unsent(reason: reason))
+        let other = try await fixture.outcome(queueing: Fixture.fcmOrder(1, project: "other"))
+        #expect(other == .unsent(reason: "the FCM credentials are for example-1, not other: hint"))
         var notice = try Fixture.order(2)
         notice.purpose = .sync
-        fixture.service.queue(notice)
-        #expect(
-            try await fixture.outcome(of: notice.id)
-                == .unsent(reason: "a token of the kind apns/voip carries no sync push"))
-        await fixture.service.stop()
-        await fcm.server.stop()
+        let reason = "a token of the kind apns/voip carries no sync push"
+        #expect(try await fixture.outcome(queueing: notice) == .unsent(reason: reason))
+        await fixture.stop()
     }
 
     @Test("an iPhone's alert goes through FCM by a mapped token, which is asked for once")
     func mappedAlert() async throws {
         let fcm = try await TestFCM()
         let fixture = try await Fixture.fcm(fcm) { $0.mapsIOSAlerts = true }
-        try fixture.service.start()
         for number in UInt64(1)...2 { #expect(try await fixture.send(try Self.alert(number)) == .accepted) }
         let imports = fcm.requests("/iid/v1:batchImport")
         try #require(imports.count == 1)
@@ -256,49 +230,36 @@ struct FCMServiceTests {
         let sent = fcm.requests(TestFCM.send).map { String(decoding: $0.body, as: UTF8.self) }
         #expect(sent.count == 2)
         #expect(sent.allSatisfy { $0.hasPrefix(#"{"message":{"token":"mapped:1","apns":{"#) })
-        await fixture.service.stop()
-        await fcm.server.stop()
+        await fixture.stop()
     }
 
     @Test("a mapped token that FCM calls unregistered is mapped anew, and the device's own is not called dead")
     func mappedTokenGone() async throws {
         let fcm = try await TestFCM { request, number in
             guard request.path == TestFCM.send, number == 0 else { return nil }
-            return .respond(
-                404,
-                #"{"error":{"details":[{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"UNREGISTERED"}]}}"#
-            )
+            return .respond(404, Self.unregisteredBody)
         }
         let fixture = try await Fixture.fcm(fcm) { $0.mapsIOSAlerts = true }
-        try fixture.service.start()
         #expect(
             try await fixture.send(try Self.alert(1)) == .rejected(reason: "UNREGISTERED", isTokenDead: false))
         #expect(try await fixture.send(try Self.alert(2)) == .accepted)
         #expect(fcm.requests("/iid/v1:batchImport").count == 2)
-        await fixture.service.stop()
-        await fcm.server.stop()
+        await fixture.stop()
     }
 
     @Test("an alert whose token cannot be mapped goes to APNs itself")
     func unmapped() async throws {
         let apns = try await PushTestServer { _, _ in .respond(200) }
-        let endpoint = try await APNSEndpoint.test(port: apns.port)
         let fcm = try await TestFCM { request, _ in
             request.path == "/iid/v1:batchImport" ? .respond(500, "") : nil
         }
-        let fixture = try await Fixture.fcm(fcm) {
-            $0.apns = [endpoint]
-            $0.mapsIOSAlerts = true
-        }
-        try fixture.service.start()
+        let fixture = try await Fixture.fcm(fcm, apns: apns) { $0.mapsIOSAlerts = true }
         #expect(try await fixture.send(try Self.alert(1)) == .accepted)
         #expect(fcm.requests(TestFCM.send).isEmpty)
         var seen = apns.requests.makeAsyncIterator()
         let request = try #require(await seen.next()).request
         #expect(request.path == "/3/device/00aa" && request.first("apns-push-type") == "alert")
-        await fixture.service.stop()
-        await fcm.server.stop()
-        await apns.stop()
+        await fixture.stop()
     }
 
     @Test("an operator's subscriptions and notices go to the registration and the send API, in batches")

@@ -32,11 +32,24 @@ struct PushReloadTests {
         return PushService.Configuration(apns: [endpoint])
     }
 
+    /// A service with a push that waits for a connection to a port where nobody listens any more.
+    /// - Parameter servers: stopped with the service.
+    private func waiting(
+        beside servers: PushTestServer...
+    ) async throws -> (fixture: Fixture, order: PushIntent, port: UInt16) {
+        let gone = try await PushTestServer { _, _ in .respond(200) }
+        await gone.stop()
+        let fixture = try await Fixture.start([gone] + servers)
+        let order = try Fixture.order()
+        fixture.service.queue(order)
+        await eventually("it waits") { fixture.service.statistics.pools.first?.queueDepth == 1 }
+        return (fixture, order, gone.port)
+    }
+
     @Test("signs with the new key from then on, on a new connection")
     func newKey() async throws {
         let server = try await PushTestServer { _, _ in .respond(200) }
-        let fixture = try await Fixture(port: server.port)
-        try fixture.service.start()
+        let fixture = try await Fixture.start([server])
         #expect(try await fixture.send(Fixture.order(1)) == .accepted)
         try await fixture.service.reload(PushService.Reload(configuration(server.port)))
         #expect(try await fixture.send(Fixture.order(2)) == .accepted)
@@ -45,24 +58,21 @@ struct PushReloadTests {
         #expect(try keyID(old.request) == "KEY1234567" && keyID(new.request) == "NEWKEY1234")
         #expect(new.connection > old.connection)
         #expect(fixture.service.statistics.pools.map(\.credentialName) == ["NEWKEY1234"])
-        await fixture.service.stop()
-        await server.stop()
+        await fixture.stop()
     }
 
     @Test("leaves a credential alone that is the same: no new token, no new connection")
     func sameKey() async throws {
         let server = try await PushTestServer { _, _ in .respond(200) }
         let same = try await configuration(server.port)
-        let fixture = try await Fixture(port: server.port) { $0 = same }
-        try fixture.service.start()
+        let fixture = try await Fixture.start([server]) { $0 = same }
         for number in 1...3 as ClosedRange<UInt64> {
             #expect(try await fixture.send(Fixture.order(number)) == .accepted)
             try await fixture.service.reload(PushService.Reload(same))
         }
         #expect(await server.connections() == 1)
         #expect(fixture.service.statistics.pools[0].counters.tokensSigned == 1)
-        await fixture.service.stop()
-        await server.stop()
+        await fixture.stop()
     }
 
     @Test("sends what waited with the key that is right, and the circuit that the wrong one opened is closed")
@@ -72,90 +82,61 @@ struct PushReloadTests {
             (try? self.keyID(request)) == wrong
                 ? .respond(403, #"{"reason":"InvalidProviderToken"}"#) : .respond(200)
         }
-        let fixture = try await Fixture(port: server.port) {
+        let fixture = try await Fixture.start([server]) {
             $0.apns[0].policy.connectStagger = .zero
             $0.apns[0].policy.circuitBackoff = Backoff.Limits(base: .seconds(60), cap: .seconds(60))
             $0.apns[0].policy.circuitPatience = .milliseconds(50)
         }
-        try fixture.service.start()
         for number in 1...3 as ClosedRange<UInt64> {
             #expect(
                 try await fixture.settle(Fixture.order(number))
                     == .rejected(reason: "InvalidProviderToken", isTokenDead: false))
         }
-        fixture.service.queue(try Fixture.order(4))
-        #expect(
-            try await fixture.outcome(of: Fixture.order(4).id)
-                == .unsent(reason: "circuit open: InvalidProviderToken"))
+        let refused = PushOutcome.unsent(reason: "circuit open: InvalidProviderToken")
+        #expect(try await fixture.outcome(queueing: Fixture.order(4)) == refused)
         try await fixture.service.reload(PushService.Reload(configuration(server.port)))
         #expect(try await fixture.send(Fixture.order(5)) == .accepted)
         #expect(fixture.service.statistics.pools[0].circuit == .closed)
-        await fixture.service.stop()
-        await server.stop()
+        await fixture.stop()
     }
 
     @Test("goes elsewhere with what waited where nobody listened")
     func newHost() async throws {
         let server = try await PushTestServer { _, _ in .respond(200) }
-        // A port of the system's choice that nobody listens on any more.
-        let gone = try await PushTestServer { _, _ in .respond(200) }
-        await gone.stop()
-        let fixture = try await Fixture(port: gone.port)
-        try fixture.service.start()
-        let order = try Fixture.order()
-        fixture.service.queue(order)
-        await eventually("it waits") { fixture.service.statistics.pools.first?.queueDepth == 1 }
+        let (fixture, order, _) = try await waiting(beside: server)
         try await fixture.service.reload(PushService.Reload(configuration(server.port, keyID: "KEY1234567")))
-        #expect(try await fixture.next() == .ready(order.id))
-        fixture.service.transmit(order.id)
-        #expect(try await fixture.outcome(of: order.id) == .accepted)
-        await fixture.service.stop()
-        await server.stop()
+        #expect(try await fixture.transmit(order) == .accepted)
+        await fixture.stop()
     }
 
     @Test("ends what waits for a credential that is gone, as if there had never been one; takes up one that is new")
     func goneAndNew() async throws {
-        let gone = try await PushTestServer { _, _ in .respond(200) }
-        await gone.stop()
         let server = try await PushTestServer { request in
             request.path.hasPrefix("/token")
                 ? .respond(200, #"{"access_token":"t","expires_in":3600}"#) : .respond(200, "{}")
         }
-        let fixture = try await Fixture(port: gone.port)
-        try fixture.service.start()
-        let order = try Fixture.order(1)
-        fixture.service.queue(order)
-        await eventually("it waits") { fixture.service.statistics.pools.first?.queueDepth == 1 }
+        let (fixture, order, _) = try await waiting(beside: server)
         var configuration = PushService.Configuration(fcm: [try await .test(port: server.port)])
         configuration.credentialsHint = "set apns"
         await fixture.service.reload(try PushService.Reload(configuration))
         let noWay = PushOutcome.unsent(reason: "no APNs credentials for sandbox: set apns")
         #expect(try await fixture.outcome(of: order.id) == noWay)
-        let late = try Fixture.order(2)
-        fixture.service.queue(late)
-        #expect(try await fixture.outcome(of: late.id) == noWay)
+        #expect(try await fixture.outcome(queueing: Fixture.order(2)) == noWay)
         await eventually("only FCM is left") { fixture.service.statistics.pools.map(\.provider) == [.fcm] }
         await fixture.service.reload(try PushService.Reload(await self.configuration(server.port)))
         #expect(try await fixture.send(Fixture.order(3)) == .accepted)
         await eventually("only APNs is left") { fixture.service.statistics.pools.map(\.provider) == [.apns] }
-        await fixture.service.stop()
-        await server.stop()
+        await fixture.stop()
     }
 
     @Test("ends what waits for a topic that the new credential is not for, and keeps the rest")
     func topics() async throws {
-        let gone = try await PushTestServer { _, _ in .respond(200) }
-        await gone.stop()
-        let fixture = try await Fixture(port: gone.port)
-        try fixture.service.start()
-        let order = try Fixture.order(1)
-        fixture.service.queue(order)
-        await eventually("it waits") { fixture.service.statistics.pools.first?.queueDepth == 1 }
+        let (fixture, order, gone) = try await waiting()
         try await fixture.service.reload(
-            PushService.Reload(configuration(gone.port, topics: ["org.example.phone.voip", "org.example.other"])))
+            PushService.Reload(configuration(gone, topics: ["org.example.phone.voip", "org.example.other"])))
         #expect(fixture.service.statistics.pools.map(\.queueDepth) == [1])
         try await fixture.service.reload(
-            PushService.Reload(configuration(gone.port, topics: ["org.example.other"])))
+            PushService.Reload(configuration(gone, topics: ["org.example.other"])))
         #expect(
             try await fixture.outcome(of: order.id)
                 == .unsent(
@@ -167,15 +148,13 @@ struct PushReloadTests {
     @Test("a configuration that cannot work is refused before anything changes")
     func refused() async throws {
         let server = try await PushTestServer { _, _ in .respond(200) }
-        let fixture = try await Fixture(port: server.port)
-        try fixture.service.start()
+        let fixture = try await Fixture.start([server])
         var bad = try await configuration(server.port)
         bad.apns[0].credential = .key(APNSKey(pem: "secret-stuff", keyID: "K", teamID: "T"))
         let error = #expect(throws: PushConfigurationError.self) { _ = try PushService.Reload(bad) }
         #expect(error?.field == "key" && error?.description.contains("secret") == false)
         #expect(try await fixture.send(Fixture.order()) == .accepted)
-        await fixture.service.stop()
-        await server.stop()
+        await fixture.stop()
     }
 
     @Test("pairs what was there with what is to be by its topics")

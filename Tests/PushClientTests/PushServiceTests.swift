@@ -13,11 +13,13 @@ import Testing
 
 @testable import PushClient
 
-/// A push service against a server of the test's, and what it tells.
+/// A push service against servers of the test's, and what it tells.
 final class Fixture {
     static let key = ES256PrivateKey()
 
     let service: PushService
+    /// Stopped with the service.
+    private var servers: [PushTestServer] = []
     private var events: AsyncStream<PushEvent>.AsyncIterator
 
     static func now() -> Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
@@ -45,6 +47,21 @@ final class Fixture {
         }
     }
 
+    /// A started service that pushes to the first of `servers`.
+    static func start(
+        _ servers: [PushTestServer], change: (inout PushService.Configuration) -> Void = { _ in }
+    ) async throws -> Fixture {
+        let fixture = try await Fixture(port: servers[0].port, change: change)
+        fixture.servers = servers
+        try fixture.service.start()
+        return fixture
+    }
+
+    func stop() async {
+        await service.stop()
+        for server in servers { await server.stop() }
+    }
+
     func next() async throws -> PushEvent {
         let event = await events.next()
         return try #require(event)
@@ -53,8 +70,19 @@ final class Fixture {
     /// Queues and transmits a push, and returns what is heard after `ready`.
     func send(_ intent: PushIntent) async throws -> PushOutcome {
         service.queue(intent)
+        return try await transmit(intent)
+    }
+
+    /// Transmits a push once it is ready, and returns what is heard next.
+    func transmit(_ intent: PushIntent) async throws -> PushOutcome {
         #expect(try await next() == .ready(intent.id))
         service.transmit(intent.id)
+        return try await outcome(of: intent.id)
+    }
+
+    /// Queues a push that is never announced, and returns its outcome.
+    func outcome(queueing intent: PushIntent) async throws -> PushOutcome {
+        service.queue(intent)
         return try await outcome(of: intent.id)
     }
 
@@ -123,8 +151,7 @@ struct PushServiceTests {
     @Test("a push waits for the core's word, and reaches APNs with its headers, payload and a valid provider token")
     func accepted() async throws {
         let server = try await PushTestServer { _, _ in .respond(200) }
-        let fixture = try await Fixture(port: server.port)
-        try fixture.service.start()
+        let fixture = try await Fixture.start([server])
         var intent = try Fixture.order()
         let decidedAt = Fixture.now() + .milliseconds(-40)
         intent.decidedAt = decidedAt
@@ -154,21 +181,19 @@ struct PushServiceTests {
         let claims = try await keys.verify(String(bearer.dropFirst(7)), as: ProviderClaims.self)
         #expect(claims.iss == "TEAM123456")
         #expect(abs(claims.iat - Fixture.now().wholeSeconds) < 60)
-        await fixture.service.stop()
+        await fixture.stop()
         let pool = try #require(fixture.service.statistics.pools.first)
         #expect(pool.counters.accepted == 1)
         #expect(pool.counters.tokensSigned == 1)
         #expect(pool.streamsInFlight == 0)
         #expect(pool.timeToWire.count == 1)
         #expect(.milliseconds(40)...(acceptedAt - decidedAt) ~= pool.timeToWire.total)
-        await server.stop()
     }
 
     @Test("a push that is dropped never reaches APNs, and one provider token serves them all")
     func dropped() async throws {
         let server = try await PushTestServer { _, _ in .respond(200) }
-        let fixture = try await Fixture(port: server.port)
-        try fixture.service.start()
+        let fixture = try await Fixture.start([server])
         var first = try Fixture.order(1)
         first.decidedAt = Fixture.now()
         fixture.service.queue(first)
@@ -181,11 +206,10 @@ struct PushServiceTests {
         let requests = [await seen.next(), await seen.next()].compactMap { $0?.request }
         #expect(requests[0].first("apns-id") == second.id.description)
         #expect(requests[0].first("authorization") == requests[1].first("authorization"))
-        await fixture.service.stop()
+        await fixture.stop()
         #expect(fixture.service.statistics.pools.first?.counters.sent == 2)
         // Nobody decided on the two that were sent.
         #expect(fixture.service.statistics.pools.first?.timeToWire.count == 0)
-        await server.stop()
     }
 
     @Test("an answer whose end never comes counts by its status when time is up")
@@ -193,15 +217,13 @@ struct PushServiceTests {
         let server = try await PushTestServer { _, request in
             request == 0 ? .begin(410, #"{"reason":"Unreg"#) : request == 1 ? .begin(200, "") : .silence
         }
-        let fixture = try await Fixture(port: server.port) {
+        let fixture = try await Fixture.start([server]) {
             $0.apns[0].policy.requestTimeout = .milliseconds(300)
         }
-        try fixture.service.start()
         #expect(try await fixture.send(try Fixture.order(1)) == .rejected(reason: "HTTP 410", isTokenDead: true))
         #expect(try await fixture.send(try Fixture.order(2)) == .accepted)
         #expect(try await fixture.send(try Fixture.order(3)) == .unknown(reason: "no answer in time"))
-        await fixture.service.stop()
-        await server.stop()
+        await fixture.stop()
     }
 
     @Test("a service that closes opens no connection for the pushes that still wait")
@@ -210,12 +232,11 @@ struct PushServiceTests {
         let server = try await PushTestServer(streamLimit: 1) { _, request in
             request == 0 ? .respond(200) : .silence
         }
-        let fixture = try await Fixture(port: server.port) {
+        let fixture = try await Fixture.start([server]) {
             $0.stopGrace = .milliseconds(1)
             $0.apns[0].policy.connections = 2
             $0.apns[0].policy.connectStagger = .milliseconds(1)
         }
-        try fixture.service.start()
         #expect(try await fixture.send(try Fixture.order(1)) == .accepted)
         let silent = [try Fixture.order(2), try Fixture.order(3)]
         for intent in silent {
@@ -237,7 +258,7 @@ struct PushServiceTests {
             }
         }
         #expect(await server.connections() == 2)
-        await server.stop()
+        await fixture.stop()
     }
 
     @Test("a 410 kills the token when it dates from after the registration", arguments: [(999, true), (1001, false)])
@@ -245,12 +266,10 @@ struct PushServiceTests {
         let server = try await PushTestServer { _, _ in
             .respond(410, "{\"reason\":\"Unregistered\",\"timestamp\":1000}")
         }
-        let fixture = try await Fixture(port: server.port)
-        try fixture.service.start()
+        let fixture = try await Fixture.start([server])
         let intent = try Fixture.order(registeredAt: Instant(milliseconds: row.registered))
         #expect(try await fixture.send(intent) == .rejected(reason: "Unregistered", isTokenDead: row.isDead))
-        await fixture.service.stop()
-        await server.stop()
+        await fixture.stop()
     }
 
     @Test("a 503 is tried once more on another connection with the same apns-id, after another look of the core")
@@ -258,20 +277,16 @@ struct PushServiceTests {
         let server = try await PushTestServer { _, request in
             request == 0 ? .respond(503, "{\"reason\":\"ServiceUnavailable\"}") : .respond(200)
         }
-        let fixture = try await Fixture(port: server.port)
-        try fixture.service.start()
+        let fixture = try await Fixture.start([server])
         let intent = try Fixture.order()
         #expect(try await fixture.send(intent) == .returned)
-        #expect(try await fixture.next() == .ready(intent.id))
-        fixture.service.transmit(intent.id)
-        #expect(try await fixture.outcome(of: intent.id) == .accepted)
+        #expect(try await fixture.transmit(intent) == .accepted)
         var seen = server.requests.makeAsyncIterator()
         let first = try #require(await seen.next())
         let second = try #require(await seen.next())
         #expect(first.connection != second.connection)
         #expect(first.request.first("apns-id") == second.request.first("apns-id"))
-        await fixture.service.stop()
-        await server.stop()
+        await fixture.stop()
     }
 
     @Test(
@@ -281,15 +296,11 @@ struct PushServiceTests {
         ])
     func returned(_ reaction: PushTestServer.Reaction) async throws {
         let server = try await PushTestServer { _, request in request == 0 ? reaction : .respond(200) }
-        let fixture = try await Fixture(port: server.port)
-        try fixture.service.start()
+        let fixture = try await Fixture.start([server])
         let intent = try Fixture.order()
         #expect(try await fixture.send(intent) == .returned)
-        #expect(try await fixture.next() == .ready(intent.id))
-        fixture.service.transmit(intent.id)
-        #expect(try await fixture.outcome(of: intent.id) == .accepted)
-        await fixture.service.stop()
-        await server.stop()
+        #expect(try await fixture.transmit(intent) == .accepted)
+        await fixture.stop()
     }
 
     @Test(
@@ -299,28 +310,24 @@ struct PushServiceTests {
         ])
     func unknown(_ reaction: PushTestServer.Reaction) async throws {
         let server = try await PushTestServer { _, request in request == 0 ? reaction : .respond(200) }
-        let fixture = try await Fixture(port: server.port) {
+        let fixture = try await Fixture.start([server]) {
             $0.apns[0].policy.requestTimeout = .milliseconds(300)
         }
-        try fixture.service.start()
         guard case .unknown = try await fixture.send(try Fixture.order(1)) else {
             Issue.record("unknown was due")
             return
         }
         #expect(try await fixture.send(try Fixture.order(2)) == .accepted)
-        await fixture.service.stop()
-        await server.stop()
+        await fixture.stop()
     }
 
     @Test("with nobody listening the push is never announced, and ends unsent with its ring time")
     func connectionRefused() async throws {
         let server = try await PushTestServer { _, _ in .respond(200) }
         await server.stop()
-        let fixture = try await Fixture(port: server.port)
-        try fixture.service.start()
+        let fixture = try await Fixture.start([server])
         let intent = try Fixture.order(ring: .seconds(3))
-        fixture.service.queue(intent)
-        #expect(try await fixture.outcome(of: intent.id) == .unsent(reason: "expired"))
+        #expect(try await fixture.outcome(queueing: intent) == .unsent(reason: "expired"))
         await fixture.service.stop()
         let counters = try #require(fixture.service.statistics.pools.first).counters
         #expect(counters.sent == 0)
@@ -330,13 +337,10 @@ struct PushServiceTests {
     @Test("a server that the trusted authority has not signed is not pushed to")
     func untrusted() async throws {
         let server = try await PushTestServer { _, _ in .respond(200) }
-        let fixture = try await Fixture(port: server.port) { $0.apns[0].trust = .system }
-        try fixture.service.start()
+        let fixture = try await Fixture.start([server]) { $0.apns[0].trust = .system }
         let intent = try Fixture.order(ring: .milliseconds(400))
-        fixture.service.queue(intent)
-        #expect(try await fixture.outcome(of: intent.id) == .unsent(reason: "expired"))
-        await fixture.service.stop()
-        await server.stop()
+        #expect(try await fixture.outcome(queueing: intent) == .unsent(reason: "expired"))
+        await fixture.stop()
     }
 
     @Test("what there is no way to send is unsent at once, with the reason")
@@ -344,12 +348,10 @@ struct PushServiceTests {
         let fixture = try await Fixture(port: 1, change: { $0.credentialsHint = "set the key" })
         try fixture.service.start()
         let production = try Fixture.order(1, environment: .production)
-        fixture.service.queue(production)
         let reason = "no APNs credentials for production: set the key"
-        #expect(try await fixture.outcome(of: production.id) == .unsent(reason: reason))
+        #expect(try await fixture.outcome(queueing: production) == .unsent(reason: reason))
         let data = try Fixture.order(2, provider: .fcm, kind: .data)
-        fixture.service.queue(data)
-        #expect(try await fixture.outcome(of: data.id) == .unsent(reason: "no FCM credentials: set the key"))
+        #expect(try await fixture.outcome(queueing: data) == .unsent(reason: "no FCM credentials: set the key"))
         await fixture.service.stop()
         #expect(fixture.service.statistics.refused == 2)
     }
@@ -360,11 +362,10 @@ struct PushServiceTests {
             // Each push twice.
             request < 6 ? .respond(403, "{\"reason\":\"InvalidProviderToken\"}") : .respond(200)
         }
-        let fixture = try await Fixture(port: server.port) {
+        let fixture = try await Fixture.start([server]) {
             $0.apns[0].policy.circuitBackoff = Backoff.Limits(base: .zero, cap: .zero)
             $0.apns[0].policy.connectStagger = .zero
         }
-        try fixture.service.start()
         for number in UInt64(1)...3 {
             let outcome = try await fixture.settle(try Fixture.order(number))
             #expect(outcome == .rejected(reason: "InvalidProviderToken", isTokenDead: false))
@@ -375,8 +376,7 @@ struct PushServiceTests {
         }
         #expect(try await fixture.settle(try Fixture.order(4)) == .accepted)
         #expect(fixture.service.statistics.pools.first?.credential == CredentialHealth())
-        await fixture.service.stop()
-        await server.stop()
+        await fixture.stop()
     }
 
     @Test("a push whose wake token cannot be made is unsent")
@@ -385,19 +385,17 @@ struct PushServiceTests {
         let fixture = try await Fixture(port: 1, mint: { _ in throw NoKey() })
         try fixture.service.start()
         let intent = try Fixture.order()
-        fixture.service.queue(intent)
-        #expect(try await fixture.outcome(of: intent.id) == .unsent(reason: "no wake token: NoKey()"))
+        #expect(try await fixture.outcome(queueing: intent) == .unsent(reason: "no wake token: NoKey()"))
         await fixture.service.stop()
     }
 
     @Test("a mailbox and a queue that are too small lose no push: each has its ready or its outcome")
     func overload() async throws {
         let server = try await PushTestServer { _, _ in .respond(200) }
-        let fixture = try await Fixture(port: server.port) {
+        let fixture = try await Fixture.start([server]) {
             $0.mailboxCapacity = 2
             $0.apns[0].policy.queueCapacity = 10
         }
-        try fixture.service.start()
         let orders = try (1...500 as ClosedRange<UInt64>).map { try Fixture.order($0) }
         for intent in orders { fixture.service.queue(intent) }
         var open = Set(orders.map(\.id))
@@ -415,8 +413,7 @@ struct PushServiceTests {
         #expect(accepted + refused == 500)
         #expect(accepted > 0)
         #expect(refused > 0)
-        await fixture.service.stop()
-        await server.stop()
+        await fixture.stop()
     }
 
     @Test("many pushes at once give way to what else happens on the loop, which goes on when the service has stopped")
@@ -486,8 +483,7 @@ struct PushServiceTests {
     @Test("stopping waits for answers up to the grace, and leaves what is still open unknown")
     func stopping() async throws {
         let server = try await PushTestServer { _, _ in .silence }
-        let fixture = try await Fixture(port: server.port) { $0.stopGrace = .milliseconds(100) }
-        try fixture.service.start()
+        let fixture = try await Fixture.start([server]) { $0.stopGrace = .milliseconds(100) }
         let intent = try Fixture.order()
         fixture.service.queue(intent)
         #expect(try await fixture.next() == .ready(intent.id))
@@ -496,8 +492,7 @@ struct PushServiceTests {
         #expect(await seen.next() != nil)
         await fixture.service.stop()
         #expect(try await fixture.outcome(of: intent.id) == .unknown(reason: "connection lost: the server stops"))
-        await fixture.service.stop()
-        await server.stop()
+        await fixture.stop()
     }
 
     @Test("what the core clears while the service stops is given back, not sent")

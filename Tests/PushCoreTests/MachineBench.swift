@@ -123,12 +123,17 @@ struct MachineBench {
 
     mutating func carryOutSubmit(of push: PushID) -> Place? {
         for case .submit(let connection, push, _) in effects {
-            let stream = nextStream[connection, default: 1]
-            nextStream[connection] = stream + 2
+            let stream = takeStream(on: connection)
             give(.submitted(connection, push, stream: stream))
             return (connection, stream)
         }
         return nil
+    }
+
+    mutating func takeStream(on connection: PushConnectionID) -> Int32 {
+        let stream = nextStream[connection, default: 1]
+        nextStream[connection] = stream + 2
+        return stream
     }
 
     /// Queues and transmits a push there is a stream for.
@@ -143,8 +148,7 @@ struct MachineBench {
     /// Transmits a push that the last step announced.
     mutating func retransmit(_ push: PushID) throws -> Place {
         try #require(announced.contains(push))
-        let place = transmit(push)
-        return try #require(place)
+        return try resend(push)
     }
 
     mutating func answer(_ place: Place, _ status: Int, _ reason: String = "") {

@@ -134,6 +134,30 @@ struct PayloadProfileTests {
     }
 
     @Test(
+        "a template replaces one part; the other pushes are those of `reveille`",
+        arguments: PayloadProfile.Part.allCases)
+    func part(part: PayloadProfile.Part) throws {
+        let profile = try PayloadProfile(
+            name: "mine", json: Array(#"{"\#(part.rawValue)":{"mine":"${call_id}"}}"#.utf8))
+        var replaced: [PayloadProfile.Part] = []
+        for (provider, kind, purpose, its) in Self.pushes {
+            let intent = Self.intent(purpose, provider, kind)
+            let body = try Self.body(intent, profile)
+            if body == (try Self.body(intent, .reveille)) { continue }
+            #expect(body.contains(#""mine":"aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee""#))
+            replaced.append(its)
+        }
+        #expect(Set(replaced) == [part])
+    }
+
+    /// Every push with the part of a profile that it carries.
+    private static let pushes: [(PushProvider, PushKind, PushPurpose, PayloadProfile.Part)] = [
+        (.apns, .voip, .call, .voip), (.apns, .alert, .call, .alert), (.apns, .alert, .missedCall, .missedCall),
+        (.apns, .alert, .sync, .background), (.fcm, .data, .call, .data), (.fcm, .data, .missedCall, .dataMissedCall),
+        (.fcm, .data, .sync, .dataSync), (.fcm, .alert, .call, .data), (.fcm, .alert, .missedCall, .dataMissedCall),
+    ]
+
+    @Test(
         "a bad template is refused with the place and what to write instead",
         arguments: [
             ("", "not valid JSON: it ends in the middle of a value at byte 0"),

@@ -1,4 +1,5 @@
 import CallVocabulary
+import Determinism
 import PushVocabulary
 import Testing
 
@@ -38,7 +39,7 @@ private struct Simulation {
     }
 
     var machine: PushMachine
-    var random: Seeded
+    var random: SeededGenerator
     var now = Instant(milliseconds: 1_700_000_000_000)
     var entries: [PushID: Entry] = [:]
     var order: [PushID] = []
@@ -62,7 +63,7 @@ private struct Simulation {
         policy.credential = [.signedToken, .fetchedToken, .certificate][Int(seed % 3)]
         self.policy = policy
         machine = PushMachine(policy: policy, seed: seed)
-        random = Seeded(state: seed)
+        random = SeededGenerator(seed: ~seed)
     }
 
     mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
@@ -328,15 +329,6 @@ private struct Simulation {
             }
         }
         now = end
-    }
-}
-
-private struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return (state ^ (state >> 29)) &* 0xBF58_476D_1CE4_E5B9
     }
 }
 

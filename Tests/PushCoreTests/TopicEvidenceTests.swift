@@ -130,17 +130,6 @@ struct TopicEvidenceTests {
         #expect(bench.machine.suspectTopics.isEmpty)
     }
 
-    @Test(
-        "a topic that is refused as such costs no token, and makes the topic suspect",
-        arguments: ["TopicDisallowed", "BadTopic", "MissingTopic", "SENDER_ID_MISMATCH"])
-    func topicRefused(_ reason: String) throws {
-        var bench = MachineBench.ready()
-        for number in 1...3 {
-            expect(try send(&bench, Self.token(number), reason), false)
-        }
-        #expect(bench.machine.suspectTopics.map(\.reason) == [reason])
-    }
-
     @Test("another credential is judged by what it does itself, and answers to the old one count for nothing")
     func reloaded() throws {
         var bench = MachineBench.ready { $0.connectStagger = .zero }
@@ -190,9 +179,9 @@ struct TopicEvidenceTests {
     }
 
     @Test(
-        "a request that is refused for every token is said to be the configuration's fault",
-        arguments: ["BadPath", "BadPriority"])
-    func faultyRequests(_ reason: String) throws {
+        "a topic or a request that is refused as such costs no token, and makes the topic suspect",
+        arguments: ["TopicDisallowed", "BadTopic", "MissingTopic", "SENDER_ID_MISMATCH", "BadPath", "BadPriority"])
+    func refusedAsSuch(_ reason: String) throws {
         var bench = MachineBench.ready()
         for number in 1...3 { expect(try send(&bench, Self.token(number), reason), false) }
         #expect(bench.machine.suspectTopics.map(\.reason) == [reason])

@@ -40,36 +40,39 @@ struct APNSRequestCheckTests {
         return response.reason
     }
 
-    /// One way to be wrong for each check, in the order in which they are made.
-    struct Fault: CustomTestStringConvertible, Sendable {
-        let reason: APNSReason
-        var authorization: APNSReason?
+    struct Case: CustomTestStringConvertible, Sendable {
+        /// nil: accepted.
+        let reason: APNSReason?
+        let name: String
+        let authorization: APNSReason?
         let apply: @Sendable (inout APNSRequest) -> Void
 
         init(
-            _ reason: APNSReason, authorization: APNSReason? = nil,
+            _ reason: APNSReason?, _ name: String? = nil, authorization: APNSReason? = nil,
             _ apply: @escaping @Sendable (inout APNSRequest) -> Void
         ) {
             self.reason = reason
+            self.name = name ?? reason?.rawValue ?? "accepted"
             self.authorization = authorization
             self.apply = apply
         }
 
-        var testDescription: String { reason.rawValue }
+        var testDescription: String { name }
     }
 
-    static let faults: [Fault] = [
-        Fault(.badMessageID) { $0.id = "not-a-uuid" },
-        Fault(.methodNotAllowed) { $0.method = "GET" },
-        Fault(.badTopic) { $0.topic = "org.example app.voip" },
-        Fault(.badCollapseID) { $0.collapseID = String(repeating: "c", count: 65) },
-        Fault(.badPriority) { $0.priority = "7" },
-        Fault(.badExpirationDate) { $0.expiration = "tomorrow" },
-        Fault(.invalidPushType) { $0.pushType = "call" },
-        Fault(.badDeviceToken) { $0.path = "/3/device/xyz" },
-        Fault(.expiredProviderToken, authorization: .expiredProviderToken) { _ in },
-        Fault(.payloadTooLarge) { $0.payload = [UInt8](repeating: 32, count: 5121) },
-        Fault(.duplicateHeaders) { $0.add(header: "apns-topic", value: "org.example.app.voip") },
+    /// One way to be wrong for each check, in the order in which they are made.
+    static let faults: [Case] = [
+        Case(.badMessageID) { $0.id = "not-a-uuid" },
+        Case(.methodNotAllowed) { $0.method = "GET" },
+        Case(.badTopic) { $0.topic = "org.example app.voip" },
+        Case(.badCollapseID) { $0.collapseID = String(repeating: "c", count: 65) },
+        Case(.badPriority) { $0.priority = "7" },
+        Case(.badExpirationDate) { $0.expiration = "tomorrow" },
+        Case(.invalidPushType) { $0.pushType = "call" },
+        Case(.badDeviceToken) { $0.path = "/3/device/xyz" },
+        Case(.expiredProviderToken, authorization: .expiredProviderToken) { _ in },
+        Case(.payloadTooLarge) { $0.payload = [UInt8](repeating: 32, count: 5121) },
+        Case(.duplicateHeaders) { $0.add(header: "apns-topic", value: "org.example.app.voip") },
     ]
 
     @Test("a request in order is accepted with all that it said")
@@ -83,11 +86,6 @@ struct APNSRequestCheckTests {
                         expiration: 1_700_000_045, collapseID: nil, payload: Array("{\"aps\":{}}".utf8))))
     }
 
-    @Test("each fault alone has its reason", arguments: faults)
-    func alone(fault: Fault) {
-        #expect(Self.reason(Self.request(fault.apply), authorization: fault.authorization) == fault.reason)
-    }
-
     @Test("of two faults the one checked first gives the reason")
     func order() {
         for (index, first) in Self.faults.enumerated() {
@@ -99,7 +97,7 @@ struct APNSRequestCheckTests {
                 let authorization = first.authorization ?? second.authorization
                 #expect(
                     Self.reason(request, authorization: authorization) == first.reason,
-                    "\(first.reason.rawValue) comes before \(second.reason.rawValue)")
+                    "\(first.name) comes before \(second.name)")
             }
         }
     }
@@ -116,66 +114,52 @@ struct APNSRequestCheckTests {
         #expect(!isAsked)
     }
 
-    struct Case: CustomTestStringConvertible, Sendable {
-        let name: String
-        let reason: APNSReason?
-        let apply: @Sendable (inout APNSRequest) -> Void
-
-        init(_ name: String, _ reason: APNSReason?, _ apply: @escaping @Sendable (inout APNSRequest) -> Void) {
-            self.name = name
-            self.reason = reason
-            self.apply = apply
-        }
-
-        var testDescription: String { name }
-    }
-
     static let cases: [Case] = [
-        Case("no topic", .missingTopic) { $0.topic = nil },
-        Case("an empty topic", .missingTopic) { $0.topic = "" },
-        Case("a topic of 256 bytes", .badTopic) { $0.topic = String(repeating: "t", count: 256) },
-        Case("a collapse id of 64 bytes", nil) { $0.collapseID = String(repeating: "c", count: 64) },
-        Case("a collapse id of 66 bytes in 33 characters", .badCollapseID) {
+        Case(.missingTopic, "no topic") { $0.topic = nil },
+        Case(.missingTopic, "an empty topic") { $0.topic = "" },
+        Case(.badTopic, "a topic of 256 bytes") { $0.topic = String(repeating: "t", count: 256) },
+        Case(nil, "a collapse id of 64 bytes") { $0.collapseID = String(repeating: "c", count: 64) },
+        Case(.badCollapseID, "a collapse id of 66 bytes in 33 characters") {
             $0.collapseID = String(repeating: "é", count: 33)
         },
-        Case("priority 5", nil) { $0.priority = "5" },
-        Case("priority 1", nil) { $0.priority = "1" },
-        Case("no priority", nil) { $0.priority = nil },
-        Case("an empty priority", .badPriority) { $0.priority = "" },
-        Case("a background push with priority 10", .badPriority) { $0.pushType = "background" },
-        Case("expiration 0", nil) { $0.expiration = "0" },
-        Case("a negative expiration", .badExpirationDate) { $0.expiration = "-1" },
-        Case("an expiration with a plus sign", .badExpirationDate) { $0.expiration = "+1" },
-        Case("an expiration with a fraction", .badExpirationDate) { $0.expiration = "1700000045.5" },
-        Case("an expiration beyond 64 bits", .badExpirationDate) { $0.expiration = "99999999999999999999" },
-        Case("no push type on a VoIP topic", nil) { $0.pushType = nil },
-        Case("an alert on a VoIP topic", .invalidPushType) { $0.pushType = "alert" },
-        Case("a VoIP push on the app's own topic", .invalidPushType) { $0.topic = "org.example.app" },
-        Case("the push type in capitals", .invalidPushType) { $0.pushType = "VoIP" },
-        Case("another path", .badPath) { $0.path = "/3/devices/\(token)" },
-        Case("the old path", .badPath) { $0.path = "/2/device/\(token)" },
-        Case("no device token", .missingDeviceToken) { $0.path = "/3/device/" },
-        Case("no device token and no slash", .missingDeviceToken) { $0.path = "/3/device" },
-        Case("an odd number of digits", .badDeviceToken) { $0.path = "/3/device/abc" },
-        Case("a token nobody was given", .badDeviceToken) {
+        Case(nil, "priority 5") { $0.priority = "5" },
+        Case(nil, "priority 1") { $0.priority = "1" },
+        Case(nil, "no priority") { $0.priority = nil },
+        Case(.badPriority, "an empty priority") { $0.priority = "" },
+        Case(.badPriority, "a background push with priority 10") { $0.pushType = "background" },
+        Case(nil, "expiration 0") { $0.expiration = "0" },
+        Case(.badExpirationDate, "a negative expiration") { $0.expiration = "-1" },
+        Case(.badExpirationDate, "an expiration with a plus sign") { $0.expiration = "+1" },
+        Case(.badExpirationDate, "an expiration with a fraction") { $0.expiration = "1700000045.5" },
+        Case(.badExpirationDate, "an expiration beyond 64 bits") { $0.expiration = "99999999999999999999" },
+        Case(nil, "no push type on a VoIP topic") { $0.pushType = nil },
+        Case(.invalidPushType, "an alert on a VoIP topic") { $0.pushType = "alert" },
+        Case(.invalidPushType, "a VoIP push on the app's own topic") { $0.topic = "org.example.app" },
+        Case(.invalidPushType, "the push type in capitals") { $0.pushType = "VoIP" },
+        Case(.badPath, "another path") { $0.path = "/3/devices/\(token)" },
+        Case(.badPath, "the old path") { $0.path = "/2/device/\(token)" },
+        Case(.missingDeviceToken, "no device token") { $0.path = "/3/device/" },
+        Case(.missingDeviceToken, "no device token and no slash") { $0.path = "/3/device" },
+        Case(.badDeviceToken, "an odd number of digits") { $0.path = "/3/device/abc" },
+        Case(.badDeviceToken, "a token nobody was given") {
             $0.path = "/3/device/" + String(repeating: "00", count: 32)
         },
-        Case("a token with a query", .badDeviceToken) { $0.path += "?a=b" },
-        Case("the token in capitals", nil) { $0.path = "/3/device/" + token.uppercased() },
-        Case("the token of a removed app", .unregistered) { $0.path = "/3/device/\(removed)" },
-        Case("another app's topic", .deviceTokenNotForTopic) { $0.topic = "org.example.other.voip" },
-        Case("no payload", .payloadEmpty) { $0.payload = [] },
-        Case("a VoIP payload of 5,120 bytes", nil) { $0.payload = [UInt8](repeating: 32, count: 5120) },
-        Case("a header APNs does not know, twice", nil) {
+        Case(.badDeviceToken, "a token with a query") { $0.path += "?a=b" },
+        Case(nil, "the token in capitals") { $0.path = "/3/device/" + token.uppercased() },
+        Case(.unregistered, "the token of a removed app") { $0.path = "/3/device/\(removed)" },
+        Case(.deviceTokenNotForTopic, "another app's topic") { $0.topic = "org.example.other.voip" },
+        Case(.payloadEmpty, "no payload") { $0.payload = [] },
+        Case(nil, "a VoIP payload of 5,120 bytes") { $0.payload = [UInt8](repeating: 32, count: 5120) },
+        Case(nil, "a header APNs does not know, twice") {
             $0.add(header: "x-trace", value: "1")
             $0.add(header: "x-trace", value: "2")
         },
-        Case("two equal apns-ids", .duplicateHeaders) { $0.add(header: "apns-id", value: id) },
+        Case(.duplicateHeaders, "two equal apns-ids") { $0.add(header: "apns-id", value: id) },
     ]
 
-    @Test("the borders of each check", arguments: cases)
+    @Test("each fault has its reason, and each check its borders", arguments: faults + cases)
     func borders(item: Case) {
-        #expect(Self.reason(Self.request(item.apply)) == item.reason)
+        #expect(Self.reason(Self.request(item.apply), authorization: item.authorization) == item.reason)
     }
 
     @Test("alert and background payloads end at 4,096 bytes", arguments: ["alert", "background"], [4096, 4097])

@@ -2,6 +2,8 @@ import CallVocabulary
 import Foundation
 import HTTP2
 import JWTKit
+import PushCore
+import PushVocabulary
 import TLS
 import Testing
 
@@ -199,18 +201,13 @@ struct FCMServiceTests {
         let client = try await harness.fcmClient()
         let bearer = try await accessToken(client)
         #expect(try await send(client, "\"token\":\"\(device)\"", bearer: bearer).status == 200)
-        let before = try await harness.snapshot().counts
         let message = HTTP2Request(
             method: "POST", authority: "localhost", path: "/v1/projects/reveille-phone/messages:send",
             fields: [HTTPField("authorization", "Bearer \(bearer)")],
             body: Array(#"{"message":{"token":"\#(device)"}}"#.utf8))
-        await harness.simulator.inject(PushFault(.retire(.init(lastStream: last)), service: .fcm, count: 1))
-        let answers = await client.sendTogether(Array(repeating: message, count: 16))
-        #expect((answers.count == 16) == (last == .current))
-        await client.end()
-        let after = try await harness.snapshot().counts
-        #expect(after.accepted - before.accepted == answers.count)
-        #expect(after.arrived - before.arrived == answers.count)
+        let fault = PushFault(.retire(.init(lastStream: last)), service: .fcm, count: 1)
+        let answered = try await harness.sendMany(message, over: client, into: fault)
+        #expect((answered == 16) == (last == .current))
     }
 
     @Test("tokens subscribe to topics, and messages to topics and conditions reach them")
@@ -321,5 +318,33 @@ struct FCMServiceTests {
             ])
         #expect(sent.hasPrefix("{\"name\":\"projects/\(fcm.project)/messages/"))
         #expect(sent.hasSuffix("200"))
+    }
+
+    @Test("FCM takes the message of each profile, which the app of that profile shows")
+    func profiles() async throws {
+        let device = try await android()
+        let phone = try await TestPhone.attach(device)
+        let client = try await harness.fcmClient()
+        let bearer = try await accessToken(client)
+        let (alice, bob) = (try #require(Handle("alice")), try #require(Handle("bob")))
+        let now = Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+        for profile in PayloadProfile.builtIn {
+            let intent = PushIntent(
+                id: .random(), call: .random(), user: bob, device: .random(),
+                token: PushToken(
+                    provider: .fcm, kind: .data, environment: .production, topic: "reveille-phone", token: device),
+                from: alice, fromName: "Alice", video: false, custom: nil, expiresAt: now + .seconds(30))
+            let body = try PushRequest(intent, wakeToken: "w", profile: profile).body(now: now)
+            let text = String(decoding: body, as: UTF8.self)
+            let answer = try await post(client, "/v1/projects/reveille-phone/messages:send", text, bearer: bearer)
+            #expect(answer.status == 200, "\(profile.name): \(String(decoding: answer.body, as: UTF8.self))")
+            let push = try await phone.nextPush()
+            let app = try #require(PhoneApp(rawValue: profile.name))
+            guard case .shown(let call) = app.read(push.payload, isAndroid: true) else {
+                Issue.record("\(profile.name) shows nothing: \(text)")
+                continue
+            }
+            #expect(call.call == intent.call.description, "\(profile.name)")
+        }
     }
 }

@@ -42,6 +42,14 @@ struct PhoneAppTests {
     }
 
     @Test(
+        "flutter_callkit_incoming puts extra into the handle unless normalHandle is 1",
+        arguments: [("", true), (#","normalHandle":0"#, true), (#","normalHandle":1"#, false)])
+    func handle(member: String, isRemarked: Bool) {
+        let reading = Self.read(.callkitIncoming, #"{"id":"UUID","nameCaller":"Ada","extra":{}\#(member)}"#)
+        #expect(reading.words.contains("normalHandle is not 1") == isRemarked)
+    }
+
+    @Test(
         "a payload that lacks something, or has it in another type, ends as the plugin's language has it",
         arguments: [
             (PhoneApp.callkitIncoming, #"{"nameCaller":"Ada"}"#, false, true),

@@ -25,12 +25,8 @@ struct PhoneLinkTests {
 
     @Test("a phone registers over the link, attaches, and is listed")
     func register() async throws {
-        let address = try harness.address()
-        let (loop, tls) = (harness.loop, harness.tls)
-        let link = try #require(
-            await loop.run {
-                LoopBound(PhoneLink(loop: loop, to: address, tls: tls) { _ in }, on: loop)
-            })
+        let link = try await harness.link()
+        let loop = harness.loop
         let token: String = try await withCheckedThrowingContinuation { continuation in
             loop.execute {
                 let isAsked = link.value.register(topic: Harness.voipTopic, environment: .sandbox, name: "bob") {
@@ -52,9 +48,7 @@ struct PhoneLinkTests {
 
     @Test("an app that does not report is ended, three times, and then gets no VoIP pushes until the user opens it")
     func contract() async throws {
-        try await Harness.with {
-            $0.reportWindow = .milliseconds(50)
-        } _: {
+        try await Harness.with({ $0.reportWindow = .milliseconds(50) }) {
             let (device, client, token) = try await harness.provider()
             let phone = try await TestPhone.attach(device)
             for strike in 1...3 {
@@ -135,17 +129,12 @@ struct PhoneLinkTests {
 
     @Test("one link carries many phones, each with its own pushes")
     func manyPhones() async throws {
-        let address = try harness.address()
-        let (loop, tls) = (harness.loop, harness.tls)
         let (events, continuation) = AsyncStream.makeStream(of: (String, PhoneLink.Event).self)
-        let link = try #require(
-            await loop.run {
-                LoopBound(PhoneLink(loop: loop, to: address, tls: tls) { _ in }, on: loop)
-            })
+        let link = try await harness.link()
         var devices: [String] = []
         for _ in 0..<50 { devices.append(try await harness.phone()) }
         let all = devices
-        _ = await loop.run {
+        _ = await harness.loop.run {
             for device in all { link.value.attach(device) { continuation.yield((device, $0)) } }
             #expect(!link.value.attach(all[0]) { _ in }, "a phone is attached once")
         }

@@ -131,9 +131,7 @@ struct ProviderConnectionTests {
         let unknown = String(repeating: "0", count: 64)
         let answer = try await harness.client().send(Harness.push(to: unknown, token: harness.providerToken()))
         #expect(answer.text == "{\"reason\":\"BadDeviceToken\"}")
-        try await Harness.with {
-            $0.acceptsUnknownTokens = true
-        } _: {
+        try await Harness.with({ $0.acceptsUnknownTokens = true }) {
             let client = try await harness.client()
             let token = try await harness.providerToken()
             #expect(try await client.send(Harness.push(to: unknown, token: token)).status == 200)

@@ -18,22 +18,14 @@ struct SimulatedAndroidPhoneTests {
             payload: isShown ? Array("{\"notification\":{\"title\":\"\(id)\"}}".utf8) : [])
     }
 
-    mutating func attach() -> [Effect] {
-        var effects: [Effect] = []
-        phone.phoneAttached(now: now, effects: &effects)
-        return effects
-    }
+    mutating func attach() -> [Effect] { phone.phoneAttached(now: now) }
 
-    mutating func arrive(_ message: AcceptedMessage) -> [Effect] {
-        var effects: [Effect] = []
-        phone.messageArrived(message, now: now, effects: &effects)
-        return effects
-    }
+    mutating func arrive(_ message: AcceptedMessage) -> [Effect] { phone.messageArrived(message, now: now) }
 
-    mutating func doze(_ isDozing: Bool) -> [Effect] {
-        var effects: [Effect] = []
-        phone.dozed(isDozing, now: now, effects: &effects)
-        return effects
+    mutating func doze(_ isDozing: Bool) -> [Effect] { phone.dozed(isDozing, now: now) }
+
+    mutating func open(_ isInForeground: Bool) -> [Effect] {
+        phone.appMoved(toForeground: isInForeground, now: now)
     }
 
     mutating func pass(_ duration: Duration) {
@@ -108,11 +100,9 @@ struct SimulatedAndroidPhoneTests {
         _ = doze(true)
         let (fourth, fifth) = (Self.message("4"), Self.message("5"))
         #expect(arrive(fourth) == [.store(fourth, replaced: nil)])
-        var effects: [Effect] = []
-        phone.appMoved(toForeground: true, now: now, effects: &effects)
-        #expect(effects == [.deliver(fourth, isHigh: true)])
+        #expect(open(true) == [.deliver(fourth, isHigh: true)])
         #expect(!phone.isDemoted)
-        phone.appMoved(toForeground: false, now: now, effects: &effects)
+        #expect(open(false).isEmpty)
         #expect(arrive(fifth) == [.deliver(fifth, isHigh: true)])
         #expect(phone.awaitedReports == 1)
     }

@@ -16,23 +16,13 @@ struct SimulatedIPhoneTests {
             expiration: seconds.map { $0 == 0 ? 0 : start.wholeSeconds + $0 }, payload: [])
     }
 
-    mutating func attach() -> [Effect] {
-        var effects: [Effect] = []
-        phone.phoneAttached(now: now, effects: &effects)
-        return effects
-    }
+    mutating func attach() -> [Effect] { phone.phoneAttached(now: now) }
 
-    mutating func arrive(_ push: AcceptedPush) -> [Effect] {
-        var effects: [Effect] = []
-        phone.pushArrived(push, now: now, effects: &effects)
-        return effects
-    }
+    mutating func arrive(_ push: AcceptedPush) -> [Effect] { phone.pushArrived(push, now: now) }
 
     mutating func pass(_ duration: Duration) -> [Effect] {
         now = now + duration
-        var effects: [Effect] = []
-        phone.handleTimeouts(now: now, effects: &effects)
-        return effects
+        return phone.handleTimeouts(now: now)
     }
 
     @Test("a VoIP push launches the app, which has 7 seconds to report it")

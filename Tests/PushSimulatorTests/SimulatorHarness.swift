@@ -78,6 +78,10 @@ struct SimulatorHarness: Sendable {
 
     /// A client whose connection stands and allows one stream.
     func client(_ environment: PushEnvironment = .production) async throws -> TestClient {
+        try await client(environment, tls)
+    }
+
+    private func client(_ environment: PushEnvironment, _ tls: TLSClientContext) async throws -> TestClient {
         let client = try await TestClient.connect(loop: loop, to: address(environment), tls: tls)
         #expect(try await client.nextLimit() == 1)
         return client
@@ -90,9 +94,7 @@ struct SimulatorHarness: Sendable {
         let identity = TLSIdentity(certificateChainPEM: certificate, privateKeyPEM: key)
         let tls = try TLSClientContext(
             trust: .certificateAuthority(file: folder + "/" + manifest.caFile), identity: identity)
-        let client = try await TestClient.connect(loop: loop, to: address(environment), tls: tls)
-        #expect(try await client.nextLimit() == 1)
-        return client
+        return try await client(environment, tls)
     }
 
     func fcmClient() async throws -> TestClient {
@@ -103,6 +105,15 @@ struct SimulatorHarness: Sendable {
         return client
     }
 
+    /// A link without phones.
+    func link() async throws -> LoopBound<PhoneLink> {
+        let address = try address()
+        let link = await loop.run { [loop, tls] in
+            LoopBound(PhoneLink(loop: loop, to: address, tls: tls) { _ in }, on: loop)
+        }
+        return try #require(link)
+    }
+
     func text(_ file: String?) throws -> String {
         try String(contentsOfFile: folder + "/" + #require(file), encoding: .utf8)
     }
@@ -111,6 +122,21 @@ struct SimulatorHarness: Sendable {
     static func run(_ program: String, _ arguments: [String]) async throws -> String {
         let path = try ChildProcess.find(program, package: program)
         return try await ChildProcess.run(path, arguments, areErrorsApart: true).output
+    }
+
+    /// Sends a request 16 times at once into a fault that ends the connection. What it disowns was not processed, and
+    /// comes to no phone.
+    /// - Returns: how many were answered.
+    func sendMany(_ request: HTTP2Request, over client: TestClient, into fault: PushFault) async throws -> Int {
+        let before = try await snapshot().counts
+        await simulator.inject(fault)
+        let answers = await client.sendTogether(Array(repeating: request, count: 16))
+        #expect(answers.allSatisfy { $0 == 200 })
+        await client.end()
+        let after = try await snapshot().counts
+        #expect(after.accepted - before.accepted == answers.count)
+        #expect(after.arrived - before.arrived == answers.count)
+        return answers.count
     }
 
     func snapshot() async throws -> PushSimulatorSnapshot {
@@ -182,15 +208,9 @@ final class TestPhone {
     /// Attaches, and waits until the simulator says so.
     static func attach(_ token: String) async throws -> TestPhone {
         let (events, continuation) = AsyncStream.makeStream(of: PhoneLink.Event.self)
-        let address = try harness.address()
-        let loop = harness.loop
-        let tls = harness.tls
-        let link = await loop.run {
-            let link = PhoneLink(loop: loop, to: address, tls: tls) { _ in }
-            link.attach(token) { continuation.yield($0) }
-            return LoopBound(link, on: loop)
-        }
-        let phone = TestPhone(link: try #require(link), token: token, events: events)
+        let link = try await harness.link()
+        await link.loop.run { _ = link.value.attach(token) { continuation.yield($0) } }
+        let phone = TestPhone(link: link, token: token, events: events)
         guard case .attached = try await phone.next() else { throw Unexpected() }
         return phone
     }
@@ -213,20 +233,24 @@ final class TestPhone {
     }
 
     func report(_ pushID: String) async throws -> SimulatedIPhone.ReportVerdict {
-        let (link, token) = (link, token)
-        return try await withCheckedThrowingContinuation { continuation in
-            link.loop.execute {
-                let isAsked = link.value.report(pushID: pushID, by: token) { continuation.resume(with: $0) }
-                if !isAsked { continuation.resume(throwing: Unexpected()) }
-            }
-        }
+        try await ask { [token] in $0.report(pushID: pushID, by: token, completion: $1) }
     }
 
     func move(to state: PhoneLink.PhoneState) async throws {
-        let (link, token) = (link, token)
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        try await ask { [token] in $0.move(token, to: state, completion: $1) }
+    }
+
+    /// - Parameter question: returns false when the link does not take it.
+    private func ask<Value: Sendable>(
+        _ question:
+            @escaping @Sendable (
+                _ link: PhoneLink, _ completion: @escaping (Result<Value, PhoneLink.Failure>) -> Void
+            ) -> Bool
+    ) async throws -> Value {
+        let link = link
+        return try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
             link.loop.execute {
-                let isAsked = link.value.move(token, to: state) { continuation.resume(with: $0.mapError { $0 }) }
+                let isAsked = question(link.value) { continuation.resume(with: $0.mapError { $0 }) }
                 if !isAsked { continuation.resume(throwing: Unexpected()) }
             }
         }

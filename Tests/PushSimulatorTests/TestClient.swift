@@ -80,24 +80,22 @@ final class TestClient: Sendable {
 
     /// Waits for the next settings and says how many streams they allow.
     func nextLimit() async throws -> Int {
-        for await notice in notices {
-            if case .settings(let count) = notice { return count }
-        }
-        throw Trouble.connectionClosed
+        try await next { if case .settings(let count) = $0 { count } else { nil } }
     }
 
     /// Waits for GOAWAY and gives the last stream that it names.
     func nextLastStream() async throws -> Int32 {
-        for await notice in notices {
-            if case .goAway(let last, _, _) = notice { return last.rawValue }
-        }
-        throw Trouble.connectionClosed
+        try await next { if case .goAway(let last, _, _) = $0 { last.rawValue } else { nil } }
     }
 
     /// Waits for GOAWAY and gives its debug data.
     func nextGoAway() async throws -> String {
+        try await next { if case .goAway(_, _, let debug) = $0 { debug } else { nil } }
+    }
+
+    private func next<Value>(_ wanted: (Notice) -> Value?) async throws -> Value {
         for await notice in notices {
-            if case .goAway(_, _, let debug) = notice { return debug }
+            if let found = wanted(notice) { return found }
         }
         throw Trouble.connectionClosed
     }
@@ -155,10 +153,5 @@ final class TestClient: Sendable {
     func limit() async -> Int? {
         let state = state
         return await state.loop.run { state.value.http?.maxConcurrentStreams } ?? nil
-    }
-
-    func close() async {
-        let state = state
-        _ = await state.loop.run { state.value.http?.close() }
     }
 }

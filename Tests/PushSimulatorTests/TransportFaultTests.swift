@@ -135,16 +135,9 @@ struct TransportFaultTests {
         arguments: [PushFault.GoAway.LastStream.zero, .before, .current], [false, true])
     func goAwayAmongMany(last: PushFault.GoAway.LastStream, isDoubled: Bool) async throws {
         let (client, push) = try await prepared()
-        let before = try await harness.snapshot().counts
-        await harness.simulator.inject(
-            PushFault(.retire(.init(isDoubled: isDoubled, lastStream: last)), count: 1))
-        let answers = await client.sendTogether(Array(repeating: push, count: 16))
-        #expect(answers.allSatisfy { $0 == 200 })
-        #expect((answers.count == 16) == (last == .current))
-        await client.end()
-        let after = try await harness.snapshot().counts
-        #expect(after.accepted - before.accepted == answers.count)
-        #expect(after.arrived - before.arrived == answers.count)
+        let fault = PushFault(.retire(.init(isDoubled: isDoubled, lastStream: last)), count: 1)
+        let answered = try await harness.sendMany(push, over: client, into: fault)
+        #expect((answered == 16) == (last == .current))
     }
 
     @Test("pushes whose token is still being checked are disowned by a GOAWAY like all others")
@@ -152,15 +145,10 @@ struct TransportFaultTests {
         try await Harness.with({ $0.streamsBeforeAuthorization = 16 }) {
             let client = try await TestClient.connect(loop: harness.loop, to: harness.address(), tls: harness.tls)
             #expect(try await client.nextLimit() == 16)
-            let before = try await harness.snapshot().counts
             // The first token of the connection is checked off the loop: all wait for it.
             let push = Harness.push(to: try await harness.phone(), token: try await harness.providerToken())
-            await harness.simulator.inject(PushFault(.retire(.init(lastStream: .zero)), count: 1))
-            let answers = await client.sendTogether(Array(repeating: push, count: 16))
-            await client.end()
-            let after = try await harness.snapshot().counts
-            #expect(after.accepted - before.accepted == answers.count)
-            #expect(after.arrived - before.arrived == answers.count)
+            let fault = PushFault(.retire(.init(lastStream: .zero)), count: 1)
+            _ = try await harness.sendMany(push, over: client, into: fault)
         }
     }
 
@@ -182,9 +170,7 @@ struct TransportFaultTests {
 
     @Test("a connection is closed after so many bad device tokens, and not before")
     func badTokens() async throws {
-        try await Harness.with {
-            $0.closesAfterBadTokens = 3
-        } _: {
+        try await Harness.with({ $0.closesAfterBadTokens = 3 }) {
             let (client, push) = try await prepared()
             let bad = Harness.push(to: "00", token: try await harness.providerToken())
             for _ in 1...2 { #expect(try await client.send(bad).status == 400) }
@@ -196,9 +182,7 @@ struct TransportFaultTests {
 
     @Test("a provider token that is refused may bring the connection back to one stream")
     func limitAfterRejection() async throws {
-        try await Harness.with {
-            $0.limitsStreamsAfterRejection = true
-        } _: {
+        try await Harness.with({ $0.limitsStreamsAfterRejection = true }) {
             let (client, push) = try await prepared()
             let device = try await harness.phone()
             #expect(try await client.send(Harness.push(to: device, token: "x")).status == 403)
@@ -210,9 +194,7 @@ struct TransportFaultTests {
 
     @Test("a simulator that is far away takes its round trip for each answer")
     func roundTrip() async throws {
-        try await Harness.with {
-            $0.roundTrip = .milliseconds(80)
-        } _: {
+        try await Harness.with({ $0.roundTrip = .milliseconds(80) }) {
             let (client, push) = try await prepared()
             for _ in 1...2 {
                 let start = ContinuousClock.now
@@ -231,9 +213,7 @@ struct TransportFaultTests {
     /// What a run with faults looks like from outside.
     private func run(seed: UInt64) async throws -> [String] {
         var seen: [String] = []
-        try await Harness.with {
-            $0.seed = seed
-        } _: {
+        try await Harness.with({ $0.seed = seed }) {
             let device = try await harness.phone()
             let android = try #require(
                 await harness.simulator.registerPhone(topic: "p", environment: .production, provider: .fcm))

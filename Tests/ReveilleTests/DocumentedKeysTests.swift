@@ -42,6 +42,9 @@ struct DocumentedKeysTests {
         var call = Scenarios.wokenAndAnswered.call
         call.mergedInto = Scenarios.id(1)
         call.lostAt = Scenarios.begin
+        call.forwards = [
+            CallRecord.Forward(reason: .busy, to: .group("sales"), at: Scenarios.begin, firstMember: 1)
+        ]
         return CallView(call, counts: CallCounts())
     }
 
@@ -58,8 +61,11 @@ struct DocumentedKeysTests {
             key: Scenarios.phone, platform: .ios, app: "app", name: "name", tokens: [], seenAt: Scenarios.begin,
             unreportedStreak: 1, suspendedAt: Scenarios.begin, probes: 1, nextProbeAt: Scenarios.begin)
         let alice = Scenarios.handle("alice")
+        let target = CallTarget.user(alice)
         let summary = UserSummary(
-            handle: alice, policy: UserPolicy(), aliases: [], groups: [], devices: 0, devicesOnline: 0, liveCalls: 0)
+            handle: alice, policy: UserPolicy(),
+            rules: CallRules(forwardBusy: target, forwardNoAnswer: target, noAnswerAfter: .seconds(20)), aliases: [],
+            groups: [], devices: 0, devicesOnline: 0, liveCalls: 0)
         let session = SessionView(
             user: alice, deviceID: Scenarios.id(1), platform: .ios, app: "app", state: .away,
             address: "192.0.2.7:4711", wakeCallID: Scenarios.id(2),
@@ -67,7 +73,7 @@ struct DocumentedKeysTests {
         var step = TimelineEntryView(at: time, offsetMilliseconds: 0, step: "ended")
         (step.user, step.deviceID, step.detail) = (alice, Scenarios.id(1), "hangup")
         let stats = StatsView.sample()
-        let group = CallGroup(name: "sales", strategy: .all, members: [alice])
+        let group = CallGroup(name: "sales", strategy: .all, members: [alice], delays: [alice: .seconds(5)])
         return [
             ("CallView", call()), ("CallCounts", CallCounts()),
             ("CallDetail", CallDetail(call: call(), legs: [], pushes: [], timeline: [])), ("LegView", LegView(leg)),
@@ -100,6 +106,7 @@ struct DocumentedKeysTests {
     /// Every request with all that it can have.
     private static func requests() -> [any AdminRequest] {
         let (bob, device) = (Scenarios.handle("bob"), Scenarios.phone.device)
+        let target = TargetView(.user(bob))
         let change = UserPolicyChange(callWaiting: true, decline: .all, doNotDisturb: true, missedCalls: .off)
         var calls = ListCalls(
             live: true, user: bob, reason: .busy, state: .ended, since: Scenarios.begin, until: Scenarios.begin,
@@ -117,9 +124,12 @@ struct DocumentedKeysTests {
             ResumeDevice(user: bob, deviceID: device),
             pushes,
             GetPush(Scenarios.id(1)), AuditPushes(since: Scenarios.begin), GetUser(bob), SetUser(bob, change),
+            BlockCallers(bob, [bob]), UnblockCallers(bob, [bob]),
+            ForwardCalls(bob, busy: target, noAnswer: target, noAnswerSeconds: 20),
             ListGroups(after: "x"),
             GetGroup(bob),
-            SetGroup(name: bob, strategy: .all, members: [bob]), DeleteGroup(bob), ListAliases(after: "x"),
+            SetGroup(name: bob, strategy: .all, members: [bob], delays: ["bob": 5]), DeleteGroup(bob),
+            ListAliases(after: "x"),
             SetAlias(alias: bob, user: bob), DeleteAlias(bob), GetStats(), SubscribeToStats(intervalMilliseconds: 1000),
             GetServerInfo(), Drain(deadlineMilliseconds: 1), StopServer(), SetLogLevel("info"),
             Unsubscribe(subscription: 1),

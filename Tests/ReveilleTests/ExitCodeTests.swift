@@ -33,9 +33,7 @@ struct ExitCodeTests {
     func noServer(line: String) async {
         for (option, place) in [("--data", "on \(Self.nowhere)"), ("--server", "at \(Self.nowhere)")] {
             let run = await CommandRun.of("\(line) \(option) \(Self.nowhere)")
-            #expect(run.exit == 2)
-            #expect(run.output.isEmpty)
-            #expect(run.complaints.count == 1)
+            run.expectFailure(2, lines: 1)
             #expect(run.complaints.first?.hasPrefix("reveille: no server is running \(place); start one with") == true)
         }
     }
@@ -43,53 +41,41 @@ struct ExitCodeTests {
     @Test("no server to read from: 2", arguments: reading)
     func noServerToReadFrom(line: String) async {
         let run = await CommandRun.of("\(line) --server \(Self.nowhere)")
-        #expect(run.exit == 2)
-        #expect(run.complaints.first?.contains("no server is running at \(Self.nowhere)") == true)
+        run.expectFailure(2, "no server is running at \(Self.nowhere)")
     }
 
     @Test("no store, or that of a later version: 2, and what to do", arguments: reading)
     func noStore(line: String) async throws {
         let missing = await CommandRun.of(line, data: Self.nowhere)
-        #expect(missing.exit == 2)
-        #expect(missing.output.isEmpty)
-        #expect(missing.complaints.count == 1)
-        #expect(missing.complaints.first?.contains("Check the path of the data folder") == true)
+        missing.expectFailure(2, lines: 1, "Check the path of the data folder")
         let folder = try Scenarios.Folder()
         let store = try DatabaseQueue(path: folder.path + "/reveille.sqlite3")
         try await store.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('of a later version')") }
         let later = await CommandRun.of(line, data: folder.path)
-        #expect(later.exit == 2)
-        #expect(later.complaints.first?.contains("Start the version that wrote it, or a later one") == true)
+        later.expectFailure(2, "Start the version that wrote it, or a later one")
         try Data("no database at all".utf8).write(to: URL(filePath: folder.path + "/reveille.sqlite3"))
         let broken = await CommandRun.of(line, data: folder.path)
-        #expect(broken.exit == 2)
-        #expect(broken.complaints.first?.contains("move it away or restore a backup") == true)
+        broken.expectFailure(2, "move it away or restore a backup")
     }
 
     @Test("what is not there: 1, and where to look for what is", arguments: naming)
     func missing(line: String) async throws {
         let folder = try Scenarios.Folder([])
         let run = await CommandRun.of(line, data: folder.path)
-        #expect(run.exit == 1)
-        #expect(run.output.isEmpty)
-        #expect(run.complaints.count == 1)
-        #expect(run.complaints.first?.contains("; see reveille ") == true)
+        run.expectFailure(1, lines: 1, "; see reveille ")
     }
 
     @Test("a server that goes away while it is asked: 2, and that the change may have been made", arguments: asking)
     func goesAway(line: String) async throws {
         let run = try await ScriptedServer.run({ _ in .hangUp }) { await $0.command(line) }
-        #expect(run.exit == 2)
-        #expect(run.output.isEmpty)
-        #expect(run.complaints.last?.contains("went away") == true)
+        run.expectFailure(2, "went away")
     }
 
     @Test("a server of another version: 2", arguments: asking + reading)
     func otherVersion(line: String) async throws {
         let error = AdminError(SignalError(.methodNotFound, "There is no such method."))
         let run = try await ScriptedServer.run({ _ in .error(error) }) { await $0.command(line) }
-        #expect(run.exit == 2)
-        #expect(run.complaints.last?.contains("use the reveille that runs the server") == true)
+        run.expectFailure(2, "use the reveille that runs the server")
     }
 
     @Test(
@@ -103,9 +89,7 @@ struct ExitCodeTests {
         let run = try await ScriptedServer.run({ _ in .refused(AdminRefusal(.notFound, "It is not there.")) }) {
             await $0.command(line)
         }
-        #expect(run.exit == 1)
-        #expect(run.complaints.count == 1)
-        #expect(run.complaints.first?.contains("; see reveille ") == true)
+        run.expectFailure(1, lines: 1, "; see reveille ")
     }
 
     @Test("what the server refuses is told in its words: 1")
@@ -152,10 +136,7 @@ struct ExitCodeTests {
     func usage(line: String, words: String) async {
         let run = await CommandRun.of(
             line.split(separator: " ", omittingEmptySubsequences: false).map(String.init))
-        #expect(run.exit == 64)
-        #expect(run.output.isEmpty)
-        #expect(run.complaints.joined().contains("Error: "))
-        #expect(run.complaints.joined().contains(words), "\(run.complaints)")
+        run.expectFailure(64, "Error: ", words)
     }
 
     @Test(
@@ -178,8 +159,6 @@ struct ExitCodeTests {
         ])
     func usage(line: String) async {
         let run = await CommandRun.of(line)
-        #expect(run.exit == 64)
-        #expect(run.output.isEmpty)
-        #expect(run.complaints.joined().contains("Error: "), "\(run.complaints)")
+        run.expectFailure(64, "Error: ")
     }
 }

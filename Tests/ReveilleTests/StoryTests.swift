@@ -29,6 +29,42 @@ struct StoryTests {
                 + "the call rang out after 45 s.")
     }
 
+    /// What `bob`'s device did after an accepted push: the delivery, the report with its time, and whether it woke.
+    static let reports: [(PushKind, PushProvider, ReportStatus, at: Int64?, isWoken: Bool, words: String)] = [
+        (.alert, .apns, .notRequired, nil, false, "was sent an alert, and nobody opened it"),
+        (.alert, .fcm, .notRequired, nil, false, "was sent an alert, and nobody opened it"),
+        (.alert, .apns, .notRequired, nil, true, "came online after an alert and never said that it rings"),
+        (.voip, .apns, .notRequired, 2000, false, "reported that it did not have to show the call"),
+        (.data, .fcm, .notRequired, 2000, true, "reported that it did not have to show the call"),
+        (
+            .data, .fcm, .notRequired, 60_000, false,
+            "reported the push after the end of the call, and did not have to show it"
+        ),
+        (.voip, .apns, .reported, 2000, false, "reported the push and never rang"),
+        (.voip, .apns, .reportedLate, 20_000, false, "reported the push too late and never rang"),
+        (
+            .data, .fcm, .reportedLate, 20_000, true,
+            "was woken and reported the push too late and never said that it rings"
+        ),
+        (.data, .fcm, .acted, 2000, false, "acted after the push, did not report it and never rang"),
+        (.data, .fcm, .filtered, 2000, true, "took the push and showed nothing: Do Not Disturb, or a blocked caller"),
+        (.data, .fcm, .reportFailed, 2000, false, "was woken and could not show the call"),
+    ]
+
+    @Test("a device that did not ring did what its kind of push and its report say", arguments: reports)
+    func reported(
+        kind: PushKind, provider: PushProvider, report: ReportStatus, at: Int64?, isWoken: Bool, words: String
+    ) {
+        let lines = tell(Scenarios.unreported) { draft in
+            draft.legs[0].wokenAt = isWoken ? draft.at(1500) : nil
+            draft.pushes[0].token = PushToken(
+                provider: provider, kind: kind, environment: .production, topic: "org.example.phone", token: "77")
+            draft.pushes[0].report = report
+            draft.pushes[0].reportedAt = at.map(draft.at)
+        }
+        #expect(lines == ["bob's device \(words); the call rang out after 45 s."])
+    }
+
     @Test("a rejected push names the provider's reason and what it means")
     func rejected() {
         let lines = tell(Scenarios.rejected)

@@ -1,8 +1,8 @@
 import Dispatch
 import EventLoop
 import Foundation
+import InMemoryLogging
 import Logging
-import Synchronization
 import Testing
 
 @testable import ServerLog
@@ -138,27 +138,11 @@ struct LineSheetTests {
 
     @Test("a logger of another kind, or with metadata of its own, logs the lines itself")
     func otherLoggers() throws {
-        struct Handler: LogHandler {
-            let lines: Lines
-            var logLevel = Logger.Level.info
-            var metadata: Logger.Metadata = [:]
-
-            subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-                get { metadata[key] }
-                set { metadata[key] = newValue }
-            }
-
-            func log(event: LogEvent) { lines.all.withLock { $0.append((event.level, event.metadata ?? [:])) } }
-        }
-        final class Lines: Sendable {
-            let all = Mutex<[(Logger.Level, Logger.Metadata)]>([])
-        }
-        let lines = Lines()
-        let sheet = LineSheet(Logger(label: "other") { _ in Handler(lines: lines) })
+        let handler = InMemoryLogHandler()
+        let sheet = LineSheet(Logger(label: "other") { _ in handler })
         Self.write(sheet)
-        let seen = lines.all.withLock { $0 }
-        #expect(seen.map(\.0) == [.warning])
-        #expect(seen.first?.1.mapValues { "\($0)" } == Self.metadata.mapValues { "\($0)" })
+        #expect(handler.entries.map(\.level) == [.warning])
+        #expect(handler.entries.first?.metadata.mapValues { "\($0)" } == Self.metadata.mapValues { "\($0)" })
 
         let memory = try Memory(.json)
         var logger = memory.log.logger("part")

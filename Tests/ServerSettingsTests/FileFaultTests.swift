@@ -4,6 +4,10 @@ import Testing
 
 @Suite("What is wrong with a configuration file")
 struct FileFaultTests {
+    private let scene: Scene
+
+    init() throws { scene = try Scene() }
+
     struct Case: CustomTestStringConvertible, Sendable {
         let file: String
         let faults: [String]
@@ -135,14 +139,12 @@ struct FileFaultTests {
     func wrongTogether(_ expected: Case) throws { try check(expected) }
 
     private func check(_ expected: Case) throws {
-        let scene = try Scene()
         try scene.write(expected.file)
         #expect(try scene.faults() == expected.faults)
     }
 
     @Test("every fault is said at once, in the order of the file, then those of the environment and the options")
     func all() throws {
-        let scene = try Scene()
         try scene.write("listen:\n  port: x\n  host: 0.0.0.0\nnod: a\ncalls.ring_seconds: 1\n")
         scene.environment["REVEILLE_SHARDS"] = "many"
         scene.flags.set(.node, "")
@@ -159,7 +161,6 @@ struct FileFaultTests {
 
     @Test("a value is checked even where another source goes before it")
     func overridden() throws {
-        let scene = try Scene()
         try scene.write("shards: x")
         scene.environment["REVEILLE_SHARDS"] = "0"
         scene.flags.set(.shards, 2)
@@ -172,7 +173,6 @@ struct FileFaultTests {
 
     @Test("a file that is not there, or is no text, cannot be read at all")
     func unreadable() throws {
-        let scene = try Scene()
         #expect {
             try scene.loader(file: scene.folder + "/none.yaml").load()
         } throws: { error in
@@ -188,7 +188,6 @@ struct FileFaultTests {
 
     @Test("a file with nothing but comments, or nothing at all, says nothing", arguments: ["", "# a\n", "\n\n"])
     func empty(text: String) throws {
-        let scene = try Scene()
         try scene.write(text)
         let loaded = try scene.load()
         #expect(loaded.faults == [])

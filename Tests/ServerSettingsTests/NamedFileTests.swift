@@ -3,6 +3,7 @@ import EventLoop
 import Foundation
 import LibWebSockets
 import PushClient
+import PushCore
 import ServerSettings
 import TLS
 import Testing
@@ -172,6 +173,40 @@ struct NamedFileTests {
                     "DIR/reveille.yaml:1: push.apns.key: APNs production: key: "
                         + "the key ABCDE12345 is not a P-256 private key in PEM (.p8)"
                 ])
+    }
+
+    @Test(
+        "a template that cannot be used, and a profile that does not exist, are refused with the place and the remedy",
+        arguments: [
+            (
+                "mine.json", #"{"voip":{"a":{"b":"${nam}"}}}"#, "",
+                "DIR/mine.json: voip.a.b: there is no placeholder ${nam}; known: "
+            ),
+            ("mine.json", "{", "", "DIR/mine.json: not valid JSON: "),
+            (
+                "Mine.json", "{}", "",
+                "'Mine' is not a name for a profile; rename DIR/Mine.json: 1 to 64 of a-z, 0-9, _ and -"
+            ),
+            ("linphone.json", "{}", "", "there is a profile linphone already; rename DIR/linphone.json"),
+            ("mine.json", nil, "", "cannot read DIR/mine.json"),
+            ("mine.json", "{}", "com.example.app", "'com.example.app' is not a pair; give TOPIC=PROFILE, such as "),
+            (
+                "mine.json", "{}", "com.example.app=nobody",
+                "there is no profile 'nobody'; give one of callkeep_flutter, callkeep_react_native, "
+            ),
+            ("mine.json", "{}", "com.example.app=mine", nil),
+        ] as [(String, String?, String, String?)])
+    func templates(name: String, json: String?, choice: String, words: String?) throws {
+        let scene = try Scene()
+        if let json { try scene.write(json, to: name) }
+        try scene.write("push.templates: [\(name)]\n" + (choice.isEmpty ? "" : "push.profiles: \(choice)\n"))
+        let faults = try scene.faults()
+        if let words {
+            #expect(faults.count == 1 && faults[0].contains(words), "\(faults)")
+        } else {
+            #expect(faults == [])
+            #expect(try scene.load().serverConfiguration().push.profiles["mine"] != nil)
+        }
     }
 
     @Test("a key that was given in place of its file is not quoted")

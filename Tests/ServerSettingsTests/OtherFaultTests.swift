@@ -6,6 +6,10 @@ import Testing
 
 @Suite("What is wrong with variables and options")
 struct OtherFaultTests {
+    private let scene: Scene
+
+    init() throws { scene = try Scene() }
+
     @Test(
         "a variable that is close to a setting's is warned of, one that others make is not",
         arguments: [
@@ -15,7 +19,6 @@ struct OtherFaultTests {
             ("REVEILLE_PORT", nil), ("REVEILLE_SERVICE_HOST", nil), ("REVEILLE_TOKEN", nil), ("REVEILLE_SERVER", nil),
         ])
     func variables(name: String, advice: String?) throws {
-        let scene = try Scene()
         scene.environment[name] = "x"
         #expect(
             try scene.faults()
@@ -25,7 +28,6 @@ struct OtherFaultTests {
 
     @Test("a variable without a value says nothing")
     func emptyVariable() throws {
-        let scene = try Scene()
         scene.environment["REVEILLE_SHARDS"] = ""
         let loaded = try scene.load()
         #expect(loaded.faults == [])
@@ -34,7 +36,6 @@ struct OtherFaultTests {
 
     @Test("a secret is not quoted, whatever is wrong with it")
     func secret() throws {
-        let scene = try Scene()
         try scene.write("token: [hush, hush]")
         #expect(
             try scene.faults()
@@ -47,7 +48,6 @@ struct OtherFaultTests {
 
     @Test("options that cannot be are the command line's fault; anything beside them is not")
     func ofCommandLine() throws {
-        let scene = try Scene()
         scene.flags.set(.shards, 0)
         scene.flags.set(.apnsKey, "a.p8")
         let wrong = #expect(throws: InvalidSettings.self) { try scene.load().serverConfiguration() }
@@ -69,7 +69,6 @@ struct OtherFaultTests {
 
     @Test("what a file holds that an option names is not the command line's fault")
     func content() throws {
-        let scene = try Scene()
         scene.flags.set(.fcmServiceAccount, try scene.write("{}", to: "a.json"))
         let wrong = #expect(throws: InvalidSettings.self) { try scene.load().serverConfiguration() }
         #expect(wrong?.isOfCommandLine == false)
@@ -80,7 +79,6 @@ struct OtherFaultTests {
 
     @Test("for a push, only what concerns pushes has to be right")
     func pushOnly() throws {
-        let scene = try Scene()
         try scene.write("listen.host: 0.0.0.0\npush.text.incoming_call: Ring")
         #expect(throws: InvalidSettings.self) { try scene.load().serverConfiguration() }
         #expect(try scene.load().pushConfiguration().texts.incomingCall == "Ring")

@@ -5,9 +5,12 @@ import Testing
 
 @Suite("Who goes before whom")
 struct PrecedenceTests {
+    private let scene: Scene
+
+    init() throws { scene = try Scene() }
+
     @Test("an option goes before the environment, which goes before the file, which goes before the default")
     func order() throws {
-        let scene = try Scene()
         #expect(try scene.load().settings[.ringSeconds].origin == .standard)
         #expect(try scene.load().serverConfiguration().timers.ring == .seconds(45))
         try scene.write("calls:\n  ring_seconds: 50")
@@ -23,7 +26,6 @@ struct PrecedenceTests {
 
     @Test("every type of value comes from the environment too")
     func environment() throws {
-        let scene = try Scene()
         scene.environment["REVEILLE_LISTEN_INSECURE"] = "yes"
         scene.environment["REVEILLE_LISTEN_HOST"] = "0.0.0.0"
         scene.environment["REVEILLE_PUSH_MISSED_CALLS"] = "alert"
@@ -37,7 +39,6 @@ struct PrecedenceTests {
 
     @Test("the file is the one named, else that of the environment, else reveille.yaml in the data folder")
     func file() throws {
-        let scene = try Scene()
         #expect(try scene.loader(file: nil).load().path == nil)
         let inFolder = try scene.write("node: folder", to: "data/reveille.yaml")
         #expect(try scene.loader(file: nil).load().path == inFolder)
@@ -51,7 +52,6 @@ struct PrecedenceTests {
 
     @Test("the data folder is the option's, else the environment's, else the file's, else the standard one")
     func data() throws {
-        let scene = try Scene()
         scene.environment["REVEILLE_DATA"] = nil
         #expect(try scene.load().serverConfiguration().data.path == scene.folder + "/xdg/reveille")
         try scene.write("data: here")
@@ -64,7 +64,6 @@ struct PrecedenceTests {
 
     @Test("a file that was found in the data folder cannot name another one")
     func dataInFolder() throws {
-        let scene = try Scene()
         try scene.write("data: /elsewhere", to: "data/reveille.yaml")
         #expect(
             try scene.loader(file: nil).load().faults.map { $0.description.replacing(scene.folder, with: "DIR") } == [
@@ -75,7 +74,6 @@ struct PrecedenceTests {
 
     @Test("a path in the file starts at the file; that of an option or a variable stays as it is")
     func paths() throws {
-        let scene = try Scene()
         try scene.write("push.apns.certificate: [a.pem, /b.pem]\ntls.key: keys/c.pem\ntls.certificate: d.pem")
         scene.flags.set(.tlsCertificate, "d.pem")
         let settings = try scene.load().settings

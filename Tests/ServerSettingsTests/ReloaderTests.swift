@@ -2,6 +2,7 @@ import CallCore
 import CallServer
 import CallVocabulary
 import LibWebSockets
+import LogCapture
 import Logging
 import PushClient
 import PushCore
@@ -33,7 +34,7 @@ struct ReloaderTests {
 
     private let scene: Scene
     private let server = Server()
-    private let log = LogRecorder()
+    private let log = LogLines()
 
     init() throws {
         scene = try Scene()
@@ -42,16 +43,16 @@ struct ReloaderTests {
 
     /// What was logged since the last time, but for the line that each reload ends with.
     private func takeLines(_ result: String? = nil) -> [String] {
-        var lines = log.takeLines()
+        var lines = log.take()
         let last = lines.popLast()
-        #expect(last?.hasPrefix("notice: admin reload method=reload result=\(result ?? "")") == true, "\(last ?? "")")
+        #expect(last?.hasPrefix("notice admin reload method=reload result=\(result ?? "")") == true, "\(last ?? "")")
         return lines
     }
 
     private func reloader() throws -> SettingsReloader {
         let server = server
         return SettingsReloader(
-            scene.loader, current: try scene.load(), log: log.logger,
+            scene.loader, current: try scene.load(), log: log.logger(.trace),
             setLogLevel: { level in server.levels.withLock { $0.append(level) } },
             apply: { try server.apply($0) })
     }
@@ -65,10 +66,10 @@ struct ReloaderTests {
         #expect(reload.timers?.ring == .seconds(60))
         #expect(reload.limits == nil && reload.policy == nil && reload.connectionLimits == nil)
         #expect(reload.maxConnections == nil && reload.tls == nil && reload.push == nil)
-        #expect(takeLines() == ["notice: a setting changed from=50 setting=calls.ring_seconds to=60"])
+        #expect(takeLines() == ["notice a setting changed from=50 setting=calls.ring_seconds to=60"])
         await reloader.reload()
         #expect(server.count == 1)
-        #expect(takeLines() == ["info: the configuration was read again; no setting changed"])
+        #expect(takeLines() == ["info the configuration was read again; no setting changed"])
     }
 
     @Test("each part is given when one of its settings has changed")
@@ -95,13 +96,34 @@ struct ReloaderTests {
         #expect(takeLines().count == 6)
     }
 
+    @Test("a secret that the server has made is no change, and one that somebody writes is")
+    func secret() async throws {
+        let reloader = try reloader()
+        let secret = String(repeating: "ab", count: 32)
+        try scene.write(secret, to: "data/client-token.key")
+        await reloader.reload()
+        // Given to the server, which compares it with its own.
+        #expect(server.count == 1 && server.last?.tokens != nil)
+        #expect(takeLines("unchanged") == ["info the configuration was read again; no setting changed"])
+        await reloader.reload()
+        #expect(server.count == 1)
+        _ = takeLines("unchanged")
+        try scene.write(secret.uppercased() + "\n" + secret, to: "data/client-token.key")
+        await reloader.reload()
+        #expect(server.count == 2 && server.last?.tokens != nil)
+        #expect(
+            takeLines("done") == [
+                "notice a setting changed file=\(scene.folder)/data/client-token.key setting=tokens.secret_file"
+            ])
+    }
+
     @Test("a setting that is taken out is the default again")
     func removal() async throws {
         let reloader = try reloader()
         try scene.write("")
         await reloader.reload()
         #expect(server.last?.timers == CallTimers())
-        #expect(takeLines() == ["notice: a setting changed from=50 setting=calls.ring_seconds to=45"])
+        #expect(takeLines() == ["notice a setting changed from=50 setting=calls.ring_seconds to=45"])
     }
 
     @Test("the log level changes by itself, without the server")
@@ -111,7 +133,7 @@ struct ReloaderTests {
         await reloader.reload()
         #expect(server.levels.withLock { $0 } == [.debug, .debug])
         #expect(server.count == 0)
-        #expect(takeLines() == ["notice: a setting changed from=info setting=log.level to=debug"])
+        #expect(takeLines() == ["notice a setting changed from=info setting=log.level to=debug"])
         // Said before it says less.
         try scene.write("calls.ring_seconds: 50\nlog.level: error\n")
         await reloader.reload()
@@ -124,16 +146,16 @@ struct ReloaderTests {
             (
                 "calls.ring_seconds: 60\nlog.level: loud\nnod: a\n",
                 [
-                    "error: DIR/reveille.yaml:2: log.level: 'loud' is not known; "
+                    "error DIR/reveille.yaml:2: log.level: 'loud' is not known; "
                         + "give one of trace, debug, info, notice, warning, error, critical",
-                    "error: DIR/reveille.yaml:3: nod: there is no such setting; did you mean node?",
-                    "error: the configuration was not applied; the server keeps its current settings",
+                    "error DIR/reveille.yaml:3: nod: there is no such setting; did you mean node?",
+                    "error the configuration was not applied; the server keeps its current settings",
                 ]
             ),
             (
                 nil,
                 [
-                    "error: DIR/reveille.yaml: cannot be read; check path and permissions, or name another with "
+                    "error DIR/reveille.yaml: cannot be read; check path and permissions, or name another with "
                         + "--config; the server keeps its current settings"
                 ]
             ),
@@ -148,7 +170,7 @@ struct ReloaderTests {
         // What was before is still what a change is measured by.
         try scene.write("calls.ring_seconds: 60\n")
         await reloader.reload()
-        #expect(takeLines() == ["notice: a setting changed from=50 setting=calls.ring_seconds to=60"])
+        #expect(takeLines() == ["notice a setting changed from=50 setting=calls.ring_seconds to=60"])
     }
 
     @Test("what needs a restart is warned of, each time, and the rest is taken over")
@@ -157,9 +179,9 @@ struct ReloaderTests {
         try scene.write("calls.ring_seconds: 60\nlisten.port: 1\ntoken: other\n")
         await reloader.reload()
         #expect(server.last?.timers?.ring == .seconds(60))
-        let warning = "warning: a changed setting needs a restart from=7350 setting=listen.port to=1"
+        let warning = "warning a changed setting needs a restart from=7350 setting=listen.port to=1"
         #expect(
-            takeLines() == ["notice: a setting changed from=50 setting=calls.ring_seconds to=60", warning])
+            takeLines() == ["notice a setting changed from=50 setting=calls.ring_seconds to=60", warning])
         await reloader.reload()
         #expect(takeLines() == [warning])
         #expect(server.count == 1)
@@ -173,7 +195,7 @@ struct ReloaderTests {
         await reloader.reload()
         #expect(
             takeLines()
-                == ["error: the server refused the configuration and keeps its current settings: not now"])
+                == ["error the server refused the configuration and keeps its current settings: not now"])
         #expect(server.levels.withLock { $0 } == [])
         server.refuses.withLock { $0 = false }
         await reloader.reload()
@@ -190,7 +212,7 @@ struct ReloaderTests {
         try scene.write(tls)
         let reloader = try reloader()
         await reloader.reload()
-        #expect(takeLines() == ["info: the configuration was read again; no setting changed"])
+        #expect(takeLines() == ["info the configuration was read again; no setting changed"])
         let second = try TestCertificate(days: 180)
         try scene.write(second.certificatePEM, to: "server.pem")
         await reloader.reload()
@@ -202,8 +224,8 @@ struct ReloaderTests {
         #expect(server.last?.timers == nil)
         #expect(
             takeLines().map { $0.replacing(scene.folder, with: "DIR") } == [
-                "notice: a setting changed file=DIR/server.pem setting=tls.certificate",
-                "notice: a setting changed file=DIR/server.key setting=tls.key",
+                "notice a setting changed file=DIR/server.pem setting=tls.certificate",
+                "notice a setting changed file=DIR/server.key setting=tls.key",
             ])
     }
 
@@ -217,7 +239,7 @@ struct ReloaderTests {
         await reloader.reload()
         #expect(server.count == 0)
         #expect(
-            takeLines().map { $0.prefix(42) }
-                == Array(repeating: "warning: a changed setting needs a restart", count: 2))
+            takeLines().map { $0.prefix(41) }
+                == Array(repeating: "warning a changed setting needs a restart", count: 2))
     }
 }

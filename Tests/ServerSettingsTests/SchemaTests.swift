@@ -13,6 +13,10 @@ import Testing
 
 @Suite("The list of settings")
 struct SchemaTests {
+    private let scene: Scene
+
+    init() throws { scene = try Scene() }
+
     @Test("no two settings have a key, a variable or an option in common")
     func names() {
         let keys = Setting.all.map(\.key)
@@ -25,7 +29,6 @@ struct SchemaTests {
 
     @Test("with nothing set, the server's own defaults hold")
     func defaults() throws {
-        let scene = try Scene()
         let configuration = try scene.load().serverConfiguration()
         let standard = ServerConfiguration(address: configuration.address, data: configuration.data)
         #expect("\(configuration.address)" == "127.0.0.1:7350")
@@ -45,7 +48,6 @@ struct SchemaTests {
 
     @Test("metrics are served where somebody says, and then the port has to be free; off is nowhere")
     func metrics() throws {
-        let scene = try Scene()
         for (text, place) in [
             ("metrics.listen: 127.0.0.1:7352", "127.0.0.1:7352 false"), ("metrics.listen: '[::1]:9'", "[::1]:9 false"),
             ("metrics.listen: 0.0.0.0:9\nlisten.insecure: true", "0.0.0.0:9 false"), ("metrics.listen: off", nil),
@@ -75,7 +77,6 @@ struct SchemaTests {
         arguments: plain.map(\.key))
     func effect(key: String) throws {
         let setting = try #require(Setting.all.first { $0.key == key })
-        let scene = try Scene()
         let before = try scene.load().serverConfiguration()
         try scene.write("\(key): \(other(setting))")
         #expect(try scene.faults() == [])
@@ -130,7 +131,6 @@ struct SchemaTests {
 
     @Test("days that are none are for ever, the others are days")
     func retention() throws {
-        let scene = try Scene()
         try scene.write("retention:\n  calls_days: 30\n  pushes_days: 0\n  missed_days: 1")
         let retention = try scene.load().serverConfiguration().retention
         #expect(retention == RetentionPolicy(calls: .seconds(30 * 86_400), pushes: nil, missed: .seconds(86_400)))
@@ -138,7 +138,6 @@ struct SchemaTests {
 
     @Test("a burst that was not given follows the messages a second")
     func burst() throws {
-        let scene = try Scene()
         try scene.write("limits.messages_per_second: 50")
         #expect(try scene.load().serverConfiguration().connectionLimits.burst == 200)
         try scene.write("limits.messages_per_second: 50\nlimits.message_burst: 60")
@@ -147,7 +146,6 @@ struct SchemaTests {
 
     @Test("the value of a secret is shown nowhere")
     func redaction() throws {
-        let scene = try Scene()
         try scene.write("token: hush-hush")
         let settings = try scene.load().settings
         #expect(settings.text(.token) == "hush-hush")
@@ -177,7 +175,6 @@ struct SchemaTests {
             if let need = setting.need { #expect(lines[index - 1].hasSuffix("; \(need))")) }
         }
         #expect(lines.allSatisfy { $0.hasPrefix("#") && $0.count <= 120 })
-        let scene = try Scene()
         try scene.write(SettingsReference.text)
         let loaded = try scene.load()
         #expect(loaded.faults == [])
@@ -186,7 +183,6 @@ struct SchemaTests {
 
     @Test("with every comment sign taken away, the reference file is valid and says the defaults")
     func referenceValues() throws {
-        let scene = try Scene()
         let settings = SettingsReference.text.split(separator: "\n").filter { !$0.hasPrefix("# ") && $0 != "#" }
             .map { $0.dropFirst() }
         #expect(settings.count == Setting.all.count)

@@ -160,6 +160,9 @@ extension Refusal {
                 "call.invite", #"{\#(call),"to":"b","ring_ms":600001}"#,
                 "params.ring_ms: expected a whole number from 5000 to 600000"),
             Refusal("call.invite", #"{\#(call),"to":"b","ring_ms":"9000"}"#, "params.ring_ms: expected a whole number"),
+            Refusal(
+                "call.invite", #"{\#(call),"to":"b","max_duration_ms":999}"#,
+                "params.max_duration_ms: expected a whole number from 1000 to 604800000"),
             Refusal("call.invite", #"{\#(call),"to":"b","video":1}"#, "params.video: expected true or false"),
             Refusal("call.invite", #"{\#(call),"to":"b","sdp":{}}"#, "params.sdp: expected a string"),
             Refusal("call.answer", #"{\#(call),"sdp":1}"#, "params.sdp: expected a string"),

@@ -43,7 +43,8 @@ enum Samples {
             .invite(Invite(call: call, to: .user(alice))),
             .invite(
                 Invite(
-                    call: call, to: .users([alice, phone]), ringTime: .milliseconds(5000), video: true, sdp: sdp,
+                    call: call, to: .users([alice, phone]), ringTime: .milliseconds(5000),
+                    maxDuration: .seconds(3600), video: true, sdp: sdp,
                     custom: custom)),
             .invite(Invite(call: call, to: .group("sales"), ringTime: .seconds(180), custom: raw("[]"))),
             .ringing(call), .answer(call, sdp: nil), .answer(call, sdp: sdp), .connected(call), .get(call),

@@ -33,7 +33,7 @@ struct SessionHarness {
         return harness
     }
 
-    /// ... that was told of a call.
+    /// A phone with an open session that was told of a call.
     static func ringing(
         _ call: CallID, configure: (inout ClientSession.Configuration) -> Void = { _ in }
     ) -> SessionHarness {

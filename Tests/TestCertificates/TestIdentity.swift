@@ -2,8 +2,10 @@ import ChildProcess
 import Foundation
 import LibWebSockets
 import TLS
+import TestCleanup
 
-/// A folder with `key.pem` and `certificate.pem`, made by `openssl`; the certificate is its own authority.
+/// A folder with `key.pem` and `certificate.pem`, made by `openssl`; the certificate is its own authority. It is removed
+/// at the end of the test.
 public struct TestIdentity: Sendable {
     public enum Key: String, Sendable {
         case elliptic, rsa
@@ -31,6 +33,7 @@ public struct TestIdentity: Sendable {
         folder =
             other?.folder ?? FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        atEnd { [self] in remove() }
         try await openssl(
             ["req", "-x509"] + key.arguments + [
                 "-nodes", "-days", "2", "-subj", "/CN=\(name)", "-addext", "subjectAltName=DNS:\(name)",
@@ -46,6 +49,16 @@ public struct TestIdentity: Sendable {
     public func openssl(_ arguments: [String]) async throws {
         let result = try await ChildProcess.run("/usr/bin/openssl", arguments)
         if result.ending != .exit(0) { throw Failure(description: result.output) }
+    }
+
+    /// What `openssl s_client` sees of a server.
+    /// - Parameter filter: a command that reads it.
+    public static func seen(
+        at address: some CustomStringConvertible, _ options: String = "", filter: String = "openssl x509 -noout -serial"
+    ) async throws -> String {
+        let client = "timeout 15 openssl s_client -connect \(address) \(options) </dev/null 2>/dev/null"
+        let output = try await ChildProcess.run("/bin/sh", ["-c", "\(client) | \(filter)"]).output
+        return output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     public func remove() { try? FileManager.default.removeItem(at: folder) }

@@ -1,5 +1,5 @@
+import EventJournal
 import LibWebSockets
-import Synchronization
 import Testing
 
 @testable import WebSocketServer
@@ -34,24 +34,18 @@ struct AddressTests {
 
     @Test("what there is no room for is counted each time, and told of once in half a minute for each cause")
     func pressure() {
-        let told = Told()
+        let told = Journal<String>()
         let pressure = ConnectionPressure { report in told.append("\(report.cause) \(report.count) \(report.peer)") }
         let peer = PeerAddress(numeric: "192.0.2.1")
         let start = ContinuousClock.now
         for second in 0..<60 { pressure.note(.full, peer: peer, now: start + .seconds(second)) }
         pressure.note(.share, peer: peer, now: start + .seconds(5))
         #expect(pressure.count(.full) == 60 && pressure.count(.share) == 1 && pressure.count(.eviction) == 0)
-        #expect(told.lines == ["full 1 192.0.2.1", "full 30 192.0.2.1", "share 1 192.0.2.1"])
+        #expect(told.entries == ["full 1 192.0.2.1", "full 30 192.0.2.1", "share 1 192.0.2.1"])
     }
 
     @Test("where nothing else is said an address may have a quarter")
     func quarter() {
         #expect([1, 3, 4, 500, 100_000].map { WebSocketServer.share(of: $0) } == [1, 1, 1, 125, 25_000])
     }
-}
-
-private final class Told: Sendable {
-    private let all = Mutex<[String]>([])
-    var lines: [String] { all.withLock { $0 } }
-    func append(_ line: String) { all.withLock { $0.append(line) } }
 }

@@ -2,25 +2,13 @@ import Dispatch
 import EventJournal
 import EventLoop
 import LibWebSockets
-import Synchronization
+import TestCleanup
 import Testing
 import WebSocketServer
 
 /// Who comes in, and who goes, when all connections are taken.
-@Suite("A full listener", .timeLimit(.minutes(1)))
+@Suite("A full listener", .cleanup, .timeLimit(.minutes(1)))
 struct AdmissionTests {
-    private final class Reports: Sendable {
-        private let all = Mutex<[ConnectionPressure.Cause]>([])
-        var causes: [ConnectionPressure.Cause] { all.withLock { $0 } }
-        func append(_ report: ConnectionPressure.Report) { all.withLock { $0.append(report.cause) } }
-    }
-
-    private func connect(_ server: TestServer) async throws -> RawClient {
-        let client = try RawClient(port: server.address.port)
-        #expect(try await client.handshake().hasPrefix("HTTP/1.1 101"))
-        return client
-    }
-
     private func get(_ server: TestServer, _ path: String) async throws -> String {
         let client = try RawClient(port: server.address.port)
         try await client.write("GET \(path) HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
@@ -36,12 +24,12 @@ struct AdmissionTests {
         "cuts the oldest connection that nobody vouches for, whatever it is about to send",
         arguments: ["", "GET /healthz HT", "POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 65000\r\n\r\n"])
     func evictsTheOldest(_ start: String) async throws {
-        let reports = Reports()
+        let reports = Journal<ConnectionPressure.Cause>()
         let server = try await TestServer.start {
             $0.maxConnections = 20
-            $0.onPressure = { reports.append($0) }
+            $0.onPressure = { reports.append($0.cause) }
         }
-        let session = try await connect(server)
+        let session = try await server.connect()
         var attackers: [RawClient] = []
         for _ in 0..<19 {
             attackers.append(try RawClient(port: server.address.port))
@@ -49,15 +37,14 @@ struct AdmissionTests {
         }
         // Thrice as many honest ones as there is room for, each served and gone.
         for _ in 0..<60 { #expect(try await get(server, "/healthz").hasSuffix("fine\n")) }
-        let newcomer = try await connect(server)
+        let newcomer = try await server.connect()
         #expect(try await isThere(newcomer))
         #expect(try await isThere(session))
         #expect(server.server.statistics.refused == 0)
         #expect(server.server.statistics.evicted >= 1)
-        #expect(reports.causes == [.eviction])
+        #expect(reports.entries == [.eviction])
         // The oldest went first.
         #expect(try await attackers[0].readToEnd().isEmpty)
-        await server.stop()
     }
 
     @Test("cuts WebSockets that nobody vouches for before those that somebody does")
@@ -66,28 +53,27 @@ struct AdmissionTests {
             $0.maxConnections = 3
             $0.vouchesForAll = false
         }
-        let vouched = try await connect(server)
+        let vouched = try await server.connect()
         try await vouched.sendFrame(opcode: 1, Array("vouch for me".utf8))
         try await server.journal.wait(for: .received(1, "vouch for me"))
-        let idle = try await connect(server)
-        let other = try await connect(server)
-        let newcomer = try await connect(server)
+        let idle = try await server.connect()
+        let other = try await server.connect()
+        let newcomer = try await server.connect()
         #expect(try await idle.readToEnd().isEmpty)
         try await server.journal.wait(for: .closed(2))
         for client in [vouched, other, newcomer] { #expect(try await isThere(client)) }
         #expect(server.server.statistics.evicted == 1)
-        await server.stop()
     }
 
     @Test("with everybody vouched for, answers the reserved paths, and everything else with 503")
     func reserved() async throws {
-        let reports = Reports()
+        let reports = Journal<ConnectionPressure.Cause>()
         let server = try await TestServer.start {
             $0.maxConnections = 2
             $0.reservedPaths = ["/healthz"]
-            $0.onPressure = { reports.append($0) }
+            $0.onPressure = { reports.append($0.cause) }
         }
-        let clients = [try await connect(server), try await connect(server)]
+        let clients = [try await server.connect(), try await server.connect()]
         // More than the reserve has places, one after the other.
         for _ in 0..<WebSocketServer.reserve + 5 {
             #expect(try await get(server, "/healthz").hasPrefix("HTTP/1.1 200 "))
@@ -104,15 +90,14 @@ struct AdmissionTests {
         #expect(try await get(server, "/healthz").hasPrefix("HTTP/1.1 200 "))
         withExtendedLifetime(silent) {}
         for client in clients { #expect(try await isThere(client)) }
-        #expect(reports.causes.first == .full)
+        #expect(reports.entries.first == .full)
         #expect(server.server.statistics.full > 0)
-        await server.stop()
     }
 
     @Test("lets go of a client that does not take its answer, for another")
     func slowReader() async throws {
         let server = try await TestServer.start { $0.maxConnections = 2 }
-        let session = try await connect(server)
+        let session = try await server.connect()
         let slow = try RawClient(port: server.address.port)
         try await slow.write("GET /large HTTP/1.1\r\nHost: h\r\n\r\n")
         try await server.journal.wait(for: .requested("GET /large"))
@@ -121,7 +106,6 @@ struct AdmissionTests {
         #expect(try await get(server, "/healthz").hasPrefix("HTTP/1.1 200 "))
         #expect(try await isThere(session))
         withExtendedLifetime(slow) {}
-        await server.stop()
     }
 
     @Test("counts each connection back, however it ended")
@@ -140,9 +124,8 @@ struct AdmissionTests {
             default: break
             }
         }
-        let last = try await connect(server)
+        let last = try await server.connect()
         #expect(try await isThere(last))
         #expect(server.server.statistics.refused == 0)
-        await server.stop()
     }
 }

@@ -4,10 +4,11 @@ import EventLoop
 import Foundation
 import LibWebSockets
 import TestCertificates
+import TestCleanup
 import Testing
 import WebSocketServer
 
-@Suite("A listener with a token")
+@Suite("A listener with a token", .cleanup)
 struct BearerTokenTests {
     private static let secret = "correct-horse-battery"
 
@@ -32,8 +33,6 @@ struct BearerTokenTests {
             ]
         ).output
         #expect(output == "fine\n")
-        await client.stop()
-        await server.stop()
     }
 
     @Test(
@@ -104,8 +103,6 @@ struct BearerTokenTests {
             try await journal.wait(for: .refused)
             #expect(journal.entries == [.refused])
         }
-        await client.stop()
-        await server.stop()
     }
 
     @Test("asks for another one after a replacement; who is in stays")
@@ -122,8 +119,6 @@ struct BearerTokenTests {
         try await journals[2].wait(for: .opened)
         client.send("still here", on: 0)
         try await journals[0].wait(for: .received("still here"))
-        await client.stop()
-        await server.stop()
     }
 
     @Test("takes no token that a header does not carry, or that is short")
@@ -155,7 +150,5 @@ struct BearerTokenTests {
         let again = Journal<ClientEvent>()
         await client.connect(1, to: first.url, journal: again)
         try await first.journal.wait(for: .opened(1))
-        await client.stop()
-        await first.stop()
     }
 }

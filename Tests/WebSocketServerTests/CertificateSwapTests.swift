@@ -1,29 +1,20 @@
-import ChildProcess
 import EventJournal
 import EventLoop
 import Foundation
 import LibWebSockets
 import TLS
 import TestCertificates
+import TestCleanup
 import Testing
 import WebSocketServer
 
 /// What is replaced in a listener while it runs.
-@Suite("A running listener")
+@Suite("A running listener", .cleanup)
 struct CertificateSwapTests {
     /// What a new connection is shown, as another implementation sees it.
     /// - Parameter options: of `openssl s_client`.
     private func serial(_ server: TestServer, _ options: String = "") async throws -> String {
-        let address = "127.0.0.1:\(server.address.port)"
-        let output = try await ChildProcess.run(
-            "/bin/sh",
-            [
-                "-c",
-                "timeout 15 openssl s_client -connect \(address) -servername localhost \(options) </dev/null 2>/dev/null "
-                    + "| openssl x509 -noout -serial",
-            ]
-        ).output
-        return output.trimmingCharacters(in: .whitespacesAndNewlines)
+        try await TestIdentity.seen(at: "127.0.0.1:\(server.address.port)", "-servername localhost \(options)")
     }
 
     @Test(
@@ -34,7 +25,6 @@ struct CertificateSwapTests {
     func swap(kinds: (TestIdentity.Key, TestIdentity.Key)) async throws {
         let old = try await TestIdentity(key: kinds.0, serial: "0A")
         let new = try await TestIdentity(key: kinds.1, serial: "0B")
-        defer { for identity in [old, new] { identity.remove() } }
         let server = try await TestServer.start {
             $0.tls = old.files
             $0.shards = 2
@@ -59,9 +49,6 @@ struct CertificateSwapTests {
         before.send(String(repeating: "x", count: 60_000))
         try await journals[0].wait(for: .received("60000 bytes"))
         #expect(journals[0].entries.allSatisfy { if case .closed = $0 { false } else { true } })
-        await before.stop()
-        await after.stop()
-        await server.stop()
     }
 
     @Test("keeps showing what was read, whatever becomes of the files, through many replacements")
@@ -76,31 +63,22 @@ struct CertificateSwapTests {
         identity.remove()
         #expect(try await serial(server) == "serial=13")
         #expect(throws: TLSCertificate.Failure.self) { _ = try TLSCertificate(identity.files) }
-        await server.stop()
     }
 
     @Test("sends the intermediate certificates after a replacement, and only the new ones")
     func chain() async throws {
         let identity = try await TestIdentity(serial: "21")
         let other = try await TestIdentity(name: "authority", serial: "22")
-        defer { for identity in [identity, other] { identity.remove() } }
         let server = try await TestServer.start { $0.tls = identity.files }
         let own = try String(contentsOfFile: identity.files.certificateFile, encoding: .utf8)
         let issuer = try String(contentsOfFile: other.files.certificateFile, encoding: .utf8)
         for (text, count) in [(own + issuer, 2), (own, 1)] {
             try text.write(toFile: identity.files.certificateFile, atomically: true, encoding: .utf8)
             await server.server.replaceCertificate(with: try TLSCertificate(identity.files))
-            let output = try await ChildProcess.run(
-                "/bin/sh",
-                [
-                    "-c",
-                    "timeout 15 openssl s_client -showcerts -connect 127.0.0.1:\(server.address.port) </dev/null "
-                        + "2>/dev/null | grep -c 'BEGIN CERTIFICATE'",
-                ]
-            ).output
-            #expect(output == "\(count)\n")
+            let certificates = try await TestIdentity.seen(
+                at: server.address, "-showcerts", filter: "grep -c 'BEGIN CERTIFICATE'")
+            #expect(certificates == "\(count)")
         }
-        await server.stop()
     }
 
     @Test("takes a lower or higher number of connections from then on, and cuts none")
@@ -123,7 +101,5 @@ struct CertificateSwapTests {
         try await journals[3].wait(for: .opened)
         try await server.journal.wait(for: .opened(3))
         #expect(server.server.statistics.shards[0].connections == 3)
-        await client.stop()
-        await server.stop()
     }
 }

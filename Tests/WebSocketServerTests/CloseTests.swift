@@ -1,10 +1,11 @@
 import EventJournal
 import EventLoop
+import TestCleanup
 import Testing
 import WebSocketServer
 
 /// Closes that the server begins, byte by byte.
-@Suite("The close of a connection")
+@Suite("The close of a connection", .cleanup)
 struct CloseTests {
     private static let close = [UInt8(3503 >> 8), UInt8(3503 & 0xFF)] + Array("as you wish".utf8)
 
@@ -16,12 +17,6 @@ struct CloseTests {
         let began = ContinuousClock.now
         #expect(try await client.readToEnd().isEmpty)
         return ContinuousClock.now - began
-    }
-
-    private func connect(_ server: TestServer) async throws -> RawClient {
-        let client = try RawClient(port: server.address.port)
-        #expect(try await client.handshake().hasPrefix("HTTP/1.1 101"))
-        return client
     }
 
     /// Reads up to the close frame, and that too.
@@ -36,7 +31,7 @@ struct CloseTests {
         arguments: [false, true])
     func answered(_ waits: Bool) async throws {
         let server = try await TestServer.start { $0.maxQueuedBytes = 100_000_000 }
-        let client = try await connect(server)
+        let client = try await server.connect()
         let order = waits ? "make me wait, say bye and close me" : "say bye and close me"
         try await client.sendFrame(opcode: 1, Array(order.utf8))
         let received = try await readToClose(client)
@@ -51,44 +46,40 @@ struct CloseTests {
         #expect(!server.journal.entries.contains(.received(1, "too late")))
         #expect(server.server.statistics.shards[0].messagesOut == UInt64(received.count - 1))
         #expect(server.server.statistics.shards[0].connections == 0)
-        await server.stop()
     }
 
     @Test("a client that does not answer it is cut")
     func unanswered() async throws {
         let server = try await TestServer.start()
-        let client = try await connect(server)
+        let client = try await server.connect()
         try await client.sendFrame(opcode: 1, Array("close me".utf8))
         #expect(try await readToClose(client).map(\.payload) == [Self.close])
         #expect(try await Self.untilEnd(client) >= Self.patience)
         try await server.journal.wait(for: .closed(1))
-        await server.stop()
     }
 
     @Test("a client that breaks the protocol instead of answering it gets no second one")
     func broken() async throws {
         let server = try await TestServer.start()
-        let client = try await connect(server)
+        let client = try await server.connect()
         try await client.sendFrame(opcode: 1, Array("close me".utf8))
         _ = try await readToClose(client)
         // There is no frame of this kind (RFC 6455, 5.2).
         try await client.sendFrame(opcode: 3, [1])
         #expect(try await Self.untilEnd(client) < Self.patience)
         try await server.journal.wait(for: .closed(1))
-        await server.stop()
     }
 
     @Test("a client that goes without answering it is no longer there")
     func gone() async throws {
         let server = try await TestServer.start()
-        let client = try await connect(server)
+        let client = try await server.connect()
         try await client.sendFrame(opcode: 1, Array("close me".utf8))
         _ = try await readToClose(client)
         client.endWriting()
         #expect(try await Self.untilEnd(client) < Self.patience)
         try await server.journal.wait(for: .closed(1))
         #expect(server.server.statistics.shards[0].connections == 0)
-        await server.stop()
     }
 
     /// How a client ends its half for which bytes wait.
@@ -111,10 +102,10 @@ struct CloseTests {
         let server = try await TestServer.start { $0.maxQueuedBytes = fault == .isFlooded ? 200_000 : 100_000_000 }
         func turns() -> UInt64 { server.loops[0].statistics.turns.reduce(0, +) }
         // One that waits as well, and stays.
-        let other = try await connect(server)
+        let other = try await server.connect()
         try await other.sendFrame(opcode: 1, Array("make me wait".utf8))
         try await server.journal.wait(for: .received(1, "make me wait"))
-        let client = try await connect(server)
+        let client = try await server.connect()
         let before = turns()
         try await client.sendFrame(opcode: 1, Array(fault.order.utf8))
         if fault != .endsAtOnce { try await server.journal.wait(for: .received(2, fault.order)) }
@@ -125,6 +116,5 @@ struct CloseTests {
         #expect(turns() - before < 5000)
         #expect(server.server.statistics.shards[0].connections == 1)
         #expect(!server.journal.entries.contains(.closed(1)))
-        await server.stop()
     }
 }

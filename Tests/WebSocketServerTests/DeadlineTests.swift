@@ -2,11 +2,12 @@ import EventJournal
 import EventLoop
 import LibWebSockets
 import TestCertificates
+import TestCleanup
 import Testing
 import WebSocketServer
 
 /// How long a connection may take to say what it wants.
-@Suite("Deadlines of a connection", .timeLimit(.minutes(1)))
+@Suite("Deadlines of a connection", .cleanup, .timeLimit(.minutes(1)))
 struct DeadlineTests {
     private static let timeout = Duration.milliseconds(300)
 
@@ -32,7 +33,6 @@ struct DeadlineTests {
     @Test("nor does each byte of a handshake of TLS", arguments: [[], [0x16, 0x03, 0x01, 0x40, 0x00]] as [[UInt8]])
     func slowTLS(_ start: [UInt8]) async throws {
         let identity = try await TestIdentity()
-        defer { identity.remove() }
         let server = try await TestServer.start {
             $0.requestTimeout = Self.timeout
             $0.tls = identity.files
@@ -60,8 +60,7 @@ struct DeadlineTests {
     @Test("nor does each byte of a message that has begun", arguments: Half.allCases)
     func slowMessage(_ half: Half) async throws {
         let server = try await TestServer.start { $0.requestTimeout = Self.timeout }
-        let client = try RawClient(port: server.address.port)
-        #expect(try await client.handshake().hasPrefix("HTTP/1.1 101"))
+        let client = try await server.connect()
         let time = try await client.drip(after: half.start, byte: half == .header ? nil : 0x61)
         #expect(time < .seconds(9), "\(time)")
         try await server.journal.wait(for: .closed(1))
@@ -72,14 +71,14 @@ struct DeadlineTests {
     @Test("long messages that follow one upon the other may take longer together")
     func longMessages() async throws {
         let server = try await TestServer.start { $0.requestTimeout = .milliseconds(400) }
-        let client = try RawClient(port: server.address.port)
-        #expect(try await client.handshake().hasPrefix("HTTP/1.1 101"))
+        let client = try await server.connect()
         // Each read has the end of one message and the start of the next.
         var stream: [UInt8] = []
         for _ in 0..<20 { stream += [0x81, 0x8A, 0, 0, 0, 0] + [UInt8](repeating: 0x61, count: 10) }
         let began = ContinuousClock.now
         for start in stride(from: 0, to: stream.count, by: 8) {
             try await client.write(Array(stream[start..<min(stream.count, start + 8)]))
+            // The sender's speed: a message takes 50 ms, all of them longer than the timeout.
             try await Task.sleep(for: .milliseconds(25))
         }
         #expect(ContinuousClock.now - began > .milliseconds(800))
@@ -118,7 +117,6 @@ struct DeadlineTests {
         #expect(String(decoding: try await client.readMore(), as: UTF8.self) == "HTTP/1.1 100 Continue\r\n\r\n")
         try await client.write("hi")
         #expect(String(decoding: try await client.readToEnd(), as: UTF8.self).hasSuffix("\r\n\r\nhi"))
-        await server.stop()
     }
 
     @Test("pongs that came while the process stood still are read before anybody is judged")
@@ -127,8 +125,7 @@ struct DeadlineTests {
             $0.pingInterval = .milliseconds(50)
             $0.pingTimeout = .milliseconds(150)
         }
-        let client = try RawClient(port: server.address.port)
-        #expect(try await client.handshake().hasPrefix("HTTP/1.1 101"))
+        let client = try await server.connect()
         for _ in 0..<5 {
             var received = frames(in: try await client.readMore())
             while received.last?.opcode != 9 { received += frames(in: try await client.readMore()) }

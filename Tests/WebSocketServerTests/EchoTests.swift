@@ -2,18 +2,19 @@ import EventJournal
 import EventLoop
 import LibWebSockets
 import TestCertificates
+import TestCleanup
 import Testing
 import WebSocketServer
 
-@Suite("Echo between our client and our server")
+@Suite("Echo between our client and our server", .cleanup)
 struct EchoTests {
+    private let server: TestServer
+
+    init() async throws { server = try await TestServer.start() }
+
     @Test("a message comes back, and both sides are told the end once")
     func echo() async throws {
-        let server = try await TestServer.start()
-        let client = try await TestClient()
-        let journal = Journal<ClientEvent>()
-        await client.connect(to: server.url, journal: journal)
-        try await journal.wait(for: .opened)
+        let (client, journal) = try await TestClient.opened(to: server.url)
         client.send("hello")
         try await journal.wait(for: .received("hello"))
         client.close(code: 1000, reason: "done")
@@ -37,7 +38,6 @@ struct EchoTests {
         .timeLimit(.minutes(1)), arguments: [false, true])
     func manyAtOnce(isSecure: Bool) async throws {
         let identity = try await TestIdentity()
-        defer { identity.remove() }
         let server = try await TestServer.start {
             ($0.maxFrameBytes, $0.maxQueuedBytes) = (1 << 20, 64 << 20)
             if isSecure { $0.tls = identity.files }
@@ -61,18 +61,12 @@ struct EchoTests {
             try await journal.wait(for: "all of them") { $0.count == expected.count }
             #expect(journal.entries == expected)
         }
-        await client.stop()
-        await server.stop()
     }
 
     @Test("what the handler takes for a message is in the time of its shard's loop")
     func busy() async throws {
-        let server = try await TestServer.start()
         let loop = server.server.shardLoops[0]
-        let client = try await TestClient()
-        let journal = Journal<ClientEvent>()
-        await client.connect(to: server.url, journal: journal)
-        try await journal.wait(for: .opened)
+        let (client, journal) = try await TestClient.opened(to: server.url)
         let before = loop.statistics.busy
         client.send("take your time")
         try await journal.wait(for: .received("take your time"))
@@ -83,24 +77,14 @@ struct EchoTests {
 
     @Test("the server's close code and reason reach the client")
     func serverCloses() async throws {
-        let server = try await TestServer.start()
-        let client = try await TestClient()
-        let journal = Journal<ClientEvent>()
-        await client.connect(to: server.url, journal: journal)
-        try await journal.wait(for: .opened)
+        let (client, journal) = try await TestClient.opened(to: server.url)
         client.send("close me")
         try await journal.wait(for: .closed(3503, "as you wish"))
-        await client.stop()
-        await server.stop()
     }
 
     @Test("what a client sends in the turn in which it ends is not lost", arguments: [false, true])
     func lastWords(_ isClosed: Bool) async throws {
-        let server = try await TestServer.start()
-        let client = try await TestClient()
-        let journal = Journal<ClientEvent>()
-        await client.connect(to: server.url, journal: journal)
-        try await journal.wait(for: .opened)
+        let client = try await TestClient.opened(to: server.url).client
         if isClosed {
             client.send("last words")
             client.close()
@@ -109,15 +93,11 @@ struct EchoTests {
         }
         try await server.journal.wait(for: .received(1, "last words"))
         try await server.journal.wait(for: .closed(1))
-        await client.stop()
-        await server.stop()
     }
 
     @Test("messages sent together come one by one, in one piece of the stream")
     func together() async throws {
-        let server = try await TestServer.start()
-        let client = try RawClient(port: server.address.port)
-        #expect(try await client.handshake().hasPrefix("HTTP/1.1 101"))
+        let client = try await server.connect()
         try await client.sendFrame(opcode: 1, Array("send me three".utf8))
         let received = frames(in: try await client.readMore())
         #expect(received.map(\.opcode) == [1, 1, 1])

@@ -1,13 +1,18 @@
 import ChildProcess
 import EventJournal
 import LibWebSockets
+import TestCleanup
 import Testing
 import WebSocketServer
 
 /// Debian's python3-websockets as the client: another implementation of RFC 6455, so that ours is not only tested
 /// against itself.
-@Suite("A foreign client")
+@Suite("A foreign client", .cleanup)
 struct ForeignClientTests {
+    private let server: TestServer
+
+    init() async throws { server = try await TestServer.start() }
+
     private func python(_ server: TestServer, _ body: String) async throws -> String {
         let script = """
             import asyncio, sys, websockets
@@ -29,7 +34,6 @@ struct ForeignClientTests {
 
     @Test("negotiates the subprotocol but no compression, and gets its text back")
     func echo() async throws {
-        let server = try await TestServer.start()
         let output = try await python(
             server,
             """
@@ -39,30 +43,24 @@ struct ForeignClientTests {
             """)
         #expect(output == "reveille.v1 []\ngrüezi\n")
         try await server.journal.wait(for: .closed(1))
-        await server.stop()
     }
 
     @Test("is pinged and its own pings are answered")
     func ping() async throws {
-        let server = try await TestServer.start()
         let output = try await python(server, "await (await ws.ping())\nprint('pong')")
         #expect(output == "pong\n")
-        await server.stop()
     }
 
     @Test("binary is refused with 1003")
     func binary() async throws {
-        let server = try await TestServer.start()
         #expect(try await python(server, "await ws.send(b'x')\nawait end(ws)") == "1003 text frames only\n")
         try await server.journal.wait(for: .closed(1))
         #expect(server.server.statistics.shards[0].badFrames == 1)
         #expect(server.server.statistics.shards[0].messagesIn == 0)
-        await server.stop()
     }
 
     @Test("a message of the largest size comes back, one byte more is refused with 3502")
     func tooLarge() async throws {
-        let server = try await TestServer.start()
         let output = try await python(
             server,
             """
@@ -72,7 +70,6 @@ struct ForeignClientTests {
             await end(ws)
             """)
         #expect(output == "65536\n3502 message too large\n")
-        await server.stop()
     }
 
     @Test("many small fragments over the bound are refused with 3502")
@@ -80,12 +77,10 @@ struct ForeignClientTests {
         let server = try await TestServer.start { $0.maxFrameBytes = 5000 }
         let output = try await python(server, "await ws.send(['x' * 999] * 6)\nawait end(ws)")
         #expect(output == "3502 message too large\n")
-        await server.stop()
     }
 
     @Test("invalid UTF-8 is refused with 1007, also when it is cut off at the end or split over fragments")
     func invalidText() async throws {
-        let server = try await TestServer.start()
         for bytes in ["b'a\\xff'", "b'\\xe2\\x82'", "b'\\xed\\xa0\\x80'", "b'x' * 3000 + b'\\xc0\\x80'"] {
             let output = try await python(
                 server, "await ws.write_frame(True, 1, \(bytes))\nawait end(ws)")
@@ -93,12 +88,10 @@ struct ForeignClientTests {
         }
         let split = "await ws.write_frame(False, 1, b'\\xe2')\nawait ws.write_frame(True, 0, b'\\x82\\xac')\n"
         #expect(try await python(server, split + "print(await ws.recv())") == "€\n")
-        await server.stop()
     }
 
     @Test("a message in fragments, with a ping between them, comes as one")
     func fragments() async throws {
-        let server = try await TestServer.start()
         let output = try await python(
             server,
             """
@@ -111,6 +104,5 @@ struct ForeignClientTests {
             print(repr(await ws.recv()))
             """)
         #expect(output == "one two three\n''\n")
-        await server.stop()
     }
 }

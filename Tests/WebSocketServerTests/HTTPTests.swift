@@ -3,11 +3,16 @@ import EventJournal
 import EventLoop
 import Foundation
 import LibWebSockets
+import TestCleanup
 import Testing
 import WebSocketServer
 
-@Suite("Plain HTTP on the same port")
+@Suite("Plain HTTP on the same port", .cleanup)
 struct HTTPTests {
+    private let server: TestServer
+
+    init() async throws { server = try await TestServer.start() }
+
     private func curl(_ server: TestServer, _ path: String, _ arguments: [String] = []) async throws -> String {
         let url = "http://127.0.0.1:\(server.address.port)\(path)"
         let words = ["-s", "-S", "-m", "15", "-i"] + arguments + [url]
@@ -16,7 +21,6 @@ struct HTTPTests {
 
     @Test("curl gets a resource, and 404 for one that is not there")
     func get() async throws {
-        let server = try await TestServer.start()
         let answer = try await curl(server, "/healthz")
         #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
         #expect(answer.contains("Content-Type: text/plain; charset=utf-8\r\n"))
@@ -32,7 +36,6 @@ struct HTTPTests {
 
     @Test("a POST brings its body, type, query and authorization; a header cannot smuggle in another")
     func post() async throws {
-        let server = try await TestServer.start()
         let arguments = [
             "-H", "Content-Type: application/json", "-H", "Authorization: Bearer abc.def", "-d", "{\"a\":1}",
         ]
@@ -49,7 +52,6 @@ struct HTTPTests {
 
     @Test("a body of 64 KiB is taken, one byte more is answered with 413, a chunked one with 411, none is none")
     func bodySizes() async throws {
-        let server = try await TestServer.start()
         let largest = try await curl(server, "/echo", ["-H", "Expect:", "-d", String(repeating: "b", count: 65536)])
         #expect(largest.hasPrefix("HTTP/1.1 200 OK\r\n"))
         #expect(largest.contains("Content-Length: 65536\r\n"))
@@ -60,30 +62,24 @@ struct HTTPTests {
         for length in [["-H", "Content-Length: 0"], []] {
             #expect(try await curl(server, "/echo", ["-X", "POST"] + length).hasPrefix("HTTP/1.1 200 OK\r\n"))
         }
-        await server.stop()
     }
 
     @Test("an answer may come later, or be larger than the socket takes at once")
     func lateAndLarge() async throws {
-        let server = try await TestServer.start()
         #expect(try await curl(server, "/late").hasSuffix("at last\n"))
         let large = try await curl(server, "/large")
         #expect(large.hasPrefix("HTTP/1.1 200 OK\r\n"))
         #expect(large.utf8.count { $0 == UInt8(ascii: "y") } >= 3_000_000)
-        await server.stop()
     }
 
     @Test("the path of WebSockets says so to plain HTTP, and HTTP/2 is not spoken")
     func upgradeRequired() async throws {
-        let server = try await TestServer.start()
         #expect(try await curl(server, "/v1/signal").hasPrefix("HTTP/1.1 426 Upgrade Required\r\n"))
         #expect(try await curl(server, "/healthz", ["--http2"]).hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
-        await server.stop()
     }
 
     @Test("requests of one connection are answered in order, however many come at once, until one ends it")
     func pipelined() async throws {
-        let server = try await TestServer.start()
         let client = try RawClient(port: server.address.port)
         let late = "GET /late HTTP/1.1\r\nHost: x\r\n\r\n"
         let post = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi"
@@ -101,7 +97,6 @@ struct HTTPTests {
 
     @Test("curl sends its requests on one connection; HTTP/1.0 has to ask for that")
     func kept() async throws {
-        let server = try await TestServer.start()
         let url = "http://127.0.0.1:\(server.address.port)/healthz"
         for (words, connections) in [
             ([], "1 0 0"), (["-0"], "1 1 1"), (["-0", "-H", "Connection: keep-alive"], "1 0 0"),
@@ -112,19 +107,16 @@ struct HTTPTests {
             let output = try await ChildProcess.run("/usr/bin/curl", format + words + [url, url, url]).output
             #expect(output == connections + " ", "\(words)")
         }
-        await server.stop()
     }
 
     @Test("a client that sends more ahead than is kept gets the answer it waits for, and the end")
     func tooFarAhead() async throws {
-        let server = try await TestServer.start()
         let client = try RawClient(port: server.address.port)
         try await client.write("GET /late HTTP/1.1\r\nHost: x\r\n\r\n")
         try? await client.write([UInt8](repeating: 0x61, count: 200_000))
         let answer = String(decoding: try await client.readToEnd(), as: UTF8.self)
         #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n") && answer.contains("Connection: close\r\n"))
         #expect(answer.components(separatedBy: "HTTP/1.1 ").count == 2)
-        await server.stop()
     }
 
     @Test("a page of an allowed origin reads its answer, and may ask before it sends a token; another is refused")
@@ -151,7 +143,6 @@ struct HTTPTests {
         #expect(try await page.handshake(more: "Origin: https://app.example.com\r\n").hasPrefix("HTTP/1.1 101 "))
         let evil = try RawClient(port: server.address.port)
         #expect(try await evil.handshake(more: "Origin: null\r\n").hasPrefix("HTTP/1.1 403 "))
-        await server.stop()
     }
 
     @Test("a list of origins is read, or refused")
@@ -168,7 +159,6 @@ struct HTTPTests {
 
     @Test("a connection between two requests does not delay the stop of the server")
     func keptAtStop() async throws {
-        let server = try await TestServer.start()
         let client = try RawClient(port: server.address.port)
         try await client.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         #expect(String(decoding: try await client.readMore(), as: UTF8.self).hasSuffix("fine\n"))

@@ -3,10 +3,11 @@ import EventLoop
 import Foundation
 import Glibc
 import LibWebSockets
+import TestCleanup
 import Testing
 import WebSocketServer
 
-@Suite("Who is at the other end of a connection, and who ended it")
+@Suite("Who is at the other end of a connection, and who ended it", .cleanup)
 struct PeerTests {
     /// What the server takes for the address of a client that sends these header lines.
     private func address(_ server: TestServer, _ headers: String) async throws -> String {
@@ -30,7 +31,6 @@ struct PeerTests {
     func forwarded(_ headers: String, _ expected: String) async throws {
         let server = try await TestServer.start { $0.proxies = .thisMachine() }
         #expect(try await address(server, headers) == expected)
-        await server.stop()
     }
 
     @Test(
@@ -42,14 +42,12 @@ struct PeerTests {
     func own(_ headers: String) async throws {
         let server = try await TestServer.start { $0.proxies = .thisMachine() }
         #expect(try await address(server, headers).hasPrefix("127.0.0.1:"))
-        await server.stop()
     }
 
     @Test("who is no trusted proxy cannot name another address")
     func untrusted() async throws {
         let server = try await TestServer.start()
         #expect(try await address(server, "X-Forwarded-For: 203.0.113.9\r\n").hasPrefix("127.0.0.1:"))
-        await server.stop()
     }
 
     @Test("a program on a Unix socket is known by its user and its process")
@@ -57,13 +55,9 @@ struct PeerTests {
         let path = NSTemporaryDirectory() + "peer-\(UUID().uuidString.prefix(8)).sock"
         let unix = try SocketAddress(path: path)
         let server = try await TestServer.start { $0.address = unix }
-        let (client, journal) = (try await TestClient(), Journal<ClientEvent>())
-        await client.connect(to: server.url, unixSocket: server.address, journal: journal)
-        try await journal.wait(for: .opened)
+        let (client, journal) = try await TestClient.opened(to: server.url, unixSocket: server.address)
         client.send("who am I")
         try await journal.wait(for: .received("uid \(getuid()), pid \(getpid())"))
-        await client.stop()
-        await server.stop()
     }
 
     @Test("addresses of one subscriber are taken together: without the port, and of IPv6 the first 64 bits")
@@ -81,9 +75,7 @@ struct PeerTests {
     @Test("a close tells who was first, with the code of its frame")
     func endings() async throws {
         let server = try await TestServer.start()
-        let (client, journal) = (try await TestClient(), Journal<ClientEvent>())
-        await client.connect(to: server.url, journal: journal)
-        try await journal.wait(for: .opened)
+        let (client, journal) = try await TestClient.opened(to: server.url)
         client.close(code: 4711, reason: "enough")
         try await server.endings.wait(for: "the client's close") { $0 == [.client(code: 4711)] }
         try await journal.wait(for: "closed here too") { $0.contains { if case .closed = $0 { true } else { false } } }
@@ -93,17 +85,13 @@ struct PeerTests {
         client.send("close me")
         try await server.endings.wait(for: "the server's close") { $0.dropFirst() == [.server(code: 3503)] }
 
-        let silent = try RawClient(port: server.address.port)
-        #expect(try await silent.handshake().hasPrefix("HTTP/1.1 101"))
+        let silent = try await server.connect()
         try await silent.sendFrame(opcode: 8, [])
         try await server.endings.wait(for: "a close without a code") { $0.dropFirst(2) == [.client(code: nil)] }
 
-        let broken = try RawClient(port: server.address.port)
-        #expect(try await broken.handshake().hasPrefix("HTTP/1.1 101"))
+        let broken = try await server.connect()
         broken.endWriting()
         try await server.endings.wait(for: "the end of the connection") { $0.dropFirst(3) == [.network] }
-        await client.stop()
-        await server.stop()
     }
 
     @Test("who is refused a WebSocket is told of with the address and the status")
@@ -117,6 +105,5 @@ struct PeerTests {
         #expect(statuses == [404, 400])
         try await server.refusals.wait(for: "both") { $0.map(\.cause) == [.status(404), .status(400)] }
         #expect(server.refusals.entries.map { "\($0.peer)" } == ["203.0.113.9", "203.0.113.9"])
-        await server.stop()
     }
 }

@@ -2,16 +2,16 @@ import EventJournal
 import EventLoop
 import Glibc
 import LibWebSockets
+import TestCleanup
 import Testing
 import WebSocketServer
 
-@Suite("What the server asks of its clients")
+@Suite("What the server asks of its clients", .cleanup)
 struct PolicyTests {
     @Test("a client that does not read is closed with 3001, and others are served meanwhile")
     func slowConsumer() async throws {
         let server = try await TestServer.start { $0.maxQueuedBytes = 200_000 }
-        let slow = try RawClient(port: server.address.port)
-        #expect(try await slow.handshake().hasPrefix("HTTP/1.1 101"))
+        let slow = try await server.connect()
         try await slow.sendFrame(opcode: 1, Array("flood me".utf8))
         try await server.journal.wait(for: .batchEnded)
         try await server.journal.wait(for: "the flood") { entries in
@@ -19,8 +19,7 @@ struct PolicyTests {
         }
         #expect(server.server.statistics.shards[0].slowConsumers == 1)
 
-        let other = try RawClient(port: server.address.port)
-        #expect(try await other.handshake().hasPrefix("HTTP/1.1 101"))
+        let other = try await server.connect()
         try await other.sendFrame(opcode: 1, Array("hello".utf8))
         #expect(frames(in: try await other.read()).first?.payload == Array("hello".utf8))
 
@@ -35,8 +34,7 @@ struct PolicyTests {
     @Test("what is sent together waits message by message when the client does not read, up to the bound")
     func slowConsumerOfBatches() async throws {
         let server = try await TestServer.start { $0.maxQueuedBytes = 110_000 }
-        let slow = try RawClient(port: server.address.port)
-        #expect(try await slow.handshake().hasPrefix("HTTP/1.1 101"))
+        let slow = try await server.connect()
         try await slow.sendFrame(opcode: 1, Array("flood me with batches".utf8))
         try await server.journal.wait(for: "the flood") { entries in
             entries.firstIndex(of: .received(1, "flood me with batches")).map { entries[$0...].contains(.batchEnded) }
@@ -49,25 +47,21 @@ struct PolicyTests {
         let numbers = received.dropLast().map { String(decoding: $0.payload.prefix { $0 != 0x20 }, as: UTF8.self) }
         #expect(numbers.elementsEqual((0..<numbers.count).map { "\($0)" }))
         #expect(numbers.count >= 5)
-        await server.stop()
     }
 
     @Test("a client that never reads again is cut after its close has waited long enough")
     func cutAfterClose() async throws {
         let server = try await TestServer.start { $0.maxQueuedBytes = 200_000 }
-        let slow = try RawClient(port: server.address.port)
-        #expect(try await slow.handshake().hasPrefix("HTTP/1.1 101"))
+        let slow = try await server.connect()
         try await slow.sendFrame(opcode: 1, Array("flood me".utf8))
         try await server.journal.wait(for: .closed(1), limit: .seconds(20))
         #expect(server.server.statistics.shards[0].connections == 0)
-        await server.stop()
     }
 
     @Test("what waits in the queue goes out in order once the client reads")
     func queueDrains() async throws {
         let server = try await TestServer.start { $0.maxQueuedBytes = 100_000_000 }
-        let client = try RawClient(port: server.address.port)
-        #expect(try await client.handshake().hasPrefix("HTTP/1.1 101"))
+        let client = try await server.connect()
         let count = 300
         for number in 0..<count {
             let text = "\(number) " + String(repeating: "z", count: 60_000)
@@ -78,7 +72,6 @@ struct PolicyTests {
         let numbers = received.map { String(decoding: $0.payload.prefix { $0 != 0x20 }, as: UTF8.self) }
         #expect(numbers.elementsEqual((0..<count).map { "\($0)" }.prefix(numbers.count)))
         #expect(received.allSatisfy { $0.payload.count > 60_000 })
-        await server.stop()
     }
 
     @Test("a client that never answers pings is closed with 3002")
@@ -87,8 +80,7 @@ struct PolicyTests {
             $0.pingInterval = .milliseconds(50)
             $0.pingTimeout = .milliseconds(50)
         }
-        let silent = try RawClient(port: server.address.port)
-        #expect(try await silent.handshake().hasPrefix("HTTP/1.1 101"))
+        let silent = try await server.connect()
         // Reads the ping and the close; the answer to its close is waited for, 5 s at most.
         var received = frames(in: try await silent.read())
         while received.last?.opcode != 8 { received += frames(in: try await silent.readMore()) }
@@ -97,7 +89,6 @@ struct PolicyTests {
         try await silent.sendFrame(opcode: 8, [11, 186])
         try await server.journal.wait(for: .closed(1))
         #expect(server.server.statistics.shards[0].pingTimeouts == 1)
-        await server.stop()
     }
 
     @Test("a client that answers pings, or sends anything, stays")
@@ -107,8 +98,7 @@ struct PolicyTests {
             // Long: what fails without the answers is the second ping, which then never comes.
             $0.pingTimeout = .seconds(60)
         }
-        let client = try RawClient(port: server.address.port)
-        #expect(try await client.handshake().hasPrefix("HTTP/1.1 101"))
+        let client = try await server.connect()
         var pings = 0
         while pings < 10 {
             for frame in frames(in: try await client.readMore()) where frame.opcode == 9 {
@@ -119,7 +109,6 @@ struct PolicyTests {
         }
         #expect(server.server.statistics.shards[0].pingTimeouts == 0)
         #expect(server.server.statistics.shards[0].connections == 1)
-        await server.stop()
     }
 
     @Test("stopping closes every client with the code given, after what was sent to it")
@@ -141,14 +130,12 @@ struct PolicyTests {
         await server.server.stop(closeCode: 3000, reason: "maintenance", grace: .seconds(5))
         for journal in journals { try await journal.wait(for: .closed(3000, "maintenance")) }
         #expect(server.server.statistics.shards.map(\.connections) == [0, 0])
-        await client.stop()
     }
 
     @Test("stopping does not wait longer for a client than the grace allows")
     func stopGrace() async throws {
         let server = try await TestServer.start()
-        let silent = try RawClient(port: server.address.port)
-        #expect(try await silent.handshake().hasPrefix("HTTP/1.1 101"))
+        let silent = try await server.connect()
         let time = await ContinuousClock().measure {
             await server.server.stop(closeCode: 3000, reason: "", grace: .milliseconds(200))
         }
@@ -160,8 +147,7 @@ struct PolicyTests {
     @Test("after stopAccepting nobody new gets in, and those inside stay")
     func stopAccepting() async throws {
         let server = try await TestServer.start()
-        let inside = try RawClient(port: server.address.port)
-        #expect(try await inside.handshake().hasPrefix("HTTP/1.1 101"))
+        let inside = try await server.connect()
         await server.server.stopAccepting()
         // The kernel may still take it: a child that another test forks holds the socket until it runs its program.
         let outside = try? RawClient(port: server.address.port)
@@ -169,7 +155,6 @@ struct PolicyTests {
         #expect(answer?.hasPrefix("HTTP/1.1 101") != true)
         try await inside.sendFrame(opcode: 1, Array("hello".utf8))
         #expect(frames(in: try await inside.read()).first?.payload == Array("hello".utf8))
-        await server.stop()
     }
 
     @Test("2,000 connections come and go without leaving a descriptor or a connection behind")

@@ -1,19 +1,18 @@
 import EventJournal
 import EventLoop
 import LibWebSockets
+import TestCleanup
 import Testing
 import WebSocketServer
 
 /// What a client does against RFC 6455 and RFC 9112, over a real connection.
-@Suite("Clients that break the protocol")
+@Suite("Clients that break the protocol", .cleanup)
 struct ProtocolFaultTests {
-    private static let mask: [UInt8] = [0, 0, 0, 0]
+    private let server: TestServer
 
-    private func connect(_ server: TestServer) async throws -> RawClient {
-        let client = try RawClient(port: server.address.port)
-        #expect(try await client.handshake().hasPrefix("HTTP/1.1 101"))
-        return client
-    }
+    init() async throws { server = try await TestServer.start() }
+
+    private static let mask: [UInt8] = [0, 0, 0, 0]
 
     @Test(
         "as a WebSocket are told the close code, and then are gone",
@@ -29,8 +28,7 @@ struct ProtocolFaultTests {
             ([0x88, 0x83] + mask + [0x03, 0xE8, 0xFF], 1007), ([0x82, 0x81] + mask + [0x61], 1003),
         ] as [([UInt8], UInt16)])
     func frames(_ bytes: [UInt8], _ code: UInt16) async throws {
-        let server = try await TestServer.start()
-        let client = try await connect(server)
+        let client = try await server.connect()
         try await client.write(bytes)
         let received = WebSocketServerTests.frames(in: try await client.readToEnd())
         #expect(received.map(\.opcode) == [8])
@@ -79,7 +77,6 @@ struct ProtocolFaultTests {
             ("Host: h\r\nContent-Length: 99999999999999999999\r\n", "POST /echo HTTP/1.1", "413 "),
         ])
     func handshakes(_ headers: String, _ line: String, _ status: String) async throws {
-        let server = try await TestServer.start()
         let client = try RawClient(port: server.address.port)
         try await client.write("\(line)\r\n\(headers)\r\n")
         let answer = String(decoding: try await client.readToEnd(), as: UTF8.self)
@@ -91,20 +88,17 @@ struct ProtocolFaultTests {
 
     @Test("bytes of TLS, or of anything else, are answered at once")
     func foreign() async throws {
-        let server = try await TestServer.start()
         for bytes: [UInt8] in [[0x16, 0x03, 0x01, 0x02, 0x00], [0xFF], [0x00]] {
             let client = try RawClient(port: server.address.port)
             try await client.write(bytes)
             let answer = String(decoding: try await client.readToEnd(), as: UTF8.self)
             #expect(answer.hasPrefix("HTTP/1.1 400 "))
         }
-        await server.stop()
     }
 
     @Test("a ping is answered with its payload, an unasked pong with nothing, and a close with its code")
     func controls() async throws {
-        let server = try await TestServer.start()
-        let client = try await connect(server)
+        let client = try await server.connect()
         let payload = [UInt8](repeating: 0x70, count: 125)
         try await client.sendFrame(opcode: 10, [1, 2, 3])
         try await client.sendFrame(opcode: 9, payload)
@@ -114,27 +108,22 @@ struct ProtocolFaultTests {
         #expect(received.map(\.opcode) == [10, 10, 8])
         #expect(received.map(\.payload) == [payload, [], [0x0F, 0xA0]])
         try await server.journal.wait(for: .closed(1))
-        await server.stop()
     }
 
     @Test("a close without a code is answered with one without")
     func emptyClose() async throws {
-        let server = try await TestServer.start()
-        let client = try await connect(server)
+        let client = try await server.connect()
         try await client.sendFrame(opcode: 8, [])
         let received = WebSocketServerTests.frames(in: try await client.readToEnd())
         #expect(received.map(\.opcode) == [8] && received.first?.payload == [])
-        await server.stop()
     }
 
     @Test("frames that come with the handshake, in one piece, are read")
     func atOnce() async throws {
-        let server = try await TestServer.start()
         let client = try RawClient(port: server.address.port)
         try await client.write(
             Array(("GET /v1/signal HTTP/1.1\r\nHost: h\r\n" + Self.upgrade + Self.offer + Self.version + Self.key).utf8)
                 + Array("\r\n".utf8) + [0x81, 0x85] + Self.mask + Array("hello".utf8))
         try await server.journal.wait(for: .received(1, "hello"))
-        await server.stop()
     }
 }

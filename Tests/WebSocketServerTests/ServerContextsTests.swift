@@ -3,9 +3,10 @@ import EventLoop
 import Glibc
 import LibWebSockets
 import Synchronization
+import TestCleanup
 import Testing
 
-@Suite("Contexts by descriptors' numbers")
+@Suite("Contexts by descriptors' numbers", .cleanup)
 struct ServerContextsTests {
     /// Sends back what it is sent.
     private final class Echo: ServerSocketEvents {

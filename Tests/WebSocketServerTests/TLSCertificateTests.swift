@@ -2,9 +2,10 @@ import Foundation
 import LibWebSockets
 import TLS
 import TestCertificates
+import TestCleanup
 import Testing
 
-@Suite("A certificate and its key")
+@Suite("A certificate and its key", .cleanup)
 struct TLSCertificateTests {
     private func failure(_ identity: TLSFiles) -> String? {
         do throws(TLSCertificate.Failure) {
@@ -18,7 +19,6 @@ struct TLSCertificateTests {
     @Test("are read with the end of their validity", arguments: [TestIdentity.Key.elliptic, .rsa])
     func good(key: TestIdentity.Key) async throws {
         let identity = try await TestIdentity(key: key)
-        defer { identity.remove() }
         let certificate = try TLSCertificate(identity.files)
         let left = certificate.expiresAt - Int64(Date().timeIntervalSince1970)
         #expect((2 * 86_400 - 120...2 * 86_400).contains(Int(left)))
@@ -27,7 +27,6 @@ struct TLSCertificateTests {
     @Test("that do not belong together are refused with the key's file")
     func mismatch() async throws {
         let (one, two) = (try await TestIdentity(), try await TestIdentity(key: .rsa))
-        defer { for identity in [one, two] { identity.remove() } }
         let mixed = TLSFiles(certificateFile: one.files.certificateFile, keyFile: two.files.keyFile)
         #expect(
             failure(mixed)
@@ -37,7 +36,6 @@ struct TLSCertificateTests {
     @Test("of which one is missing, is no PEM or is broken are refused with the file and the reason")
     func unreadable() async throws {
         let identity = try await TestIdentity()
-        defer { identity.remove() }
         let (certificate, key) = (identity.files.certificateFile, identity.files.keyFile)
         let text = identity.path("text.pem")
         try "no certificate at all\n".write(toFile: text, atomically: true, encoding: .utf8)
@@ -67,7 +65,6 @@ struct TLSCertificateTests {
     @Test("out of their time are refused with the day")
     func outOfTime() async throws {
         let identity = try await TestIdentity()
-        defer { identity.remove() }
         let (key, request) = (identity.files.keyFile, identity.path("request.pem"))
         try await identity.openssl(["req", "-new", "-key", key, "-subj", "/CN=localhost", "-out", request])
         let past = identity.path("past.pem")
@@ -102,7 +99,6 @@ struct TLSCertificateTests {
     @Test("with a key that OpenSSL finds too short are refused in its words")
     func short() async throws {
         let identity = try await TestIdentity()
-        defer { identity.remove() }
         try await identity.openssl([
             "req", "-x509", "-newkey", "rsa:512", "-nodes", "-subj", "/CN=localhost", "-keyout",
             identity.files.keyFile, "-out", identity.files.certificateFile,

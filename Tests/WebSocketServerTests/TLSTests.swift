@@ -5,11 +5,16 @@ import Foundation
 import LibWebSockets
 import TLS
 import TestCertificates
+import TestCleanup
 import Testing
 import WebSocketServer
 
-@Suite("TLS on the listener")
+@Suite("TLS on the listener", .cleanup)
 struct TLSTests {
+    private let identity: TestIdentity
+
+    init() async throws { identity = try await TestIdentity() }
+
     private func start(_ identity: TestIdentity) async throws -> TestServer {
         try await TestServer.start { $0.tls = identity.files }
     }
@@ -20,44 +25,28 @@ struct TLSTests {
 
     @Test("a client that trusts the authority gets its message back, also a large one")
     func trusted() async throws {
-        let identity = try await TestIdentity()
-        defer { identity.remove() }
         let server = try await start(identity)
-        let client = try await TestClient(trust: identity.trust)
-        let journal = Journal<ClientEvent>()
-        await client.connect(to: secure(server), journal: journal)
-        try await journal.wait(for: .opened)
+        let (client, journal) = try await TestClient.opened(to: secure(server), trust: identity.trust)
         client.send("over TLS")
         try await journal.wait(for: .received("over TLS"))
         client.send(String(repeating: "t", count: 60_000))
         try await journal.wait(for: .received("60000 bytes"))
         client.close(code: 1000, reason: "")
         try await server.journal.wait(for: .closed(1))
-        await client.stop()
-        await server.stop()
     }
 
     @Test("a client that does not trust the certificate, or finds another name in it, fails")
     func untrusted() async throws {
-        let identity = try await TestIdentity()
         let other = try await TestIdentity(name: "elsewhere")
-        defer { for identity in [identity, other] { identity.remove() } }
         for (served, trusted) in [(identity, other), (other, other)] {
             let server = try await start(served)
-            let client = try await TestClient(trust: trusted.trust)
-            let journal = Journal<ClientEvent>()
-            await client.connect(to: secure(server), journal: journal)
-            try await journal.wait(for: "a failure") { if case .failed = $0.first { true } else { false } }
+            _ = try await TestClient.failure(of: secure(server), trust: trusted.trust)
             #expect(server.server.statistics.shards[0].opened == 0)
-            await client.stop()
-            await server.stop()
         }
     }
 
     @Test("what a certificate was refused for is not said of the connection after it")
     func complaints() async throws {
-        let identity = try await TestIdentity()
-        defer { identity.remove() }
         let (secured, plain) = (try await start(identity), try await TestServer.start { _ in })
         let client = try await TestClient()
         var reasons: [String] = []
@@ -69,28 +58,15 @@ struct TLSTests {
         }
         #expect(reasons[0].contains("not trusted"), "\(reasons[0])")
         #expect(reasons[1].contains("expects ws://"), "\(reasons[1])")
-        await client.stop()
-        await secured.stop()
-        await plain.stop()
     }
 
     @Test("a client of the system's authorities fails too")
     func systemTrust() async throws {
-        let identity = try await TestIdentity()
-        defer { identity.remove() }
-        let server = try await start(identity)
-        let client = try await TestClient()
-        let journal = Journal<ClientEvent>()
-        await client.connect(to: secure(server), journal: journal)
-        try await journal.wait(for: "a failure") { if case .failed = $0.first { true } else { false } }
-        await client.stop()
-        await server.stop()
+        _ = try await TestClient.failure(of: secure(start(identity)))
     }
 
     @Test("curl speaks HTTPS to it, and not HTTP/2")
     func curl() async throws {
-        let identity = try await TestIdentity()
-        defer { identity.remove() }
         let server = try await start(identity)
         let output = try await ChildProcess.run(
             "/usr/bin/curl",
@@ -100,13 +76,10 @@ struct TLSTests {
             ]
         ).output
         #expect(output.hasPrefix("HTTP/1.1 200 OK\r\n"))
-        await server.stop()
     }
 
     @Test("python3-websockets speaks wss to it")
     func python() async throws {
-        let identity = try await TestIdentity()
-        defer { identity.remove() }
         let server = try await start(identity)
         let script = """
             import asyncio, ssl, sys, websockets
@@ -121,13 +94,10 @@ struct TLSTests {
             "/usr/bin/python3", ["-", secure(server).description, identity.path("certificate.pem")], input: script)
         #expect(result.ending == .exit(0))
         #expect(result.output == "40000 TLSv1.3\n")
-        await server.stop()
     }
 
     @Test("who speaks plain HTTP to it, or an old TLS, is hung up on, and the next one served")
     func plain() async throws {
-        let identity = try await TestIdentity()
-        defer { identity.remove() }
         let server = try await start(identity)
         let client = try RawClient(port: server.address.port)
         try await client.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")

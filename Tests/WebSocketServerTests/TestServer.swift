@@ -2,6 +2,8 @@ import EventJournal
 import EventLoop
 import LibWebSockets
 import Synchronization
+import TestCleanup
+import Testing
 import WebSocketServer
 
 /// What a test handler was told.
@@ -146,7 +148,9 @@ struct TestServer {
     /// Who was refused, in order.
     let refusals: Journal<HandshakeRefusal>
 
-    static func start(_ adjust: (inout WebSocketServer.Configuration) -> Void = { _ in }) async throws -> TestServer {
+    static func start(
+        stopsAtEnd: Bool = true, _ adjust: (inout WebSocketServer.Configuration) -> Void = { _ in }
+    ) async throws -> TestServer {
         // Numeric, so never nil.
         var configuration = WebSocketServer.Configuration(address: SocketAddress(host: "127.0.0.1", port: 0)!)
         adjust(&configuration)
@@ -160,14 +164,23 @@ struct TestServer {
                 journal: journal, lives: lives, loop: loop, endings: endings, refusals: refusals)
         }
         let address = try await server.start()
-        return TestServer(
+        let started = TestServer(
             server: server, address: address, journal: journal, lives: lives, loops: loops.withLock { $0 },
             endings: endings, refusals: refusals)
+        if stopsAtEnd { atEnd { await started.stop() } }
+        return started
     }
 
     var url: WebSocketURL { WebSocketURL(isSecure: false, host: "127.0.0.1", port: address.port, path: "/v1/signal") }
 
     func stop() async { await server.stop(closeCode: 3000, reason: "shutdown", grace: .milliseconds(300)) }
+
+    /// A client whose handshake is complete.
+    func connect() async throws -> RawClient {
+        let client = try RawClient(port: address.port)
+        #expect(try await client.handshake().hasPrefix("HTTP/1.1 101"))
+        return client
+    }
 }
 
 /// What a client connection was told.
@@ -180,7 +193,7 @@ enum ClientEvent: Equatable, Sendable {
     case failed(String)
 }
 
-/// A loop with an lws context, and connections by number.
+/// A loop with an lws context, and connections by number. It stops at the end of the test.
 final class TestClient: Sendable {
     let loop: EventLoop
     private let context: LoopBound<LWSContext>
@@ -200,6 +213,30 @@ final class TestClient: Sendable {
         }
         // The loop was started just now.
         context = try made!.get()
+        atEnd { await self.stop() }
+    }
+
+    /// A client with one open connection.
+    static func opened(
+        to url: WebSocketURL, unixSocket: SocketAddress? = nil, trust: LWSContext.Trust = .system
+    ) async throws -> (client: TestClient, journal: Journal<ClientEvent>) {
+        let (client, journal) = (try await TestClient(trust: trust), Journal<ClientEvent>())
+        await client.connect(to: url, unixSocket: unixSocket, journal: journal)
+        try await journal.wait(for: .opened)
+        return (client, journal)
+    }
+
+    /// What a client is told of a connection that fails.
+    static func failure(
+        of url: WebSocketURL, unixSocket: SocketAddress? = nil, subprotocol: String = "reveille.v1",
+        trust: LWSContext.Trust = .system
+    ) async throws -> String {
+        let (client, journal) = (try await TestClient(trust: trust), Journal<ClientEvent>())
+        await client.connect(to: url, unixSocket: unixSocket, subprotocol: subprotocol, journal: journal)
+        let words = try await journal.first("a failure") { if case .failed(let words) = $0 { words } else { nil } }
+        await client.stop()
+        #expect(journal.entries.count == 1)
+        return words
     }
 
     func connect(
@@ -253,11 +290,5 @@ final class TestClient: Sendable {
     func stop() async {
         loop.execute { [self] in context.value.destroy() }
         await loop.stopAndWait()
-    }
-
-    /// For a test that ends early.
-    deinit {
-        loop.execute { [context] in context.value.destroy() }
-        loop.stop()
     }
 }

@@ -3,18 +3,19 @@ import EventJournal
 import EventLoop
 import Foundation
 import LibWebSockets
+import TestCleanup
 import Testing
 import WebSocketServer
 
-@Suite("A server on a Unix socket")
+@Suite("A server on a Unix socket", .cleanup)
 struct UnixSocketTests {
     private let path = NSTemporaryDirectory() + "ws-\(UUID().uuidString.prefix(8)).sock"
     /// Names nobody: the socket is what is connected to.
     private let url = WebSocketURL(isSecure: false, host: "no.such.name.invalid", port: 80, path: "/v1/signal")
 
-    private func start() async throws -> TestServer {
+    private func start(stopsAtEnd: Bool = true) async throws -> TestServer {
         let address = try SocketAddress(path: path)
-        return try await TestServer.start {
+        return try await TestServer.start(stopsAtEnd: stopsAtEnd) {
             $0.address = address
             $0.soleLoop = "sole-loop"
         }
@@ -32,10 +33,7 @@ struct UnixSocketTests {
     func ownClient() async throws {
         let server = try await start()
         #expect(server.address.path == path)
-        let client = try await TestClient()
-        let journal = Journal<ClientEvent>()
-        await client.connect(to: url, unixSocket: server.address, journal: journal)
-        try await journal.wait(for: .opened)
+        let (client, journal) = try await TestClient.opened(to: url, unixSocket: server.address)
         #expect(try threads(named: "sole-loop") == 1)
         client.send("hello")
         try await journal.wait(for: .received("hello"))
@@ -52,7 +50,7 @@ struct UnixSocketTests {
 
     @Test("Debian's client gets its text back")
     func foreignClient() async throws {
-        let server = try await start()
+        _ = try await start()
         let script = """
             import asyncio, os, sys, websockets
             async def main():
@@ -67,24 +65,18 @@ struct UnixSocketTests {
         let result = try await ChildProcess.run("/usr/bin/python3", ["-", path], input: script)
         #expect(result.ending == .exit(0))
         #expect(result.output == "reveille.v1 grüezi\nTrue\n")
-        await server.stop()
     }
 
     @Test("our client reports a path where nobody listens, and one that is not there")
     func nobodyListens() async throws {
-        let client = try await TestClient()
-        let journal = Journal<ClientEvent>()
-        await client.connect(to: url, unixSocket: try SocketAddress(path: path), journal: journal)
-        try await journal.wait(for: "a failure") { if case .failed = $0.first { true } else { false } }
-        await client.stop()
-        #expect(journal.entries.count == 1)
+        _ = try await TestClient.failure(of: url, unixSocket: try SocketAddress(path: path))
     }
 
     @Test("a server that is released while it runs cuts its connections and ends its one thread")
     func released() async throws {
         let client = try await TestClient()
         let journal = Journal<ClientEvent>()
-        var server: TestServer? = try await start()
+        var server: TestServer? = try await start(stopsAtEnd: false)
         await client.connect(to: url, unixSocket: try SocketAddress(path: path), journal: journal)
         try await journal.wait(for: .opened)
         server = nil

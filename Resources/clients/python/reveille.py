@@ -154,7 +154,7 @@ class Client:
     # Calls. Each command is safe to repeat with the same call id.
 
     async def invite(self, to: Any, *, call_id: Optional[str] = None, **options: Any) -> str:
-        """Calls a user, a list of users, or {"group": name}. Options: sdp, video, ring_ms, custom. Returns the call id."""
+        """Calls a user, a list of users, or {"group": name}. Options: sdp, video, ring_ms, max_duration_ms, custom. Returns the call id."""
         call = call_id or str(uuid.uuid4())
         await self.request("call.invite", call_id=call, to=to, **options)
         return call

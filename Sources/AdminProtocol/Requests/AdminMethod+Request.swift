@@ -16,6 +16,9 @@ extension AdminMethod {
         case .pushAudit: AuditPushes.self
         case .userGet: GetUser.self
         case .userSet: SetUser.self
+        case .userBlock: BlockCallers.self
+        case .userUnblock: UnblockCallers.self
+        case .userForward: ForwardCalls.self
         case .groupList: ListGroups.self
         case .groupGet: GetGroup.self
         case .groupSet: SetGroup.self

@@ -40,6 +40,57 @@ public struct SetUser: AdminRequest {
     }
 }
 
+/// Adds callers to the user's block list.
+public struct BlockCallers: AdminRequest {
+    public typealias Response = Done
+    public static let method = AdminMethod.userBlock
+    public var user: Handle
+    public var callers: [Handle]
+
+    public init(_ user: Handle, _ callers: [Handle]) {
+        self.user = user
+        self.callers = callers
+    }
+}
+
+/// Removes callers from the user's block list.
+public struct UnblockCallers: AdminRequest {
+    public typealias Response = Done
+    public static let method = AdminMethod.userUnblock
+    public var user: Handle
+    public var callers: [Handle]
+
+    public init(_ user: Handle, _ callers: [Handle]) {
+        self.user = user
+        self.callers = callers
+    }
+}
+
+/// Sets where calls go that the user does not answer. Replaces the present forwarding; without targets it ends.
+public struct ForwardCalls: AdminRequest {
+    public typealias Response = Done
+    public static let method = AdminMethod.userForward
+    public var user: Handle
+    /// A user, an alias or a group.
+    public var busy: TargetView?
+    public var noAnswer: TargetView?
+    /// How long the user's devices ring before `noAnswer` is rung; nil: the call's ring time.
+    public var noAnswerSeconds: Int?
+
+    public init(_ user: Handle, busy: TargetView?, noAnswer: TargetView?, noAnswerSeconds: Int?) {
+        self.user = user
+        self.busy = busy
+        self.noAnswer = noAnswer
+        self.noAnswerSeconds = noAnswerSeconds
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case user, busy
+        case noAnswer = "no_answer"
+        case noAnswerSeconds = "no_answer_seconds"
+    }
+}
+
 /// Lists groups, by name.
 public struct ListGroups: AdminListRequest {
     public typealias Item = GroupView
@@ -64,11 +115,14 @@ public struct SetGroup: AdminRequest {
     public var name: Handle
     public var strategy: CallGroup.Strategy
     public var members: [Handle]
+    /// Seconds by member. For `all` after the start of the call, for `hunt` after the member before.
+    public var delays: [String: Int]?
 
-    public init(name: Handle, strategy: CallGroup.Strategy, members: [Handle]) {
+    public init(name: Handle, strategy: CallGroup.Strategy, members: [Handle], delays: [String: Int]? = nil) {
         self.name = name
         self.strategy = strategy
         self.members = members
+        self.delays = delays
     }
 }
 

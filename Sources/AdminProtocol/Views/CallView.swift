@@ -8,6 +8,8 @@ public struct CallView: Codable, Equatable, Sendable {
     public var fromDeviceID: DeviceID?
     public var fromName: String?
     public var to: TargetView
+    /// The target that rings or rang last, for a call that was forwarded.
+    public var forwardedTo: TargetView?
     public var video: Bool
     public var createdAt: Timestamp
     /// The ring deadline.
@@ -47,6 +49,7 @@ public struct CallView: Codable, Equatable, Sendable {
         case callID = "call_id"
         case fromDeviceID = "from_device_id"
         case fromName = "from_name"
+        case forwardedTo = "forwarded_to"
         case createdAt = "created_at"
         case ringsUntil = "rings_until"
         case ringingAt = "ringing_at"

@@ -98,6 +98,11 @@ public struct UserView: Codable, Equatable, Sendable {
     public var declinePolicy: DeclinePolicy
     public var doNotDisturb: Bool
     public var missedCalls: MissedCallPush
+    /// Callers whose calls do not ring.
+    public var blocked: [Handle]
+    public var forwardBusy: TargetView?
+    public var forwardNoAnswer: TargetView?
+    public var noAnswerSeconds: Int?
     public var aliases: [Handle]
     /// Names of the groups the user is a member of.
     public var groups: [String]
@@ -111,6 +116,10 @@ public struct UserView: Codable, Equatable, Sendable {
         declinePolicy = user.policy.decline
         doNotDisturb = user.policy.doNotDisturb
         missedCalls = user.policy.missedCalls
+        blocked = user.rules.blocked
+        forwardBusy = user.rules.forwardBusy.map(TargetView.init)
+        forwardNoAnswer = user.rules.forwardNoAnswer.map(TargetView.init)
+        noAnswerSeconds = user.rules.noAnswerAfter.map { Int($0.components.seconds) }
         aliases = user.aliases
         groups = user.groups
         devices = user.devices
@@ -119,11 +128,14 @@ public struct UserView: Codable, Equatable, Sendable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case handle, aliases, groups, devices
+        case handle, blocked, aliases, groups, devices
         case callWaiting = "call_waiting"
         case declinePolicy = "decline_policy"
         case doNotDisturb = "do_not_disturb"
         case missedCalls = "missed_calls"
+        case forwardBusy = "forward_busy"
+        case forwardNoAnswer = "forward_no_answer"
+        case noAnswerSeconds = "no_answer_seconds"
         case devicesOnline = "devices_online"
         case liveCalls = "live_calls"
     }
@@ -133,11 +145,16 @@ public struct GroupView: Codable, Equatable, Sendable {
     public var name: String
     public var strategy: CallGroup.Strategy
     public var members: [Handle]
+    /// Seconds by member; nil without delays.
+    public var delays: [String: Int]?
 
     public init(_ group: CallGroup) {
         name = group.name
         strategy = group.strategy
         members = group.members
+        guard !group.delays.isEmpty else { return }
+        delays = Dictionary(
+            uniqueKeysWithValues: group.delays.map { ($0.key.text, Int($0.value.components.seconds)) })
     }
 }
 

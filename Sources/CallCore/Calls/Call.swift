@@ -54,11 +54,17 @@ final class Call {
     let caller: Party
     let callerName: String?
     let to: CallTarget
-    let callees: Callees
+    private(set) var callees: Callees
     let video: Bool
     let inviteDigest: UInt64
     let createdAt: Instant
-    let ringsUntil: Instant
+    /// The ring deadline of the present target.
+    private(set) var ringsUntil: Instant
+    /// How long each target may ring, and how long the call may last; nil for the server's values.
+    let ringTime: Duration?
+    let maxDuration: Duration?
+    /// The targets rung after the first one.
+    private(set) var forwards: [CallRecord.Forward] = []
     /// The caller's device; no other device acts as the caller.
     let callerDevice: Device
 
@@ -111,6 +117,8 @@ final class Call {
         inviteDigest = digest
         self.createdAt = createdAt
         self.ringsUntil = ringsUntil
+        ringTime = invite.ringTime
+        maxDuration = invite.maxDuration
         descriptions = DescriptionsRecord(call: invite.call, offer: invite.sdp, custom: invite.custom)
         hunt = callees.isHunted ? CallRecord.HuntProgress(rung: 0, nextAt: nil) : nil
         isFromArchive = false
@@ -128,6 +136,9 @@ final class Call {
         inviteDigest = record.inviteDigest
         createdAt = record.createdAt
         ringsUntil = record.ringsUntil
+        ringTime = record.ringTime
+        maxDuration = record.maxDuration
+        forwards = record.forwards
         firstRangAt = record.ringingAt
         self.descriptions = descriptions ?? DescriptionsRecord(call: record.id)
         hunt = record.hunt
@@ -172,9 +183,14 @@ final class Call {
         user.devices.contains { leg(of: $0)?.record.endReason == .declined }
     }
 
-    /// Whether the user's turn to be rung has come; without a hunt it always has.
-    func rings(_ user: User) -> Bool {
-        guard let index = callees.position(of: user.handle) else { return false }
+    /// Whether the present target's turn has come at this user; without a hunt it always has.
+    func rings(_ user: User) -> Bool { isTurn(of: user, from: callees.first) }
+
+    /// Whether the user's turn has come, at the present target or before the call was forwarded.
+    func hasRung(_ user: User) -> Bool { isTurn(of: user, from: 0) }
+
+    private func isTurn(of user: User, from first: Int) -> Bool {
+        guard let index = callees.position(of: user.handle), index >= first else { return false }
         return hunt.map { index < $0.rung } ?? true
     }
 
@@ -237,12 +253,20 @@ final class Call {
         phase = .waking
     }
 
-    /// Advances the hunt to the next member.
-    func ringNext(at nextAt: Instant?) {
-        guard let rung = hunt?.rung, rung < callees.handles.count else {
-            preconditionFailure("only a hunt with members left goes on")
-        }
-        hunt = CallRecord.HuntProgress(rung: rung + 1, nextAt: nextAt)
+    /// Advances the hunt.
+    /// - Parameter rung: how many handles have had their turn.
+    func huntOn(to rung: Int, nextAt: Instant?) {
+        precondition(hunt.map { $0.rung < rung } == true, "only a hunt goes on")
+        hunt = CallRecord.HuntProgress(rung: rung, nextAt: nextAt)
+    }
+
+    /// Replaces the present target, which did not answer, by the next one.
+    func forward(to target: CallTarget, _ callees: Callees, reason: EndReason, at now: Instant, ringsUntil: Instant) {
+        precondition(isUnanswered, "only an unanswered call is forwarded")
+        self.callees = callees
+        self.ringsUntil = ringsUntil
+        forwards.append(CallRecord.Forward(reason: reason, to: target, at: now, firstMember: callees.first))
+        hunt = callees.isHunted ? CallRecord.HuntProgress(rung: callees.first, nextAt: nil) : nil
     }
 
     /// Ends the hunt: no further member is rung.
@@ -314,6 +338,10 @@ final class Call {
         }
         record.members = callees.isTold ? nil : callees.handles
         record.hunt = hunt
+        record.huntSteps = callees.steps
+        record.ringTime = ringTime
+        record.forwards = forwards
+        record.maxDuration = maxDuration
         return record
     }
 

@@ -306,7 +306,7 @@ extension CallCore {
     }
 
     func limitDuration(of call: Call, connectedAt: Instant) {
-        guard let longest = timers.longestCall else { return }
+        guard let longest = [timers.longestCall, call.maxDuration].compactMap(\.self).min() else { return }
         call.deadline = deadlines.add(.duration(call), at: connectedAt + longest)
     }
 

@@ -74,11 +74,13 @@ extension CallCore {
         guard call.isUnanswered else { return }
         if isHuntIdle(call) { huntOn(call) }
         guard call.isUnanswered, !call.legs.contains(where: \.isOpen) else { return }
-        let refusal = call.legs.last { $0.record.endReason == .declined || $0.record.endReason == .busy }
-        if reason == .noDevices, let refusal, let said = refusal.record.endReason {
-            return endCall(call, said, by: refusal.device.party)
+        let refusal = call.legs.last { leg in
+            (leg.record.endReason == .declined || leg.record.endReason == .busy) && call.rings(leg.device.user)
         }
-        endCall(call, reason, by: party)
+        if reason == .noDevices, let refusal, let said = refusal.record.endReason {
+            return endUnanswered(call, said, by: refusal.device.party)
+        }
+        endUnanswered(call, reason, by: party)
     }
 
     private func ended(_ call: Call, _ reason: EndReason, by party: Party?, isOwnAct: Bool) -> CallEnded {
@@ -90,8 +92,8 @@ extension CallCore {
     /// reachable. A call that continues as another, after a glare, is not missed.
     private func keepMissed(_ call: Call, _ reason: EndReason) {
         guard reason != .glare else { return }
-        for user in call.members where user !== call.callerDevice.user && call.rings(user) {
-            if call.isDeclined(by: user) { continue }
+        for user in call.members where user !== call.callerDevice.user && call.hasRung(user) {
+            if call.isDeclined(by: user) || isBlocked(call, by: user) { continue }
             let missed = MissedCall(
                 call: call.id, from: call.caller.user, fromName: call.callerName, at: now, reason: reason,
                 video: call.video)

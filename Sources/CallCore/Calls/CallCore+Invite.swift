@@ -32,7 +32,8 @@ extension CallCore {
         spendAllowance(of: session)
         let call = Call(
             invite: invite, digest: digest, callees: callees, callerDevice: caller,
-            callerName: session.displayName, createdAt: now, ringsUntil: now + (invite.ringTime ?? timers.ring))
+            callerName: session.displayName, createdAt: now,
+            ringsUntil: now + ringTime(of: callees, forwards: 0, asked: invite.ringTime))
         admit(call)
         replyInvited(call, connection, request)
         call.isAnnounced = true
@@ -118,10 +119,15 @@ extension CallCore {
         ringFirst(call)
     }
 
-    /// Adds the call to the live calls of its caller and all callees, and awaits handles that are not registered yet.
+    /// Adds the call to the live calls of its caller and all callees.
     func enterLiveCalls(_ call: Call) {
         call.callerDevice.user.liveCalls.append(call)
-        for handle in call.callees.handles {
+        enterLiveCalls(call, from: 0)
+    }
+
+    /// Adds the call to the live calls of its callees from `first` on, and awaits handles that are not registered yet.
+    func enterLiveCalls(_ call: Call, from first: Int) {
+        for handle in call.callees.handles[first...] {
             if let user = directory.user(handle) {
                 call.members.append(user)
                 if user !== call.callerDevice.user { user.liveCalls.append(call) }
@@ -134,7 +140,7 @@ extension CallCore {
     }
 
     /// Resolves glare, two users who call each other at the same time: the lower `call_id` continues, the other ends in
-    /// its favour.
+    /// its favour. A call that the callee refuses does not continue.
     /// - Returns: the call that continues in place of `call`; nil when that is `call` itself.
     private func resolveGlare(_ call: Call) -> CallID? {
         guard call.callees.isOne, let callee = call.members.first else { return nil }
@@ -142,7 +148,7 @@ extension CallCore {
             other !== call && other.callerDevice !== call.callerDevice
                 && other.isGlaring(with: call.callerDevice.user, to: callee)
         }
-        if let winner = glaring.map(\.id).min(), winner < call.id { return winner }
+        if let winner = glaring.map(\.id).min(), winner < call.id || refuses(call, callee) { return winner }
         for other in glaring { endCall(other, .glare, by: nil, mergedInto: call.id) }
         return nil
     }
@@ -164,6 +170,8 @@ extension Invite {
         digest.mix(video ? 1 : 0)
         digest.mix(sdp?.bytes ?? [])
         digest.mix(custom?.bytes ?? [])
+        // Calls of earlier releases keep their digest.
+        if let maxDuration { digest.mix(UInt64(bitPattern: maxDuration.wholeMilliseconds)) }
         return digest.value
     }
 }

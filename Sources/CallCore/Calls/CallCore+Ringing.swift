@@ -7,40 +7,42 @@ extension CallCore {
     private enum Turn {
         case rings([Leg])
         case busy
-        case doNotDisturb
+        /// By do not disturb, or by the user's block list.
+        case refused
         case unreachable
     }
 
-    /// Rings everybody, or the first member of a hunt; ends the call when nobody can be rung.
-    func ringFirst(_ call: Call) {
+    /// Rings the present target: everybody, or the first member of a hunt.
+    /// - Returns: why nobody can be rung; nil when a device is told or the call is decided meanwhile.
+    func ringTarget(_ call: Call) -> EndReason? {
         var legs: [Leg] = []
         var isBusy = false
-        var hasDoNotDisturb = false
+        var isRefused = false
         func note(_ turn: Turn) {
             switch turn {
             case .rings(let new): legs += new
             case .busy: isBusy = true
-            case .doNotDisturb: hasDoNotDisturb = true
+            case .refused: isRefused = true
             case .unreachable: break
             }
         }
         if call.hunt != nil {
-            while legs.isEmpty, let turn = takeTurn(call) { note(turn) }
+            while legs.isEmpty, let turns = takeTurns(call) { turns.forEach(note) }
         } else {
-            for user in call.members { note(turn(of: user, in: call)) }
+            for user in call.members where call.rings(user) { note(turn(of: user, in: call)) }
         }
         // All legs first: telling a device relies on a complete call.
         for leg in legs { tell(leg) }
-        guard call.isUnanswered, call.legs.isEmpty else { return }
-        endCall(
-            call, isBusy ? .busy : hasDoNotDisturb ? .declined : isKnown(call) ? .noDevices : .unknownCallee, by: nil)
+        guard call.isUnanswered, legs.isEmpty else { return nil }
+        return isBusy ? .busy : isRefused ? .declined : isKnown(call) ? .noDevices : .unknownCallee
     }
 
-    /// Whether the server has ever heard of at least one callee.
+    /// Whether the server has ever heard of at least one callee of the present target.
     private func isKnown(_ call: Call) -> Bool {
+        let handles = call.callees.handles[call.callees.first...]
         // A group that does not exist has no members.
-        if case .group = call.to { return !call.callees.handles.isEmpty }
-        return call.callees.handles.contains { handle in
+        if case .group = call.forwards.last?.to ?? call.to { return !handles.isEmpty }
+        return handles.contains { handle in
             directory.user(handle)?.devices.isEmpty == false || directory.isListed(handle)
         }
     }
@@ -48,7 +50,8 @@ extension CallCore {
     /// Makes the legs of one member.
     private func turn(of user: User, in call: Call) -> Turn {
         if user !== call.callerDevice.user {
-            if user.policy.doNotDisturb { return .doNotDisturb }
+            if isBlocked(call, by: user) { counters.callsBlocked += 1 }
+            if refuses(call, user) { return .refused }
             if user.isBusy(but: call) { return .busy }
         }
         var legs: [Leg] = []
@@ -57,6 +60,13 @@ extension CallCore {
             legs.append(leg)
         }
         return legs.isEmpty ? .unreachable : .rings(legs)
+    }
+
+    /// Whether the user takes no call from this caller at present.
+    func refuses(_ call: Call, _ user: User) -> Bool { user.policy.doNotDisturb || isBlocked(call, by: user) }
+
+    func isBlocked(_ call: Call, by user: User) -> Bool {
+        directory.rules(of: user.handle)?.blocked.contains(call.caller.user) ?? false
     }
 
     /// - Returns: nil when the call has reached ``CoreLimits/legsPerCall``.
@@ -75,34 +85,46 @@ extension CallCore {
 
     // MARK: Hunting
 
-    /// Advances the hunt to the next member.
+    /// Advances the hunt to the next member, and to those whose turn comes at the same time.
     /// - Returns: nil when no member is left.
-    private func takeTurn(_ call: Call) -> Turn? {
+    private func takeTurns(_ call: Call) -> [Turn]? {
         cancel(&call.huntDeadline)
-        guard let hunt = call.hunt, hunt.rung < call.callees.handles.count else { return nil }
-        let handle = call.callees.handles[hunt.rung]
-        let isLast = hunt.rung + 1 == call.callees.handles.count
-        let taken = directory.user(handle).map { turn(of: $0, in: call) } ?? .unreachable
-        call.ringNext(at: isLast ? nil : now + timers.huntStep)
-        if !isLast { call.huntDeadline = deadlines.add(.hunt(call), at: now + timers.huntStep) }
+        let handles = call.callees.handles
+        guard var rung = call.hunt?.rung, rung < handles.count else { return nil }
+        var turns: [Turn] = []
+        repeat {
+            turns.append(directory.user(handles[rung]).map { turn(of: $0, in: call) } ?? .unreachable)
+            rung += 1
+        } while rung < handles.count && huntStep(to: rung, of: call) == .zero
+        let nextAt = rung < handles.count ? now + huntStep(to: rung, of: call) : nil
+        call.huntOn(to: rung, nextAt: nextAt)
+        if let nextAt { call.huntDeadline = deadlines.add(.hunt(call), at: nextAt) }
         persist(call)
-        return taken
+        return turns
     }
 
-    /// Rings the next member that can be rung: the last one's time is over, or none of its devices is left.
+    /// How long after the member before the one at `index` is rung.
+    private func huntStep(to index: Int, of call: Call) -> Duration {
+        call.callees.steps.isEmpty ? timers.huntStep : call.callees.steps[index] ?? timers.huntStep
+    }
+
+    /// Rings the next members that can be rung: the last ones' time is over, or none of their devices is left.
     func huntOn(_ call: Call) {
-        while let turn = takeTurn(call) {
-            guard case .rings(let legs) = turn else { continue }
+        while let turns = takeTurns(call) {
+            var legs: [Leg] = []
+            for case .rings(let new) in turns { legs += new }
             for leg in legs { tell(leg) }
-            return
+            if !legs.isEmpty { return }
         }
     }
 
-    /// Whether all legs of the member rung last have ended, so that the hunt need not wait.
+    /// Whether all legs of the members rung last have ended, so that the hunt need not wait.
     func isHuntIdle(_ call: Call) -> Bool {
         guard let hunt = call.hunt, hunt.nextAt != nil else { return false }
-        let current = call.callees.handles[hunt.rung - 1]
-        return !call.legs.contains { $0.isOpen && $0.device.key.user == current }
+        var start = hunt.rung - 1
+        while start > call.callees.first, huntStep(to: start, of: call) == .zero { start -= 1 }
+        let present = call.callees.handles[start..<hunt.rung]
+        return !call.legs.contains { $0.isOpen && present.contains($0.device.key.user) }
     }
 
     // MARK: Telling the devices

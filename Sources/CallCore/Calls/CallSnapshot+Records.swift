@@ -22,7 +22,14 @@ extension CallSnapshot {
             isOwnAct = call.endedBy == call.caller
             return
         }
-        guard let leg else { return }
+        guard let leg else {
+            if let answeredAt = call.answeredAt {
+                // A member whom the call did not ring: somebody else has answered it.
+                (state, reason, by) = (.ended, .answeredElsewhere, call.answeredBy)
+                (endedAt, connectedAt, expiresAt) = (answeredAt, nil, nil)
+            }
+            return
+        }
         push = leg.push
         isOwnAct = leg.isEndedByDevice(call)
         if let leftAt = leg.endedAt, leftAt != call.endedAt || reason != call.endReason {

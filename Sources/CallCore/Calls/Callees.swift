@@ -1,59 +1,103 @@
 import CallVocabulary
 
-/// The users behind `to`, as resolved at the time of the invite.
+/// The users behind `to` and behind the targets that the call was forwarded to, as resolved at the time.
 struct Callees {
     private static let longList = 16
 
     /// Each handle once, in ring order; aliases and groups are resolved. Some may be unknown to the directory.
-    let handles: [Handle]
-    /// Whether they are rung one after the other, not all at once.
-    let isHunted: Bool
-    /// `to` was one handle, and not a list or group.
-    let isOne: Bool
+    private(set) var handles: [Handle]
+    /// The index of the first handle of the present target.
+    private(set) var first = 0
+    /// Whether the present target's handles are rung one after the other, not all at once.
+    private(set) var isHunted: Bool
+    /// For each handle, how long after the one before it is rung; nil for the server's hunt step. Empty without delays.
+    private(set) var steps: [Duration?]
+    /// The present target is one handle, and not a list or group.
+    private(set) var isOne: Bool
     /// Whether `to` alone determines the handles: no alias or group was resolved.
-    let isTold: Bool
+    private(set) var isTold: Bool
     /// The index of each handle, for lists that are slow to search.
-    private let positions: [Handle: Int]
+    private var positions: [Handle: Int] = [:]
 
     init(of target: CallTarget, in directory: Directory) {
+        (handles, isHunted, steps, isOne) = ([], false, [], false)
         switch target {
         case .user(let handle):
-            let user = directory.resolve(handle)
-            self.init(handles: [user], isHunted: false, isOne: true, isTold: user == handle)
+            handles = [directory.resolve(handle)]
+            (isOne, isTold) = (true, handles == [handle])
         case .users(let list):
-            let users = Self.resolved(list, directory)
-            self.init(handles: users, isHunted: false, isOne: false, isTold: users == Self.unique(list))
+            handles = Self.resolved(list, directory)
+            isTold = handles == Self.unique(list)
         case .group(let name):
-            let group = directory.group(name)
-            self.init(
-                handles: Self.resolved(group?.members ?? [], directory), isHunted: group?.strategy == .hunt,
-                isOne: false, isTold: false)
+            isTold = false
+            if let group = directory.group(name) { take(group, directory) }
         }
+        index()
+    }
+
+    private mutating func take(_ group: CallGroup, _ directory: Directory) {
+        let members = group.members.map { (handle: directory.resolve($0), delay: group.delays[$0]) }
+        isHunted = group.strategy == .hunt || !group.delays.isEmpty
+        guard !group.delays.isEmpty else {
+            handles = Self.unique(members.map(\.handle))
+            return
+        }
+        var seen: Set<Handle> = []
+        var turns = members.filter { seen.insert($0.handle).inserted }
+        switch group.strategy {
+        case .hunt: steps = turns.map(\.delay)
+        case .all:
+            // Stable, so that members of one delay keep their order.
+            turns = turns.enumerated().sorted {
+                ($0.element.delay ?? .zero, $0.offset) < ($1.element.delay ?? .zero, $1.offset)
+            }.map(\.element)
+            var time = turns.first?.delay ?? .zero
+            for turn in turns {
+                steps.append((turn.delay ?? .zero) - time)
+                time = turn.delay ?? .zero
+            }
+        }
+        handles = turns.map(\.handle)
     }
 
     /// Restores the callees from the call's record.
     init(_ record: CallRecord) {
         let told: [Handle]
-        var isOne = false
         switch record.to {
-        case .user(let handle):
-            told = [handle]
-            isOne = true
+        case .user(let handle): told = [handle]
         case .users(let list): told = Self.unique(list)
         case .group: told = []
         }
-        self.init(
-            handles: record.members ?? told, isHunted: record.hunt != nil, isOne: isOne, isTold: record.members == nil)
+        handles = record.members ?? told
+        first = record.forwards.last?.firstMember ?? 0
+        isHunted = record.hunt != nil
+        steps = record.huntSteps
+        isOne = if case .user = record.forwards.last?.to ?? record.to { true } else { false }
+        isTold = record.members == nil
+        index()
     }
 
-    private init(handles: [Handle], isHunted: Bool, isOne: Bool, isTold: Bool) {
-        self.handles = handles
-        self.isHunted = isHunted
-        self.isOne = isOne
-        self.isTold = isTold
-        positions =
-            handles.count < Self.longList
-            ? [:] : Dictionary(uniqueKeysWithValues: zip(handles, handles.indices))
+    /// Replaces the present target by `next`, without those of its handles that were called already.
+    /// - Returns: false when no handle is left; then nothing is changed.
+    mutating func forward(to next: Callees, butFor caller: Handle) -> Bool {
+        let fresh = next.handles.indices.filter { index in
+            next.handles[index] != caller && position(of: next.handles[index]) == nil
+        }
+        guard !fresh.isEmpty else { return false }
+        first = handles.count
+        if !steps.isEmpty || !next.steps.isEmpty {
+            steps += [Duration?](repeating: nil, count: first - steps.count)
+            steps += fresh.map { next.steps.isEmpty ? nil : next.steps[$0] }
+        }
+        handles += fresh.map { next.handles[$0] }
+        (isHunted, isOne, isTold) = (next.isHunted, next.isOne, false)
+        index()
+        return true
+    }
+
+    private mutating func index() {
+        guard handles.count >= Self.longList else { return }
+        positions = Dictionary(uniqueKeysWithValues: zip(handles, handles.indices))
     }
 
     /// The handle's place in ring order; nil for a handle that is not called.

@@ -12,6 +12,10 @@ extension CallCore {
         case .deleteGroup(let name): deleteGroup(name)
         case .showUser(let handle): showUser(handle)
         case .setUser(let handle, let change): setUser(handle, change)
+        case .block(let handle, let callers): block(handle, callers)
+        case .unblock(let handle, let callers): unblock(handle, callers)
+        case .forward(let handle, let busy, let noAnswer, let after):
+            forward(handle, busy: busy, noAnswer: noAnswer, after: after)
         case .listAliases: .success(.aliases(directory.aliasList))
         case .setAlias(let alias): setAlias(alias)
         case .deleteAlias(let handle): deleteAlias(handle)
@@ -45,6 +49,12 @@ extension CallCore {
         guard Set(group.members).count == group.members.count else {
             return refuse(.invalidParams, "Each member is named once.")
         }
+        if let odd = group.delays.keys.sorted().first(where: { !group.members.contains($0) }) {
+            return refuse(.invalidParams, "\(odd) has a delay, and is no member.")
+        }
+        guard group.delays.values.allSatisfy({ (.zero...CallGroup.longestDelay).contains($0) }) else {
+            return refuse(.invalidParams, "A delay is 0 to \(CallGroup.longestDelay.components.seconds) s.")
+        }
         guard directory.group(group.name) != nil || directory.groupCount < limits.groups else {
             counters.hit(.groups)
             return refuse(.limitReached, "There are \(limits.groups) groups; delete some first.")
@@ -72,7 +82,7 @@ extension CallCore {
         return .success(
             .user(
                 UserSummary(
-                    handle: handle, policy: user.policy,
+                    handle: handle, policy: user.policy, rules: directory.rules(of: handle) ?? CallRules(),
                     aliases: directory.aliases(of: handle),
                     groups: directory.groups(of: handle).map(\.name), devices: user.devices.count,
                     devicesOnline: user.devices.count { $0.session?.connection != nil },

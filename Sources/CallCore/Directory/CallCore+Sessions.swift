@@ -228,7 +228,7 @@ extension CallCore {
         guard call.rings(user) else { return false }
         if call.isDeclined(by: user), user.policy.decline == .all { return false }
         if user === call.callerDevice.user || call.engages(user) { return true }
-        return !user.policy.doNotDisturb && !user.isBusy(but: call)
+        return !refuses(call, user) && !user.isBusy(but: call)
     }
 
     func loseConnection(_ connection: ConnectionID) {

@@ -13,6 +13,8 @@ struct Directory {
     private var memberships: [Handle: Int] = [:]
     private var aliases: [Handle: Handle] = [:]
     private var aliasesOfUser: [Handle: Set<Handle>] = [:]
+    /// Of the users who have any.
+    private var rules: [Handle: CallRules] = [:]
     /// Live calls to handles that are not registered yet.
     private var awaiting: [Handle: [Call]] = [:]
     private(set) var awaitedHandles = 0
@@ -42,6 +44,11 @@ struct Directory {
         self.policy = policy
         for user in users.values where !user.hasOwnPolicy { user.policy = policy }
     }
+
+    /// The rules of a user; nil for a user without any.
+    func rules(of user: Handle) -> CallRules? { rules.isEmpty ? nil : rules[user] }
+
+    mutating func setRules(_ new: CallRules, of user: Handle) { rules[user] = new.isEmpty ? nil : new }
 
     // MARK: Calls to unregistered handles
 

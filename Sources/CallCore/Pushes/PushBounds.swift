@@ -113,7 +113,9 @@ extension CallCore {
     }
 
     /// The callee of a call to one user. A call to several users counts for its caller and each device only.
-    private func pair(in call: Call) -> Handle? { call.callees.isOne ? call.callees.handles.first : nil }
+    private func pair(in call: Call) -> Handle? {
+        call.callees.isOne ? call.callees.handles[call.callees.first] : nil
+    }
 
     private func pushBound(of device: Device, _ caller: User, pair callee: Handle?) -> (
         limit: CoreLimit, until: Instant

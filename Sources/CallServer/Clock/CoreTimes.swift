@@ -22,7 +22,7 @@ struct CoreTimes {
             case .call(let record): call = record.id
             case .push(let record): call = record.call
             case .device, .deviceDropped, .leg, .descriptions, .descriptionsDropped, .absence, .missed, .missedCleared,
-                .candidates, .candidatesDropped, .group, .groupDeleted, .user, .alias, .aliasDeleted:
+                .candidates, .candidatesDropped, .group, .groupDeleted, .user, .rules, .alias, .aliasDeleted:
                 continue
             }
             kept[call] = begun[call] ?? self.offset
@@ -55,7 +55,7 @@ struct CoreTimes {
         case .absence(let absence): .absence(absence.moved(by: past(of: absence.call)))
         case .deviceDropped, .descriptions, .descriptionsDropped, .candidates, .candidatesDropped, .group,
             .groupDeleted,
-            .user, .alias, .aliasDeleted:
+            .user, .rules, .alias, .aliasDeleted:
             record
         }
     }

@@ -34,6 +34,7 @@ extension CallRecord {
         copy.calleeConnectedAt = calleeConnectedAt.moved(by: offset)
         copy.connectedAt = connectedAt.moved(by: offset)
         copy.endedAt = endedAt.moved(by: offset)
+        for index in copy.forwards.indices { copy.forwards[index].at = forwards[index].at + offset }
         copy.lostAt = lostAt.moved(by: offset)
         return copy
     }

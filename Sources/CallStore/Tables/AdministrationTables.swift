@@ -4,17 +4,20 @@ import StoreInterface
 
 enum GroupTable {
     static let layout = TableLayout(
-        name: "call_group", key: ["name"], fixed: [], columns: ["name", "strategy", "members"])
+        name: "call_group", key: ["name"], fixed: [], columns: ["name", "strategy", "members", "delays"])
     static let delete = "DELETE FROM call_group WHERE name = ?"
 
     static func bind(_ group: CallGroup, to row: inout OperationBuffer) {
         row.bind(group.name)
         row.bind(group.strategy)
         row.bind(group.members)
+        row.bindText(unless: group.delays.isEmpty) { JSONText.append(group.delays, to: &$0) }
     }
 
     static func read(_ row: SQLRow) throws(StoreFailure) -> CallGroup {
-        CallGroup(name: try row.text(), strategy: try row.value(), members: try row.handles())
+        CallGroup(
+            name: try row.text(), strategy: try row.value(), members: try row.handles(),
+            delays: try row.parsed(JSONText.delays) ?? [:])
     }
 }
 
@@ -39,6 +42,31 @@ enum UserTable {
         record.policy.doNotDisturb = row.flag()
         record.policy.missedCalls = try row.value()
         return record
+    }
+}
+
+/// One row for each user whose block list or forwarding was ever set.
+enum RulesTable {
+    static let layout = TableLayout(
+        name: "call_rules", key: ["handle"], fixed: [],
+        columns: ["handle", "blocked", "forward_busy", "forward_no_answer", "no_answer_after"])
+
+    static func bind(_ record: RulesRecord, to row: inout OperationBuffer) {
+        row.bind(record.handle)
+        row.bind(record.rules.blocked)
+        for target in [record.rules.forwardBusy, record.rules.forwardNoAnswer] {
+            row.bindText(unless: target == nil) { bytes in target.map { CallTargetText.append($0, to: &bytes) } }
+        }
+        row.bind(record.rules.noAnswerAfter?.wholeMilliseconds)
+    }
+
+    static func read(_ row: SQLRow) throws(StoreFailure) -> RulesRecord {
+        RulesRecord(
+            handle: try row.handle(),
+            rules: CallRules(
+                blocked: try row.handles(), forwardBusy: try row.parsed(CallTargetText.read),
+                forwardNoAnswer: try row.parsed(CallTargetText.read),
+                noAnswerAfter: row.optionalInt().map { .milliseconds($0) }))
     }
 }
 

@@ -10,6 +10,7 @@ enum CallTable {
             "created_at", "rings_until", "ringing_at", "answered_at", "answered_by_user", "answered_by_device",
             "connects_until", "caller_connected_at", "callee_connected_at", "connected_at", "ended_at", "end_reason",
             "ended_by_user", "ended_by_device", "merged_into", "members", "hunt_rung", "hunt_next_at", "lost_at",
+            "hunt_steps", "forwards", "ring_time", "max_duration",
         ])
 
     static func bind(_ record: CallRecord, to row: inout OperationBuffer) {
@@ -37,6 +38,10 @@ enum CallTable {
         row.bind(record.hunt.map { Int64($0.rung) })
         row.bind(record.hunt?.nextAt)
         row.bind(record.lostAt)
+        row.bindText(unless: record.huntSteps.isEmpty) { JSONText.append(record.huntSteps, to: &$0) }
+        row.bindText(unless: record.forwards.isEmpty) { ForwardsText.append(record.forwards, to: &$0) }
+        row.bind(record.ringTime?.wholeMilliseconds)
+        row.bind(record.maxDuration?.wholeMilliseconds)
     }
 
     static func read(_ row: SQLRow) throws(StoreFailure) -> CallRecord {
@@ -59,10 +64,14 @@ enum CallTable {
         record.endReason = try row.optionalValue()
         record.endedBy = try readParty(row)
         record.mergedInto = try row.optionalIdentifier()
-        record.members = try row.optionalHandles()
+        record.members = try row.parsed(JSONText.handles)
         let (rung, nextAt) = (row.optionalInt(), row.optionalInstant())
         record.hunt = rung.map { CallRecord.HuntProgress(rung: Int($0), nextAt: nextAt) }
         record.lostAt = row.optionalInstant()
+        record.huntSteps = try row.parsed(JSONText.steps) ?? []
+        record.forwards = try row.parsed(ForwardsText.read) ?? []
+        record.ringTime = row.optionalInt().map { .milliseconds($0) }
+        record.maxDuration = row.optionalInt().map { .milliseconds($0) }
         return record
     }
 

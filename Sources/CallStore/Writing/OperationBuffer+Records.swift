@@ -40,7 +40,7 @@ extension OperationBuffer {
         case .candidatesDropped(let call):
             begin(.dropCandidates)
             bind(call)
-        case .group, .groupDeleted, .user, .alias, .aliasDeleted: appendAdministration(record)
+        case .group, .groupDeleted, .user, .rules, .alias, .aliasDeleted: appendAdministration(record)
         }
     }
 
@@ -55,6 +55,9 @@ extension OperationBuffer {
         case .user(let record):
             begin(.upsertUser)
             UserTable.bind(record, to: &self)
+        case .rules(let record):
+            begin(.upsertRules)
+            RulesTable.bind(record, to: &self)
         case .alias(let alias):
             begin(.upsertAlias)
             AliasTable.bind(alias, to: &self)

@@ -77,6 +77,11 @@ struct OperationBuffer {
 
     mutating func bind(_ flag: Bool) { bytes.append((flag ? ValueTag.one : ValueTag.zero).rawValue) }
 
+    /// Binds NULL, or else the text that `write` appends.
+    mutating func bindText(unless isNull: Bool, _ write: (inout [UInt8]) -> Void) {
+        if isNull { bindNull() } else { bindText(write) }
+    }
+
     /// Binds the text that `write` appends.
     mutating func bindText(_ write: (inout [UInt8]) -> Void) {
         bytes.append(ValueTag.longText.rawValue)

@@ -23,6 +23,15 @@ enum ReleasedFormats {
         return JournalFormat(number: 2, statements: statements, upsertCall: 5, histories: histories)
     }()
 
+    /// Tokens and pushes have a payload profile.
+    static let v10: JournalFormat = {
+        var statements = v9.statements
+        let token = Self.token + ["profile"]
+        statements[3] = .init(sql: upsertToken(token + ["registered_at"]))
+        statements[7] = .init(sql: push(token, standsWithCall: true), call: (3, 16))
+        return JournalFormat(number: 3, statements: statements, upsertCall: 5, histories: histories)
+    }()
+
     private static let device = ["platform", "app", "name", "seen_at", "unreported_streak", "suspended_at"]
     private static let token = ["provider", "kind", "environment", "topic", "token"]
 

@@ -20,6 +20,7 @@ enum StoreStatement: UInt8, CaseIterable {
     case upsertAlias = 17
     case deleteAlias = 18
     case upsertAbsence = 19
+    case upsertRules = 20
 
     var sql: String {
         switch self {
@@ -42,6 +43,7 @@ enum StoreStatement: UInt8, CaseIterable {
         case .upsertAlias: AliasTable.layout.upsert
         case .deleteAlias: AliasTable.delete
         case .upsertAbsence: AbsenceTable.layout.upsert
+        case .upsertRules: RulesTable.layout.upsert
         }
     }
 
@@ -54,8 +56,7 @@ enum StoreStatement: UInt8, CaseIterable {
         case .upsertAbsence: Self.callOfAbsence
         case .upsertDevice, .dropDevice, .upsertToken, .trimTokens, .upsertCall, .upsertDescriptions,
             .dropDescriptions, .upsertMissed, .clearMissed, .insertCandidates, .dropCandidates, .upsertGroup,
-            .deleteGroup, .upsertUser, .upsertAlias,
-            .deleteAlias:
+            .deleteGroup, .upsertUser, .upsertAlias, .deleteAlias, .upsertRules:
             nil
         }
     }

@@ -2,7 +2,7 @@
 public struct CallGroup: Equatable, Sendable {
     /// How its members are rung.
     public enum Strategy: String, Sendable, CaseIterable {
-        /// Every member at once.
+        /// Every member at once, or with a delay of its own.
         case all
         /// One member after the other in list order, 15 seconds apart by default; earlier ones keep ringing.
         case hunt
@@ -16,10 +16,17 @@ public struct CallGroup: Equatable, Sendable {
     public var strategy: Strategy
     /// Users or aliases, in the order they are rung.
     public var members: [Handle]
+    /// When a member is rung, if other than by the strategy. For ``Strategy/all``: after the start of the call. For
+    /// ``Strategy/hunt``: after the member before.
+    public var delays: [Handle: Duration]
 
-    public init(name: String, strategy: Strategy, members: [Handle]) {
+    /// The longest delay.
+    public static let longestDelay = Duration.seconds(600)
+
+    public init(name: String, strategy: Strategy, members: [Handle], delays: [Handle: Duration] = [:]) {
         self.name = name
         self.strategy = strategy
         self.members = members
+        self.delays = delays
     }
 }

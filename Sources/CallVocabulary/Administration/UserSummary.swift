@@ -2,6 +2,7 @@
 public struct UserSummary: Equatable, Sendable {
     public var handle: Handle
     public var policy: UserPolicy
+    public var rules: CallRules
     public var aliases: [Handle]
     /// Names of the groups the user is a member of.
     public var groups: [String]
@@ -10,11 +11,13 @@ public struct UserSummary: Equatable, Sendable {
     public var liveCalls: Int
 
     public init(
-        handle: Handle, policy: UserPolicy, aliases: [Handle], groups: [String], devices: Int, devicesOnline: Int,
-        liveCalls: Int
+        handle: Handle, policy: UserPolicy, rules: CallRules = CallRules(), aliases: [Handle], groups: [String],
+        devices: Int,
+        devicesOnline: Int, liveCalls: Int
     ) {
         self.handle = handle
         self.policy = policy
+        self.rules = rules
         self.aliases = aliases
         self.groups = groups
         self.devices = devices

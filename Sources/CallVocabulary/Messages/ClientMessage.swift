@@ -163,19 +163,22 @@ public enum CallTarget: Hashable, Sendable {
 public struct Invite: Equatable, Sendable {
     public var call: CallID
     public var to: CallTarget
-    /// How long the call may ring; nil for the server's default.
+    /// How long the call may ring, at each target it is forwarded to; nil for the server's default.
     public var ringTime: Duration?
+    /// How long the call may last from the time media flows, if shorter than the server's limit; nil for that limit.
+    public var maxDuration: Duration?
     public var video: Bool
     public var sdp: RawJSON?
     public var custom: RawJSON?
 
     public init(
-        call: CallID, to: CallTarget, ringTime: Duration? = nil, video: Bool = false, sdp: RawJSON? = nil,
-        custom: RawJSON? = nil
+        call: CallID, to: CallTarget, ringTime: Duration? = nil, maxDuration: Duration? = nil, video: Bool = false,
+        sdp: RawJSON? = nil, custom: RawJSON? = nil
     ) {
         self.call = call
         self.to = to
         self.ringTime = ringTime
+        self.maxDuration = maxDuration
         self.video = video
         self.sdp = sdp
         self.custom = custom

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What all phone threads of a run count together. Any thread.
+/// The counters that all phone threads of a run share. Any thread.
 final class RunCounters: Sendable {
     private struct State {
         var (expected, settled, sessions, connected) = (0, 0, 0, 0)
@@ -12,9 +12,9 @@ final class RunCounters: Sendable {
 
     // MARK: Setup
 
-    /// So many more sessions, calls or groups are set up.
+    /// Adds to the sessions, calls or groups to set up.
     func expect(_ count: Int) { state.withLock { $0.expected += count } }
-    /// One of them is there, or has failed.
+    /// One of them is set up, or has failed.
     func settle() { state.withLock { $0.settled += 1 } }
     func sessionOpened() { state.withLock { $0.sessions += 1 } }
 
@@ -38,7 +38,7 @@ final class RunCounters: Sendable {
         }
     }
 
-    /// How long no phone has been connected; zero before the first. Without any, the server is gone.
+    /// The time since the last phone was connected; zero before the first. The server counts as gone after a while.
     func noneConnected(at now: ContinuousClock.Instant = .now) -> Duration {
         state.withLock { $0.noneConnectedSince?.duration(to: now) ?? .zero }
     }

@@ -17,7 +17,7 @@ final class StandingCalls {
     /// By phone: the place of its first call in ``calls``; the others of the pair follow.
     private(set) var placeOfPhone: [Int?] = []
     private var wanted = 0
-    /// Those that are connected or have failed.
+    /// The calls that are connected or have failed.
     private var settled: Set<CallID> = []
     private var firstFailure: String?
     private var completion: ((Result<Void, any Error>) -> Void)?

@@ -161,13 +161,13 @@ final class Recorder {
     /// No phone was free for an operation that was due.
     func notBegun() { add(Self.nobodyFree, to: \.notBegun) }
 
-    /// So many operations did not end, for `reason`.
+    /// Counts operations that did not end, with the reason.
     func notOver(_ reason: String, count: Int) { add(reason, count, to: \.notOver) }
 
     /// No phone was free for the next operation of a closed loop.
     func refused() { result.refused += 1 }
 
-    /// So many operations were under way when the run was interrupted.
+    /// Counts operations that were under way when the run was interrupted.
     func cutShort(_ count: Int) { result.cutShort += count }
 
     /// What was due on the loop at `due` ran `lag` later.

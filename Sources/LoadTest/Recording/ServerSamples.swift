@@ -1,4 +1,4 @@
-/// What the server's process held, second by second in the measured part. Confined to the run's task.
+/// Memory and descriptors of the server's process, for each second of the measured part. Confined to the run's task.
 struct ServerSamples {
     private var resident: [Int] = []
     private var descriptors: [Int] = []

@@ -59,13 +59,14 @@ extension PayloadProfile {
         """
 
     /// flutter_callkit_incoming 3.1.5. Its sample reads `id`, `nameCaller`, `handle` and `isVideo`; its `Data(args:)`
-    /// reads `type`, `duration` and `extra` as well, and passes `extra` on to Dart.
+    /// reads `type`, `duration`, `extra` and `normalHandle` as well, and passes `extra` on to Dart. Without
+    /// `normalHandle` the call's handle in CallKit would contain `extra`, and with it the wake token.
     private static let callkitIncoming = """
         {
           "voip": {
             "aps": {}, "id": "${call_id}", "nameCaller": "${display_name}", "handle": "${handle}",
             "isVideo": "${has_video}", "type": "${has_video:number}", "duration": "${expires_in_ms}",
-            "extra": {"push_id": "${push_id}", "wake_token": "${wake_token}"},
+            "normalHandle": 1, "extra": {"push_id": "${push_id}", "wake_token": "${wake_token}"},
             "push_id": "${push_id}", "expires_at": "${expires_at}", "expires_in": "${expires_in}",
             "wake_token": "${wake_token}", "custom": "${custom}"
           },

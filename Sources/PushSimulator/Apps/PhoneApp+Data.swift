@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-// How each plugin, or its example, parses FCM's data. For a plugin without a parser, the keys are those of its example
-// and of its iOS part.
+// Reads FCM's data as each plugin does on Android. A plugin that leaves this to the app is read by the code of its
+// example; without an example, by the keys of its iOS part.
 
 extension PhoneApp {
     static func readCallkitIncoming(_ data: [String: String]) -> Reading {

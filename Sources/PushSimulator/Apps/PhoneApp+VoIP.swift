@@ -9,11 +9,15 @@ extension PhoneApp {
             return .nothing(reason: "id is missing, or is not a UUID: the plugin ignores the push")
         }
         let name = payload["nameCaller"]?.text ?? ""
+        let hasEncodedHandle = payload["extra"] != nil && payload["normalHandle"]?.castInt ?? 0 <= 0
+        let remark =
+            name.isEmpty
+            ? "the screen shows no name: nameCaller is missing"
+            : hasEncodedHandle ? "with Data(args:) the handle in Recents contains extra: normalHandle is not 1" : nil
         return .shown(
             ShownCall(
                 uuid: id, call: id, handle: payload["handle"]?.text ?? "", name: name,
-                video: payload["isVideo"]?.castBool ?? false,
-                remark: name.isEmpty ? "the screen shows no name: nameCaller is missing" : nil))
+                video: payload["isVideo"]?.castBool ?? false, remark: remark))
     }
 
     static func readCallkeepReactNative(_ payload: [String: JSONValue]) -> Reading {

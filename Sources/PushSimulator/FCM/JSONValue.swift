@@ -41,7 +41,6 @@ enum JSONValue: Codable, Equatable, Sendable {
 
     var text: String? { if case .string(let text) = self { text } else { nil } }
     var members: [String: JSONValue]? { if case .object(let members) = self { members } else { nil } }
-    var elements: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
 
     var written: [UInt8] { PhoneLinkMessages.encode(self) }
 }

@@ -71,32 +71,32 @@ public struct SimulatedAndroidPhone: Sendable {
 
     // MARK: Inputs
 
-    public mutating func messageArrived(_ message: AcceptedMessage, now: Instant, effects: inout [Effect]) {
-        if isReachable(by: message) { return deliver(message, now: now, effects: &effects) }
-        if message.timeToLive == .zero { return effects.append(.drop(message, .phoneAway)) }
-        store(message, until: now + message.timeToLive, effects: &effects)
+    public mutating func messageArrived(_ message: AcceptedMessage, now: Instant) -> [Effect] {
+        if isReachable(by: message) { return [deliver(message, now: now)] }
+        if message.timeToLive == .zero { return [.drop(message, .phoneAway)] }
+        return store(message, until: now + message.timeToLive)
     }
 
-    public mutating func phoneAttached(now: Instant, effects: inout [Effect]) {
+    public mutating func phoneAttached(now: Instant) -> [Effect] {
         isAttached = true
-        deliverStored(now: now, effects: &effects)
+        return deliverStored(now: now)
     }
 
     public mutating func phoneDetached() {
         isAttached = false
     }
 
-    public mutating func dozed(_ isDozing: Bool, now: Instant, effects: inout [Effect]) {
+    public mutating func dozed(_ isDozing: Bool, now: Instant) -> [Effect] {
         self.isDozing = isDozing
-        deliverStored(now: now, effects: &effects)
+        return deliverStored(now: now)
     }
 
-    public mutating func appMoved(toForeground isInForeground: Bool, now: Instant, effects: inout [Effect]) {
+    public mutating func appMoved(toForeground isInForeground: Bool, now: Instant) -> [Effect] {
         self.isInForeground = isInForeground
-        guard isInForeground else { return }
+        guard isInForeground else { return [] }
         isDozing = false
         seen()
-        deliverStored(now: now, effects: &effects)
+        return deliverStored(now: now)
     }
 
     public mutating func messageShown(id: String, now: Instant) -> SimulatedIPhone.ReportVerdict {
@@ -128,7 +128,7 @@ public struct SimulatedAndroidPhone: Sendable {
         isAttached && (!isDozing || (message.isHigh && !isDemoted))
     }
 
-    private mutating func deliver(_ message: AcceptedMessage, now: Instant, effects: inout [Effect]) {
+    private mutating func deliver(_ message: AcceptedMessage, now: Instant) -> Effect {
         let isHigh = message.isHigh && !isDemoted
         if message.hasNotification, !isInForeground {
             screen.show(
@@ -137,45 +137,41 @@ public struct SimulatedAndroidPhone: Sendable {
         } else if isHigh, !isInForeground {
             awaited.append(Awaited(id: message.id, deadline: now + showWindow))
         }
-        effects.append(.deliver(message, isHigh: isHigh))
+        return .deliver(message, isHigh: isHigh)
     }
 
-    private mutating func store(_ message: AcceptedMessage, until: Instant, effects: inout [Effect]) {
+    private mutating func store(_ message: AcceptedMessage, until: Instant) -> [Effect] {
+        let entry = Stored(message: message, until: until)
         guard let key = message.collapseKey else {
-            effects.append(.store(message, replaced: nil))
-            stored.append(Stored(message: message, until: until))
-            return dropIfTooMany(effects: &effects)
+            stored.append(entry)
+            return [.store(message, replaced: nil)] + dropIfTooMany()
         }
         let older = stored.firstIndex { $0.message.collapseKey == key }
-        effects.append(.store(message, replaced: older.map { stored[$0].message.id }))
-        if let older { stored.remove(at: older) }
-        stored.append(Stored(message: message, until: until))
+        let replaced = older.map { stored.remove(at: $0).message.id }
+        stored.append(entry)
         let keyed = stored.indices.filter { stored[$0].message.collapseKey != nil }
-        guard keyed.count > Self.mostCollapseKeys else { return }
-        effects.append(.drop(stored[keyed[0]].message, .tooManyStored))
-        stored.remove(at: keyed[0])
+        guard keyed.count > Self.mostCollapseKeys else { return [.store(message, replaced: replaced)] }
+        return [
+            .store(message, replaced: replaced), .drop(stored.remove(at: keyed[0]).message, .tooManyStored),
+        ]
     }
 
-    private mutating func dropIfTooMany(effects: inout [Effect]) {
-        guard stored.count(where: { $0.message.collapseKey == nil }) > Self.mostStored else { return }
-        for entry in stored where entry.message.collapseKey == nil {
-            effects.append(.drop(entry.message, .tooManyStored))
-        }
+    private mutating func dropIfTooMany() -> [Effect] {
+        let dropped = stored.map(\.message).filter { $0.collapseKey == nil }
+        guard dropped.count > Self.mostStored else { return [] }
         stored.removeAll { $0.message.collapseKey == nil }
+        return dropped.map { .drop($0, .tooManyStored) }
     }
 
-    private mutating func deliverStored(now: Instant, effects: inout [Effect]) {
-        guard isAttached else { return }
+    private mutating func deliverStored(now: Instant) -> [Effect] {
+        guard isAttached else { return [] }
         let waiting = stored
         stored = []
-        for entry in waiting {
-            if entry.until <= now {
-                effects.append(.drop(entry.message, .expired))
-            } else if isReachable(by: entry.message) {
-                deliver(entry.message, now: now, effects: &effects)
-            } else {
-                stored.append(entry)
-            }
+        return waiting.compactMap { entry in
+            if entry.until <= now { return .drop(entry.message, .expired) }
+            if isReachable(by: entry.message) { return deliver(entry.message, now: now) }
+            stored.append(entry)
+            return nil
         }
     }
 }

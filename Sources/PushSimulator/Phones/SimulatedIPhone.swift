@@ -100,7 +100,7 @@ public struct SimulatedIPhone: Sendable {
     /// The delivered pushes that iOS awaits a report for.
     public var awaitedReports: Int { awaited.count { $0.deadline != nil } }
 
-    /// When ``handleTimeouts(now:effects:)`` must be called.
+    /// When ``handleTimeouts(now:)`` must be called.
     public var nextDeadline: Instant? { [reportDeadline, backgroundTurn].compactMap { $0 }.min() }
 
     private var reportDeadline: Instant? { awaited.compactMap(\.deadline).min() }
@@ -113,29 +113,28 @@ public struct SimulatedIPhone: Sendable {
 
     // MARK: Inputs
 
-    public mutating func pushArrived(_ push: AcceptedPush, now: Instant, effects: inout [Effect]) {
-        if push.type == .voip, isVoIPBlocked { return effects.append(.drop(push, .voipBlocked)) }
-        if isAttached { return deliver(push, now: now, effects: &effects) }
-        if push.expiration == 0 { return effects.append(.drop(push, .phoneAway)) }
+    public mutating func pushArrived(_ push: AcceptedPush, now: Instant) -> [Effect] {
+        if push.type == .voip, isVoIPBlocked { return [.drop(push, .voipBlocked)] }
+        if isAttached { return deliver(push, now: now) }
+        if push.expiration == 0 { return [.drop(push, .phoneAway)] }
         // A provider may send any number, so the sum may overflow.
         let until =
             push.expiration.map { Instant(milliseconds: min($0, Int64.max / 1000) * 1000) }
             ?? now + Self.defaultRetention
-        if until <= now { return effects.append(.drop(push, .expired)) }
-        effects.append(.store(push, replaced: stored?.id))
-        stored = push
-        storedUntil = until
+        if until <= now { return [.drop(push, .expired)] }
+        defer { (stored, storedUntil) = (push, until) }
+        return [.store(push, replaced: stored?.id)]
     }
 
     /// The phone connected to APNs; stored pushes are delivered.
-    public mutating func phoneAttached(now: Instant, effects: inout [Effect]) {
+    public mutating func phoneAttached(now: Instant) -> [Effect] {
         isAttached = true
-        deliverHeld(now: now, effects: &effects)
-        guard let push = stored else { return }
+        let delivered = deliverHeld(now: now)
+        guard let push = stored else { return delivered }
         stored = nil
-        if push.type == .voip, isVoIPBlocked { return effects.append(.drop(push, .voipBlocked)) }
-        if storedUntil <= now { return effects.append(.drop(push, .expired)) }
-        deliver(push, now: now, effects: &effects)
+        if push.type == .voip, isVoIPBlocked { return delivered + [.drop(push, .voipBlocked)] }
+        if storedUntil <= now { return delivered + [.drop(push, .expired)] }
+        return delivered + deliver(push, now: now)
     }
 
     /// The phone disconnected. Awaited reports remain due.
@@ -170,9 +169,9 @@ public struct SimulatedIPhone: Sendable {
     }
 
     /// Kills the app if a report is overdue, and delivers a held background push once it is permitted.
-    public mutating func handleTimeouts(now: Instant, effects: inout [Effect]) {
-        deliverHeld(now: now, effects: &effects)
-        guard let due = reportDeadline, due <= now else { return }
+    public mutating func handleTimeouts(now: Instant) -> [Effect] {
+        let delivered = deliverHeld(now: now)
+        guard let due = reportDeadline, due <= now else { return delivered }
         // All awaited reports end with the app and count as one failure.
         let unreported = awaited.filter { $0.deadline != nil }.map(\.id)
         awaited = []
@@ -180,42 +179,40 @@ public struct SimulatedIPhone: Sendable {
         isInCall = false
         failures += 1
         if failures >= Self.failuresUntilBlocked { isVoIPBlocked = true }
-        effects.append(.kill(unreported: unreported, isVoIPBlocked: isVoIPBlocked))
+        return delivered + [.kill(unreported: unreported, isVoIPBlocked: isVoIPBlocked)]
     }
 
     // MARK: Helpers
 
-    private mutating func deliver(_ push: AcceptedPush, now: Instant, effects: inout [Effect]) {
+    private mutating func deliver(_ push: AcceptedPush, now: Instant) -> [Effect] {
         switch push.type {
         case .alert:
             screen.show(ShownAlert(id: push.id, collapseID: push.collapseID, payload: push.payload))
-            return effects.append(.deliver(push, mustReport: false))
-        case .background: return hold(push, now: now, effects: &effects)
-        case .voip: break
+            return [.deliver(push, mustReport: false)]
+        case .background: return hold(push, now: now)
+        case .voip:
+            let mustReport = app != .foreground && !isInCall
+            if app == .killed { app = .background }
+            awaited.append(Awaited(id: push.id, deadline: mustReport ? now + reportWindow : nil))
+            if !mustReport { forgetOldExempt() }
+            return [.deliver(push, mustReport: mustReport)]
         }
-        let mustReport = app != .foreground && !isInCall
-        if app == .killed { app = .background }
-        awaited.append(Awaited(id: push.id, deadline: mustReport ? now + reportWindow : nil))
-        if !mustReport { forgetOldExempt() }
-        effects.append(.deliver(push, mustReport: mustReport))
     }
 
-    private mutating func hold(_ push: AcceptedPush, now: Instant, effects: inout [Effect]) {
+    private mutating func hold(_ push: AcceptedPush, now: Instant) -> [Effect] {
         let older = held?.id
         held = push
         backgroundDeliveries.removeAll { $0 + backgroundPeriod <= now }
-        if older != nil || backgroundDeliveries.count >= backgroundPushes {
-            effects.append(.hold(push, replaced: older))
-        }
-        deliverHeld(now: now, effects: &effects)
+        let isOver = older != nil || backgroundDeliveries.count >= backgroundPushes
+        return (isOver ? [.hold(push, replaced: older)] : []) + deliverHeld(now: now)
     }
 
-    private mutating func deliverHeld(now: Instant, effects: inout [Effect]) {
-        guard let push = held, let turn = backgroundTurn, turn <= now else { return }
+    private mutating func deliverHeld(now: Instant) -> [Effect] {
+        guard let push = held, let turn = backgroundTurn, turn <= now else { return [] }
         held = nil
         backgroundDeliveries.removeAll { $0 + backgroundPeriod <= now }
         backgroundDeliveries.append(now)
-        effects.append(.deliver(push, mustReport: false))
+        return [.deliver(push, mustReport: false)]
     }
 
     private mutating func forgetOldExempt() {

@@ -60,77 +60,58 @@ final class SimulatedPhone {
     // MARK: Inputs
 
     func arrived(_ push: AcceptedPush, now: Instant) -> [PhoneEffect] {
-        iPhone { $0.pushArrived(push, now: now, effects: &$1) }
+        iPhone?.pushArrived(push, now: now).map { PhoneEffect($0) } ?? []
     }
 
     func arrived(_ message: AcceptedMessage, now: Instant) -> [PhoneEffect] {
-        android { $0.messageArrived(message, now: now, effects: &$1) }
+        android?.messageArrived(message, now: now).map { PhoneEffect($0) } ?? []
     }
 
     func attached(now: Instant) -> [PhoneEffect] {
-        iPhone { $0.phoneAttached(now: now, effects: &$1) } + android { $0.phoneAttached(now: now, effects: &$1) }
+        iPhone?.phoneAttached(now: now).map { PhoneEffect($0) }
+            ?? android?.phoneAttached(now: now).map { PhoneEffect($0) } ?? []
     }
 
     func detached() {
-        _ = iPhone { phone, _ in phone.phoneDetached() }
-        _ = android { phone, _ in phone.phoneDetached() }
+        iPhone?.phoneDetached()
+        android?.phoneDetached()
     }
 
     func timeRanOut(now: Instant) -> [PhoneEffect] {
-        _ = android { phone, _ in phone.handleTimeouts(now: now) }
-        return iPhone { $0.handleTimeouts(now: now, effects: &$1) }
+        android?.handleTimeouts(now: now)
+        return iPhone?.handleTimeouts(now: now).map { PhoneEffect($0) } ?? []
     }
 
     /// The user opened the app, left it, or swiped it away; Android treats the last two alike.
     func appMoved(to state: SimulatedIPhone.AppState, now: Instant) -> [PhoneEffect] {
-        _ = iPhone { phone, _ in phone.appMoved(to: state) }
-        return android { $0.appMoved(toForeground: state == .foreground, now: now, effects: &$1) }
+        iPhone?.appMoved(to: state)
+        return android?.appMoved(toForeground: state == .foreground, now: now).map { PhoneEffect($0) } ?? []
     }
 
     /// No effect on an iPhone.
     func dozed(_ isDozing: Bool, now: Instant) -> [PhoneEffect] {
-        android { $0.dozed(isDozing, now: now, effects: &$1) }
+        android?.dozed(isDozing, now: now).map { PhoneEffect($0) } ?? []
     }
 
     /// No effect on an Android phone.
-    func callsChanged(isInCall: Bool) {
-        _ = iPhone { phone, _ in phone.callsChanged(isInCall: isInCall) }
-    }
+    func callsChanged(isInCall: Bool) { iPhone?.callsChanged(isInCall: isInCall) }
 
     func reported(pushID: String, now: Instant) -> SimulatedIPhone.ReportVerdict {
-        switch system {
-        case .iPhone(var phone):
-            defer { system = .iPhone(phone) }
-            return phone.pushReported(id: pushID, now: now)
-        case .android(var phone):
-            defer { system = .android(phone) }
-            return phone.messageShown(id: pushID, now: now)
-        }
+        iPhone?.pushReported(id: pushID, now: now) ?? android?.messageShown(id: pushID, now: now) ?? .notAwaited
     }
 
-    var nextDeadline: Instant? {
-        switch system {
-        case .iPhone(let phone): phone.nextDeadline
-        case .android(let phone): phone.nextDeadline
-        }
+    var nextDeadline: Instant? { iPhone?.nextDeadline ?? android?.nextDeadline }
+
+    /// nil for an Android phone.
+    private var iPhone: SimulatedIPhone? {
+        get { if case .iPhone(let phone) = system { phone } else { nil } }
+        set { if let newValue { system = .iPhone(newValue) } }
     }
 
-    private func iPhone(_ input: (inout SimulatedIPhone, inout [SimulatedIPhone.Effect]) -> Void) -> [PhoneEffect] {
-        guard case .iPhone(var phone) = system else { return [] }
-        var effects: [SimulatedIPhone.Effect] = []
-        input(&phone, &effects)
-        system = .iPhone(phone)
-        return effects.map { PhoneEffect($0) }
-    }
-
-    private func android(
-        _ input: (inout SimulatedAndroidPhone, inout [SimulatedAndroidPhone.Effect]) -> Void
-    ) -> [PhoneEffect] {
-        guard case .android(var phone) = system else { return [] }
-        var effects: [SimulatedAndroidPhone.Effect] = []
-        input(&phone, &effects)
-        system = .android(phone)
-        return effects.map { PhoneEffect($0) }
+    /// nil for an iPhone.
+    private var android: SimulatedAndroidPhone? {
+        get { if case .android(let phone) = system { phone } else { nil } }
+        set { if let newValue { system = .android(newValue) } }
     }
 
     // MARK: For people
@@ -138,9 +119,7 @@ final class SimulatedPhone {
     func snapshot(subscriptions: [String]) -> PushSimulatorSnapshot.Phone {
         var seen = PushSimulatorSnapshot.Phone(
             token: token, provider: provider.rawValue, environment: environment.rawValue, topic: topic, name: name,
-            isAttached: false, app: "", failures: 0, isVoIPBlocked: false, isUnregistered: unregisteredSince != nil,
-            awaitedReports: 0, storedPush: nil, storedMessages: [], heldPush: nil, isDozing: false, isDemoted: false,
-            alerts: [], subscriptions: subscriptions)
+            isUnregistered: unregisteredSince != nil, subscriptions: subscriptions)
         switch system {
         case .iPhone(let phone):
             seen.isAttached = phone.isAttached

@@ -40,12 +40,16 @@ public final class PushSimulator: Sendable {
     }
 
     deinit {
-        let last = phase.withLock { phase in
+        if case .running(let core) = end() { core.loop.execute { core.value.shutDown() } }
+        loop.stop()
+    }
+
+    /// - Returns: the phase until now.
+    private func end() -> Phase {
+        phase.withLock { phase in
             defer { phase = .stopped }
             return phase
         }
-        if case .running(let core) = last { core.loop.execute { core.value.shutDown() } }
-        loop.stop()
     }
 
     /// Creates missing files in the data folder, listens, and writes the manifest.
@@ -114,11 +118,7 @@ public final class PushSimulator: Sendable {
 
     /// Closes all connections and stops the loop. Returns when the loop has ended.
     public func stop() async {
-        let last = phase.withLock { phase in
-            defer { phase = .stopped }
-            return phase
-        }
-        guard case .running(let core) = last else { return }
+        guard case .running(let core) = end() else { return }
         _ = await loop.run { core.value.shutDown() }
         await loop.stopAndWait()
     }

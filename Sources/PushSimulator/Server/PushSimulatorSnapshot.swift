@@ -56,27 +56,27 @@ public struct PushSimulatorSnapshot: Codable, Equatable, Sendable {
         public var environment: String
         public var topic: String
         public var name: String
-        public var isAttached: Bool
+        public var isAttached = false
         /// `foreground`, `background` or `killed`; for an Android phone only `foreground` or not.
-        public var app: String
+        public var app = ""
         /// How many times in a row the app was killed for unreported pushes.
-        public var failures: Int
-        public var isVoIPBlocked: Bool
+        public var failures = 0
+        public var isVoIPBlocked = false
         /// Whether the app was removed: pushes get 410.
         public var isUnregistered: Bool
         /// Delivered VoIP pushes that await a report.
-        public var awaitedReports: Int
+        public var awaitedReports = 0
         /// The `apns-id` of the push stored until the phone attaches.
         public var storedPush: String?
         /// On Android: the stored messages.
-        public var storedMessages: [String]
+        public var storedMessages: [String] = []
         /// The background push held until it is permitted.
         public var heldPush: String?
         /// Whether an Android phone is in doze mode: only high priority wakes it.
-        public var isDozing: Bool
+        public var isDozing = false
         /// Whether Android treats high priority as normal, because the app showed no notifications.
-        public var isDemoted: Bool
-        public var alerts: [ShownAlert]
+        public var isDemoted = false
+        public var alerts: [ShownAlert] = []
         public var subscriptions: [String]
 
         private enum CodingKeys: String, CodingKey {

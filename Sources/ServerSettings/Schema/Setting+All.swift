@@ -41,13 +41,9 @@ extension Setting {
         .pushTemplates, .pushProfiles,
         .pushSimulator, .pushSimulatorData,
     ]
-    private static let limits: [Setting] = [
-        .ringTimeSeconds, .callSeconds,
-        .connections, .connectionsPerAddress, .messagesPerSecond, .messageBurst, .refusedMessages, .liveCalls,
-        .liveCallsPerUser, .legsPerCall, .sessions, .devicesPerUser, .unreportedPushes, .pushesPerDevice,
-        .pushingCallsPerPair, .pushingCallsPerCaller, .replayEvents, .replayBytes,
-        .bufferedCandidates, .bufferedCandidateBytes, .missedPerUser, .notices, .noticesPerDevice,
-        .backgroundPushes, .groups, .aliases, .awaitedHandles, .lookUps, .endedCalls,
-        .archivedLegs,
-    ]
+    private static let limits: [Setting] =
+        [
+            .ringTimeSeconds, .callSeconds, .connections, .connectionsPerAddress, .messagesPerSecond, .messageBurst,
+            .refusedMessages,
+        ] + ofCore.map(\.setting)
 }

@@ -26,63 +26,59 @@ extension Setting {
         "limits.refused_messages", .integer(1...1_000_000), .int(ConnectionLimits().refusalsUntilAbuse),
         part: .connectionLimits, "Messages refused in a minute after which a client is sent away.")
 
-    package static let liveCalls = limit("live_calls", 1...10_000_000, \.liveCalls, "Calls that have not ended.")
-    package static let liveCallsPerUser = limit(
-        "live_calls_per_user", 1...100_000, \.liveCallsPerUser, "Those of one user.")
-    package static let legsPerCall = limit("legs_per_call", 1...10_000, \.legsPerCall, "Devices that one call reaches.")
-    package static let sessions = limit(
-        "sessions", 1...10_000_000, \.sessions, "Sessions, those that can be resumed included.")
-    package static let devicesPerUser = limit(
-        "devices_per_user", 1...1000, \.devicesPerUser, "Devices of one user.")
-    package static let unreportedPushes = limit(
-        "unreported_pushes", 1...1000, \.unreportedStreak,
-        "Pushes in a row without the report that was owed after which a device is suspended.")
-    package static let pushesPerDevice = limit(
-        "pushes_per_device", 1...1_000_000, \.pushesPerDevice,
-        "Pushes to one device in half a minute: as many at once, then one for each equal part of it.")
-    package static let pushingCallsPerPair = limit(
-        "pushing_calls_per_pair", 1...1_000_000, \.pushingCallsPerPair,
-        "The same of calls by one user to one other that push; more are refused as rate_limited.")
-    package static let pushingCallsPerCaller = limit(
-        "pushing_calls_per_caller", 1...1_000_000, \.pushingCallsPerCaller,
-        "The same of all calls by one user that push. A call to a group counts once.")
-    package static let replayEvents = limit(
-        "replay_events", 16...100_000, \.replayEvents, "Events kept for a session's resume.")
-    package static let replayBytes = limit(
-        "replay_bytes", 65_536...67_108_864, \.replayBytes, "The same, in bytes.")
-    package static let bufferedCandidates = limit(
-        "buffered_candidates", 1...10_000, \.bufferedCandidates,
-        "ICE candidates kept for devices that are still to be told of the call, for each sending side.")
-    package static let bufferedCandidateBytes = limit(
-        "buffered_candidate_bytes", 1024...1_048_576, \.bufferedCandidateBytes, "The same, in bytes.")
-    package static let missedPerUser = limit(
-        "missed_per_user", 1...10_000, \.missedPerUser, "Missed calls kept for one user.")
-    package static let notices = limit(
-        "notices", 1...10_000_000, \.notices, "Pushes about missed calls that are not settled yet.")
-    package static let noticesPerDevice = limit(
-        "notices_per_device", 1...1000, \.noticesPerDevice,
-        "Those for one device; a newer one takes the place of the oldest.")
-    package static let backgroundPushes = limit(
-        "background_pushes", 1...100, \.backgroundPushes,
-        "Background pushes to a device in an hour. iOS lets no more than two or three through.")
-    package static let groups = limit("groups", 1...10_000_000, \.groups, "Groups.")
-    package static let aliases = limit("aliases", 1...100_000_000, \.aliases, "Aliases.")
-    package static let awaitedHandles = limit(
-        "awaited_handles", 1...100_000_000, \.awaitedHandles,
-        "Handles in lists that nobody has registered yet, over all live calls.")
-    package static let lookUps = limit(
-        "look_ups", 1...1_000_000, \.lookUps, "Requests that may wait for the store to look a call up.")
-    package static let endedCalls = limit(
-        "ended_calls", 50_000...10_000_000, \.endedCalls,
-        "Calls in memory that are over, for two minutes at most, 2.3 kB each. The store answers for those that had to leave."
-    )
-    package static let archivedLegs = limit(
-        "archived_legs", 1000...100_000_000, \.archivedLegs,
-        "Legs in memory of calls that were over long ago and were asked for again.")
+    /// Those of the core, each with its place there.
+    static let ofCore: [(setting: Setting, path: any WritableKeyPath<CoreLimits, Int> & Sendable)] = [
+        limit("live_calls", 1...10_000_000, \.liveCalls, "Calls that have not ended."),
+        limit("live_calls_per_user", 1...100_000, \.liveCallsPerUser, "Those of one user."),
+        limit("legs_per_call", 1...10_000, \.legsPerCall, "Devices that one call reaches."),
+        limit("sessions", 1...10_000_000, \.sessions, "Sessions, those that can be resumed included."),
+        limit("devices_per_user", 1...1000, \.devicesPerUser, "Devices of one user."),
+        limit(
+            "unreported_pushes", 1...1000, \.unreportedStreak,
+            "Pushes in a row without the report that was owed after which a device is suspended."),
+        limit(
+            "pushes_per_device", 1...1_000_000, \.pushesPerDevice,
+            "Pushes to one device in half a minute: as many at once, then one for each equal part of it."),
+        limit(
+            "pushing_calls_per_pair", 1...1_000_000, \.pushingCallsPerPair,
+            "The same of calls by one user to one other that push; more are refused as rate_limited."),
+        limit(
+            "pushing_calls_per_caller", 1...1_000_000, \.pushingCallsPerCaller,
+            "The same of all calls by one user that push. A call to a group counts once."),
+        limit("replay_events", 16...100_000, \.replayEvents, "Events kept for a session's resume."),
+        limit("replay_bytes", 65_536...67_108_864, \.replayBytes, "The same, in bytes."),
+        limit(
+            "buffered_candidates", 1...10_000, \.bufferedCandidates,
+            "ICE candidates kept for devices that are still to be told of the call, for each sending side."),
+        limit("buffered_candidate_bytes", 1024...1_048_576, \.bufferedCandidateBytes, "The same, in bytes."),
+        limit("missed_per_user", 1...10_000, \.missedPerUser, "Missed calls kept for one user."),
+        limit("notices", 1...10_000_000, \.notices, "Pushes about missed calls that are not settled yet."),
+        limit(
+            "notices_per_device", 1...1000, \.noticesPerDevice,
+            "Those for one device; a newer one takes the place of the oldest."),
+        limit(
+            "background_pushes", 1...100, \.backgroundPushes,
+            "Background pushes to a device in an hour. iOS lets no more than two or three through."),
+        limit("forwards", 1...10, \.forwards, "How often one call is forwarded."),
+        limit("groups", 1...10_000_000, \.groups, "Groups."),
+        limit("aliases", 1...100_000_000, \.aliases, "Aliases."),
+        limit(
+            "awaited_handles", 1...100_000_000, \.awaitedHandles,
+            "Handles in lists that nobody has registered yet, over all live calls."),
+        limit("look_ups", 1...1_000_000, \.lookUps, "Requests that may wait for the store to look a call up."),
+        limit(
+            "ended_calls", 50_000...10_000_000, \.endedCalls,
+            "Calls in memory that are over, for two minutes at most, 2.3 kB each. The store answers for those that had to leave."
+        ),
+        limit(
+            "archived_legs", 1000...100_000_000, \.archivedLegs,
+            "Legs in memory of calls that were over long ago and were asked for again."),
+    ]
 
     private static func limit(
-        _ name: String, _ range: ClosedRange<Int>, _ path: KeyPath<CoreLimits, Int>, _ meaning: String
-    ) -> Setting {
-        Setting("limits." + name, .integer(range), .int(CoreLimits()[keyPath: path]), part: .limits, meaning)
+        _ name: String, _ range: ClosedRange<Int>, _ path: any WritableKeyPath<CoreLimits, Int> & Sendable,
+        _ meaning: String
+    ) -> (Setting, any WritableKeyPath<CoreLimits, Int> & Sendable) {
+        (Setting("limits." + name, .integer(range), .int(CoreLimits()[keyPath: path]), part: .limits, meaning), path)
     }
 }

@@ -36,19 +36,8 @@ extension EffectiveSettings {
     }
 
     var limits: CoreLimits {
-        let paths: [(Setting, WritableKeyPath<CoreLimits, Int>)] = [
-            (.liveCalls, \.liveCalls), (.liveCallsPerUser, \.liveCallsPerUser), (.legsPerCall, \.legsPerCall),
-            (.devicesPerUser, \.devicesPerUser), (.sessions, \.sessions), (.replayEvents, \.replayEvents),
-            (.replayBytes, \.replayBytes), (.bufferedCandidates, \.bufferedCandidates),
-            (.bufferedCandidateBytes, \.bufferedCandidateBytes), (.unreportedPushes, \.unreportedStreak),
-            (.missedPerUser, \.missedPerUser), (.notices, \.notices), (.noticesPerDevice, \.noticesPerDevice),
-            (.backgroundPushes, \.backgroundPushes), (.groups, \.groups), (.aliases, \.aliases),
-            (.awaitedHandles, \.awaitedHandles), (.lookUps, \.lookUps), (.endedCalls, \.endedCalls),
-            (.archivedLegs, \.archivedLegs), (.pushesPerDevice, \.pushesPerDevice),
-            (.pushingCallsPerPair, \.pushingCallsPerPair), (.pushingCallsPerCaller, \.pushingCallsPerCaller),
-        ]
         var limits = CoreLimits()
-        for (setting, path) in paths { limits[keyPath: path] = integer(setting) ?? limits[keyPath: path] }
+        for (setting, path) in Setting.ofCore { limits[keyPath: path] = integer(setting) ?? limits[keyPath: path] }
         return limits
     }
 

@@ -99,6 +99,7 @@ extension JSONWriter {
         field("call_id", invite.call)
         field("to", invite.to)
         field("ring_ms", invite.ringTime?.wholeMilliseconds)
+        field("max_duration_ms", invite.maxDuration?.wholeMilliseconds)
         field("video", invite.video)
         field("sdp", invite.sdp)
         field("custom", invite.custom)

@@ -11,6 +11,8 @@ enum ClientCall {
 extension FieldReader {
     /// The ring times that an invite may ask for; the server may be configured for less.
     private static let ringMilliseconds: ClosedRange<Int64> = 5000...600_000
+    /// Up to a week.
+    private static let durationMilliseconds: ClosedRange<Int64> = 1000...604_800_000
 
     /// - Parameter memory: for payloads that are only relayed.
     func message(of method: ClientMethod, in memory: PayloadMemory?) throws(FieldFailure) -> ClientCall {
@@ -113,6 +115,9 @@ extension FieldReader {
         let invite = Invite(
             call: try identifier("call_id"), to: try target(),
             ringTime: try optionalInteger("ring_ms", in: Self.ringMilliseconds).map { .milliseconds($0) },
+            maxDuration: try optionalInteger("max_duration_ms", in: Self.durationMilliseconds).map {
+                .milliseconds($0)
+            },
             video: try bool("video") ?? false, sdp: try sdp(), custom: try custom())
         // Counted as in the frame, like `sdp` and `custom`.
         let target = object["to"]?.bytes.count ?? 0

@@ -61,6 +61,7 @@ struct GroupsCommand: AsyncParsableCommand {
 
                   reveille groups set sales alice bob
                   reveille groups set support alice bob carol --strategy hunt
+                  reveille groups set sales alice bob boss --delay boss=20
                 """)
 
         @OptionGroup var group: Name
@@ -69,18 +70,41 @@ struct GroupsCommand: AsyncParsableCommand {
             completion: KnownIDs.usersAndAliases, transform: Handle.init(argument:)) var members: [Handle]
         @Option(help: "all: every member at once; hunt: one after the other, calls.hunt_step_seconds apart.")
         var strategy = CallGroup.Strategy.all
+        @Option(
+            help: ArgumentHelp(
+                "A member's delay in seconds. With all: after the start of the call. With hunt: after the member before.",
+                valueName: "member=seconds"), transform: Delay.init(argument:)) var delay: [Delay] = []
         @OptionGroup var server: ServerOptions
 
         func validate() throws {
             guard members.count <= CallGroup.mostMembers else {
                 throw ValidationError("A group has at most \(CallGroup.mostMembers) members, not \(members.count).")
             }
+            for delay in delay where !members.contains(delay.member) {
+                throw ValidationError("--delay names \(delay.member.text.shown), who is no member.")
+            }
         }
 
         func run() async throws {
-            let request = SetGroup(name: group.name, strategy: strategy, members: members)
+            let delays = Dictionary(delay.map { ($0.member.text, $0.seconds) }, uniquingKeysWith: { $1 })
+            let request = SetGroup(
+                name: group.name, strategy: strategy, members: members, delays: delays.isEmpty ? nil : delays)
             _ = try await Administration.ask(request, of: server)
             Terminal.print(DirectoryText.summary(group.name.text, strategy, members.count))
+        }
+    }
+
+    /// `bob=20`. A handle may contain `=`.
+    struct Delay {
+        let member: Handle
+        let seconds: Int
+
+        init(argument: String) throws {
+            guard let sign = argument.lastIndex(of: "="), let seconds = Int(argument[argument.index(after: sign)...]),
+                (0...CallGroup.longestDelay.components.seconds).contains(Int64(seconds))
+            else { throw ValidationError("'\(argument.shown)' is no delay: give a member and 0 to 600 s, as bob=20.") }
+            member = try Handle(argument: String(argument[..<sign]))
+            self.seconds = seconds
         }
     }
 

@@ -4,19 +4,21 @@ import CallVocabulary
 
 struct UsersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "users", abstract: "Show a user, and set the policies for calls to the user.",
+        commandName: "users", abstract: "Show a user, and set what happens to calls to the user.",
         discussion: """
             Asks the running server.
 
               reveille users show alice
               reveille users set alice --do-not-disturb on
               reveille users set alice --missed-calls alert
+              reveille users block alice mallory
+              reveille users forward alice --busy carol --no-answer group:support
             """,
-        subcommands: [Show.self, Set.self])
+        subcommands: [Show.self, Set.self, Block.self, Unblock.self, Forward.self])
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show a user: policies, aliases, groups, devices, live calls.",
+            abstract: "Show a user: policies, block list, forwarding, aliases, groups, devices, live calls.",
             discussion: """
                   reveille users show alice
                   reveille users show alice --output json

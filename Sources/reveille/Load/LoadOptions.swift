@@ -2,7 +2,7 @@ import ArgumentParser
 import LoadTest
 import PushSimulator
 
-/// What a load test does; nil if not given.
+/// The options that describe a load; nil for an option that was not given.
 struct LoadOptions: ParsableArguments {
     private static let most = 1_000_000
     private static let longest = Duration.seconds(86_400)

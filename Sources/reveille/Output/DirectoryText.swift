@@ -25,8 +25,14 @@ enum DirectoryText {
     }
 
     static func details(_ group: GroupView) -> [String] {
-        var table = Table([Table.Column("", isRight: true), Table.Column("MEMBER")])
-        for (index, member) in group.members.enumerated() { table.add(["\(index + 1)", member.text]) }
+        let delays = group.delays ?? [:]
+        var table = Table(
+            [Table.Column("", isRight: true), Table.Column("MEMBER")]
+                + (delays.isEmpty ? [] : [Table.Column("DELAY", isRight: true)]))
+        for (index, member) in group.members.enumerated() {
+            let delay = delays[member.text].map { "\($0) s" } ?? ""
+            table.add(["\(index + 1)", member.text] + (delays.isEmpty ? [] : [delay]))
+        }
         return [summary(group.name, group.strategy, group.members.count)] + table.lines
     }
 
@@ -36,11 +42,26 @@ enum DirectoryText {
         table.add(["do not disturb", user.doNotDisturb ? "on" : "off"])
         table.add(["a decline ends", user.declinePolicy == .all ? "all devices" : "that device only"])
         table.add(["missed calls", text(user.missedCalls)])
+        table.add(["blocked callers", PartyText.list(user.blocked.map(\.text))])
+        let forwarding = forwarding(
+            CallRules(
+                forwardBusy: user.forwardBusy?.target, forwardNoAnswer: user.forwardNoAnswer?.target,
+                noAnswerAfter: user.noAnswerSeconds.map { .seconds($0) }))
+        table.add(["forwarded calls", PartyText.list(forwarding)])
         table.add(["aliases", PartyText.list(user.aliases.map(\.text))])
         table.add(["groups", PartyText.list(user.groups)])
         table.add(["devices", "\(user.devices), \(user.devicesOnline) online"])
         table.add(["live calls", "\(user.liveCalls)"])
         return table.lines(width: nil)
+    }
+
+    /// `busy to carol`, `no answer within 20 s to group support`.
+    static func forwarding(_ rules: CallRules) -> [String] {
+        let time = rules.noAnswerAfter.map { " within \($0.components.seconds) s" } ?? ""
+        return [
+            rules.forwardBusy.map { "busy to \(PartyText.name($0))" },
+            rules.forwardNoAnswer.map { "no answer\(time) to \(PartyText.name($0))" },
+        ].compactMap(\.self)
     }
 
     private static func text(_ missedCalls: MissedCallPush) -> String {

@@ -3,15 +3,13 @@ import ServerSettings
 /// The effective settings, as a table and JSON.
 enum SettingsOutput {
     static func table(_ loaded: LoadedSettings) -> Table {
-        var table = Table(["SETTING", "VALUE", "FROM", "A CHANGE NEEDS"])
-        for setting in Setting.all {
+        Table(["SETTING", "VALUE", "FROM", "A CHANGE NEEDS"], of: Setting.all) { setting in
             let value = loaded.settings.shown(setting)
-            table.add([
+            return [
                 setting.key, value.isEmpty ? "(\(setting.standardNote))" : value,
                 loaded.settings[setting].origin.description, setting.need ?? "",
-            ])
+            ]
         }
-        return table
     }
 
     /// The keys are stable.

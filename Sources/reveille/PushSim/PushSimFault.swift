@@ -121,15 +121,13 @@ struct PushSimFaults: AsyncParsableCommand {
     }
 
     private static func table(_ faults: [PushFaultOrder]) -> Table {
-        var table = Table(["FAULT", "PROVIDER", "REASON", "LEFT", "RATE", "TOKEN"])
-        for fault in faults {
-            table.add([
+        Table(["FAULT", "PROVIDER", "REASON", "LEFT", "RATE", "TOKEN"], of: faults) { fault in
+            [
                 fault.fault, fault.provider ?? "", fault.reason ?? fault.status.map { "\($0)" } ?? "-",
                 fault.count.map { "\($0)" } ?? "all", fault.rate.map { "\($0)" } ?? "1",
                 fault.token.map { $0.prefix(8) + "…" } ?? "any",
-            ])
+            ]
         }
-        return table
     }
 }
 

@@ -21,14 +21,12 @@ struct PushSimPhones: AsyncParsableCommand {
     }
 
     private static func table(_ phones: [PushSimulatorSnapshot.Phone]) -> Table {
-        var table = Table(["TOKEN", "PROVIDER", "TOPIC", "NAME", "STATE", "TROUBLE"])
-        for phone in phones {
-            table.add([
+        Table(["TOKEN", "PROVIDER", "TOPIC", "NAME", "STATE", "TROUBLE"], of: phones) { phone in
+            [
                 phone.token.prefix(8) + "…", "\(phone.provider) \(phone.environment)", phone.topic, phone.name,
                 phone.isAttached ? (phone.isDozing ? "dozing" : phone.app) : "away", trouble(of: phone),
-            ])
+            ]
         }
-        return table
     }
 
     private static func trouble(of phone: PushSimulatorSnapshot.Phone) -> String {

@@ -30,9 +30,13 @@ struct CallStory {
         if devices.count == 1, let only = told.first, call.answeredAt == nil, let end = unansweredEnd {
             return [sentence("\(only.words); \(end)")] + advice(told)
         }
-        let lines = [summary] + told.prefix(Self.mostDevices).map { "- " + sentence($0.words) }
+        let lines = [summary + forwarded] + told.prefix(Self.mostDevices).map { "- " + sentence($0.words) }
         let rest = told.count - Self.mostDevices
         return lines + (rest > 0 ? ["- and \(PartyText.count(rest, "more device"))."] : []) + advice(told)
+    }
+
+    private var forwarded: String {
+        call.forwardedTo.map { " \(callee)'s calls are forwarded, here to \(PartyText.name($0.target))." } ?? ""
     }
 
     private var caller: String { call.from.text.shown }
@@ -116,7 +120,7 @@ struct CallStory {
                 : "no device rang; the call was given up after \(after(call.endedAt))"
         case .declined:
             return endedBy.map { "\($0) declined after \(after(call.endedAt))" }
-                ?? "\(callee) takes no calls at present (do not disturb)"
+                ?? "\(callee) takes no calls from \(caller) at present (do not disturb, or a block list)"
         case .cancelled:
             return "\(endedBy ?? caller) gave up after \(after(call.endedAt)), "
                 + (hasRung ? "while it rang" : "before any device rang")

@@ -45,22 +45,21 @@ enum CallStoryText {
 
     private static func devices(_ detail: CallDetail) -> Table {
         let ids = detail.deviceIDs
-        var table = Table([
-            Table.Column("DEVICE"), Table.Column("STATE"), Table.Column("PUSH"), Table.Column("REPORT"),
-            Table.Column("RINGS AFTER", sacrifice: 2, isRight: true), Table.Column("REASON", sacrifice: 1, least: 12),
-        ])
-        for leg in detail.legs {
+        let columns: [Table.Column] = [
+            "DEVICE", "STATE", "PUSH", "REPORT", Table.Column("RINGS AFTER", sacrifice: 2, isRight: true),
+            Table.Column("REASON", sacrifice: 1, least: 12),
+        ]
+        return Table(columns, of: detail.legs) { leg in
             let push = detail.pushes.first { $0.pushID == leg.pushID }
             let rings = leg.ringingAt.map { Moment.length($0.instant - detail.call.createdAt.instant) }
-            table.add([
+            return [
                 Table.Cell(PartyText.name(leg.user, leg.deviceID, ids: ids)),
                 Table.Cell(leg.answeredAt == nil ? leg.state : "answered"),
                 Table.Cell(push?.status.rawValue ?? "-", push.map { PushText.style($0.status) } ?? .plain),
                 Table.Cell(push?.report?.rawValue ?? "-", PushText.style(push?.report)), Table.Cell(rings ?? "-"),
                 Table.Cell(leg.reason?.rawValue ?? ""),
-            ])
+            ]
         }
-        return table
     }
 
     // MARK: Timeline
@@ -86,14 +85,27 @@ enum CallStoryText {
     }
 
     private static func what(_ entry: TimelineEntryView, _ step: CallTimeline.Step?) -> String {
-        // An alert is shown by the system itself.
-        if step == .pushReported, entry.detail == ReportStatus.notRequired.rawValue { return "no report is needed" }
+        if step == .pushReported, let report = entry.detail.flatMap({ ReportStatus(rawValue: $0) }) {
+            return words(report)
+        }
         return (step.map(words) ?? entry.step) + (entry.detail.map { " (\($0))" } ?? "")
+    }
+
+    /// A push's report that is not plainly `reported`.
+    private static func words(_ report: ReportStatus) -> String {
+        switch report {
+        case .notRequired: "push reported: the call did not have to be shown"
+        case .filtered: "push reported: the system shows nothing"
+        case .reportFailed: "push reported: the call could not be shown"
+        case .reportedLate: "push reported too late"
+        case .reported, .awaited, .acted, .unreported: "push reported to the user"
+        }
     }
 
     static func words(_ step: CallTimeline.Step) -> String {
         switch step {
         case .invited: "invited"
+        case .forwarded: "forwarded"
         case .pushIntended: "push on disk"
         case .pushSent: "push sent"
         case .pushAccepted: "push accepted by the provider"
@@ -124,7 +136,8 @@ enum CallStoryText {
         case .pushUnknown, .pushExpired, .connectionLost: .yellow
         case .answered, .connected: .green
         case .ended: .bold
-        case .invited, .pushIntended, .pushSent, .pushAccepted, .pushCancelled, .woken, .offered, .pushReported,
+        case .invited, .forwarded, .pushIntended, .pushSent, .pushAccepted, .pushCancelled, .woken, .offered,
+            .pushReported,
             .pushActed, .ringing, .callerConnected, .calleeConnected, .cameBack, .legEnded:
             .plain
         }

@@ -81,16 +81,35 @@ struct DeviceStory {
             return "\(name) was woken and could not show the call" + (push.reportError.map { " (\($0.shown))" } ?? "")
         case .awaited: return "\(name) has been sent a push and has not reported it yet"
         case .reported, .reportedLate, .notRequired, .acted, nil:
+            let woken = isAlert(push) ? "came online after an alert" : "was woken"
             let late = push.report == .reportedLate ? " and reported the push too late" : ""
-            if let ringing { return "\(name) was woken\(late) and \(ringing)" }
-            if leg.wokenAt != nil { return "\(name) was woken\(late) and never said that it rings" }
+            if let ringing { return "\(name) \(woken)\(late) and \(ringing)" }
+            if push.report == .notRequired, !isAlert(push) { return notRequired(push) }
+            if leg.wokenAt != nil { return "\(name) \(woken)\(late) and never said that it rings" }
             switch push.report {
             case .notRequired: return "\(name) was sent an alert, and nobody opened it"
             case .acted: return "\(name) acted after the push, did not report it and never rang"
-            case .reported, .reportedLate, .awaited, .filtered, .reportFailed, .unreported, nil:
-                return "\(name) reported the push\(late) and never rang"
+            case .reportedLate: return "\(name) reported the push too late and never rang"
+            case .reported, .awaited, .filtered, .reportFailed, .unreported, nil:
+                return "\(name) reported the push and never rang"
             }
         }
+    }
+
+    /// Whether the system shows the push, without the app.
+    private func isAlert(_ push: PushView) -> Bool {
+        switch push.delivery {
+        case .apnsAlert, .fcmAlert: true
+        case .apnsVoIP, .apnsBackground, .fcmData, nil: false
+        }
+    }
+
+    /// A push that the app takes itself, and reported as one that its system did not oblige it to show.
+    private func notRequired(_ push: PushView) -> String {
+        let isOver = push.reportedAt.map { $0.instant >= over } ?? false
+        return isOver
+            ? "\(name) reported the push after the end of the call, and did not have to show it"
+            : "\(name) reported that it did not have to show the call"
     }
 
     /// The next command to run after a failure.

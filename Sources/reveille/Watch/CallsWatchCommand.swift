@@ -89,16 +89,14 @@ extension CallsWatchCommand {
     /// At full width, for scripts.
     private static func table(_ calls: [CallView]) -> Table {
         let now = ScreenLoop.now().wallMilliseconds
-        var table = Table(["STATE", "AGE", "FROM", "TO", "RING", "PUSH", "CALL"])
-        for call in calls {
+        return Table(["STATE", "AGE", "FROM", "TO", "RING", "PUSH", "CALL"], of: calls) { call in
             let counts = call.counts ?? CallCounts()
-            table.add([
+            return [
                 call.state.rawValue, CallWords.clock(CallWords.age(call, wallMilliseconds: now)), call.from.text,
                 CallWords.target(call.to), "\(counts.ringing)/\(counts.devices)",
                 "\(counts.pushesOpen)/\(counts.pushes)", call.callID.description,
-            ])
+            ]
         }
-        return table
     }
 }
 

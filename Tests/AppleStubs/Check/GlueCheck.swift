@@ -7,8 +7,8 @@ import ReveilleClient
 import SoftphoneSession
 import UIKit
 
-// An app on CallCenter whose iOS is the stand-ins beside this. It gets pushes, and the user answers or declines. Or it
-// has a session when the call comes, and the user calls back.
+// An app that uses CallCenter, with the stand-ins of the folder above in place of iOS. In the first form pushes arrive,
+// and the user answers or declines. In the second form a session announces the call, and the user calls back.
 //
 //     glue-check URL DEVICE_ID answers|declines|filters PAYLOAD
 //     glue-check URL DEVICE_ID online TOKEN
@@ -37,9 +37,29 @@ final class Media: CallCenterDelegate {
     func audioStopped() {}
 }
 
+/// Wakes the check when a stand-in changes.
+@MainActor
+final class Changes {
+    private var waiter: CheckedContinuation<Void, Never>?
+
+    init() {
+        // Proof: the app uses CallKit on the main queue.
+        CXProvider.changed = { MainActor.assumeIsolated { self.changed() } }
+        UIApplication.shared.changed = changed
+    }
+
+    func changed() {
+        waiter?.resume()
+        waiter = nil
+    }
+
+    func next() async { await withCheckedContinuation { waiter = $0 } }
+}
+
 @MainActor
 struct GlueCheck {
     let media = Media()
+    private let changes = Changes()
     let center: CallCenter
     let registry: PKPushRegistry
     let provider: CXProvider
@@ -66,13 +86,18 @@ struct GlueCheck {
 
     private func eventually(_ what: String, _ condition: () -> Bool) async throws {
         let end = ContinuousClock.now + .seconds(15)
+        let bound = Task {
+            try await Task.sleep(until: end)
+            changes.changed()
+        }
+        defer { bound.cancel() }
         while !condition() {
             try expect(ContinuousClock.now < end, "waited in vain: \(what)")
-            try await Task.sleep(for: .milliseconds(10))
+            await changes.next()
         }
     }
 
-    /// Delivers a push as iOS before 26.4 (nil) or since does.
+    /// Delivers a push by the method of iOS 26.4, or without `mustReport` by the older one.
     /// - Returns: what was reported before the handler returned.
     private func deliver(_ payload: [AnyHashable: Any], mustReport: Bool? = nil) -> [CXProvider.Report] {
         let before = provider.reports.count
@@ -87,7 +112,7 @@ struct GlueCheck {
         return Array(provider.reports[before...])
     }
 
-    /// Unreadable pushes: each is a call that ends at once, unless it need not be reported.
+    /// Delivers unreadable pushes. Each becomes a call that ends at once, unless no report is required.
     private func unreadable() async throws {
         for mustReport in [nil, true] {
             let reports = deliver(["aps": [String: Any]()], mustReport: mustReport)
@@ -138,7 +163,7 @@ struct GlueCheck {
         try await eventually("the call ends") { provider.reports.last == .ended(call.uuid, .remoteEnded) }
     }
 
-    /// The socket brings the call and the push comes later; the user answers, holds and ends it, and calls back.
+    /// The session announces a call, without a push. The user answers, holds and ends it, and calls back.
     func online() async throws {
         center.pushRegistry(
             registry, didUpdate: PKPushCredentials(token: Data(0..<32)), for: .voIP)

@@ -7,8 +7,8 @@ import Foundation
 /// A1 A2: hangup close => reply | what changes
 ///     and goes on here
 /// ```
-/// A situation may stand in several heads; what is under each of them holds for it. What stands after the bar is all that
-/// changes; where there is no bar, nothing does. `S>` is a change from the state that the situation begins in, and `I` in
+/// A situation may be named in several headings; the lines under each of them apply to it. The text after the bar lists
+/// all changes; without a bar nothing changes. `S>` is a change from the state that the situation begins in, and `I` in
 /// brackets is the input.
 struct BehaviourTable {
     struct Cell: Hashable, Comparable, CustomStringConvertible {

@@ -11,6 +11,8 @@ enum CallSituation: String, CaseIterable, CustomTestStringConvertible {
     case callerLost, declinedOnOne, restarted, backAfterRestart
     // To several.
     case list, listDeclined, hunt, huntLast, selfCall
+    // Bob forwards to carol.
+    case forwarding, forwarded
     // Answered.
     case answered, callerConnected, calleeConnected, wokenAnswered, connected, connectedCallerLost
     case connectedCalleeLost, answeredRestarted
@@ -25,7 +27,8 @@ enum CallSituation: String, CaseIterable, CustomTestStringConvertible {
         switch self {
         case .told, .halfTold, .selfCall: "call routing"
         case .queued, .sent, .accepted, .unknown, .rejected, .woken, .wokenForAnother: "call waking"
-        case .ringing, .reported, .callerLost, .declinedOnOne, .restarted, .backAfterRestart, .list, .listDeclined:
+        case .ringing, .reported, .callerLost, .declinedOnOne, .restarted, .backAfterRestart, .list, .listDeclined,
+            .forwarding, .forwarded:
             "call ringing"
         case .hunt: "call ringing/1"
         case .huntLast: "call ringing/2"
@@ -44,7 +47,8 @@ enum CallSituation: String, CaseIterable, CustomTestStringConvertible {
         switch self {
         case .told, .halfTold, .queued, .sent, .accepted, .unknown, .rejected, .woken, .wokenForAnother, .ringing,
             .reported, .callerLost, .declinedOnOne, .restarted, .backAfterRestart, .list, .listDeclined, .hunt,
-            .huntLast, .selfCall, .answered, .callerConnected, .calleeConnected, .wokenAnswered, .connected,
+            .huntLast, .selfCall, .forwarding, .forwarded, .answered, .callerConnected, .calleeConnected,
+            .wokenAnswered, .connected,
             .connectedCallerLost, .connectedCalleeLost, .answeredRestarted:
             nil
         case .cancelled, .wokenTooLate, .forgottenUnanswered: .cancelled
@@ -113,7 +117,8 @@ final class CallScene {
             .wokenTooLate:
             true
         case .told, .halfTold, .ringing, .callerLost, .declinedOnOne, .restarted, .backAfterRestart, .list,
-            .listDeclined, .hunt, .huntLast, .selfCall, .answered, .callerConnected, .calleeConnected, .connected,
+            .listDeclined, .hunt, .huntLast, .selfCall, .forwarding, .forwarded, .answered, .callerConnected,
+            .calleeConnected, .connected,
             .connectedCallerLost, .connectedCalleeLost, .answeredRestarted, .cancelled, .declined, .busy, .ringTimeout,
             .noDevices, .glare, .connectTimeout, .mediaFailed, .hangup, .connectionLost, .forgotten,
             .forgottenUnanswered:
@@ -135,6 +140,7 @@ final class CallScene {
             .wokenTooLate:
             try buildAsleep()
         case .list, .listDeclined, .hunt, .huntLast, .selfCall: buildSeveral()
+        case .forwarding, .forwarded: buildForwarding()
         case .answered, .callerConnected, .calleeConnected, .connected, .connectedCallerLost, .connectedCalleeLost,
             .answeredRestarted, .connectTimeout, .mediaFailed, .hangup, .connectionLost, .forgotten:
             buildAnswered()
@@ -202,6 +208,15 @@ final class CallScene {
             b1.ring(call)
             if situation == .listDeclined { b1.decline(call) }
         }
+    }
+
+    private func buildForwarding() {
+        open("A1", "A2", "B1", "B2", "C1")
+        let carol = CallTarget.user(phone("C1").user)
+        world.administer(.forward(b1.user, busy: carol, noAnswer: carol, after: nil))
+        inviteBob()
+        b1.ring(call)
+        if situation == .forwarded { world.advance(world.timers.ring) }
     }
 
     private func buildAnswered() {

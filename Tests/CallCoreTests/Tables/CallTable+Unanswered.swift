@@ -1,7 +1,8 @@
 /// Calls that nobody has answered yet. See ``BehaviourTable`` for how to read it.
 let callTableUnanswered = """
     ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother, reported, list, listDeclined, hunt,
-        huntLast, selfCall, told, halfTold, ringing, declinedOnOne, backAfterRestart, callerLost, restarted
+        huntLast, selfCall, told, halfTold, ringing, declinedOnOne, backAfterRestart, callerLost, restarted,
+        forwarding, forwarded
     S: invites hangups declines reports wrongPush ringing answer connected update get => forbidden
     S X: candidates => -
     X: hangups declines reports wrongPush ringing answer connected update get => forbidden
@@ -13,11 +14,11 @@ let callTableUnanswered = """
     all: groupChanged => - | groups
 
     ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother, reported, list, listDeclined, hunt,
-        huntLast, selfCall, told, halfTold, ringing, backAfterRestart, callerLost, restarted
+        huntLast, selfCall, told, halfTold, ringing, backAfterRestart, callerLost, restarted, forwarding, forwarded
     all: declinePolicy => - | users
 
     ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother, reported, list, listDeclined, hunt,
-        huntLast, selfCall, told, halfTold, ringing, declinedOnOne, backAfterRestart
+        huntLast, selfCall, told, halfTold, ringing, declinedOnOne, backAfterRestart, forwarding, forwarded
     A1: declines reports wrongPush ringing answer => forbidden
     A1: inviteOther => conflict
     A1: open => bad_state
@@ -28,7 +29,7 @@ let callTableUnanswered = """
     A1: list => calls(1)
 
     ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother, reported, list, listDeclined, hunt,
-        huntLast, selfCall, told, halfTold, ringing, declinedOnOne, callerLost
+        huntLast, selfCall, told, halfTold, ringing, declinedOnOne, callerLost, forwarding, forwarded
     A2: invites => conflict
     A2: open => bad_state
     A2: foreground clearMissed => done
@@ -39,11 +40,11 @@ let callTableUnanswered = """
     A2: list => calls(1)
 
     ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother, reported, list, listDeclined, selfCall,
-        told, halfTold, ringing, declinedOnOne, backAfterRestart, callerLost, restarted
+        told, halfTold, ringing, declinedOnOne, backAfterRestart, callerLost, restarted, forwarding, forwarded
     all: groupGone => -
 
     ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother, reported, list, listDeclined, hunt,
-        huntLast, told, halfTold, ringing, declinedOnOne, callerLost
+        huntLast, told, halfTold, ringing, declinedOnOne, callerLost, forwarding, forwarded
     A2: background => done
     A2: hangups declines reports ringing answer connected update => forbidden
     A2: close => done | A2 closed normal
@@ -51,11 +52,12 @@ let callTableUnanswered = """
     A2: ack candidates lost => -
 
     ## accepted, unknown, rejected, woken, wokenForAnother, reported, list, listDeclined, hunt, huntLast, told,
-        halfTold, ringing, declinedOnOne, backAfterRestart, callerLost, restarted
+        halfTold, ringing, declinedOnOne, backAfterRestart, callerLost, restarted, forwarding, forwarded
     all: alias => -
     push:B1: ready accepted deadToken rejected unknown returned unsent => -
 
-    ## list, listDeclined, hunt, huntLast, told, ringing, declinedOnOne, backAfterRestart, callerLost
+    ## list, listDeclined, hunt, huntLast, told, ringing, declinedOnOne, backAfterRestart, callerLost, forwarding,
+        forwarded
     push:B2: returned ready accepted deadToken rejected unknown unsent => -
     B1: open => bad_state
     B1: invites wrongPush => forbidden
@@ -65,12 +67,12 @@ let callTableUnanswered = """
     B1: ackOfNothing => -
     B1: list => calls(1)
 
-    ## reported, list, listDeclined, hunt, huntLast, ringing, declinedOnOne, backAfterRestart
+    ## reported, list, listDeclined, hunt, huntLast, ringing, declinedOnOne, backAfterRestart, forwarding, forwarded
     A1: connected update => bad_state(ringing)
     A1: get => caller:ringing,expires
     A1: inviteAgain => invited(ringing)
 
-    ## list, listDeclined, hunt, huntLast, told, ringing, declinedOnOne, callerLost
+    ## list, listDeclined, hunt, huntLast, told, ringing, declinedOnOne, callerLost, forwarding, forwarded
     B2: open => bad_state
     B2: invites wrongPush => forbidden
     B2: ackOfNothing => -
@@ -95,7 +97,7 @@ let callTableUnanswered = """
     http:wakeB2: reported => ringing | S>ringing; B2 waking>ringing; push:B2 intended>cancelled; wire:B2 waiting>-;
         A1<state(ringing)
 
-    ## list, hunt, huntLast, ringing, backAfterRestart, callerLost
+    ## list, hunt, huntLast, ringing, backAfterRestart, callerLost, forwarding
     http:alice http:aliceOnA1: get => caller:ringing,expires
     http:bob http:bobOnB1 http:wakeB1 http:wakeB2 B1: get => callee:ringing,sdp1,expires
     B1: background => done
@@ -109,7 +111,7 @@ let callTableUnanswered = """
     B1: lost => - | B1 ringing>ringing*
     B1: busy => ended(busy) | B1 ringing>ended(busy); B1<ended(busy,B1,own)
 
-    ## list, hunt, ringing, declinedOnOne, callerLost
+    ## list, hunt, ringing, declinedOnOne, callerLost, forwarding
     A2: get => caller:ringing,expires
     B2: candidates => - | candidates kept
     B2: background => done | B2 offered*>offered
@@ -121,7 +123,7 @@ let callTableUnanswered = """
     http:wakeB2: reported => ringing | B2 offered*>ringing
     B1: update => bad_state(ringing)
 
-    ## list, hunt, told, ringing, callerLost
+    ## list, hunt, told, ringing, callerLost, forwarding
     B2: close => done | B2 offered*>ended(noDevices); B2 closed normal
     B2: logout => done | B2 offered*>ended(noDevices); B2 closed loggedOut
     B2: busy => ended(busy) | B2 offered*>ended(busy); B2<ended(busy,B2,own)
@@ -130,7 +132,7 @@ let callTableUnanswered = """
     push:B2: returned => -
     all: after15s after20s after30s => -
 
-    ## list, listDeclined, hunt, huntLast
+    ## list, listDeclined, hunt, huntLast, forwarding, forwarded
     C1: open => bad_state
     C1: invites wrongPush => forbidden
     C1: ackOfNothing => -
@@ -158,12 +160,12 @@ let callTableUnanswered = """
     B1: foreground => done
     B1: ackOfNothing => -
 
-    ## wokenForAnother, listDeclined, declinedOnOne
+    ## wokenForAnother, listDeclined, declinedOnOne, forwarded
     B1: background => done
     B1: ack candidates lost => -
     B1: close => done | B1 closed normal
 
-    ## list, listDeclined, huntLast
+    ## list, listDeclined, huntLast, forwarded
     C1: update connected => bad_state(ringing)
     C1: get => callee:ringing,sdp1,expires
     C1: candidates => - | candidates kept
@@ -236,7 +238,7 @@ let callTableUnanswered = """
     http:bob http:bobOnB1 http:wakeB1: reported => ended(declined)
     B1: answer => call_ended(declined)
 
-    ## hunt, ringing
+    ## hunt, ringing, forwarding
     A1: hangup => ended(cancelled) | S>ended(cancelled); B1 ringing>ended(cancelled); B2 offered*>ended(cancelled);
         offer dropped; missed 0>1; A1<ended(cancelled,A1,own); B1<ended(cancelled,A1); B2<ended(cancelled,A1)
     A1: iceFailed mediaFailed => ended(I) | S>ended(I); B1 ringing>ended(I); B2 offered*>ended(I); offer dropped;
@@ -727,26 +729,28 @@ let callTableUnanswered = """
         0>1
 
     ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother, reported, list, listDeclined, hunt,
-        huntLast, selfCall, told, halfTold, ringing, declinedOnOne, backAfterRestart, callerLost, restarted
+        huntLast, selfCall, told, halfTold, ringing, declinedOnOne, backAfterRestart, callerLost, restarted,
+        forwarding, forwarded
     http:aliceOnA1: ringing answer declined => forbidden
     http:sam http:wakeXForAnother: ringing answer declined hangup => forbidden
 
     ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother, reported, list, listDeclined, hunt,
-        huntLast, told, halfTold, ringing, declinedOnOne, backAfterRestart, callerLost, restarted
+        huntLast, told, halfTold, ringing, declinedOnOne, backAfterRestart, callerLost, restarted, forwarding,
+        forwarded
     http:alice: ringing answer declined => forbidden
 
     ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother, reported, list, listDeclined, hunt,
-        huntLast, told, ringing, declinedOnOne, backAfterRestart, callerLost, restarted
+        huntLast, told, ringing, declinedOnOne, backAfterRestart, callerLost, restarted, forwarding, forwarded
     http:bob: ringing answer declined hangup => invalid_params
 
-    ## reported, list, hunt, huntLast, ringing, backAfterRestart, callerLost, restarted
+    ## reported, list, hunt, huntLast, ringing, backAfterRestart, callerLost, restarted, forwarding
     http:bobOnB1 http:wakeB1: ringing => ringing
 
     ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother
     http:wakeB2: ringing => ringing | S>ringing; B2 waking>ringing; push:B2 intended>cancelled; wire:B2 waiting>-;
         A1<state(ringing)
 
-    ## list, hunt, ringing, declinedOnOne, callerLost
+    ## list, hunt, ringing, declinedOnOne, callerLost, forwarding
     http:wakeB2: ringing => ringing | B2 offered*>ringing
 
     ## sent, unknown, wokenForAnother
@@ -784,7 +788,7 @@ let callTableUnanswered = """
     http:bobOnB1 http:wakeB1: answer => call_ended(declined)
     http:bobOnB1 http:wakeB1: ringing declined hangup => ended(declined)
 
-    ## hunt, ringing
+    ## hunt, ringing, forwarding
     http:alice http:aliceOnA1: hangup => ended(cancelled) | S>ended(cancelled); B1 ringing>ended(cancelled); B2
         offered*>ended(cancelled); offer dropped; missed 0>1; A1<ended(cancelled,A1,own); B1<ended(cancelled,A1);
         B2<ended(cancelled,A1)
@@ -960,7 +964,7 @@ let callTableUnanswered = """
     http:bob http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | S>ended(declined); B1
         offered>ended(declined); offer dropped; A1<ended(declined,B1)
 
-    ## ringing
+    ## ringing, forwarding
     http:bobOnB1 http:wakeB1: answer => won | S>answered; B1 ringing>answered; B2 offered*>ended(answeredElsewhere);
         offer kept; A1<state(answered); B1<state(answered); B2<ended(answeredElsewhere,B1)
     http:bobOnB1 http:wakeB1: declined hangup => ended(declined) | S>ended(declined); B1 ringing>ended(declined); B2
@@ -1014,4 +1018,65 @@ let callTableUnanswered = """
     http:wakeB2: answer => won | S>answered; B1 ringing*>ended(answeredElsewhere); B2 offered>answered; offer kept
     http:wakeB2: declined hangup => ended(declined) | S>ended(declined); B1 ringing*>ended(declinedElsewhere); B2
         offered>ended(declined); offer dropped
+
+    ## forwarding
+    C1: background => done
+    C1: ack candidates lost => -
+    B1: answer => won | S>answered; B1 ringing>answered; B2 offered*>ended(answeredElsewhere); offer kept;
+        A1<state(answered); B2<ended(answeredElsewhere,B1)
+    B1: hangups declined dnd => ended(declined) | S>ended(declined); B1 ringing>ended(declined); B2
+        offered*>ended(declinedElsewhere); offer dropped; A1<ended(declined,B1); B1<ended(declined,B1,own);
+        B2<ended(declinedElsewhere,B1)
+    B2: answer => won | S>answered; B1 ringing>ended(answeredElsewhere); B2 offered*>answered; offer kept;
+        A1<state(answered); B1<ended(answeredElsewhere,B2)
+    B2: hangups declined dnd => ended(declined) | S>ended(declined); B1 ringing>ended(declinedElsewhere); B2
+        offered*>ended(declined); offer dropped; A1<ended(declined,B2); B1<ended(declinedElsewhere,B2);
+        B2<ended(declined,B2,own)
+    C1: declines hangups reports ringing answer connected update get => forbidden
+    C1: close => done | C1 closed normal
+    C1: logout => done | device:C1 tokens 1>0; C1 closed loggedOut
+    C1: list => calls(0)
+    all: after2s after15s after20s after30s => - | B2 offered*>offered
+    all: after45s => - | call noted; B1 ringing>ended(ringTimeout); B2 offered*>ended(ringTimeout); C1 ->offered*;
+        A1<state(ringing); B1<ended(ringTimeout); B2<ended(ringTimeout); C1<incoming
+    all: after5min => - | S>ended(ringTimeout); B1 ringing>ended(ringTimeout); B2 offered*>ended(ringTimeout); C1
+        ->ended(ringTimeout); push:C1 ->expired; offer dropped; missed 0>2; A1<state(ringing); A1<ended(ringTimeout);
+        B1<ended(ringTimeout); B2<ended(ringTimeout); C1<incoming; C1<ended(ringTimeout)
+    all: restartAndAway => - | S>ended(connectionLost); B1 ringing>ended(connectionLost); B2
+        offered*>ended(connectionLost); push:B1 ->cancelled; offer dropped; missed 0>1
+
+    ## forwarded
+    A1 http:alice http:aliceOnA1: hangup => ended(cancelled) | S>ended(cancelled); C1 offered*>ended(cancelled); offer
+        dropped; missed 0>2; A1<ended(cancelled,A1,own); C1<ended(cancelled,A1)
+    A1: iceFailed mediaFailed => ended(I) | S>ended(I); C1 offered*>ended(I); offer dropped; missed 0>2;
+        A1<ended(I,A1,own); C1<ended(I,A1)
+    A2 http:alice http:aliceOnA1: get => caller:ringing,expires
+    A1: close => done | S>ended(connectionLost); C1 offered*>ended(connectionLost); offer dropped; missed 0>2; A1
+        closed normal; C1<ended(connectionLost,A1)
+    A1: logout => done | S>ended(connectionLost); C1 offered*>ended(connectionLost); offer dropped; missed 0>2;
+        device:A1 tokens 1>0; A1 closed loggedOut; C1<ended(connectionLost,A1)
+    A1: candidates => - | candidates kept; C1<candidates(1) | again: C1<candidates(1)
+    B2: ack candidates lost => -
+    B1 B2: declines hangups reports ringing connected => ended(ringTimeout)
+    http:bob: reported => ended(ringTimeout)
+    http:bobOnB1 http:wakeB1 http:wakeB2: reported ringing declined hangup => ended(ringTimeout)
+    B1 B2 http:bobOnB1 http:wakeB1 http:wakeB2: answer => call_ended(ringTimeout)
+    B1 B2: update => bad_state(ringing)
+    B1 B2 http:bob http:bobOnB1 http:wakeB1 http:wakeB2: get => callee:ended,ringTimeout
+    B1: logout => done | device:B1 tokens 1>0; B1 closed loggedOut
+    B2: background => done
+    B2: close => done | B2 closed normal
+    B2: logout => done | B2 closed loggedOut
+    C1: answer => won | S>answered; C1 offered*>answered; offer kept; A1<state(answered)
+    C1: hangups declined dnd => ended(declined) | S>ended(declined); C1 offered*>ended(declined); offer dropped;
+        missed 0>1; A1<ended(declined,C1); C1<ended(declined,C1,own)
+    C1: busy => ended(busy) | S>ended(busy); C1 offered*>ended(busy); offer dropped; missed 0>2; A1<ended(busy,C1);
+        C1<ended(busy,C1,own)
+    C1: logout => done | S>ended(noDevices); C1 offered*>ended(noDevices); offer dropped; missed 0>2; device:C1 tokens
+        1>0; A1<ended(noDevices); C1 closed loggedOut
+    all: after2s after15s after20s after30s restart => - | C1 offered*>waking; push:C1 ->intended; wire:C1 ->waiting
+    all: after45s after5min => - | S>ended(ringTimeout); C1 offered*>ended(ringTimeout); push:C1 ->expired; offer
+        dropped; missed 0>2; A1<ended(ringTimeout); C1<ended(ringTimeout)
+    all: restartAndAway => - | S>ended(connectionLost); C1 offered*>ended(connectionLost); push:C1 ->cancelled; offer
+        dropped; missed 0>2
     """

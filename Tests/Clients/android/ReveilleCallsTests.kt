@@ -1,5 +1,6 @@
 // Runs Resources/clients/android/ReveilleCalls.kt on a JVM: the stubs are the phone, a local HTTP server is Reveille.
 
+import android.Changes
 import android.FakeAndroid
 import android.app.Activity
 import android.telecom.DisconnectCause
@@ -37,6 +38,7 @@ class Server {
         val body = exchange.requestBody.reader().readText()
         val line = "${exchange.requestMethod} ${exchange.requestURI}"
         requests.add(Request(line, exchange.requestHeaders.getFirst("Authorization"), body))
+        Changes.changed()
         val (status, text) = answers[line] ?: Pair(200, """{"state":"ringing","remaining_ms":20000}""")
         if (status == 503) answers.remove(line)
         val bytes = text.toByteArray()
@@ -54,7 +56,15 @@ class Phone {
     val server = Server()
     val messaging = MessagingService()
     @Volatile var answered = 0
+        private set(value) {
+            field = value
+            Changes.changed()
+        }
     @Volatile var ended = 0
+        private set(value) {
+            field = value
+            Changes.changed()
+        }
 
     init {
         FakeAndroid.areNotificationsEnabled = true
@@ -81,11 +91,7 @@ class Phone {
     fun telecomCall() = FakeTelecom.calls.single()
 
     fun await(what: String, condition: () -> Boolean) {
-        repeat(500) {
-            if (condition()) return
-            Thread.sleep(10)
-        }
-        throw AssertionError("in vain: $what; ${lines()}")
+        if (!Changes.await(5000, condition)) throw AssertionError("in vain: $what; ${lines()}")
     }
 
     /** The phone rings, and the server knows. */
@@ -176,7 +182,8 @@ val tests = linkedMapOf<String, (Phone) -> Unit>(
     "a push that is only late by the phone's clock rings" to { phone ->
         phone.receive(phone.data(late = 60))
         phone.await("reported") { REPORT in phone.lines() }
-        Thread.sleep(100)
+        // Once for the late push; then the phone asks as long as it rings.
+        phone.await("asks again") { phone.lines().count { it == "GET /v1/calls/$CALL" } == 2 }
         check(FakeAndroid.foreground?.style == "incoming") { "it does not ring" }
     },
     "what keeps a call from the screen is in the report" to { phone ->

@@ -59,9 +59,16 @@ async def whole():
         await client.result("user.set", user="alice", decline_policy="device")
         await client.result("alias.set", alias="+81312345678", user="alice")
         assert await client.result("alias.list") == {"items": [{"alias": "+81312345678", "user": "alice"}]}
+        await client.result("user.block", user="alice", callers=["mallory", "eve"])
+        await client.result("user.unblock", user="alice", callers=["eve"])
+        await client.result("user.forward", user="alice", busy={"group": group["name"]}, no_answer="bob",
+                            no_answer_seconds=20)
         user = await client.result("user.get", user="alice")
-        assert set(user) == {"handle", "call_waiting", "decline_policy", "do_not_disturb", "missed_calls", "aliases",
-                             "groups", "devices", "devices_online", "live_calls"}, user
+        assert set(user) == {"handle", "call_waiting", "decline_policy", "do_not_disturb", "missed_calls", "blocked",
+                             "forward_busy", "forward_no_answer", "no_answer_seconds", "aliases", "groups", "devices",
+                             "devices_online", "live_calls"}, user
+        assert (user["blocked"], user["forward_busy"], user["forward_no_answer"], user["no_answer_seconds"]) \
+            == (["mallory"], {"group": group["name"]}, "bob", 20), user
         assert (user["handle"], user["call_waiting"], user["decline_policy"], user["do_not_disturb"]) \
             == ("alice", True, "device", True), user
         assert user["aliases"] == ["+81312345678"], user

@@ -5,7 +5,6 @@ import HTTP2
 import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
-import Synchronization
 import TLS
 
 /// The system side of a phone, registered with the push simulator: it receives pushes, and the test plays the app.

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import PushCore
 import PushVocabulary
+import TestCleanup
 
 /// A running `hostile.py`, and its report of requests.
 final class HostileServer: Sendable {
@@ -40,10 +41,10 @@ final class HostileServer: Sendable {
             [
                 Program.scripts + "/hostile.py", certificate.certificateFile, certificate.keyFile, scenario,
             ], environment: ["PYTHONDONTWRITEBYTECODE": "1"])
+        atEnd { [program] in await program.abandon() }
         do {
             port = try await program.output.first("the server's port") { UInt16($0) }
         } catch {
-            await program.abandon()
             throw InVain(what: "the server's port", seen: program.errors.entries)
         }
     }
@@ -78,8 +79,6 @@ final class HostileServer: Sendable {
         account.violations += result.errorLines.filter { $0 != Self.behaves }.map(String.init)
         return account
     }
-
-    func abandon() async { await program.abandon() }
 }
 
 extension HostileServer.Account {

@@ -8,6 +8,7 @@ import SignalProtocol
 import SoftphoneKit
 import SoftphoneSession
 import Synchronization
+import TestCleanup
 
 /// Scheduled calls to offline users, while the push service goes through stages of failure.
 ///
@@ -73,7 +74,7 @@ final class Outage: Sendable {
         state = Mutex(Sightings())
         let answering = phones.map { phone in Task { await Self.answer(phone) } }
         let hangingUp = callers.map { caller in Task { await Self.hangUp(caller) } }
-        world.atEnd { for task in answering + hangingUp { task.cancel() } }
+        atEnd { for task in answering + hangingUp { task.cancel() } }
     }
 
     private static func device(of user: Handle, number: Int) -> DeviceRecord {

@@ -2,6 +2,7 @@ import ChildProcess
 import Foundation
 import Glibc
 import Synchronization
+import Testing
 
 /// A running program and its output.
 final class Program: Sendable {
@@ -24,6 +25,16 @@ final class Program: Sendable {
         let output: String
         let errors: String
         var errorLines: [Substring] { errors.split(separator: "\n") }
+
+        /// Checks that a command failed with these words, and wrote nothing to standard output.
+        /// - Parameter lines: the number of lines on standard error.
+        func expectFailure(
+            _ code: Int32, lines: Int? = nil, _ words: String..., sourceLocation: SourceLocation = #_sourceLocation
+        ) {
+            #expect(ending == .exit(code) && output.isEmpty, "\(self)", sourceLocation: sourceLocation)
+            if let lines { #expect(errorLines.count == lines, "\(errors)", sourceLocation: sourceLocation) }
+            for word in words { #expect(errors.contains(word), "\(errors)", sourceLocation: sourceLocation) }
+        }
     }
 
     /// This package's executable, built next to the test bundle.
@@ -108,7 +119,6 @@ final class Program: Sendable {
 
     static var scripts: String { Bundle.module.bundlePath + "/Scripts" }
 
-    /// Runs a script that acts as a client with Debian's Python libraries.
     /// For Python programs: makes `Resources/clients/python` importable, and disables cached bytecode.
     static let python = [
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -116,12 +126,19 @@ final class Program: Sendable {
             .appendingPathComponent("../../../Resources/clients/python").standardized.path,
     ]
 
-    static func script(_ name: String, _ arguments: String...) async throws -> Result {
-        try await script(name, arguments)
+    /// Runs a script that acts as a client with Debian's Python libraries, and must exit with 0.
+    @discardableResult
+    static func script(
+        _ name: String, _ arguments: String..., sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> Result {
+        try await script(name, arguments, sourceLocation: sourceLocation)
     }
 
-    static func script(_ name: String, _ arguments: [String]) async throws -> Result {
-        let path = scripts + "/" + name
-        return try await run("/usr/bin/python3", [path] + arguments, environment: python)
+    static func script(
+        _ name: String, _ arguments: [String], sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> Result {
+        let result = try await run("/usr/bin/python3", [scripts + "/" + name] + arguments, environment: python)
+        #expect(result.ending == .exit(0), "\(result.errors)", sourceLocation: sourceLocation)
+        return result
     }
 }

@@ -6,6 +6,7 @@ import PushCore
 import PushVocabulary
 import Synchronization
 import TLS
+import TestCleanup
 
 /// The push client without a server, with a core that clears every push at once, and the history of each push.
 final class Pusher: Sendable {
@@ -50,6 +51,7 @@ final class Pusher: Sendable {
         ) { [weak self] in self?.heard($0) }
         state.withLock { $0.service = service }
         try service.start()
+        atEnd { await service.stop() }
     }
 
     private func heard(_ events: [PushEvent]) {

@@ -2,8 +2,8 @@ import AdminProtocol
 import CallServer
 import CallVocabulary
 import EventLoop
-import Foundation
 import Synchronization
+import TestCleanup
 import WebSocketServer
 
 /// An admin API with scripted data, on the socket of a data folder, for states that a real server reaches only slowly.
@@ -46,7 +46,7 @@ final class ScriptedServer: Sendable {
         }
         _ = try await webSockets.start()
         server.webSockets.withLock { $0 = webSockets }
-        world.atEnd { await server.stop() }
+        atEnd { await server.stop() }
         return server
     }
 

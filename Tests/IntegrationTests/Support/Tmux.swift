@@ -1,4 +1,5 @@
 import Foundation
+import TestCleanup
 
 /// A terminal of a fixed size with a shell, in tmux.
 final class Tmux: Sendable {
@@ -11,7 +12,7 @@ final class Tmux: Sendable {
     static func start(width: Int = 80, height: Int = 24, _ variables: String...) async throws -> Tmux {
         try FileManager.default.createDirectory(atPath: world.folder, withIntermediateDirectories: true)
         let terminal = Tmux(socket: world.folder + "/tmux.sock")
-        world.atEnd { _ = try? await terminal.tmux("kill-server") }
+        atEnd { _ = try? await terminal.tmux("kill-server") }
         // `-u`: the terminal uses UTF-8 in any locale of the tests.
         let shell = "env -u ENV -u NO_COLOR LC_ALL=C.UTF-8 PS1='$ ' \(variables.joined(separator: " ")) sh"
         try await terminal.tmux(

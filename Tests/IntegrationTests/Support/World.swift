@@ -12,7 +12,7 @@ import SimulatorEndpoints
 import SoftphoneKit
 import SoftphoneSession
 import StoreInterface
-import Synchronization
+import TestCleanup
 import Testing
 
 /// The world of the running test, created by its suite's trait ``WorldTrait``.
@@ -45,7 +45,6 @@ final class World: Sendable {
 
     let folder: String
     private let runtime: SoftphoneRuntime
-    private let closers = Mutex<[@Sendable () async -> Void]>([])
 
     private init() throws {
         folder = NSTemporaryDirectory() + "reveille-\(UUID().uuidString)"
@@ -53,24 +52,11 @@ final class World: Sendable {
     }
 
     static func run(_ body: (World) async throws -> Void) async throws {
-        let world = try World()
-        do {
+        try await Cleanup.run {
+            let world = try World()
+            atEnd { try? FileManager.default.removeItem(atPath: world.folder) }
             try await body(world)
-        } catch {
-            await world.close()
-            throw error
         }
-        await world.close()
-    }
-
-    private func close() async {
-        for closer in closers.withLock({ $0 }).reversed() { await closer() }
-        try? FileManager.default.removeItem(atPath: folder)
-    }
-
-    /// Registers `closer` for the end; the last one runs first.
-    func atEnd(_ closer: @escaping @Sendable () async -> Void) {
-        closers.withLock { $0.append(closer) }
     }
 
     static let log: Logger = {
@@ -199,6 +185,7 @@ final class World: Sendable {
     }
 
     /// The output of `reveille`, which must exit with 0.
+    @discardableResult
     func output(_ line: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> String {
         let result = try await reveille(line)
         #expect(result.ending == .exit(0), "\(line): \(result.errors)", sourceLocation: sourceLocation)

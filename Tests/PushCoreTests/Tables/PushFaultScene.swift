@@ -38,7 +38,6 @@ struct PushFaultScene {
     private(set) var sends = 0
     private(set) var alarms: [PushAlarm.Kind] = []
     private(set) var strikes = 0
-    private var nextStream: [PushConnectionID: Int32] = [:]
     private var deaf: Set<PushConnectionID> = []
     /// The connection that the trouble came on first.
     private var struck: PushConnectionID?
@@ -95,11 +94,11 @@ struct PushFaultScene {
         bench.queue(push(100))
         if setting.credential != .certificate { sign(1) }
         bench.give(.opened(connection(0), streamLimit: 1))
-        let first = sendOther(push(100))
+        let first = bench.transmit(push(100))
         bench.queue(push(101))
         bench.pass(.seconds(1))
         bench.give(.opened(connection(1), streamLimit: 1))
-        let second = sendOther(push(101))
+        let second = bench.transmit(push(101))
         for id in [connection(0), connection(1)] { bench.give(.streamLimitChanged(id, 100)) }
         for place in [first, second].compactMap({ $0 }) { bench.answer(place, 200) }
         if setting.isTokenOld {
@@ -108,22 +107,6 @@ struct PushFaultScene {
             for id in [connection(0), connection(1)] { bench.give(.pingAnswered(id)) }
         }
         bench.machine.credential.note(PushAlarm.credentialRefused(reason: "InvalidProviderToken"))
-    }
-
-    private mutating func sendOther(_ push: PushID) -> MachineBench.Place? {
-        bench.give(.cleared(push))
-        for case .submit(let connection, push, _) in bench.effects {
-            let stream = take(on: connection)
-            bench.give(.submitted(connection, push, stream: stream))
-            return (connection, stream)
-        }
-        return nil
-    }
-
-    private mutating func take(on connection: PushConnectionID) -> Int32 {
-        let stream = nextStream[connection, default: 1]
-        nextStream[connection] = stream + 2
-        return stream
     }
 
     private mutating func sign(_ generation: Int) {
@@ -202,7 +185,7 @@ struct PushFaultScene {
     private mutating func submit(on id: PushConnectionID) {
         sends += 1
         if let struckAt, wait == nil { wait = bench.now - struckAt }
-        let stream = take(on: id)
+        let stream = bench.takeStream(on: id)
         give(.submitted(id, subject, stream: stream))
         guard !setting.comesOnce || strikes == 0 else {
             return answer((id, stream), PushAnswer.apns(status: 200, body: []))

@@ -1,7 +1,8 @@
 import ArgumentParser
 import CallVocabulary
+import EventJournal
 import Foundation
-import Synchronization
+import Testing
 
 @testable import reveille
 
@@ -10,13 +11,6 @@ struct CommandRun {
     let output: [String]
     let complaints: [String]
     let exit: Int32
-
-    /// Lines from any thread.
-    private final class Lines: Sendable {
-        private let lines = Mutex<[String]>([])
-        func add(_ line: String) { lines.withLock { $0.append(line) } }
-        var all: [String] { lines.withLock { $0 } }
-    }
 
     /// An hour after the calls of ``Scenarios``.
     static let now = Scenarios.begin + .seconds(3600)
@@ -30,10 +24,10 @@ struct CommandRun {
     }
 
     static func of(_ arguments: [String], width: Int? = nil, colour: Bool = false) async -> CommandRun {
-        let (output, complaints) = (Lines(), Lines())
-        let console = console(width, colour, write: output.add, complain: complaints.add)
+        let (output, complaints) = (Journal<String>(), Journal<String>())
+        let console = console(width, colour, write: output.append, complain: complaints.append)
         let exit = await Console.$current.withValue(console) { await Reveille.perform(arguments) }
-        return CommandRun(output: output.all, complaints: complaints.all, exit: exit)
+        return CommandRun(output: output.entries, complaints: complaints.entries, exit: exit)
     }
 
     /// Runs `body` at ``now``.
@@ -52,6 +46,17 @@ struct CommandRun {
             width: width, isInteractive: false, usesColour: colour,
             // Of the same offset all year round.
             timeZone: TimeZone(secondsFromGMT: 9 * 3600)!, now: { now }, write: write, complain: complain)
+    }
+
+    /// Checks that it failed, printed nothing, and complained with these words.
+    /// - Parameter lines: the number of complaints.
+    func expectFailure(
+        _ code: Int32, lines: Int? = nil, _ words: String..., sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(exit == code && output.isEmpty, "\(self)", sourceLocation: sourceLocation)
+        if let lines { #expect(complaints.count == lines, "\(complaints)", sourceLocation: sourceLocation) }
+        let text = complaints.joined()
+        for word in words { #expect(text.contains(word), "\(complaints)", sourceLocation: sourceLocation) }
     }
 
     /// The one document that was printed.

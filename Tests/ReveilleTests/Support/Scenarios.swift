@@ -196,7 +196,6 @@ enum Scenarios {
         notice.report = .notRequired
         notice.sentAt = $0.at(45_005)
         notice.answeredAt = $0.at(45_060)
-        notice.reportedAt = $0.at(45_060)
         $0.pushes.append(notice)
     }
 

@@ -1,8 +1,9 @@
 import AdminProtocol
 import CallVocabulary
+import EventJournal
 import EventLoop
 import Foundation
-import Synchronization
+import TestCleanup
 import WebSocketServer
 
 /// A server that answers administrators as a test says, on a socket of its own.
@@ -22,11 +23,11 @@ final class ScriptedServer: Sendable {
     typealias Script = @Sendable (any AdminRequest) -> Answer
 
     let socket: String
-    private let log = RequestLog()
+    private let log = Journal<any AdminRequest>()
     private let server: WebSocketServer
 
     /// What it was asked, in order.
-    var asked: [any AdminRequest] { log.all }
+    var asked: [any AdminRequest] { log.entries }
 
     private init(_ script: @escaping Script) throws {
         socket = NSTemporaryDirectory() + "scripted-\(UUID().uuidString.prefix(8)).sock"
@@ -44,15 +45,11 @@ final class ScriptedServer: Sendable {
     static func run<Result>(
         _ script: @escaping Script, _ body: (ScriptedServer) async throws -> Result
     ) async throws -> Result {
-        let server = try ScriptedServer(script)
-        _ = try await server.server.start()
-        do {
-            let result = try await body(server)
-            await server.server.stop(closeCode: 3000, reason: "", grace: .zero)
-            return result
-        } catch {
-            await server.server.stop(closeCode: 3000, reason: "", grace: .zero)
-            throw error
+        try await Cleanup.run {
+            let server = try ScriptedServer(script)
+            _ = try await server.server.start()
+            atEnd { await server.server.stop(closeCode: 3000, reason: "", grace: .zero) }
+            return try await body(server)
         }
     }
 
@@ -62,18 +59,11 @@ final class ScriptedServer: Sendable {
     }
 }
 
-/// Requests from any thread.
-private final class RequestLog: Sendable {
-    private let requests = Mutex<[any AdminRequest]>([])
-    var all: [any AdminRequest] { requests.withLock { $0 } }
-    func add(_ request: any AdminRequest) { requests.withLock { $0.append(request) } }
-}
-
 private final class ScriptedShard: ShardHandler {
     private let script: ScriptedServer.Script
-    private let log: RequestLog
+    private let log: Journal<any AdminRequest>
 
-    init(script: @escaping ScriptedServer.Script, log: RequestLog) {
+    init(script: @escaping ScriptedServer.Script, log: Journal<any AdminRequest>) {
         self.script = script
         self.log = log
     }
@@ -85,7 +75,7 @@ private final class ScriptedShard: ShardHandler {
         guard case .success(let call) = AdminFrameReader.call(text) else {
             return connection.close(code: 1002, reason: "no request")
         }
-        log.add(call.request)
+        log.append(call.request)
         switch script(call.request) {
         case .result(let result): connection.send(AdminFrameWriter.result(id: call.id, result))
         case .refused(let refusal): connection.send(AdminFrameWriter.error(id: call.id, AdminError(refusal)))

@@ -63,6 +63,8 @@ struct DocumentedNamesTests {
             ("CallInviteParams/x-maxContentBytes/bytes", FrameLimits.content),
             ("CallInviteParams/properties/ring_ms/minimum", Int(CallTimers.ringRange.lowerBound.wholeMilliseconds)),
             ("CallInviteParams/properties/ring_ms/maximum", Int(CallTimers.ringRange.upperBound.wholeMilliseconds)),
+            ("CallInviteParams/properties/max_duration_ms/minimum", 1000),
+            ("CallInviteParams/properties/max_duration_ms/maximum", 604_800_000),
             ("CallListParams/properties/limit/maximum", FrameLimits.listedCalls),
             ("CallPage/properties/calls/maxItems", FrameLimits.listedCalls),
             ("Device/properties/app/x-maxBytes", FrameLimits.name),
@@ -99,7 +101,7 @@ struct DocumentedNamesTests {
             #expect(schema["maxLength"] == bytes)
         }
         for schema in document.schemas.values { visit(schema) }
-        // As many as the list above has, but for the eight of them that are minimum and maximum.
+        // As many as the list above has, but for the ten of them that are minimum and maximum.
         #expect(found == 18)
     }
 

@@ -28,6 +28,12 @@ enum CoreMetrics {
     private static func addCalls(_ core: CoreSnapshot, to report: inout PrometheusText) {
         report.metric("reveille_calls_live", .gauge, "Calls that have not ended.", core.liveCalls)
         report.metric("reveille_calls_invited_total", .counter, "Invites accepted.", core.counters.callsInvited)
+        report.metric(
+            "reveille_calls_forwarded_total", .counter, "Calls forwarded by their callee to another target.",
+            core.counters.callsForwarded)
+        report.metric(
+            "reveille_calls_blocked_total", .counter, "Calls turned away by a user's block list.",
+            core.counters.callsBlocked)
         report.metric("reveille_calls_answered_total", .counter, "Calls answered.", core.counters.callsAnswered)
         report.metric(
             "reveille_calls_connected_total", .counter, "Calls whose two sides both reported media.",

@@ -16,7 +16,7 @@ import SoftphoneSession
 /// session has told it. The call is over when the caller and the answering device have been told of its end, and the
 /// server has answered the report of every push. Confined to the phones' loop.
 final class LoadCall {
-    /// What the call tells its owner.
+    /// A report of the call to its owner.
     enum Happening {
         /// Both sides are connected, and the call has ended at every other device: hang up after the hold.
         case connected

@@ -1,6 +1,7 @@
 // androidx.core:core-telecom 1.0.0, from its api/1.0.0-beta01.txt
 package androidx.core.telecom
 
+import android.Changes
 import android.content.Context
 import android.net.Uri
 import android.telecom.DisconnectCause
@@ -46,6 +47,7 @@ class CallsManager(context: Context) {
         coroutineScope {
             val call = FakeTelecom.Call(callAttributes, onAnswer, onDisconnect, this)
             FakeTelecom.calls.add(call)
+            Changes.changed()
             call.block()
             call.end.await()
         }
@@ -72,6 +74,7 @@ object FakeTelecom {
 
         override suspend fun answer(callType: Int): CallControlResult {
             isAnswered = true
+            Changes.changed()
             return CallControlResult.Success()
         }
 
@@ -80,6 +83,7 @@ object FakeTelecom {
 
         override suspend fun disconnect(disconnectCause: DisconnectCause): CallControlResult {
             cause = disconnectCause.code
+            Changes.changed()
             end.complete(Unit)
             return CallControlResult.Success()
         }

@@ -11,7 +11,7 @@ func expect(_ condition: Bool, _ what: @autoclosure () -> String) throws {
     guard condition else { throw Unexpected(what: what()) }
 }
 
-/// A phone and the events that it has had; one task reads them.
+/// A phone and its events, which one task reads.
 final class Phone {
     let softphone: Softphone
     private var events: AsyncStream<SoftphoneEvent>.Iterator
@@ -31,7 +31,7 @@ final class Phone {
         events = softphone.events().makeAsyncIterator()
     }
 
-    /// The next event that `pick` makes something of; others before it are passed over.
+    /// The next event for which `pick` returns a value. Skips the events before it.
     func event<Value>(_ what: String, _ pick: (SoftphoneEvent) -> Value?) async throws -> Value {
         while let event = await events.next(isolation: #isolation) {
             if let value = pick(event) { return value }

@@ -136,7 +136,7 @@
                     let sent = rest.withUnsafeBytes {
                         Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
                     }
-                    // The reading thread learns of the end.
+                    // Ends the read in which the reading thread blocks.
                     guard sent > 0 else { return }
                     rest = rest.dropFirst(sent)
                 }

@@ -3,8 +3,8 @@ import Foundation
 import ReveilleClient
 import SoftphoneSession
 
-// Plays phones against a server: a whole call, or the phone that a push has woken. Prints what happens, and exits with 1
-// when something else happens than should.
+// Plays phones against a server: both sides of a call, or the phone that a push has woken. Prints the events. Exits with 1
+// at an unexpected one.
 //
 //     example-phone ws://127.0.0.1:7350 call ALICE_TOKEN BOB_TOKEN
 //     example-phone ws://127.0.0.1:7350 woken PAYLOAD DEVICE_ID

@@ -10,7 +10,7 @@
             id = UIApplication.shared.beginBackgroundTask(withName: name) { [weak self] in self?.end() }
         }
 
-        /// The system ends an app whose tasks it has to end itself.
+        /// iOS terminates an app whose background tasks do not end in time.
         func end() {
             guard id != .invalid else { return }
             UIApplication.shared.endBackgroundTask(id)

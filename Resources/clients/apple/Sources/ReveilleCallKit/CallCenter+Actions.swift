@@ -32,7 +32,8 @@
             settle(action) { center in
                 do {
                     let answer = try await delegate?.answer(call, offer: offer)
-                    // Kept without a connection; the socket opens with the wake token where there is no other.
+                    // Queued while there is no connection. The session opens with the wake token if the app has no
+                    // other token.
                     try await center.softphone.answer(call, sdp: answer)
                 } catch let error as SoftphoneError {
                     throw error
@@ -50,7 +51,8 @@
             inBackground("end") { center in
                 let known = await center.softphone.calls().first { $0.id == call }
                 let isRinging = known.map { $0.role == .callee && $0.state.isRingingPhase } ?? true
-                // Both ways, as both are safe to repeat: the app may be suspended before its socket is open.
+                // Over HTTP and over the socket, because iOS may suspend the app before its socket is open. The
+                // second request changes nothing.
                 async let byHTTP = isRinging ? requests?.decline(call) : requests?.hangup(call)
                 if isRinging {
                     _ = try? await center.softphone.decline(call)

@@ -33,12 +33,12 @@
             }
         }
 
-        /// What CallKit made of a call.
+        /// The state of a call in CallKit.
         private enum Screen {
             case shown
             /// Do not disturb, a blocked caller, or an error.
             case refused
-            /// The answer to the report said that the call is over; the phone's own events may be behind.
+            /// The server's response to the report said that the call has ended. The session's events may come later.
             case over
         }
 
@@ -87,17 +87,17 @@
 
         // MARK: Pushes
 
-        /// Reports the call of a push before it returns: PushKit looks on return.
+        /// Reports the call of a push before it returns, because PushKit checks then.
         private func received(_ payload: [AnyHashable: Any], mustReport: Bool) {
             let incoming = IncomingPush(payload: payload, unknownCaller: configuration.unknownCaller)
-            // A push that need not be reported and cannot be read would only flash a dead call.
+            // A call reported for an unreadable push appears and ends at once: only where iOS requires a report.
             guard incoming.push != nil || mustReport else { return }
             let update = CXCallUpdate()
             update.remoteHandle = CXHandle(type: .init(incoming.handleType), value: incoming.handle)
             update.localizedCallerName = incoming.name
             update.hasVideo = incoming.hasVideo
             let (outcomes, outcome) = AsyncStream.makeStream(of: Outcome.self)
-            // Also for a call that the socket was first with: CallKit knows its UUID, and the error says only that.
+            // Also for a call that the session has announced already: the error `callUUIDAlreadyExists` does no harm.
             provider.reportNewIncomingCall(with: incoming.uuid, update: update) { error in
                 outcome.yield(Outcome(error))
                 outcome.finish()
@@ -155,7 +155,7 @@
             try? CallRequests(server: configuration.phone.url, token: token)
         }
 
-        /// Runs `body` to its end though the app goes to the background. The background task has begun on return.
+        /// Runs `body` in a background task, which has begun on return.
         func inBackground(_ name: String, _ body: @escaping @Sendable (CallCenter) async -> Void) {
             // Proof: on the main queue.
             let task = MainActor.assumeIsolated { BackgroundTask("reveille \(name)") }
@@ -177,7 +177,7 @@
                 }
             case .state(let call): advance(call)
             case .ended(let call):
-                // Without a reason this device ended it, and CallKit knows.
+                // Without a reason this device ended the call, and CallKit knows.
                 if call.callKitReason != nil, let reason = call.reason { end(call.id, reason) } else { forget(call.id) }
             case .latePush(let push, let reason): end(push.call, reason)
             case .connection(.up): registerTokens()
@@ -186,7 +186,7 @@
             MainActor.assumeIsolated { delegate?.happened(event) }
         }
 
-        /// Shows a call that the socket brought; the push may have been first.
+        /// Shows a call that the session announced, unless its push was first.
         private func show(_ call: PhoneCall) {
             let (id, push) = (call.id, call.push)
             if let screen = screens[id] {
@@ -234,7 +234,7 @@
         /// Notes a call that the user places.
         func placed(_ call: CallID) { screens[call] = .shown }
 
-        /// Notes a call that the user has ended: CallKit knows, whatever the server says of the call later.
+        /// Notes a call that the user has ended. CallKit gets no end for it, whatever the server sends later.
         func endedByUser(_ call: CallID) { screens[call] = .over }
 
         private static func update(of call: PhoneCall) -> CXCallUpdate {
@@ -278,7 +278,7 @@
             }
         }
 
-        /// Called before iOS 26.4, which tells nothing of `mustReport`.
+        /// Called by iOS before 26.4, which has no `mustReport`.
         public func pushRegistry(
             _ registry: PKPushRegistry, didReceiveIncomingPushWith payload: PKPushPayload, for type: PKPushType,
             completion: @escaping @Sendable () -> Void
@@ -287,7 +287,7 @@
             completion()
         }
 
-        // Its SDK comes with Swift 6.3.
+        // The SDK of iOS 26.4 comes with Swift 6.3.
         #if compiler(>=6.3)
             @available(iOS 26.4, macCatalyst 26.4, visionOS 26.4, *)
             public func pushRegistry(

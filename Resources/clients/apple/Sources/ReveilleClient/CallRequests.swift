@@ -161,7 +161,7 @@ public struct CallRequests: Sendable {
         case unreadable
     }
 
-    /// The body is the `result` or `error` of the socket's answer: in its envelope it is read as that.
+    /// An HTTP body equals the `result` or `error` of the socket's answer. In an answer's envelope the same decoder reads it.
     private static func read(_ body: Data, status: Int) -> Answer {
         let member = status == 200 ? "result" : "error"
         let frame = Array(#"{"jsonrpc":"2.0","id":1,"\#(member)":"#.utf8) + body + [UInt8(ascii: "}")]

@@ -5,26 +5,16 @@ import SoftphoneSession
 
 /// Runs one `ClientSession` on a serial queue: passes inputs to it and performs its effects. On the queue.
 final class PhoneDriver {
-    typealias Completion = @Sendable (Result<Reply, SoftphoneError>) -> Void
-
-    private struct Sink {
-        let id: UUID
-        let yield: @Sendable (SoftphoneEvent) -> Void
-        let finish: @Sendable () -> Void
-    }
-
     private let queue: DispatchQueue
     private let url: URL
     private let token: Softphone.TokenSource
     private let transport: any WebSocketTransport
     private(set) var session: ClientSession
+    private var receivers = SessionReceivers()
 
     private var connection: (any WebSocketConnection)?
     /// When the earliest scheduled call of `timerFired` is; an early one finds nothing due.
     private var armedFor: Duration?
-    private var completions: [CommandTicket: Completion] = [:]
-    private var nextTicket: CommandTicket = 1
-    private var sinks: [Sink] = []
     private var effects: [SessionEffect] = []
     private var isDraining = false
     private var isShutDown = false
@@ -46,30 +36,27 @@ final class PhoneDriver {
     }
 
     /// Passes `input`, made with a new ticket, to the session; `completion` gets the result.
-    func take(_ completion: @escaping Completion, _ input: (CommandTicket) -> SessionInput) {
+    func take(_ completion: @escaping SessionReceivers.Completion, _ input: (CommandTicket) -> SessionInput) {
         guard !isShutDown else { return completion(.failure(.closed)) }
-        let ticket = nextTicket
-        nextTicket += 1
-        completions[ticket] = completion
-        take(input(ticket))
+        take(input(receivers.ticket(completion)))
     }
 
     /// - Parameter finish: called after the last event.
-    func addSink(
-        id: UUID, yield: @escaping @Sendable (SoftphoneEvent) -> Void, finish: @escaping @Sendable () -> Void
+    func addStream(
+        _ id: EventStreamID, yield: @escaping @Sendable (SoftphoneEvent) -> Void,
+        finish: @escaping @Sendable () -> Void
     ) {
         guard !isShutDown else { return finish() }
-        sinks.append(Sink(id: id, yield: yield, finish: finish))
+        receivers.addStream(id, yield: yield, finish: finish)
     }
 
-    func removeSink(id: UUID) { sinks.removeAll { $0.id == id } }
+    func removeStream(_ id: EventStreamID) { receivers.removeStream(id) }
 
     func shutDown() {
         take(.abandoned)
         isShutDown = true
         connection = nil
-        for sink in sinks { sink.finish() }
-        sinks = []
+        receivers.finishStreams()
     }
 
     // MARK: Out
@@ -100,8 +87,8 @@ final class PhoneDriver {
         case .disconnect:
             connection?.close(code: 1001)
             connection = nil
-        case .complete(let ticket, let result): completions.removeValue(forKey: ticket)?(result)
-        case .notify(let event): for sink in sinks { sink.yield(event) }
+        case .complete(let ticket, let result): receivers.removeCompletion(of: ticket)?(result)
+        case .notify(let event): for stream in receivers.streams { stream.yield(event) }
         }
     }
 

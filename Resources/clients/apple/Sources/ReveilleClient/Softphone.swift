@@ -99,15 +99,15 @@ public final class Softphone: Sendable {
     public func events(buffering limit: Int = 1024) -> AsyncStream<SoftphoneEvent> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: SoftphoneEvent.self, bufferingPolicy: .bufferingNewest(limit))
-        let id = UUID()
-        continuation.onTermination = { [driver] _ in driver.run { $0.removeSink(id: id) } }
-        driver.run { $0.addSink(id: id, yield: { continuation.yield($0) }, finish: { continuation.finish() }) }
+        let id = EventStreamID()
+        continuation.onTermination = { [driver] _ in driver.run { $0.removeStream(id) } }
+        driver.run { $0.addStream(id, yield: { continuation.yield($0) }, finish: { continuation.finish() }) }
         return stream
     }
 
     /// Calls `handler` with each event from now on, in order, on the phone's queue; it must return quickly.
     public func onEvent(_ handler: @escaping @Sendable (SoftphoneEvent) -> Void) {
-        driver.run { $0.addSink(id: UUID(), yield: handler, finish: {}) }
+        driver.run { $0.addStream(EventStreamID(), yield: handler, finish: {}) }
     }
 
     /// The live calls, oldest first.

@@ -93,7 +93,7 @@ private final class URLSessionConnection: NSObject, WebSocketConnection, URLSess
         receive()
     }
 
-    /// Waits for the delegate's word, which has the close code, before it gives the error alone.
+    /// Waits for the delegate's call, which has the close code. Without one, reports the error alone.
     private func failed(_ error: any Error) {
         let reason = error.localizedDescription
         queue.asyncAfter(deadline: .now() + Self.closeCodeDelay) { self.end(nil, reason) }

@@ -1,0 +1,71 @@
+import CallVocabulary
+import Determinism
+
+/// Calls that their callee does not answer, and where they ring then.
+extension CallCore {
+    /// Rings the first target; ends the call when neither it nor a target it forwards to can be rung.
+    func ringFirst(_ call: Call) {
+        if let reason = ringTarget(call) { endUnanswered(call, reason, by: nil) }
+    }
+
+    /// Ends an unanswered call, unless its callee forwards such calls: then the next target rings.
+    func endUnanswered(_ call: Call, _ reason: EndReason, by party: Party?) {
+        var (reason, party) = (reason, party)
+        while forward(call, reason) {
+            let state = call.state
+            guard let next = ringTarget(call) else {
+                // The caller is told the new ring deadline, which a new state brings along.
+                if call.state == state { tellCaller(of: call, by: nil) }
+                return
+            }
+            (reason, party) = (next, nil)
+        }
+        endCall(call, reason, by: party)
+    }
+
+    /// Makes the callee's forwarding target the target of the call.
+    /// - Returns: false when the callee does not forward calls that end so, or the target cannot be called.
+    private func forward(_ call: Call, _ reason: EndReason) -> Bool {
+        guard let target = forwardingTarget(of: call, reason) else { return false }
+        guard call.forwards.count < limits.forwards else {
+            counters.hit(.forwards)
+            return false
+        }
+        var callees = call.callees
+        guard callees.forward(to: Callees(of: target, in: directory), butFor: call.caller.user) else { return false }
+        for leg in call.legs where leg.isOpen { closeLeg(leg, reason, by: nil, isOwnAct: false) }
+        cancel(&call.deadline)
+        cancel(&call.huntDeadline)
+        let ringsUntil = now + ringTime(of: callees, forwards: call.forwards.count + 1, asked: call.ringTime)
+        call.forward(to: target, callees, reason: reason, at: now, ringsUntil: ringsUntil)
+        call.deadline = deadlines.add(.ring(call), at: ringsUntil)
+        enterLiveCalls(call, from: callees.first)
+        counters.callsForwarded += 1
+        persist(call)
+        return true
+    }
+
+    /// Where the present target, one user, forwards a call that ends with `reason`.
+    private func forwardingTarget(of call: Call, _ reason: EndReason) -> CallTarget? {
+        guard call.callees.isOne, let rules = directory.rules(of: call.callees.handles[call.callees.first]) else {
+            return nil
+        }
+        return switch reason {
+        case .busy: rules.forwardBusy
+        case .ringTimeout, .noDevices, .unknownCallee: rules.forwardNoAnswer
+        default: nil
+        }
+    }
+
+    /// How long a target may ring: a user who forwards unanswered calls may want a shorter time.
+    /// - Parameters:
+    ///   - forwards: how often the call has been forwarded by then.
+    ///   - asked: the ring time of the invite.
+    func ringTime(of callees: Callees, forwards: Int, asked: Duration?) -> Duration {
+        let whole = asked ?? timers.ring
+        guard callees.isOne, forwards < limits.forwards,
+            let rules = directory.rules(of: callees.handles[callees.first]), rules.forwardNoAnswer != nil
+        else { return whole }
+        return min(whole, rules.noAnswerAfter ?? whole)
+    }
+}

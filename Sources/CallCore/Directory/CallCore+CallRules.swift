@@ -1,0 +1,76 @@
+import CallVocabulary
+
+/// An administrator's changes to users' block lists and forwarding. They also hold for users who have not registered
+/// yet.
+extension CallCore {
+    func block(_ user: Handle, _ callers: [Handle]) -> Result<AdminReply, AdminRefusal> {
+        change(user) { rules throws(AdminRefusal) in
+            for caller in callers.map(directory.resolve) where !rules.blocked.contains(caller) {
+                guard caller != user else { throw AdminRefusal(.invalidParams, "\(user) cannot block itself.") }
+                rules.blocked.append(caller)
+            }
+            guard rules.blocked.count <= CallRules.mostBlocked else {
+                throw AdminRefusal(
+                    .limitReached, "A user blocks at most \(CallRules.mostBlocked) callers; unblock some first.")
+            }
+        }
+    }
+
+    func unblock(_ user: Handle, _ callers: [Handle]) -> Result<AdminReply, AdminRefusal> {
+        change(user) { rules throws(AdminRefusal) in
+            let callers = callers.map(directory.resolve)
+            if let other = callers.first(where: { !rules.blocked.contains($0) }) {
+                throw AdminRefusal(.notFound, "\(user) does not block \(other).")
+            }
+            rules.blocked.removeAll { callers.contains($0) }
+        }
+    }
+
+    func forward(
+        _ user: Handle, busy: CallTarget?, noAnswer: CallTarget?, after: Duration?
+    ) -> Result<AdminReply, AdminRefusal> {
+        change(user) { rules throws(AdminRefusal) in
+            for target in [busy, noAnswer] {
+                if let target { try check(target, of: user) }
+            }
+            if let after {
+                let range = CallRules.noAnswerRange
+                guard noAnswer != nil, range.contains(after) else {
+                    throw AdminRefusal(
+                        .invalidParams,
+                        "The time to answer goes with a target for unanswered calls, and is \(range.lowerBound.components.seconds) to \(range.upperBound.components.seconds) s."
+                    )
+                }
+            }
+            (rules.forwardBusy, rules.forwardNoAnswer, rules.noAnswerAfter) = (busy, noAnswer, after)
+        }
+    }
+
+    /// A target may be unknown as yet, except a group: its name is a likely mistake.
+    private func check(_ target: CallTarget, of user: Handle) throws(AdminRefusal) {
+        switch target {
+        case .user(let handle):
+            guard directory.resolve(handle) != user else {
+                throw AdminRefusal(.invalidParams, "\(user) cannot forward calls to itself.")
+            }
+        case .group(let name):
+            guard directory.group(name) != nil else { throw AdminRefusal(.notFound, "There is no group \(name).") }
+        case .users: throw AdminRefusal(.invalidParams, "Calls are forwarded to one user or group.")
+        }
+    }
+
+    private func change(
+        _ user: Handle, _ body: (inout CallRules) throws(AdminRefusal) -> Void
+    ) -> Result<AdminReply, AdminRefusal> {
+        guard !directory.isAlias(user) else {
+            return .failure(
+                AdminRefusal(.conflict, "\(user) is an alias of \(directory.resolve(user)); set that user."))
+        }
+        var rules = directory.rules(of: user) ?? CallRules()
+        do throws(AdminRefusal) { try body(&rules) } catch { return .failure(error) }
+        _ = directory.addUser(user)
+        directory.setRules(rules, of: user)
+        persist(.rules(RulesRecord(handle: user, rules: rules)))
+        return .success(.done)
+    }
+}

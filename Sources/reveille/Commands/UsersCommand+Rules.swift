@@ -1,0 +1,111 @@
+import AdminProtocol
+import ArgumentParser
+import CallVocabulary
+
+/// Block lists and forwarding.
+extension UsersCommand {
+    /// A user, and callers of theirs.
+    struct Callers: ParsableArguments {
+        @Argument(help: "The user's handle.", completion: KnownIDs.users, transform: Handle.init(argument:))
+        var user: Handle
+        @Argument(
+            help: "Handles of callers. An alias means the user it stands for now.",
+            completion: KnownIDs.usersAndAliases, transform: Handle.init(argument:)) var callers: [Handle]
+
+        func validate() throws {
+            guard callers.count <= CallRules.mostBlocked else {
+                throw ValidationError("A user blocks at most \(CallRules.mostBlocked) callers.")
+            }
+        }
+
+        var names: String { PartyText.list(callers.map(\.text)) }
+    }
+
+    struct Block: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Block callers: their calls do not ring, and are not missed calls.",
+            discussion: """
+                A blocked caller cannot tell: calls end as declined, as with do not disturb. Live calls continue. In a \
+                group only this user is left out.
+
+                  reveille users block alice mallory
+                """)
+
+        @OptionGroup var who: Callers
+        @OptionGroup var server: ServerOptions
+
+        func run() async throws {
+            _ = try await Administration.ask(BlockCallers(who.user, who.callers), of: server)
+            Terminal.print("user \(who.user.text.shown) blocks \(who.names)")
+        }
+    }
+
+    struct Unblock: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Remove callers from the block list.", discussion: "  reveille users unblock alice mallory")
+
+        @OptionGroup var who: Callers
+        @OptionGroup var server: ServerOptions
+
+        func run() async throws {
+            _ = try await Administration.ask(UnblockCallers(who.user, who.callers), of: server)
+            Terminal.print("user \(who.user.text.shown) no longer blocks \(who.names)")
+        }
+    }
+
+    struct Forward: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Set where calls go that the user does not answer; --off ends forwarding.",
+            discussion: """
+                Replaces the present forwarding. Calls to lists and groups are not forwarded, nor are declined calls. A \
+                call is forwarded three times at most.
+
+                  reveille users forward alice --no-answer carol --after 20s
+                  reveille users forward alice --busy group:support --no-answer group:support
+                  reveille users forward alice --off
+                """)
+
+        @Argument(help: "The user's handle.", completion: KnownIDs.users, transform: Handle.init(argument:))
+        var user: Handle
+        @Option(
+            help: "The user, alias or group:NAME that is rung when the user is busy.",
+            completion: KnownIDs.usersAndAliases, transform: target) var busy: CallTarget?
+        @Option(
+            help: "The one that is rung when no device of the user answers, or none can be reached.",
+            completion: KnownIDs.usersAndAliases, transform: target) var noAnswer: CallTarget?
+        @Option(
+            help: "How long the user's devices ring before that, in whole seconds; by default as long as the call may.",
+            transform: TimeSpan.parse) var after: Duration?
+        @Flag(help: "End forwarding.") var off = false
+        @OptionGroup var server: ServerOptions
+
+        func validate() throws {
+            guard off != (busy != nil || noAnswer != nil) else {
+                throw ValidationError("Give --busy, --no-answer or both; or --off alone.")
+            }
+            guard let after else { return }
+            guard noAnswer != nil else { throw ValidationError("--after goes with --no-answer.") }
+            guard CallRules.noAnswerRange.contains(after), after == .seconds(after.components.seconds) else {
+                throw ValidationError("--after is 5 to 600 whole seconds.")
+            }
+        }
+
+        func run() async throws {
+            let request = ForwardCalls(
+                user, busy: busy.map(TargetView.init), noAnswer: noAnswer.map(TargetView.init),
+                noAnswerSeconds: after.map { Int($0.components.seconds) })
+            _ = try await Administration.ask(request, of: server)
+            let rules = CallRules(forwardBusy: busy, forwardNoAnswer: noAnswer, noAnswerAfter: after)
+            let forwarding = DirectoryText.forwarding(rules)
+            Terminal.print(
+                "user \(user.text.shown) forwards "
+                    + (forwarding.isEmpty ? "no calls" : "calls: " + forwarding.joined(separator: ", ")))
+        }
+
+        private static func target(_ text: String) throws -> CallTarget {
+            let prefix = "group:"
+            guard text.hasPrefix(prefix) else { return .user(try Handle(argument: text)) }
+            return .group(try Handle(argument: String(text.dropFirst(prefix.count))).text)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import AdminKit
+import AdminProtocol
+import CallCore
+import CallVocabulary
+import EventJournal
+import EventLoop
+import LibWebSockets
+import Logging
+import Synchronization
+import TestCleanup
+import Testing
+
+@testable import AdminServer
+@testable import CallServer
+
+/// An admin service on its own socket, and on TCP if a listener is given, with the test as the core.
+final class AdminFixture: Sendable {
+    typealias Answer = Result<AdminReply, AdminRefusal>
+
+    let folder: DataFolder
+    let socket: SocketAddress
+    let asked = Journal<CoreInput>()
+    let core: EventLoop
+    let inbox: Mailbox<CoreInput>
+    let service: AdminService
+
+    private final class Slot: Sendable {
+        let mailbox = Mutex<Mailbox<AdminMessage>?>(nil)
+    }
+
+    /// - Parameter reply: the core's answer to a command; nil leaves it to ``answer(_:_:)``.
+    init(
+        inboxCapacity: Int = 1000, listener: AdminListenerConfiguration? = nil, log: Logger = .none,
+        _ reply: @escaping @Sendable (AdminCommand) -> Answer? = { _ in nil }
+    ) async throws {
+        folder = try .temporary()
+        socket = try folder.adminSocket()
+        core = try .started("core")
+        let (asked, slot) = (self.asked, Slot())
+        inbox = Mailbox(loop: core, capacity: inboxCapacity) { inputs in
+            for input in inputs {
+                asked.append(input)
+                guard case .administered(let request, let command) = input, let answer = reply(command) else {
+                    continue
+                }
+                slot.mailbox.withLock { $0 }?.postAlways(.answered(request, answer))
+            }
+        }
+        let hooks = AdminHooks(setLogLevel: { $0 ?? "info" }, stop: {})
+        service = try await AdminService.start(
+            at: socket, listener: listener?.networkListener(),
+            environment: .plain(folder, core: inbox, hooks: hooks, log: log))
+        slot.mailbox.withLock { $0 = service.mailbox }
+        atEnd { await self.end() }
+    }
+
+    func client(patience: Duration = AdminClient.standardPatience) throws -> AdminClient {
+        try .connected(to: socket, patience: patience)
+    }
+
+    /// The URL of the service on TCP.
+    func url(isSecure: Bool = false) throws -> WebSocketURL {
+        WebSocketURL(isSecure: isSecure, host: "localhost", port: try #require(service.address).port, path: "/")
+    }
+
+    /// Waits until the core got `count` requests in total.
+    func requests(_ count: Int) async throws -> [(AdminRequestID, AdminCommand)] {
+        try await asked.wait(for: "\(count) requests") { $0.count >= count }
+        return asked.entries.compactMap {
+            if case .administered(let id, let command) = $0 { (id, command) } else { nil }
+        }
+    }
+
+    func answer(_ request: AdminRequestID, _ answer: Answer) {
+        service.mailbox.postAlways(.answered(request, answer))
+    }
+
+    /// Answers the next request, number `count` in total.
+    func answer(_ count: Int, _ answer: Answer) async throws -> AdminCommand {
+        let (request, command) = try await requests(count)[count - 1]
+        self.answer(request, answer)
+        return command
+    }
+
+    func end() async {
+        await service.stop(grace: .milliseconds(200))
+        await core.stopAndWait()
+    }
+}
+
+extension AdminClient {
+    /// The comparable result of a request.
+    func outcome<Request: AdminRequest>(_ request: Request) async -> Result<Request.Response, AdminFailure> {
+        do throws(AdminFailure) { return .success(try await perform(request)) } catch { return .failure(error) }
+    }
+
+    func outcome<Request: AdminListRequest>(ofAll request: Request) async -> Result<[Request.Item], AdminFailure> {
+        do throws(AdminFailure) { return .success(try await all(request)) } catch { return .failure(error) }
+    }
+}
