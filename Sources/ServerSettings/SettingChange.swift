@@ -16,12 +16,17 @@ struct SettingChange {
             if old.settings[setting].value != new.settings[setting].value {
                 metadata["from"] = .string("\(old.settings.shown(setting))")
                 metadata["to"] = .string("\(new.settings.shown(setting))")
-            } else if old.fileMarks[setting.key] != new.fileMarks[setting.key] {
+            } else if old.fileMarks[setting.key] != new.fileMarks[setting.key], !isMade(setting, since: old, in: new) {
                 metadata["file"] = .string("\(new.settings.shown(setting))")
             } else {
                 return nil
             }
             return SettingChange(setting: setting, isReloadable: isReloadable, metadata: metadata)
         }
+    }
+
+    /// Whether a file that nobody names was not there before: the server makes it on its first start.
+    static func isMade(_ setting: Setting, since old: LoadedSettings, in new: LoadedSettings) -> Bool {
+        !new.settings.isSet(setting) && old.fileMarks[setting.key] == nil && new.fileMarks[setting.key] != nil
     }
 }

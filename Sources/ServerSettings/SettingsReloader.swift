@@ -64,17 +64,23 @@ public actor SettingsReloader {
         }
         let changes = SettingChange.all(from: current, to: loaded)
         let taken = changes.filter(\.isReloadable)
+        // No change by itself, but somebody may have written the file since the server made it.
+        let isSecretMade = SettingChange.isMade(.tokenSecretFile, since: current, in: loaded)
         do {
             // Whether there is an admin listener is of the start.
             let hasAdmin = current.settings.text(.adminListen) != nil
             let reload = ServerReload(
-                configuration, parts: Set(taken.compactMap(\.setting.part)), hasAdmin: hasAdmin)
-            if taken.contains(where: { $0.setting.part != .log }) { try await apply(reload) }
+                configuration, parts: Set(taken.compactMap(\.setting.part) + (isSecretMade ? [.tokens] : [])),
+                hasAdmin: hasAdmin)
+            if isSecretMade || taken.contains(where: { $0.setting.part != .log }) { try await apply(reload) }
         } catch {
             log.error("the server refused the configuration and keeps its current settings: \(error)")
             return .refused
         }
         take(taken, of: loaded)
+        if isSecretMade {
+            current.fileMarks[Setting.tokenSecretFile.key] = loaded.fileMarks[Setting.tokenSecretFile.key]
+        }
         for change in changes where !change.isReloadable {
             log.warning("a changed setting needs a restart", metadata: change.metadata)
         }

@@ -96,6 +96,27 @@ struct ReloaderTests {
         #expect(takeLines().count == 6)
     }
 
+    @Test("a secret that the server has made is no change, and one that somebody writes is")
+    func secret() async throws {
+        let reloader = try reloader()
+        let secret = String(repeating: "ab", count: 32)
+        try scene.write(secret, to: "data/client-token.key")
+        await reloader.reload()
+        // Given to the server, which compares it with its own.
+        #expect(server.count == 1 && server.last?.tokens != nil)
+        #expect(takeLines("unchanged") == ["info the configuration was read again; no setting changed"])
+        await reloader.reload()
+        #expect(server.count == 1)
+        _ = takeLines("unchanged")
+        try scene.write(secret.uppercased() + "\n" + secret, to: "data/client-token.key")
+        await reloader.reload()
+        #expect(server.count == 2 && server.last?.tokens != nil)
+        #expect(
+            takeLines("done") == [
+                "notice a setting changed file=\(scene.folder)/data/client-token.key setting=tokens.secret_file"
+            ])
+    }
+
     @Test("a setting that is taken out is the default again")
     func removal() async throws {
         let reloader = try reloader()
