@@ -71,7 +71,7 @@ extension UsersCommand {
             help: "The user, alias or group:NAME that is rung when the user is busy.",
             completion: KnownIDs.usersAndAliases, transform: target) var busy: CallTarget?
         @Option(
-            help: "The one that is rung when no device of the user answers, or none can be reached.",
+            help: "The user, alias or group:NAME that is rung when no device of the user answers or can be reached.",
             completion: KnownIDs.usersAndAliases, transform: target) var noAnswer: CallTarget?
         @Option(
             help: "How long the user's devices ring before that, in whole seconds; by default as long as the call may.",
