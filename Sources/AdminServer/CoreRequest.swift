@@ -47,15 +47,16 @@ extension SetUser: CoreRequest {
 }
 
 extension BlockCallers: CoreRequest {
-    func command() throws(AdminRefusal) -> AdminCommand { .block(user, try callers.named()) }
+    func command() throws(AdminRefusal) -> AdminCommand { .block(user, try callers.checked()) }
 }
 
 extension UnblockCallers: CoreRequest {
-    func command() throws(AdminRefusal) -> AdminCommand { .unblock(user, try callers.named()) }
+    func command() throws(AdminRefusal) -> AdminCommand { .unblock(user, try callers.checked()) }
 }
 
 extension [Handle] {
-    fileprivate func named() throws(AdminRefusal) -> Self {
+    /// The callers of one request.
+    fileprivate func checked() throws(AdminRefusal) -> Self {
         guard (1...CallRules.mostBlocked).contains(count) else {
             throw AdminRefusal(.invalidParams, "params.callers: expected 1 to \(CallRules.mostBlocked) handles")
         }

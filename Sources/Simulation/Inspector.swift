@@ -65,6 +65,8 @@ final class Inspector {
     var newCalls: [CallID] = []
     var newLegs: [LegRecord] = []
     var forwardedCalls: [CallID] = []
+    /// Calls that rang further members of a group with delays from its start.
+    var huntingCalls: [CallID] = []
     /// New calls whose invite has no reply yet.
     var unnamed: [CallID] = []
     private var opened: [ConnectionID] = []
@@ -156,6 +158,7 @@ final class Inspector {
         step += 1
         newCalls = []
         forwardedCalls = []
+        huntingCalls = []
         unnamed = []
         newLegs = []
         opened = []
@@ -233,6 +236,7 @@ final class Inspector {
         }
         coverage.count("call.\(call.state.rawValue)")
         if call.hunt != nil { coverage.count("call.hunting") }
+        if takesTurns(call) { huntingCalls.append(call.id) }
         if call.forwards.count > decided.calls[call.id]?.forwards.count ?? 0 { forwardedCalls.append(call.id) }
         guard call.state == .ended else { return }
         if call.endReason == nil || call.endedAt == nil { violate("\(call.id) ended without a reason") }
@@ -400,6 +404,7 @@ final class Inspector {
         if areDeadlinesDone { checkDeadlines(now) }
         if !newCalls.isEmpty { checkNewCalls() }
         for id in forwardedCalls { checkForward(id) }
+        for id in huntingCalls { checkTurns(id, now) }
         for connection in opened { checkOffers(on: connection) }
         clearStep()
     }

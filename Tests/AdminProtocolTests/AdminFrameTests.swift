@@ -100,6 +100,14 @@ struct AdminFrameTests {
                 "params.reason: no such choice"
             ),
             (
+                #"{"jsonrpc":"2.0","id":1,"method":"user.forward","params":{"user":"bob","busy":"a b"}}"#, 1,
+                "invalid_params", "params.busy: expected 1 to 128 bytes without spaces or control characters"
+            ),
+            (
+                #"{"jsonrpc":"2.0","id":1,"method":"user.forward","params":{"user":"bob","no_answer_seconds":5.5}}"#, 1,
+                "invalid_params", "frame: a number is not whole or too large, or a string is not Unicode"
+            ),
+            (
                 #"{"jsonrpc":"2.0","id":1,"method":"call.list","params":[]}"#, 1, "invalid_params",
                 "params: expected an object"
             ),

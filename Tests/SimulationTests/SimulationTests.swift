@@ -76,8 +76,8 @@ import Testing
             "no_answer", "outage", "refused_stream", "stream_lost", "undelivered",
         ].map { "apns.\($0)" }
         names += [
-            "act.reuse", "act.theft", "call.forwarded", "call.hunting", "candidates.kept", "clock.jump", "close.1000",
-            "close.3503",
+            "act.reuse", "act.theft", "call.forwarded", "call.hunting", "call.turn.delayed", "call.turn.early",
+            "candidates.kept", "clock.jump", "close.1000", "close.3503",
             "close.3506", "device.suspended", "error.already_answered", "error.call_ended", "error.conflict",
             "error.draining", "error.forbidden", "error.overloaded", "event.candidates", "event.replayed",
             "event.update", "link.broken", "link.half_open", "missed", "process.crash", "process.stop",

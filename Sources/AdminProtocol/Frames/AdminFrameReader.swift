@@ -125,6 +125,10 @@ enum AdminReadingFault {
         case .valueNotFound(let type, let context): return "\(path(context.codingPath)): expected \(name(type))"
         case .typeMismatch(let type, let context): return "\(path(context.codingPath)): expected \(name(type))"
         case .dataCorrupted(let context):
+            // The frame is JSON, as its head was read. Without a path the decoder reports a value it cannot convert.
+            if context.codingPath.isEmpty {
+                return "frame: a number is not whole or too large, or a string is not Unicode"
+            }
             // For an enumeration, the standard library reports the invalid value and not the valid ones.
             let words =
                 context.debugDescription.hasPrefix("Cannot initialize")

@@ -100,8 +100,8 @@ public struct TargetView: Codable, Hashable, Sendable {
 
     public init(from decoder: any Decoder) throws {
         let single = try decoder.singleValueContainer()
-        if let user = try? single.decode(Handle.self) {
-            target = .user(user)
+        if (try? single.decode(String.self)) != nil {
+            target = .user(try single.decode(Handle.self))
         } else if let users = try? single.decode([Handle].self) {
             target = .users(users)
         } else {

@@ -1,7 +1,7 @@
 import CallVocabulary
 import Determinism
 
-/// Calls that their callee does not answer, and where they ring then.
+/// Forwarding of calls that their callee does not answer.
 extension CallCore {
     /// Rings the first target; ends the call when neither it nor a target it forwards to can be rung.
     func ringFirst(_ call: Call) {

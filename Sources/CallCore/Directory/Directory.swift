@@ -13,7 +13,7 @@ struct Directory {
     private var memberships: [Handle: Int] = [:]
     private var aliases: [Handle: Handle] = [:]
     private var aliasesOfUser: [Handle: Set<Handle>] = [:]
-    /// Of the users who have any.
+    /// Block lists and forwarding, of the users that have any.
     private var rules: [Handle: CallRules] = [:]
     /// Live calls to handles that are not registered yet.
     private var awaiting: [Handle: [Call]] = [:]

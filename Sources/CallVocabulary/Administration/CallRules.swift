@@ -1,5 +1,4 @@
-/// A user's rules for incoming calls: whom the user does not want to hear from, and where calls go that the user does
-/// not answer.
+/// A user's block list, and the targets that calls are forwarded to when the user does not answer.
 public struct CallRules: Equatable, Sendable {
     /// The most callers a user blocks.
     public static let mostBlocked = 1000
