@@ -2,16 +2,17 @@
 public enum LoadDoubts {
     /// In words, for the manual and for ``LoadReports``.
     public static let rules = """
-        a phone thread that was busy for more than \(percent(busyThread)); a push simulator that used more than that \
-        of a core; lateness of an open loop or loop lag of a closed one with a p99 above \(milliseconds(lateAlways)) \
-        ms, or above \(milliseconds(lateAtLeast)) ms and \(percent(lateShare)) of the first stage's p50; a closed loop \
-        that had less than \(percent(fewUnderWay)) of its operations under way; connections on more than half of the \
-        local ports, if phones reconnect; operations that were not begun, failed or did not end, whose latencies are \
-        missing; calls that are held longer than the warm-up; fewer than \(fewest) completed operations; a machine \
-        that was busy for more than \(percent(busyMachine)); other processes, or the host of this virtual machine, \
-        that took more than \(percent(otherWork)) of it; a server whose data is in memory; a server that dropped \
-        messages by its rate limit; a target that accepted over a tenth more calls than the load made; a target that \
-        was restarted; no audit; values that could not be measured
+        a phone thread that was busy for more than \(percent(busyThread)); a push simulator that used more than \
+        \(percent(busyThread)) of a core; lateness of an open loop or loop lag of a closed one with a p99 above \
+        \(milliseconds(lateAlways)) ms, or above \(milliseconds(lateAtLeast)) ms and \(percent(lateShare)) of the \
+        first stage's p50; a closed loop that had less than \(percent(fewUnderWay)) of its operations under way; \
+        connections on more than half of the local ports, if phones reconnect; operations that were not begun, \
+        failed or did not end, whose latencies are missing; calls that are held longer than the warm-up; fewer than \
+        \(fewest) completed operations; a machine that was busy for more than \(percent(busyMachine)); other \
+        processes, or the host of this virtual machine, that took more than \(percent(otherWork)) of the machine; a \
+        server whose data is in memory; a server that dropped messages by its rate limit; a target that accepted \
+        over \(percent(othersCalls)) more calls than the load made; a target that was restarted; no audit; values \
+        that could not be measured
         """
 
     /// A phone thread above this share of a core may have made others wait.
