@@ -4,7 +4,7 @@ import Testing
 
 @testable import CallCore
 
-@Suite("What a user's token allows in placing calls") final class CallAllowanceTests {
+@Suite("The claims of a token that limit calls") final class CallAllowanceTests {
     let (world, alice, bob) = World.pair(bobIsAsleep: false)
 
     private func reopen(_ phone: Phone, _ allowance: CallAllowance) {
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        "is to call those that call_to names, and whoever begins as it says",
+        "a user may call the handles and groups in call_to, and those that start with a prefix in it",
         arguments: [
             (nil, ["bob", "bob carol", "#sales"], [:]), ([], [], ["bob": "bob", "#sales": "sales"]),
             (
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("is as many calls a minute as calls_per_minute says, over all devices, and the refusal says when to go on")
+    @Test("calls_per_minute counts the calls of all devices of a user; a refusal says when the next call is allowed")
     func rate() throws {
         let limit = CallAllowance(callsPerMinute: 3)
         reopen(alice, limit)
@@ -66,7 +66,7 @@ import Testing
         #expect(bob.ask(.invite(Invite(call: world.newCall(), to: .user(alice.user)))).code == nil)
     }
 
-    @Test("is that of the token which resumed the session, and a repeated invite costs nothing")
+    @Test("a resumed session has the limits of the token that resumed it; a repeated invite does not count")
     func resumed() {
         reopen(alice, CallAllowance(callsPerMinute: 1))
         let invite = Invite(call: world.newCall(), to: .user(bob.user))

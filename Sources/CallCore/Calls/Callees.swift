@@ -82,7 +82,7 @@ struct Callees {
         index()
     }
 
-    /// Replaces the present target by `next`, without those of its handles that were called already.
+    /// Makes `next` the present target. Its handles that this call has called before are left out, and so is the caller.
     /// - Returns: false when no handle is left; then nothing is changed.
     mutating func forward(to next: Callees, butFor caller: Handle) -> Bool {
         let fresh = next.handles.indices.filter { index in

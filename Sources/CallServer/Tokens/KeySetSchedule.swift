@@ -8,7 +8,7 @@ import CallVocabulary
 ///   └── unknown kid ┘ keys count until 24 h after they were due
 /// ```
 struct KeySetSchedule: Equatable {
-    /// The least time between the starts of two fetches, whoever asks: two a minute.
+    /// A fetch starts at least this long after the one before: a provider gets two requests a minute at most.
     static let spacing = Duration.seconds(30)
     static let shortestAge = Duration.seconds(5 * 60)
     static let longestAge = Duration.seconds(24 * 3600)
