@@ -29,6 +29,8 @@ public final class CallCore {
     /// Ended calls, in order of their time to leave memory. Calls out of that order are in ``deadlines`` instead.
     var tombstones = Tombstones()
     var liveCallCount = 0
+    /// A call was added to ``tombstones``, or their limit changed.
+    var mayExceedEndedCalls = false
     /// The number of legs in memory.
     var legCount = 0
     /// The number of sessions with a socket or in their resume window.
@@ -113,6 +115,7 @@ public final class CallCore {
         if let limits = settings.limits {
             precondition(limits.problem == nil, "limits are checked before the core is told of them")
             self.limits = limits
+            mayExceedEndedCalls = true
         }
         if let policy = settings.policy { directory.setPolicy(policy) }
     }
@@ -148,7 +151,7 @@ public final class CallCore {
         self.now = now
         swap(&effects, &buffer)
         body()
-        leaveToStore()
+        if mayExceedEndedCalls { leaveToStore() }
         swap(&effects, &buffer)
     }
 
@@ -214,8 +217,8 @@ public final class CallCore {
             call.recordPlace = nil
             return persist(.call(call.record))
         }
-        effects.persist(.call(call.record), of: ObjectIdentifier(call), at: &call.recordPlace)
-        if call.state == .waking { call.recordPlace = nil }
+        let place = effects.persist(.call(call.record), of: ObjectIdentifier(call), at: call.recordPlace)
+        call.recordPlace = call.state == .waking ? nil : place
     }
 
     /// Persists the leg, by the same rule as calls.
@@ -224,8 +227,8 @@ public final class CallCore {
             leg.recordPlace = nil
             return persist(.leg(leg.record))
         }
-        effects.persist(.leg(leg.record), of: ObjectIdentifier(leg), at: &leg.recordPlace)
-        if leg.state == .waking { leg.recordPlace = nil }
+        let place = effects.persist(.leg(leg.record), of: ObjectIdentifier(leg), at: leg.recordPlace)
+        leg.recordPlace = leg.state == .waking ? nil : place
     }
 
     func reply(_ connection: ConnectionID, _ request: RequestID, _ reply: Reply) {

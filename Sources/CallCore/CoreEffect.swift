@@ -55,15 +55,16 @@ public struct EffectBuffer: Sendable {
     /// - Parameters:
     ///   - owner: the object that the record describes. All its records have the same key, and a later one contains
     ///     everything of an earlier one.
-    ///   - place: the index of the previous record; kept by the owner for this method alone.
-    mutating func persist(_ record: StoreRecord, of owner: ObjectIdentifier, at place: inout Int?) {
+    ///   - place: the index of the owner's previous record; nil before the first.
+    /// - Returns: the index of this record, for the owner's next one.
+    mutating func persist(_ record: StoreRecord, of owner: ObjectIdentifier, at place: Int?) -> Int {
         // An index from before the last `take()` belongs to another owner, or to none.
         if let place, place < owners.count, owners[place] == owner {
             records[place] = record
-        } else {
-            place = records.count
-            add(record, of: owner)
+            return place
         }
+        add(record, of: owner)
+        return records.count - 1
     }
 
     private mutating func add(_ record: StoreRecord, of owner: ObjectIdentifier?) {

@@ -98,7 +98,10 @@ public struct CallRecord: Equatable, Sendable {
     /// The ring deadline of the present target.
     public var ringsUntil: Instant
     /// How long each target may ring; nil for the server's default.
-    public var ringTime: Duration?
+    public var ringTime: Duration? {
+        get { compactRingTime.duration }
+        set { compactRingTime = CompactDuration(newValue) }
+    }
     /// When the first device rang.
     public var ringingAt: Instant?
     public var answeredAt: Instant?
@@ -125,9 +128,15 @@ public struct CallRecord: Equatable, Sendable {
     /// The targets rung after the first one, in order.
     public var forwards: [Forward] = []
     /// How long the call may last; nil for the server's limit.
-    public var maxDuration: Duration?
+    public var maxDuration: Duration? {
+        get { compactMaxDuration.duration }
+        set { compactMaxDuration = CompactDuration(newValue) }
+    }
     /// When the connection was lost, for a call that ended because of that.
     public var lostAt: Instant?
+
+    private var compactRingTime = CompactDuration(nil)
+    private var compactMaxDuration = CompactDuration(nil)
 
     /// When the conversation ended; nil while the call is live.
     public var talkEndedAt: Instant? { lostAt.map { max($0, connectedAt ?? $0) } ?? endedAt }

@@ -59,26 +59,32 @@ package struct JSONObject {
 
     /// nil when it is missing or `null`.
     package subscript(_ name: StaticString) -> JSONValue? {
-        guard let base else { return nil }
-        for index in (0..<count).reversed() {
-            let member = self.member(index)
-            let found = JSONValue(
-                kind: .string, hasEscapes: member.nameHasEscapes,
-                bytes: UnsafeRawBufferPointer(start: base + Int(member.name), count: Int(member.nameCount)))
-            guard name ~= found else { continue }
-            guard member.kind != .null else { return nil }
-            return JSONValue(
-                kind: member.kind, hasEscapes: member.valueHasEscapes,
-                bytes: UnsafeRawBufferPointer(start: base + Int(member.value), count: Int(member.valueCount)))
-        }
-        return nil
+        guard let base, let member = member(name, base), member.kind != .null else { return nil }
+        return JSONValue(
+            kind: member.kind, hasEscapes: member.valueHasEscapes,
+            bytes: UnsafeRawBufferPointer(start: base + Int(member.value), count: Int(member.valueCount)))
     }
 
-    private func member(_ index: Int) -> Member {
-        guard index < Self.usualCount else { return rest[index - Self.usualCount] }
-        // Proof: a tuple of eight of one type lies as eight of them in a row do, and `index` is below eight.
-        return withUnsafeBytes(of: members) {
-            $0.loadUnaligned(fromByteOffset: index * MemoryLayout<Member>.stride, as: Member.self)
+    /// The last member of that name.
+    private func member(_ name: StaticString, _ base: UnsafeRawPointer) -> Member? {
+        let quotedCount = name.utf8CodeUnitCount + 2
+        func isNamed(_ member: Member) -> Bool {
+            // Most names differ in length.
+            guard Int(member.nameCount) == quotedCount || member.nameHasEscapes else { return false }
+            return name
+                ~= JSONValue(
+                    kind: .string, hasEscapes: member.nameHasEscapes,
+                    bytes: UnsafeRawBufferPointer(start: base + Int(member.name), count: Int(member.nameCount)))
+        }
+        if let found = rest.last(where: isNamed) { return found }
+        return withUnsafeBytes(of: members) { bytes in
+            for index in (0..<min(count, Self.usualCount)).reversed() {
+                // Proof: a tuple of eight of one type has the layout of an array of them, and `index` is below eight.
+                let member = bytes.loadUnaligned(
+                    fromByteOffset: index * MemoryLayout<Member>.stride, as: Member.self)
+                if isNamed(member) { return member }
+            }
+            return nil
         }
     }
 

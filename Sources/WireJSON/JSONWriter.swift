@@ -154,19 +154,21 @@ public struct JSONWriter: ~Copyable {
     /// The name of a member, known to need no escapes; its value is written next.
     @inlinable
     public mutating func key(_ name: StaticString) {
-        string(name)
-        endKey()
+        name.withUTF8Buffer { name in
+            makeRoom(name.count + 4)
+            if needsComma { put(UInt8(ascii: ",")) }
+            put(UInt8(ascii: "\""))
+            put(UnsafeRawBufferPointer(name))
+            put(UInt8(ascii: "\""))
+            put(UInt8(ascii: ":"))
+        }
+        needsComma = false
     }
 
     /// The name of a member; its value is written next.
     @inlinable
     public mutating func key(_ name: String) {
         string(name)
-        endKey()
-    }
-
-    @inlinable
-    mutating func endKey() {
         append(UInt8(ascii: ":"))
         needsComma = false
     }
@@ -300,17 +302,20 @@ public struct JSONWriter: ~Copyable {
 
     @inlinable
     mutating func quote(_ utf8: UnsafeRawBufferPointer) {
-        append(UInt8(ascii: "\""))
-        defer { append(UInt8(ascii: "\"")) }
-        guard let base = utf8.baseAddress else { return }
-        var start = 0
-        while true {
-            let end = ByteScan.endOfUnescaped(base, from: start, to: utf8.count)
-            append(UnsafeRawBufferPointer(rebasing: utf8[start..<end]))
-            guard end < utf8.count else { return }
-            escape(utf8[end])
-            start = end + 1
+        // Room for the text, unless it has escapes.
+        makeRoom(utf8.count + 2)
+        put(UInt8(ascii: "\""))
+        if let base = utf8.baseAddress {
+            var start = 0
+            while true {
+                let end = ByteScan.endOfUnescaped(base, from: start, to: utf8.count)
+                append(UnsafeRawBufferPointer(rebasing: utf8[start..<end]))
+                guard end < utf8.count else { break }
+                escape(utf8[end])
+                start = end + 1
+            }
         }
+        append(UInt8(ascii: "\""))
     }
 
     @usableFromInline

@@ -44,7 +44,7 @@ import Testing
         var places = [Int?](repeating: nil, count: owners.count)
         var buffer = EffectBuffer()
         func persist(_ name: String, of owner: Int) {
-            buffer.persist(.groupDeleted(name), of: owners[owner], at: &places[owner])
+            places[owner] = buffer.persist(.groupDeleted(name), of: owners[owner], at: places[owner])
         }
         func records() -> [String] {
             buffer.take().records.map { if case .groupDeleted(let name) = $0 { name } else { "\($0)" } }

@@ -306,7 +306,8 @@ extension CallCore {
     }
 
     func limitDuration(of call: Call, connectedAt: Instant) {
-        guard let longest = [timers.longestCall, call.maxDuration].compactMap(\.self).min() else { return }
+        guard var longest = timers.longestCall ?? call.maxDuration else { return }
+        if let asked = call.maxDuration, asked < longest { longest = asked }
         call.deadline = deadlines.add(.duration(call), at: connectedAt + longest)
     }
 

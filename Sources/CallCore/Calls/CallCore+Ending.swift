@@ -119,11 +119,13 @@ extension CallCore {
         let until = now + timers.tombstone
         // After that time was lowered, an earlier call may stay longer; then this one is not appended.
         if !tombstones.add(call, until: until) { call.deadline = deadlines.add(.forget(call), at: until) }
+        mayExceedEndedCalls = true
     }
 
     /// Removes the oldest ended calls from memory before their time while there are more than
     /// ``CoreLimits/endedCalls``. A call stays while a woken device may not know its end.
     func leaveToStore() {
+        mayExceedEndedCalls = false
         while tombstones.count > limits.endedCalls, let (call, until) = tombstones.popFirst() {
             if call.legs.contains(where: { $0.device.isOwedEnd(of: $0) }) {
                 call.deadline = deadlines.add(.forget(call), at: until)

@@ -29,7 +29,9 @@ extension CallCore {
         if call.hunt != nil {
             while legs.isEmpty, let turns = takeTurns(call) { turns.forEach(note) }
         } else {
-            for user in call.members where call.rings(user) { note(turn(of: user, in: call)) }
+            // Before the call is forwarded, all members belong to the present target.
+            let isFirst = call.callees.first == 0
+            for user in call.members where isFirst || call.rings(user) { note(turn(of: user, in: call)) }
         }
         // All legs first: telling a device relies on a complete call.
         for leg in legs { tell(leg) }

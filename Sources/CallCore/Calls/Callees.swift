@@ -28,8 +28,8 @@ struct Callees {
         (handles, isHunted, steps, isOne) = ([], false, [], false)
         switch target {
         case .user(let handle):
-            handles = [directory.resolve(handle)]
-            (isOne, isTold) = (true, handles == [handle])
+            let user = directory.resolve(handle)
+            (handles, isOne, isTold) = ([user], true, user == handle)
         case .users(let list):
             handles = Self.resolved(list, directory)
             isTold = handles == Self.unique(list)

@@ -164,12 +164,21 @@ public struct Invite: Equatable, Sendable {
     public var call: CallID
     public var to: CallTarget
     /// How long the call may ring, at each target it is forwarded to; nil for the server's default.
-    public var ringTime: Duration?
+    public var ringTime: Duration? {
+        get { compactRingTime.duration }
+        set { compactRingTime = CompactDuration(newValue) }
+    }
     /// How long the call may last from the time media flows, if shorter than the server's limit; nil for that limit.
-    public var maxDuration: Duration?
+    public var maxDuration: Duration? {
+        get { compactMaxDuration.duration }
+        set { compactMaxDuration = CompactDuration(newValue) }
+    }
     public var video: Bool
     public var sdp: RawJSON?
     public var custom: RawJSON?
+
+    private var compactRingTime: CompactDuration
+    private var compactMaxDuration: CompactDuration
 
     public init(
         call: CallID, to: CallTarget, ringTime: Duration? = nil, maxDuration: Duration? = nil, video: Bool = false,
@@ -177,8 +186,8 @@ public struct Invite: Equatable, Sendable {
     ) {
         self.call = call
         self.to = to
-        self.ringTime = ringTime
-        self.maxDuration = maxDuration
+        compactRingTime = CompactDuration(ringTime)
+        compactMaxDuration = CompactDuration(maxDuration)
         self.video = video
         self.sdp = sdp
         self.custom = custom
