@@ -77,6 +77,7 @@ let package = Package(
         library("SignalProtocol", ["CallVocabulary", "WireJSON"]),
         library("Determinism", ["CallVocabulary"]),
         library("AdminProtocol", ["CallVocabulary"]),
+        library("CallEvents", ["AdminProtocol", "CallCore", "CallVocabulary", "WireJSON"]),
         library("CallCore", ["PushVocabulary", "CallVocabulary", "Determinism", deque]),
         library("PushCore", ["PushVocabulary", "CallVocabulary", "Determinism", "WireJSON", deque]),
         library("SoftphoneSession", ["CallVocabulary", "Determinism", "SignalProtocol"]),
@@ -96,7 +97,9 @@ let package = Package(
         library("TLS", ["COpenSSL", "EventLoop"]),
         library("LibWebSockets", ["CLibWebSockets", "EventLoop", "TLS"]),
         library("HTTP2", ["CNGHTTP2", "EventLoop", "TLS", deque]),
-        library("CallStore", ["CallVocabulary", "CallCore", "EventLoop", "StoreInterface", deque, grdb, sqlite]),
+        library(
+            "CallStore",
+            ["CallVocabulary", "CallCore", "CallEvents", "EventLoop", "StoreInterface", deque, grdb, sqlite]),
 
         library("ChildProcess", ["CLinux"]),
 
@@ -231,6 +234,7 @@ let package = Package(
                 "PushCore", "WireJSON",
             ]),
         tests("CallMonitorTests", ["CallMonitor", "AdminProtocol", "CallCore", "CallVocabulary", "Determinism"]),
+        tests("CallEventsTests", ["CallEvents", "AdminProtocol", "CallCore", "CallMonitor", "CallVocabulary"]),
         tests("DeterminismTests", ["Determinism", "CallVocabulary"]),
         tests("CallCoreTests", ["PushVocabulary", "CallCore", "CallVocabulary", "Determinism", "RecordModel"]),
         tests(
