@@ -97,6 +97,7 @@ let package = Package(
         library("TLS", ["COpenSSL", "EventLoop"]),
         library("LibWebSockets", ["CLibWebSockets", "EventLoop", "TLS"]),
         library("HTTP2", ["CNGHTTP2", "EventLoop", "TLS", deque]),
+        library("OutgoingHTTP", ["EventLoop", "TLS"]),
         library(
             "CallStore",
             ["CallVocabulary", "CallCore", "CallEvents", "EventLoop", "StoreInterface", deque, grdb, sqlite]),
@@ -126,7 +127,7 @@ let package = Package(
                 "TLS", "AdminServer", "ClientTokens", "PushVocabulary", "AdminProtocol", "CallMonitor",
                 "CallVocabulary", "CallCore", "PushCore", "PushClient", "SignalProtocol", "EventLoop",
                 "WebSocketServer", "CallStore", "LibWebSockets", "ServerLog",
-                "StoreInterface",
+                "StoreInterface", "OutgoingHTTP",
                 log,
                 crypto,
             ]),
@@ -134,7 +135,7 @@ let package = Package(
             "ServerSettings",
             [
                 "TLS", "CallVocabulary", "CallCore", "CallServer", "ClientTokens", "StoreInterface", "EventLoop",
-                "HTTP2", "LibWebSockets",
+                "HTTP2", "LibWebSockets", "OutgoingHTTP",
                 "PushClient", "PushCore", "WebSocketServer", configuration, log,
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -240,6 +241,13 @@ let package = Package(
         tests(
             "PushCoreTests", ["PushVocabulary", "PushCore", "CallVocabulary", "Determinism"], exclude: ["Recorded"]),
         tests("SimulationTests", ["Simulation", "CallVocabulary"]),
+        tests(
+            "OutgoingHTTPTests",
+            [
+                "OutgoingHTTP", "ByteMutation", "ChildProcess", "Determinism", "EventJournal", "EventLoop", "TLS",
+                "TestCertificates", "TestCleanup",
+            ],
+            exclude: ["Scripts"]),
         tests("HTTP2Tests", ["TLS", "HTTP2", "ChildProcess", "EventJournal", "EventLoop"]),
         tests(
             "CallStoreTests",
@@ -332,7 +340,7 @@ let package = Package(
                 "ChildProcess", "Demo",
                 "EventLoop", "HTTP2",
                 "PhoneSimulator", "AdminProtocol", "LibWebSockets", "PushClient", "PushCore", "PushSimulator",
-                "LoadTest",
+                "LoadTest", "OutgoingHTTP",
                 "SignalProtocol", "SimulatorEndpoints", "SoftphoneKit", "SoftphoneSession", "TestCertificates",
                 "TestCleanup", "WebSocketServer", "reveille",
                 crypto, log,

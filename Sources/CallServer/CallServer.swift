@@ -21,6 +21,8 @@ import WebSocketServer
 /// ```
 public final class CallServer: Sendable {
     public static let version = "0.1.0"
+    /// Of requests to other servers.
+    static let userAgent = "reveille/\(version)"
 
     /// At a stop, how long clients have to read their queued frames and answer the close frame.
     private static let stopGrace = Duration.seconds(2)
