@@ -115,18 +115,24 @@ let package = Package(
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
         library(
+            "WebhookClient",
+            [
+                "AdminProtocol", "CallVocabulary", "Determinism", "EventLoop", "OutgoingHTTP", "StoreInterface", "TLS",
+                crypto, deque, log,
+            ]),
+        library(
             "AdminServer",
             [
                 "TLS", "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore", "EventLoop", "LibWebSockets",
                 "ServerLog",
-                "StoreInterface", "WebSocketServer", log,
+                "StoreInterface", "WebSocketServer", "WebhookClient", log,
             ]),
         library(
             "CallServer",
             [
                 "TLS", "AdminServer", "ClientTokens", "PushVocabulary", "AdminProtocol", "CallMonitor",
                 "CallVocabulary", "CallCore", "PushCore", "PushClient", "SignalProtocol", "EventLoop",
-                "WebSocketServer", "CallStore", "LibWebSockets", "ServerLog",
+                "WebSocketServer", "WebhookClient", "CallStore", "LibWebSockets", "ServerLog",
                 "StoreInterface", "OutgoingHTTP",
                 log,
                 crypto,
@@ -136,7 +142,7 @@ let package = Package(
             [
                 "TLS", "CallVocabulary", "CallCore", "CallServer", "ClientTokens", "StoreInterface", "EventLoop",
                 "HTTP2", "LibWebSockets", "OutgoingHTTP",
-                "PushClient", "PushCore", "WebSocketServer", configuration, log,
+                "PushClient", "PushCore", "WebSocketServer", "WebhookClient", configuration, log,
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "Yams", package: "Yams"),
@@ -299,6 +305,12 @@ let package = Package(
         tests(
             "SoftphoneKitTests",
             ["SoftphoneKit", "SoftphoneSession", "CallVocabulary", "ChildProcess", "EventLoop", "EventJournal"]),
+        tests(
+            "WebhookClientTests",
+            [
+                "WebhookClient", "CallCore", "CallVocabulary", "Determinism", "EventLoop", "OutgoingHTTP",
+                "StoreInterface", log,
+            ]),
         tests("ServerLogTests", ["ServerLog", "EventLoop", log, memoryLog]),
         tests("EventLoopTests", ["EventLoop", "EventJournal", "TestCleanup"]),
         tests("TerminalScreenTests", ["TerminalScreen"]),
