@@ -77,6 +77,7 @@ let package = Package(
         library("SignalProtocol", ["CallVocabulary", "WireJSON"]),
         library("Determinism", ["CallVocabulary"]),
         library("AdminProtocol", ["CallVocabulary"]),
+        library("CallEvents", ["AdminProtocol", "CallCore", "CallVocabulary", "WireJSON"]),
         library("CallCore", ["PushVocabulary", "CallVocabulary", "Determinism", deque]),
         library("PushCore", ["PushVocabulary", "CallVocabulary", "Determinism", "WireJSON", deque]),
         library("SoftphoneSession", ["CallVocabulary", "Determinism", "SignalProtocol"]),
@@ -96,7 +97,10 @@ let package = Package(
         library("TLS", ["COpenSSL", "EventLoop"]),
         library("LibWebSockets", ["CLibWebSockets", "EventLoop", "TLS"]),
         library("HTTP2", ["CNGHTTP2", "EventLoop", "TLS", deque]),
-        library("CallStore", ["CallVocabulary", "CallCore", "EventLoop", "StoreInterface", deque, grdb, sqlite]),
+        library("OutgoingHTTP", ["EventLoop", "TLS"]),
+        library(
+            "CallStore",
+            ["CallVocabulary", "CallCore", "CallEvents", "EventLoop", "StoreInterface", deque, grdb, sqlite]),
 
         library("ChildProcess", ["CLinux"]),
 
@@ -111,19 +115,25 @@ let package = Package(
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
         library(
+            "WebhookClient",
+            [
+                "AdminProtocol", "CallVocabulary", "Determinism", "EventLoop", "OutgoingHTTP", "StoreInterface", "TLS",
+                crypto, deque, log,
+            ]),
+        library(
             "AdminServer",
             [
                 "TLS", "AdminProtocol", "CallMonitor", "CallVocabulary", "CallCore", "EventLoop", "LibWebSockets",
                 "ServerLog",
-                "StoreInterface", "WebSocketServer", log,
+                "StoreInterface", "WebSocketServer", "WebhookClient", log,
             ]),
         library(
             "CallServer",
             [
                 "TLS", "AdminServer", "ClientTokens", "PushVocabulary", "AdminProtocol", "CallMonitor",
                 "CallVocabulary", "CallCore", "PushCore", "PushClient", "SignalProtocol", "EventLoop",
-                "WebSocketServer", "CallStore", "LibWebSockets", "ServerLog",
-                "StoreInterface",
+                "WebSocketServer", "WebhookClient", "CallStore", "LibWebSockets", "ServerLog",
+                "StoreInterface", "OutgoingHTTP",
                 log,
                 crypto,
             ]),
@@ -131,8 +141,8 @@ let package = Package(
             "ServerSettings",
             [
                 "TLS", "CallVocabulary", "CallCore", "CallServer", "ClientTokens", "StoreInterface", "EventLoop",
-                "HTTP2", "LibWebSockets",
-                "PushClient", "PushCore", "WebSocketServer", configuration, log,
+                "HTTP2", "LibWebSockets", "OutgoingHTTP",
+                "PushClient", "PushCore", "WebSocketServer", "WebhookClient", configuration, log,
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "Yams", package: "Yams"),
@@ -231,11 +241,19 @@ let package = Package(
                 "PushCore", "WireJSON",
             ]),
         tests("CallMonitorTests", ["CallMonitor", "AdminProtocol", "CallCore", "CallVocabulary", "Determinism"]),
+        tests("CallEventsTests", ["CallEvents", "AdminProtocol", "CallCore", "CallMonitor", "CallVocabulary"]),
         tests("DeterminismTests", ["Determinism", "CallVocabulary"]),
         tests("CallCoreTests", ["PushVocabulary", "CallCore", "CallVocabulary", "Determinism", "RecordModel"]),
         tests(
             "PushCoreTests", ["PushVocabulary", "PushCore", "CallVocabulary", "Determinism"], exclude: ["Recorded"]),
         tests("SimulationTests", ["Simulation", "CallVocabulary"]),
+        tests(
+            "OutgoingHTTPTests",
+            [
+                "OutgoingHTTP", "ByteMutation", "ChildProcess", "Determinism", "EventJournal", "EventLoop", "TLS",
+                "TestCertificates", "TestCleanup",
+            ],
+            exclude: ["Scripts"]),
         tests("HTTP2Tests", ["TLS", "HTTP2", "ChildProcess", "EventJournal", "EventLoop"]),
         tests(
             "CallStoreTests",
@@ -287,6 +305,12 @@ let package = Package(
         tests(
             "SoftphoneKitTests",
             ["SoftphoneKit", "SoftphoneSession", "CallVocabulary", "ChildProcess", "EventLoop", "EventJournal"]),
+        tests(
+            "WebhookClientTests",
+            [
+                "WebhookClient", "CallCore", "CallVocabulary", "Determinism", "EventLoop", "OutgoingHTTP",
+                "StoreInterface", log,
+            ]),
         tests("ServerLogTests", ["ServerLog", "EventLoop", log, memoryLog]),
         tests("EventLoopTests", ["EventLoop", "EventJournal", "TestCleanup"]),
         tests("TerminalScreenTests", ["TerminalScreen"]),
@@ -328,7 +352,7 @@ let package = Package(
                 "ChildProcess", "Demo",
                 "EventLoop", "HTTP2",
                 "PhoneSimulator", "AdminProtocol", "LibWebSockets", "PushClient", "PushCore", "PushSimulator",
-                "LoadTest",
+                "LoadTest", "OutgoingHTTP",
                 "SignalProtocol", "SimulatorEndpoints", "SoftphoneKit", "SoftphoneSession", "TestCertificates",
                 "TestCleanup", "WebSocketServer", "reveille",
                 crypto, log,

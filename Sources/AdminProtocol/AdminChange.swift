@@ -41,11 +41,15 @@ extension AdminMethod {
         case .groupDelete: .changes(DeleteGroup.self)
         case .aliasSet: .changes(SetAlias.self)
         case .aliasDelete: .changes(DeleteAlias.self)
+        case .webhookPause: .changes(PauseWebhook.self)
+        case .webhookResume: .changes(ResumeWebhook.self)
+        case .webhookReplay: .changes(ReplayWebhook.self)
+        case .webhookTest: .changes(TestWebhook.self)
         case .serverDrain: .changes(Drain.self)
         case .serverStop: .changes(StopServer.self)
         case .logSet: .changes(SetLogLevel.self)
         case .callList, .callGet, .callSubscribe, .sessionList, .deviceList, .deviceGet, .pushList, .pushGet,
-            .pushAudit, .userGet, .groupList, .groupGet, .aliasList, .statsGet, .statsSubscribe, .serverInfo,
+            .pushAudit, .userGet, .groupList, .groupGet, .aliasList, .webhookList, .statsGet, .statsSubscribe, .serverInfo,
             .unsubscribe:
             .reads
         }
@@ -133,6 +137,24 @@ extension SetAlias: AdminChange {
 
 extension DeleteAlias: AdminChange {
     public var audited: [(name: String, value: AuditedValue)] { [("alias", .text(alias.text))] }
+}
+
+extension PauseWebhook: AdminChange {
+    public var audited: [(name: String, value: AuditedValue)] { [("name", .text(name))] }
+}
+
+extension ResumeWebhook: AdminChange {
+    public var audited: [(name: String, value: AuditedValue)] { [("name", .text(name))] }
+}
+
+extension ReplayWebhook: AdminChange {
+    public var audited: [(name: String, value: AuditedValue)] {
+        [("name", .text(name)), ("since_ms", .number(sinceMilliseconds))]
+    }
+}
+
+extension TestWebhook: AdminChange {
+    public var audited: [(name: String, value: AuditedValue)] { [("name", .text(name))] }
 }
 
 extension Drain: AdminChange {

@@ -79,6 +79,11 @@ public enum AdminMethod: String, Codable, Sendable, CaseIterable {
     case aliasList = "alias.list"
     case aliasSet = "alias.set"
     case aliasDelete = "alias.delete"
+    case webhookList = "webhook.list"
+    case webhookPause = "webhook.pause"
+    case webhookResume = "webhook.resume"
+    case webhookReplay = "webhook.replay"
+    case webhookTest = "webhook.test"
     case statsGet = "stats.get"
     case statsSubscribe = "stats.subscribe"
     case serverInfo = "server.info"
@@ -94,8 +99,8 @@ public enum AdminMethod: String, Codable, Sendable, CaseIterable {
         case .statsSubscribe: "stats.changed"
         case .callList, .callGet, .callEnd, .sessionList, .sessionDrop, .deviceList, .deviceGet, .deviceResume,
             .pushList, .pushGet, .pushAudit, .userGet, .userSet, .userBlock, .userUnblock, .userForward, .groupList,
-            .groupGet, .groupSet, .groupDelete, .aliasList, .aliasSet, .aliasDelete, .statsGet, .serverInfo,
-            .serverDrain, .serverStop, .logSet,
+            .groupGet, .groupSet, .groupDelete, .aliasList, .aliasSet, .aliasDelete, .webhookList, .webhookPause,
+            .webhookResume, .webhookReplay, .webhookTest, .statsGet, .serverInfo, .serverDrain, .serverStop, .logSet,
             .unsubscribe:
             nil
         }

@@ -54,6 +54,7 @@ extension IDPart: Codable {
 
 extension CallState: Codable, CodingKeyRepresentable {}
 extension EndReason: Codable, CodingKeyRepresentable {}
+extension EventKind: Codable {}
 extension Platform: Codable {}
 extension PushProvider: Codable {}
 extension PushKind: Codable {}

@@ -1,3 +1,4 @@
+import AdminProtocol
 import CallCore
 import CallVocabulary
 import StoreInterface
@@ -6,8 +7,8 @@ import StoreInterface
 package enum AdminMessage: Sendable {
     /// The core's answer. Its changes are durable.
     case answered(AdminRequestID, Result<AdminReply, AdminRefusal>)
-    /// The reply frame with data read from the store.
-    case read(AdminRequestID, [UInt8])
+    /// The reply frame of a request that was answered on another thread, and why it was refused.
+    case replied(AdminRequestID, [UInt8], AdminError?)
     /// The monitor feed has a batch.
     case fed
     /// The monitor feed has dropped batches.

@@ -5,6 +5,7 @@ import EventLoop
 import LibWebSockets
 import Logging
 import WebSocketServer
+import WebhookClient
 
 /// The admin API's wire side: decodes frames to typed requests, and routes each to the core, the store or the process.
 ///
@@ -25,6 +26,8 @@ package final class AdminShard: ShardHandler {
         package var feedCapacity = MonitorFeed.standardCapacity
         /// Returns the client address of a session's socket; nil when the address is unknown.
         package var address: @Sendable (DeviceKey) -> String? = { _ in nil }
+        /// nil: webhooks are unknown methods.
+        package var webhooks: WebhookService?
         /// Answers plain HTTP requests; nil: every resource is unknown.
         package var answer: (@Sendable (HTTPRequest, LoopBound<HTTPResponder>) -> Void)?
         /// Called for each refused handshake.
@@ -121,6 +124,7 @@ package final class AdminShard: ShardHandler {
         switch call.request {
         case let request as any CoreRequest: try askCore(request, call.id, audit, on: connection)
         case let request as any StoredRequest: try read(request, call.id, on: connection)
+        case let request as any WebhookRequest: try ask(request, call.id, audit, on: connection)
         case let drain as Drain:
             guard (0...86_400_000).contains(drain.deadlineMilliseconds) else {
                 throw AdminError(AdminRefusal(.invalidParams, "params.deadline_ms: expected 0 to 86400000"))
@@ -166,7 +170,26 @@ package final class AdminShard: ShardHandler {
         _ request: some StoredRequest, _ id: RequestID, on connection: WebSocketConnection
     ) throws(AdminError) {
         let serial = try begin(Pending(connection: connection.serial, id: id, request: nil, audit: nil))
-        environment.reads.read(request, id) { [mailbox] frame in mailbox.postAlways(.read(serial, frame)) }
+        environment.reads.read(request, id) { [mailbox] frame in mailbox.postAlways(.replied(serial, frame, nil)) }
+    }
+
+    private func ask(
+        _ request: some WebhookRequest, _ id: RequestID, _ audit: AuditEntry?, on connection: WebSocketConnection
+    ) throws(AdminError) {
+        guard let webhooks = environment.webhooks else {
+            throw AdminError(SignalError(.methodNotFound, "This server has no webhooks."))
+        }
+        let serial = try begin(Pending(connection: connection.serial, id: id, request: nil, audit: audit))
+        Task { [mailbox] in
+            do {
+                let response = try await request.perform(webhooks)
+                mailbox.postAlways(.replied(serial, AdminFrameWriter.result(id: id, response), nil))
+            } catch {
+                let error = AdminError(
+                    error as? AdminRefusal ?? AdminRefusal(.limitReached, "The store cannot be read: \(error)"))
+                mailbox.postAlways(.replied(serial, AdminFrameWriter.error(id: id, error), error))
+            }
+        }
     }
 
     private func begin(_ request: Pending) throws(AdminError) -> AdminRequestID {
@@ -192,8 +215,9 @@ package final class AdminShard: ShardHandler {
                 asked.audit?.write(to: environment.log, answer.refusal.map { AdminError($0) })
                 guard let connection = connections[asked.connection] else { continue }
                 send(frame(of: answer, to: request, asked.id), on: connection, asked.id)
-            case .read(let serial, let frame):
+            case .replied(let serial, let frame, let refusal):
                 guard let asked = pending.removeValue(forKey: serial) else { continue }
+                asked.audit?.write(to: environment.log, refusal)
                 guard let connection = connections[asked.connection] else { continue }
                 send(frame, on: connection, asked.id)
             case .fed: live.fed()

@@ -13,6 +13,8 @@ public final class CallCore {
     /// Counts the pushes of all calls in memory, live or recently ended, and open notices.
     public internal(set) var ledger = LedgerCounts()
 
+    /// Whether steps are recorded as events for other systems.
+    public internal(set) var recordsEvents: Bool
     /// When a draining server stops; nil when it does not drain. A draining server refuses new calls.
     public internal(set) var drainsUntil: Instant?
     public var isDraining: Bool { drainsUntil != nil }
@@ -52,14 +54,17 @@ public final class CallCore {
     var now = Instant(milliseconds: 0)
     var effects = EffectBuffer()
 
-    /// - Parameter policy: the policy of users that have none of their own.
+    /// - Parameters:
+    ///   - policy: the policy of users that have none of their own.
+    ///   - recordsEvents: whether steps are recorded as events for other systems.
     public init(
         timers: CallTimers = CallTimers(), limits: CoreLimits = CoreLimits(), policy: UserPolicy = UserPolicy(),
-        random: any RandomNumberGenerator
+        recordsEvents: Bool = false, random: any RandomNumberGenerator
     ) {
         precondition(limits.backgroundPushes > 0, "background pushes are turned off by the policy, not by the limit")
         self.timers = timers
         self.limits = limits
+        self.recordsEvents = recordsEvents
         directory = Directory(policy: policy)
         self.random = random
     }
@@ -118,6 +123,7 @@ public final class CallCore {
             mayExceedEndedCalls = true
         }
         if let policy = settings.policy { directory.setPolicy(policy) }
+        if let recordsEvents = settings.recordsEvents { self.recordsEvents = recordsEvents }
     }
 
     /// When ``handleTimeouts(now:effects:)`` is due next; nil when nothing is.
@@ -201,6 +207,8 @@ public final class CallCore {
     /// A push id that begins with the time: the store's index may hold millions, and ids of one time lie together in
     /// it.
     func makePushID() -> PushID { PushID(at: now, random: &random) }
+
+    func makeEventID() -> EventID { EventID(at: now, random: &random) }
 
     /// 128 random bits in hexadecimal.
     func makeToken() -> String {

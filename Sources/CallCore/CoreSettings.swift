@@ -6,11 +6,16 @@ public struct CoreSettings: Equatable, Sendable {
     public var limits: CoreLimits?
     /// The policy of users that have none of their own.
     public var policy: UserPolicy?
+    /// Whether steps are recorded as events for other systems.
+    public var recordsEvents: Bool?
 
-    public init(timers: CallTimers? = nil, limits: CoreLimits? = nil, policy: UserPolicy? = nil) {
+    public init(
+        timers: CallTimers? = nil, limits: CoreLimits? = nil, policy: UserPolicy? = nil, recordsEvents: Bool? = nil
+    ) {
         self.timers = timers
         self.limits = limits
         self.policy = policy
+        self.recordsEvents = recordsEvents
     }
 }
 

@@ -25,6 +25,8 @@ public enum StoreRecord: Equatable, Sendable {
     case rules(RulesRecord)
     case alias(Alias)
     case aliasDeleted(Handle)
+    /// Indirect, because it holds another record.
+    indirect case event(EventRecord)
 }
 
 /// A device is keyed by its user: the same installation under another user is another device.
@@ -134,6 +136,8 @@ public struct CallRecord: Equatable, Sendable {
     }
     /// When the connection was lost, for a call that ended because of that.
     public var lostAt: Instant?
+    /// How many events the call has had.
+    public var eventCount = 0
 
     private var compactRingTime = CompactDuration(nil)
     private var compactMaxDuration = CompactDuration(nil)

@@ -7,6 +7,7 @@ import LibWebSockets
 import Logging
 import PushClient
 import WebSocketServer
+import WebhookClient
 
 extension CallServer {
     /// Applies new certificates, credentials, limits, timers and policies. Everything is read and checked first: after
@@ -30,11 +31,14 @@ extension CallServer {
             try await parts.tokens.follow(settings.keysAddress, on: parts.core.loop, log: parts.log)
         }
         if let push = checked.push { await parts.push.reload(push) }
+        if let endpoints = reload.webhooks { try await parts.webhooks.reload(endpoints) }
         if let limits = reload.connectionLimits { for shard in shards { shard.postAlways(.limited(limits)) } }
         if let count = reload.maxConnections {
             setMaxConnections(count, perAddress: reload.maxConnectionsPerAddress, proxies: reload.proxies)
         }
-        let settings = CoreSettings(timers: reload.timers, limits: reload.limits, policy: reload.policy)
+        let settings = CoreSettings(
+            timers: reload.timers, limits: reload.limits, policy: reload.policy,
+            recordsEvents: reload.webhooks.map { !$0.isEmpty })
         if settings != CoreSettings() { parts.core.inbox.postAlways(.reconfigured(settings)) }
         listenerCertificates.warn(parts.log)
         parts.log.info("reloaded")

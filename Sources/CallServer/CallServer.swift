@@ -8,6 +8,7 @@ import PushClient
 import StoreInterface
 import Synchronization
 import WebSocketServer
+import WebhookClient
 
 /// A running server: acceptor, shards, core, store, push client and admin API, each on a thread of its own. With one
 /// shard, as on a machine with few processors, the push client shares the core's thread; without TLS the shard and the
@@ -21,6 +22,8 @@ import WebSocketServer
 /// ```
 public final class CallServer: Sendable {
     public static let version = "0.1.0"
+    /// Of requests to other servers.
+    static let userAgent = "reveille/\(version)"
 
     /// At a stop, how long clients have to read their queued frames and answer the close frame.
     private static let stopGrace = Duration.seconds(2)
@@ -100,6 +103,7 @@ public final class CallServer: Sendable {
         let recovered = parts.store.recovered
         // Before clients come, who wait for the first fetch then.
         try await parts.tokens.follow(configuration.tokens.keysAddress, on: parts.core.loop, log: log)
+        try await parts.webhooks.start(configuration.webhooks)
         try parts.startPush(configuration)
         let mailboxes = ShardMailboxes()
         let webSockets = try parts.listener(configuration) { index, loop in
@@ -125,8 +129,8 @@ public final class CallServer: Sendable {
             throw error
         }
         let outputs = CoreOutputs(
-            shards: ShardOutlets(mailboxes.inOrder, log: log), push: parts.push, core: parts.core.inbox,
-            storedCalls: parts.storedCalls, history: parts.history, admin: admin.mailbox, feed: admin.feed)
+            shards: ShardOutlets(mailboxes.inOrder, log: log), push: parts.push,
+            webhooks: parts.webhooks, core: parts.core.inbox, storedCalls: parts.storedCalls, history: parts.history, admin: admin.mailbox, feed: admin.feed)
         await parts.core.run(configuration, parts.clock, recovered, parts.store.recordLog, outputs, log)
         let server = CallServer(
             address: address, parts: parts, webSockets: webSockets, admin: admin, metrics: metrics,
@@ -167,6 +171,7 @@ public final class CallServer: Sendable {
             var environment = AdminShard.Environment(
                 core: parts.core.inbox, reads: reads, hooks: configuration.adminHooks, figures: figures.sources,
                 now: { [clock = parts.clock] in clock.now() }, log: parts.log)
+            environment.webhooks = parts.webhooks
             environment.feedCapacity = configuration.monitorCapacity
             environment.address = { [addresses = parts.sessions.addresses] in addresses[$0] }
             environment.answer = { [routes = parts.routes] in routes.answer($0, to: .operator, $1) }

@@ -7,6 +7,7 @@ import LibWebSockets
 import PushClient
 import StoreInterface
 import TLS
+import WebhookClient
 
 /// The configuration of a server. The defaults work on a single machine without setup.
 public struct ServerConfiguration: Sendable {
@@ -34,6 +35,8 @@ public struct ServerConfiguration: Sendable {
     public var push = PushService.Configuration()
     /// Whose user tokens open sessions.
     public var tokens = TokenConfiguration()
+    /// The endpoints that get events.
+    public var webhooks: [WebhookEndpoint] = []
     /// How long the store keeps ended records.
     public var retention = RetentionPolicy()
     public var node = "reveille"

@@ -5,6 +5,7 @@ import Logging
 import PushClient
 import StoreInterface
 import WebSocketServer
+import WebhookClient
 
 /// The parts of a server, without the threads of its listener.
 struct ServerParts: Sendable {
@@ -13,6 +14,7 @@ struct ServerParts: Sendable {
     let core: CoreThread
     let store: ServerStore
     let push: PushService
+    let webhooks: WebhookService
     let history: HistoryReader
     let storedCalls: StoredCalls
     let counters: SignalCounters
@@ -34,15 +36,26 @@ struct ServerParts: Sendable {
             // Posted unconditionally: the steps of pushes are bounded.
             onEvent: { events in for event in events { core.inbox.postAlways(CoreInput(event)) } })
         let queries = store.queries
+        let webhooks = try webhooks(configuration.data, clock, queries, log)
         let sessions = SessionRecords(log: log)
         let sweep = LoopBound(RefusalSweep(sessions.refusals, clock: clock), on: core.loop)
         core.loop.execute { sweep.value.begin(on: core.loop) }
         return Self(
-            clock: clock, tokens: tokens, core: core, store: store, push: push,
+            clock: clock, tokens: tokens, core: core, store: store, push: push, webhooks: webhooks,
             history: HistoryReader(queries: queries, core: core.inbox),
             storedCalls: StoredCalls(search: { try await queries.call($0) }, core: core.inbox, log: log),
             counters: SignalCounters(), sessions: sessions, routes: HTTPRoutes(version: CallServer.version), log: log,
             certificates: LoopBound(CertificateWatch(loop: core.loop, log: log), on: core.loop), sweep: sweep)
+    }
+
+    private static func webhooks(
+        _ folder: DataFolder, _ clock: ServerClock, _ queries: any StoreQueries, _ log: Logger
+    ) throws -> WebhookService {
+        try WebhookService(
+            WebhookService.Environment(
+                queries: queries, now: { clock.now() }, wall: { clock.wall($0) }, wallTime: { clock.wallTime() },
+                load: { folder.deliveries() }, save: { try folder.save(deliveries: $0) }, userAgent: CallServer.userAgent,
+                log: log))
     }
 
     /// Lists the ids of all stored calls for the core, in the background.
@@ -102,6 +115,7 @@ struct ServerParts: Sendable {
         // The last outcomes are in the core's inbox, and must be committed.
         await core.drain()
         await store.recordLog.close()
+        await webhooks.stop()
         _ = await core.loop.run { [certificates, sweep] in
             certificates.value.stop()
             sweep.value.stop()

@@ -4,6 +4,7 @@ import LibWebSockets
 import PushClient
 import TLS
 import WebSocketServer
+import WebhookClient
 
 /// New settings for a running server; nil keeps the present value. A reload drops no session and ends no call.
 public struct ServerReload: Sendable {
@@ -13,6 +14,8 @@ public struct ServerReload: Sendable {
     public var push: PushService.Configuration?
     /// New keys of user tokens. Open sessions go on.
     public var tokens: TokenConfiguration?
+    /// The new endpoints. One that keeps its name goes on where it is; a new one gets the events from now on.
+    public var webhooks: [WebhookEndpoint]?
     /// Applies to present connections too, from their next message on.
     public var connectionLimits: ConnectionLimits?
     /// Applies to new connections. ``maxConnectionsPerAddress`` and ``proxies`` are applied only if this is set.

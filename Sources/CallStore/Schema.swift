@@ -37,6 +37,7 @@ enum Schema {
         }
         migrator.registerMigration("v10", foreignKeyChecks: .immediate) { try $0.execute(sql: profiles) }
         migrator.registerMigration("v11", foreignKeyChecks: .immediate) { try $0.execute(sql: rules) }
+        migrator.registerMigration("v12", foreignKeyChecks: .immediate) { try $0.execute(sql: events) }
         return migrator
     }
 
@@ -424,6 +425,17 @@ enum Schema {
         ALTER TABLE call ADD COLUMN forwards TEXT;
         ALTER TABLE call ADD COLUMN ring_time INTEGER;
         ALTER TABLE call ADD COLUMN max_duration INTEGER;
+        """
+
+    // MARK: Version 12
+
+    /// Events for other systems. `AUTOINCREMENT`: the positions of deleted events are not used again.
+    private static let events = """
+        CREATE TABLE event (
+            position INTEGER PRIMARY KEY AUTOINCREMENT, id BLOB NOT NULL, kind TEXT NOT NULL, at INTEGER NOT NULL,
+            call BLOB, user TEXT, device BLOB, body TEXT NOT NULL
+        ) STRICT;
+        ALTER TABLE call ADD COLUMN event_count INTEGER NOT NULL DEFAULT 0;
         """
 
     // MARK: Formats of views

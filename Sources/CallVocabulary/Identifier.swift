@@ -120,6 +120,7 @@ public enum CallSubject {}
 public enum DeviceSubject {}
 public enum SessionSubject {}
 public enum PushSubject {}
+public enum EventSubject {}
 
 /// Identifies a call everywhere: invite, push, CallKit, ledger and CLI. Chosen by the caller.
 public typealias CallID = Identifier<CallSubject>
@@ -129,3 +130,5 @@ public typealias DeviceID = Identifier<DeviceSubject>
 public typealias SessionID = Identifier<SessionSubject>
 /// Identifies a push; also its `apns-id`.
 public typealias PushID = Identifier<PushSubject>
+/// Identifies an event for other systems; also its `webhook-id`.
+public typealias EventID = Identifier<EventSubject>

@@ -3,12 +3,14 @@ import Glibc
 
 /// Resolves host names off the loop's thread (libuv's thread pool runs `getaddrinfo`).
 public enum NameLookup {
-    /// - Parameter completion: called once on the loop's thread, with at least one address or the error.
+    /// - Parameter completion: called once on the loop's thread, with at least one address or the error; during this call
+    ///   for what ``SocketAddress/init(host:port:)`` parses.
     public static func resolve(
         loop: EventLoop, host: String, port: UInt16,
         completion: @escaping (Result<[SocketAddress], SystemError>) -> Void
     ) {
         loop.assertIsCurrent()
+        if let address = SocketAddress(host: host, port: port) { return completion(.success([address])) }
         let request = UnsafeMutablePointer<uv_getaddrinfo_t>.allocate(capacity: 1)
         let pending = Pending(host: host, port: port, completion: completion)
         request.pointee.data = Unmanaged.passRetained(pending).toOpaque()

@@ -152,10 +152,6 @@ public final class WebSocketClientConnection {
             addresses = [(unixSocket.hasPrefix("@") ? "+./" : "+") + unixSocket]
             return tryNext()
         }
-        if let address = SocketAddress(host: url.host, port: url.port) {
-            addresses = [address.host]
-            return tryNext()
-        }
         NameLookup.resolve(loop: context.loop, host: url.host, port: url.port) { [self] result in
             switch result {
             case .success(let found): addresses = found.map(\.host)

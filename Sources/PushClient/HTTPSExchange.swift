@@ -68,7 +68,6 @@ final class HTTPSExchange {
     }
 
     private func resolve() {
-        if let address = SocketAddress(host: host.name, port: host.port) { return connect(to: [address]) }
         NameLookup.resolve(loop: loop, host: host.name, port: host.port) { [self] found in
             switch found {
             case .success(let addresses): connect(to: addresses)

@@ -48,7 +48,6 @@ final class ProviderConnection {
 
     /// Resolves the host again, because a provider's front ends change, and tries its addresses in order.
     func open() {
-        if let address = SocketAddress(host: endpoint.host, port: endpoint.port) { return connect(to: [address]) }
         NameLookup.resolve(loop: loop, host: endpoint.host, port: endpoint.port) { [weak self] found in
             guard let self, onInput != nil else { return }
             switch found {

@@ -42,6 +42,8 @@ package struct Disk: Equatable {
     package private(set) var users = Table<Handle, UserRecord>()
     package private(set) var rules = Table<Handle, RulesRecord>()
     package private(set) var aliases = Table<Handle, Alias>()
+    /// The events of each call, in order.
+    package private(set) var events: [CallID: [EventRecord]] = [:]
     /// In order of creation.
     package private(set) var liveCalls: [CallID] = []
     package private(set) var openPushes: [PushID] = []
@@ -87,6 +89,8 @@ package struct Disk: Equatable {
         case .rules(let record): rules[record.handle] = record
         case .alias(let alias): aliases[alias.handle] = alias
         case .aliasDeleted(let handle): aliases[handle] = nil
+        case .event(let event):
+            if case .call(let call, _, _) = event.subject { events[call.id, default: []].append(event) }
         }
     }
 

@@ -16,6 +16,7 @@ package enum RecordLaws {
                 ? nil : "descriptions kept for \(record.call), which is not live"
         case .absence(let absence):
             disk.calls[absence.call] == nil ? "an absence from \(absence.call), which is no call" : nil
+        case .event(let event): violation(of: event, in: disk)
         case .device, .deviceDropped, .descriptionsDropped, .missed, .missedCleared, .candidatesDropped, .group,
             .groupDeleted, .user, .rules, .alias, .aliasDeleted:
             nil
@@ -24,7 +25,11 @@ package enum RecordLaws {
 
     private static func violation(of call: CallRecord, after old: CallRecord?) -> String? {
         guard let old else { return nil }
-        if old.state == .ended { return "call \(call.id) has a record after its terminal one" }
+        if old.state == .ended {
+            var counted = old
+            counted.eventCount = call.eventCount
+            return call == counted ? nil : "call \(call.id) changed after its end"
+        }
         if old.state.rank > call.state.rank { return "call \(call.id) went from \(old.state) back to \(call.state)" }
         if old.answeredBy != nil, old.answeredBy != call.answeredBy { return "call \(call.id) changed its winner" }
         if old.caller != call.caller || old.inviteDigest != call.inviteDigest || old.createdAt != call.createdAt {
@@ -37,6 +42,28 @@ package enum RecordLaws {
         if let hunt = old.hunt, let next = call.hunt, hunt.rung > next.rung { return "a hunt of \(call.id) went back" }
         if call.mergedInto == nil, call.endReason == .glare { return "\(call.id) ended by glare without a winner" }
         return nil
+    }
+
+    private static func violation(of event: EventRecord, in disk: Disk) -> String? {
+        guard case .call(let call, let number, _) = event.subject else { return nil }
+        // A later record of the same batch may have replaced the one that the event came with.
+        guard let stored = disk.calls[call.id], stored.state.rank >= call.state.rank, stored.eventCount >= number else {
+            return "\(event.kind.rawValue) of \(call.id) tells a state that the call has not reached"
+        }
+        let last = disk.events[call.id]?.count ?? 0
+        return number == last + 1 && number == call.eventCount
+            ? nil : "event \(number) of \(call.id) comes after \(last), and the call counts \(call.eventCount)"
+    }
+
+    /// - Returns: a step of the call without its one event, as text; nil when there is none.
+    package static func untold(_ call: CallRecord, in disk: Disk) -> String? {
+        let told = (disk.events[call.id] ?? []).map(\.kind)
+        let steps: [(EventKind, Instant?)] = [
+            (.callInvited, call.createdAt), (.callRinging, call.ringingAt), (.callAnswered, call.answeredAt),
+            (.callConnected, call.connectedAt), (.callEnded, call.endedAt),
+        ]
+        let missing = steps.first { kind, at in told.count { $0 == kind } != (at == nil ? 0 : 1) }
+        return missing.map { "\(call.id) has the events \(told.map(\.rawValue)), which is wrong for \($0.0.rawValue)" }
     }
 
     private static func violation(of leg: LegRecord, in disk: Disk) -> String? {

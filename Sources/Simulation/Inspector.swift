@@ -63,6 +63,7 @@ final class Inspector {
     /// The index of each candidate in order of arrival.
     private var candidatesHeard: [RawJSON: Int] = [:]
     var newCalls: [CallID] = []
+    var changedCalls: Set<CallID> = []
     var newLegs: [LegRecord] = []
     var forwardedCalls: [CallID] = []
     /// Calls that rang further members of a group with delays from its start.
@@ -157,6 +158,7 @@ final class Inspector {
     private func clearStep() {
         step += 1
         newCalls = []
+        changedCalls = []
         forwardedCalls = []
         huntingCalls = []
         unnamed = []
@@ -216,6 +218,7 @@ final class Inspector {
             if !push.isOpen, push.purpose == .call, decided.calls[push.call]?.state == .ended {
                 memory.keep(push.call, until: now + timers.report)
             }
+        case .event(let event): coverage.count("event.\(event.kind.rawValue)")
         case .missed: coverage.count("missed")
         case .candidates: coverage.count("candidates.kept")
         case .device(let device):
@@ -234,6 +237,9 @@ final class Inspector {
             newCalls.append(call.id)
             unnamed.append(call.id)
         }
+        changedCalls.insert(call.id)
+        // A record after the end only counts another event.
+        if decided.calls[call.id]?.state == .ended { return }
         coverage.count("call.\(call.state.rawValue)")
         if call.hunt != nil { coverage.count("call.hunting") }
         if takesTurns(call) { huntingCalls.append(call.id) }
@@ -406,6 +412,9 @@ final class Inspector {
         for id in forwardedCalls { checkForward(id) }
         for id in huntingCalls { checkTurns(id, now) }
         for connection in opened { checkOffers(on: connection) }
+        for id in changedCalls {
+            if let call = decided.calls[id], let text = RecordLaws.untold(call, in: decided) { violate(text) }
+        }
         clearStep()
     }
 

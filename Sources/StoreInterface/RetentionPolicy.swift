@@ -18,15 +18,21 @@ public struct RetentionPolicy: Equatable, Sendable {
     /// Missed calls that their users have not cleared. A missed call is deleted with its call at the latest.
     public var missed: Duration?
 
+    /// Events for other systems, delivered or not.
+    public var events: Duration
+
+    public static let standardEvents = Duration.seconds(7 * 24 * 3600)
+
     public init(
         calls: Duration? = .seconds(400 * 24 * 3600), pushes: Duration? = .seconds(400 * 24 * 3600),
-        missed: Duration? = .seconds(30 * 24 * 3600)
+        missed: Duration? = .seconds(30 * 24 * 3600), events: Duration = Self.standardEvents
     ) {
         self.calls = calls
         self.pushes = pushes
         self.missed = missed
+        self.events = events
     }
 
-    /// Keeps everything, except missed calls beyond ``missedPerUser``.
+    /// Keeps everything, except missed calls beyond ``missedPerUser``, and events.
     public static let keepAll = RetentionPolicy(calls: nil, pushes: nil, missed: nil)
 }

@@ -12,10 +12,12 @@ public struct RetentionCounts: Equatable, Sendable {
     /// Batches of candidates.
     public package(set) var candidates = 0
     public package(set) var missed = 0
+    /// Events for other systems.
+    public package(set) var events = 0
 
     public init() {}
 
-    public var total: Int { calls + parties + legs + pushes + descriptions + absences + candidates + missed }
+    public var total: Int { calls + parties + legs + pushes + descriptions + absences + candidates + missed + events }
 
     package static func += (counts: inout Self, more: Self) {
         counts.calls += more.calls
@@ -26,6 +28,7 @@ public struct RetentionCounts: Equatable, Sendable {
         counts.absences += more.absences
         counts.candidates += more.candidates
         counts.missed += more.missed
+        counts.events += more.events
     }
 }
 

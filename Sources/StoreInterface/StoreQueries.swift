@@ -42,6 +42,20 @@ public protocol StoreQueries: Sendable {
     /// millions of pushes.
     func audit() async throws(StoreFailure) -> StoreAudit
 
+    // MARK: Events for other systems
+
+    /// The next events, in the order of their positions.
+    /// - Parameters:
+    ///   - position: of the last event of the page before; 0 for the first page.
+    ///   - bytes: ends the page after the event whose body exceeds this sum.
+    func events(after position: Int64, limit: Int, bytes: Int) async throws(StoreFailure) -> [StoredEvent]
+    /// The events at these positions that still exist, in order.
+    func events(at positions: [Int64]) async throws(StoreFailure) -> [StoredEvent]
+    /// The position of the last event ever stored; 0 before the first.
+    func lastEvent() async throws(StoreFailure) -> Int64
+    /// The position before the first event from `time` on.
+    func eventPosition(before time: Instant) async throws(StoreFailure) -> Int64
+
     // MARK: Devices and the directory
 
     /// One device with its tokens; nil when the store does not have it.

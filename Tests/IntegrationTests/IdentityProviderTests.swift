@@ -3,6 +3,7 @@ import CallVocabulary
 import ClientTokens
 import Crypto
 import Foundation
+import OutgoingHTTP
 import Testing
 
 /// A server that takes the tokens of an identity provider, whose keys Python's HTTP server serves.

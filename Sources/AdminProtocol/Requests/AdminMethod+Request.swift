@@ -26,6 +26,11 @@ extension AdminMethod {
         case .aliasList: ListAliases.self
         case .aliasSet: SetAlias.self
         case .aliasDelete: DeleteAlias.self
+        case .webhookList: ListWebhooks.self
+        case .webhookPause: PauseWebhook.self
+        case .webhookResume: ResumeWebhook.self
+        case .webhookReplay: ReplayWebhook.self
+        case .webhookTest: TestWebhook.self
         case .statsGet: GetStats.self
         case .statsSubscribe: SubscribeToStats.self
         case .serverInfo: GetServerInfo.self

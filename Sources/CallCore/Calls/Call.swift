@@ -98,6 +98,8 @@ final class Call {
     var absences = Absences()
     /// The next deadline: ring, connect, or leaving memory.
     var deadline: DeadlineQueue<Deadline>.Token?
+    /// How many events the call has had.
+    var eventCount = 0
     /// The position of its last record in ``EffectBuffer``.
     var recordPlace: Int?
     /// The call was restored from the archive.
@@ -140,6 +142,7 @@ final class Call {
         maxDuration = record.maxDuration
         forwards = record.forwards
         firstRangAt = record.ringingAt
+        eventCount = record.eventCount
         self.descriptions = descriptions ?? DescriptionsRecord(call: record.id)
         hunt = record.hunt
         self.isFromArchive = isFromArchive
@@ -342,6 +345,7 @@ final class Call {
         record.ringTime = ringTime
         record.forwards = forwards
         record.maxDuration = maxDuration
+        record.eventCount = eventCount
         return record
     }
 

@@ -76,8 +76,9 @@ extension CallCore {
         case .logout:
             logOut(session, connection, request)
         case .updateDevice(let tokens):
-            setTokens(tokens, of: session.device)
+            let isChanged = setTokens(tokens, of: session.device)
             persist(.device(session.device.record))
+            if isChanged { record(.registered, of: session.device) }
             reply(connection, request, .done)
         case .invite(let invite):
             self.invite(invite, session, connection, request)
@@ -187,7 +188,7 @@ extension CallCore {
         withdrawPush(leg, reason: "the device rings")
         guard leg.call.state != .ringing else { return }
         leg.call.ring(at: now)
-        persist(leg.call)
+        persist(leg.call, .ringing)
         tellCaller(of: leg.call, by: leg.device.party)
     }
 
@@ -226,7 +227,7 @@ extension CallCore {
         withdrawPush(leg, reason: "the device answered")
         call.deadline = deadlines.add(.connect(call), at: now + timers.connect)
         counters.callsAnswered += 1
-        persist(call)
+        persist(call, .answered)
         if let sdp { describe(call, sdp) }
         for other in call.legs where other !== leg && other.isOpen {
             closeLeg(other, .answeredElsewhere, by: leg.device.party, isOwnAct: false)
@@ -295,11 +296,11 @@ extension CallCore {
                 dropSDP(of: call)
                 dropCandidates(of: call)
                 counters.callsConnected += 1
-            }
-            persist(call)
-            if isComplete {
+                persist(call, .connected)
                 tellCaller(of: call, by: nil)
                 tellWinner(of: call)
+            } else {
+                persist(call)
             }
         }
         replyState(call, party, connection, request)

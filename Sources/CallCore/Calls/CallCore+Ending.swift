@@ -15,7 +15,7 @@ extension CallCore {
         // `reason` is a member of `allCases`.
         counters.callsEnded[EndReason.allCases.firstIndex(of: reason)!] += 1
         // Persist the end first, then tell the parties.
-        persist(call)
+        persist(call, .ended)
         for leg in call.legs where leg.state != .ended {
             closeLeg(leg, reason, by: party, isOwnAct: party == leg.device.party)
         }
@@ -103,6 +103,7 @@ extension CallCore {
                 counters.hit(.missedPerUser)
             }
             persist(.missed(user: user.handle, missed))
+            record(.missed(by: user.handle), of: call)
             giveNotice(of: call, to: user)
         }
     }

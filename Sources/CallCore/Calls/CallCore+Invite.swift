@@ -113,7 +113,7 @@ extension CallCore {
         counters.callsInvited += 1
         call.deadline = deadlines.add(.ring(call), at: call.ringsUntil)
         enterLiveCalls(call)
-        persist(call)
+        persist(call, .invited(custom: call.descriptions.custom))
         if !call.descriptions.isEmpty { persist(.descriptions(call.descriptions)) }
         if let winner = resolveGlare(call) { return endCall(call, .glare, by: nil, mergedInto: winner) }
         ringFirst(call)

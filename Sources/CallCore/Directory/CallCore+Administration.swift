@@ -112,7 +112,7 @@ extension CallCore {
         guard let device = directory.user(user)?.device(id) else {
             return refuse(.notFound, "\(user) has no device \(id).")
         }
-        _ = device.clearHealth()
+        _ = restoreHealth(of: device)
         persist(.device(device.record))
         return .success(.done)
     }

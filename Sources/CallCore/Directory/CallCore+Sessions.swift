@@ -76,6 +76,7 @@ extension CallCore {
     private func admitDevice(_ open: SessionOpen, _ grant: SessionGrant) -> Device? {
         let user = directory.addUser(grant.user)
         let device: Device
+        var isRegistered = false
         if let known = user.device(open.device.id) {
             device = known
         } else {
@@ -84,6 +85,7 @@ extension CallCore {
                 key: DeviceKey(user: user.handle, device: open.device.id), user: user, platform: open.device.platform,
                 seenAt: now)
             user.devices.append(device)
+            isRegistered = true
         }
         device.platform = open.device.platform
         device.app = open.device.app
@@ -91,9 +93,10 @@ extension CallCore {
         device.seenAt = now
         device.hasLoggedOut = false
         // The record is persisted below.
-        _ = device.clearHealth()
-        if let tokens = open.push { setTokens(tokens, of: device) }
+        _ = restoreHealth(of: device)
+        if let tokens = open.push, setTokens(tokens, of: device) { isRegistered = true }
         persist(.device(device.record))
+        if isRegistered { record(.registered, of: device) }
         return device
     }
 
@@ -113,10 +116,14 @@ extension CallCore {
         return true
     }
 
-    func setTokens(_ tokens: [PushToken], of device: Device) {
+    /// - Returns: whether the device's tokens are others now.
+    @discardableResult
+    func setTokens(_ tokens: [PushToken], of device: Device) -> Bool {
+        let old = device.tokens.map(\.token)
         for loser in directory.setTokens(Array(tokens.prefix(limits.tokensPerDevice)), of: device, now: now) {
             persist(.device(loser.record))
         }
+        return device.tokens.map(\.token) != old
     }
 
     /// The device's session, if the request may resume it.

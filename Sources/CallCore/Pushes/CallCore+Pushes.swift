@@ -212,6 +212,7 @@ extension CallCore {
 
     private func reject(_ push: Push, _ reason: String, isTokenDead: Bool) {
         change(push) { $0.reject(reason, at: now) }
+        record(.pushRejected(push.record), of: push.leg.call)
         takeBackProbe(push)
         if isTokenDead, !isConfirmed(push.record.token, of: push.leg.device, since: push.record.sentAt) {
             dropToken(push.record.token, of: push.leg.device)
@@ -229,6 +230,7 @@ extension CallCore {
     func dropToken(_ token: PushToken, of device: Device) {
         directory.removeToken(token, from: device)
         persist(.device(device.record))
+        record(.tokenDead(token), of: device)
     }
 
     private func awaitReport(_ push: Push) {
@@ -239,11 +241,15 @@ extension CallCore {
     func reportOverdue(_ push: Push) {
         guard push.record.report == .awaited else { return }
         change(push) { $0.giveUpReport(at: now) }
+        record(.pushUnreported(push.record), of: push.leg.call)
         // A push that may never have reached the provider says nothing about the device.
         guard push.record.status == .accepted else { return }
         let device = push.leg.device
-        if device.noteUnreported(at: now, limits, timers) { counters.devicesSuspended += 1 }
+        let isSuspendedNow = device.noteUnreported(at: now, limits, timers)
         persist(.device(device.record))
+        guard isSuspendedNow else { return }
+        counters.devicesSuspended += 1
+        record(.suspended, of: device)
     }
 
     /// Withdraws the leg's push unless it has been sent.

@@ -17,7 +17,7 @@ import CallVocabulary
 extension CallCore {
     /// The app runs, whatever it did.
     func noteLife(of device: Device) {
-        if device.clearHealth() { persist(.device(device.record)) }
+        if restoreHealth(of: device) { persist(.device(device.record)) }
     }
 
     /// As ``noteLife(of:)``, except for a report: its result decides.

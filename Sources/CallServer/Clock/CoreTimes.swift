@@ -22,7 +22,7 @@ struct CoreTimes {
             case .call(let record): call = record.id
             case .push(let record): call = record.call
             case .device, .deviceDropped, .leg, .descriptions, .descriptionsDropped, .absence, .missed, .missedCleared,
-                .candidates, .candidatesDropped, .group, .groupDeleted, .user, .rules, .alias, .aliasDeleted:
+                .candidates, .candidatesDropped, .group, .groupDeleted, .user, .rules, .alias, .aliasDeleted, .event:
                 continue
             }
             kept[call] = begun[call] ?? self.offset
@@ -53,6 +53,7 @@ struct CoreTimes {
         case .missed(let user, let missed): .missed(user: user, missed.moved(by: offset))
         case .missedCleared(let user, let time): .missedCleared(user: user, upTo: time + offset)
         case .absence(let absence): .absence(absence.moved(by: past(of: absence.call)))
+        case .event(let event): .event(event.moved(by: offset, past))
         case .deviceDropped, .descriptions, .descriptionsDropped, .candidates, .candidatesDropped, .group,
             .groupDeleted,
             .user, .rules, .alias, .aliasDeleted:

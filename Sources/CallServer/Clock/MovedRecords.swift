@@ -73,6 +73,34 @@ extension PushRecord {
     }
 }
 
+extension EventRecord {
+    /// - Parameters:
+    ///   - offset: the present shift.
+    ///   - past: the shift with which a call began.
+    func moved(by offset: Duration, _ past: (CallID) -> Duration) -> Self {
+        var copy = self
+        copy.at = at + offset
+        switch subject {
+        case .call(let call, let number, let change):
+            let begun = past(call.id)
+            copy.subject = .call(
+                call.moved(by: begun, deadlinesBy: offset), number: number, change.moved(by: begun, deadlinesBy: offset))
+        case .device(let device, let change): copy.subject = .device(device.moved(by: offset), change)
+        }
+        return copy
+    }
+}
+
+extension EventRecord.CallChange {
+    fileprivate func moved(by offset: Duration, deadlinesBy deadlines: Duration) -> Self {
+        switch self {
+        case .pushRejected(let push): .pushRejected(push.moved(by: offset, deadlinesBy: deadlines))
+        case .pushUnreported(let push): .pushUnreported(push.moved(by: offset, deadlinesBy: deadlines))
+        case .invited, .ringing, .answered, .connected, .ended, .missed: self
+        }
+    }
+}
+
 extension StoredCall {
     func moved(by offset: Duration) -> Self {
         StoredCall(

@@ -3,6 +3,7 @@ import CallCore
 import CallVocabulary
 import EventLoop
 import PushClient
+import WebhookClient
 
 /// Releases the core's outputs to the shards and the push client, once their rows are on disk.
 ///
@@ -11,6 +12,7 @@ import PushClient
 struct CoreOutputs: Sendable {
     let shards: ShardOutlets
     let push: PushService
+    let webhooks: WebhookService
     let core: Mailbox<CoreInput>
     let storedCalls: StoredCalls
     let history: HistoryReader
@@ -60,6 +62,8 @@ struct CoreOutputs: Sendable {
         for (shard, batch) in batches.enumerated() where !batch.isEmpty {
             shards.deliver(batch, to: shard)
         }
+        let events = rows.count { if case .event = $0 { true } else { false } }
+        if events > 0 { webhooks.committed(events) }
         feed.post(MonitorFeed.Batch(records: rows, sessions: sessions))
         for answer in answers { admin.postAlways(answer) }
     }

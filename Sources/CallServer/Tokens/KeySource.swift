@@ -1,4 +1,5 @@
 import EventLoop
+import OutgoingHTTP
 import TLS
 
 /// The provider's key set, for any thread.

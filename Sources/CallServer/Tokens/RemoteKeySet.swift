@@ -3,6 +3,7 @@ import ClientTokens
 import EventLoop
 import Foundation
 import Logging
+import OutgoingHTTP
 import TLS
 
 /// Keeps the key set that an identity provider serves, by ``KeySetSchedule``. Confined to the loop.
@@ -26,10 +27,10 @@ final class RemoteKeySet {
 
     private let environment: Environment
     private let loop: EventLoop
-    private let tls: TLSClientContext
+    private let client: WebClient
     private var schedule: KeySetSchedule
     private var set: TokenKeySet?
-    private var fetch: HTTPFetch?
+    private var fetch: WebExchange?
     private var timer: LoopTimer?
     /// Token checks that wait for the fetch in progress.
     private var waiting: [@Sendable (Bool) -> Void] = []
@@ -37,7 +38,7 @@ final class RemoteKeySet {
     init(_ environment: Environment, loop: EventLoop, tls: TLSClientContext) {
         self.environment = environment
         self.loop = loop
-        self.tls = tls
+        client = WebClient(loop: loop, tls: tls, userAgent: CallServer.userAgent)
         let now = environment.clock.now()
         schedule = KeySetSchedule(now: now)
         if let kept = Self.kept(environment.address, environment.folder), kept.end > environment.clock.wallTime() {
@@ -71,6 +72,7 @@ final class RemoteKeySet {
     func stop() {
         fetch?.cancel()
         fetch = nil
+        client.close()
         timer = nil
         answerWaiting(false)
     }
@@ -96,12 +98,10 @@ final class RemoteKeySet {
 
     private func start() {
         schedule.started(at: environment.clock.now())
-        fetch = HTTPFetch.start(
-            environment.address, longestBody: Self.longest, patience: Self.patience, tls: tls, loop: loop
-        ) { [weak self] in self?.fetched($0) }
+        fetch = client.send(Self.request(environment.address)) { [weak self] in self?.fetched($0) }
     }
 
-    private func fetched(_ result: Result<HTTPFetch.Answer, HTTPAnswerReader.Failure>) {
+    private func fetched(_ result: Result<WebAnswer, WebFailure>) {
         fetch = nil
         let now = environment.clock.now()
         switch Self.read(result, from: environment.address) {
@@ -120,6 +120,10 @@ final class RemoteKeySet {
         setTimer()
     }
 
+    private static func request(_ address: WebAddress) -> WebRequest {
+        WebRequest(.get, address, patience: patience, longestAnswer: longest, isRepeatable: true)
+    }
+
     /// The set in a response.
     struct Found: Equatable {
         let set: TokenKeySet
@@ -128,26 +132,26 @@ final class RemoteKeySet {
     }
 
     static func read(
-        _ result: Result<HTTPFetch.Answer, HTTPAnswerReader.Failure>, from address: WebAddress
-    ) -> Result<Found, HTTPAnswerReader.Failure> {
+        _ result: Result<WebAnswer, WebFailure>, from address: WebAddress
+    ) -> Result<Found, WebFailure> {
         result.flatMap { answer in
             guard answer.status == 200 else {
                 let place = answer.field("location").map { " to \(Self.short($0)), which is not followed" } ?? ""
                 return .failure(
-                    HTTPAnswerReader.Failure(description: "the response has the status \(answer.status)\(place)"))
+                    WebFailure(description: "the response has the status \(answer.status)\(place)"))
             }
             do throws(TokenKeySet.Failure) {
                 let set = try TokenKeySet(answer.body, source: "\(address)")
                 guard !set.keys.isEmpty else {
                     let reasons = set.leftOut.map { "; \($0)" }.joined()
                     return .failure(
-                        HTTPAnswerReader.Failure(description: "the set has no key that can be used\(reasons)"))
+                        WebFailure(description: "the set has no key that can be used\(reasons)"))
                 }
                 let age = KeySetSchedule.maxAge(
                     cacheControl: answer.field("cache-control"), age: answer.field("age"))
                 return .success(Found(set: set, body: answer.body, maxAge: age))
             } catch {
-                return .failure(HTTPAnswerReader.Failure(description: "the response \(error)"))
+                return .failure(WebFailure(description: "the response \(error)"))
             }
         }
     }
@@ -224,29 +228,30 @@ final class RemoteKeySet {
 
 extension RemoteKeySet {
     /// The keys that the server of the folder has kept, if they still count; otherwise those that are served now.
-    static func keys(of address: WebAddress, folder: DataFolder) async throws(HTTPAnswerReader.Failure) -> [TokenKey] {
+    static func keys(of address: WebAddress, folder: DataFolder) async throws(WebFailure) -> [TokenKey] {
         if let kept = kept(address, folder), kept.end > ServerClock().wallTime() { return kept.set.keys }
-        let answers: AsyncStream<Result<Found, HTTPAnswerReader.Failure>>
+        let answers: AsyncStream<Result<Found, WebFailure>>
         let loop: EventLoop
         do {
             loop = try EventLoop(name: "fetch")
             loop.start()
             answers = try fetchOnce(address, on: loop)
         } catch {
-            throw HTTPAnswerReader.Failure(description: "\(error)")
+            throw WebFailure(description: "\(error)")
         }
         defer { loop.stop() }
         for await answer in answers { return try answer.get().set.keys }
-        throw HTTPAnswerReader.Failure(description: "the fetch was given up")
+        throw WebFailure(description: "the fetch was given up")
     }
 
     private static func fetchOnce(
         _ address: WebAddress, on loop: EventLoop
-    ) throws -> AsyncStream<Result<Found, HTTPAnswerReader.Failure>> {
+    ) throws -> AsyncStream<Result<Found, WebFailure>> {
         let tls = try TLSClientContext(trust: .system, speaking: .http1)
-        let (answers, answer) = AsyncStream.makeStream(of: Result<Found, HTTPAnswerReader.Failure>.self)
+        let (answers, answer) = AsyncStream.makeStream(of: Result<Found, WebFailure>.self)
         loop.execute {
-            _ = HTTPFetch.start(address, longestBody: longest, patience: patience, tls: tls, loop: loop) {
+            let client = WebClient(loop: loop, tls: tls, userAgent: CallServer.userAgent)
+            client.send(request(address)) {
                 answer.yield(read($0, from: address))
                 answer.finish()
             }

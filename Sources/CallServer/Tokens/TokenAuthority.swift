@@ -4,6 +4,7 @@ import ClientTokens
 import EventLoop
 import Foundation
 import Logging
+import OutgoingHTTP
 import PushVocabulary
 import Synchronization
 

@@ -1,4 +1,5 @@
 import ClientTokens
+import OutgoingHTTP
 
 /// Whose user tokens a server takes.
 public struct TokenConfiguration: Equatable, Sendable {

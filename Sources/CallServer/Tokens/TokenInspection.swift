@@ -1,6 +1,7 @@
 import ClientTokens
 import EventLoop
 import Logging
+import OutgoingHTTP
 
 /// Says what a server with these settings would say of a token; the server need not run.
 public struct TokenInspection: Sendable {
@@ -31,7 +32,7 @@ public struct TokenInspection: Sendable {
             leeway: tokens.leeway)
         var missing: String?
         if let address = tokens.keysAddress {
-            do throws(HTTPAnswerReader.Failure) {
+            do throws(WebFailure) {
                 verifier.provider?.keys += try await RemoteKeySet.keys(of: address, folder: folder)
             } catch {
                 missing = "cannot fetch \(address): \(error)"

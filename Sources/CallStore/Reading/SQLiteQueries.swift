@@ -101,6 +101,26 @@ public final class SQLiteQueries: StoreQueries {
         try await read { reader throws(StoreFailure) in try reader.audit() }
     }
 
+    // MARK: Events for other systems
+
+    public func events(after position: Int64, limit: Int, bytes: Int) async throws(StoreFailure) -> [StoredEvent] {
+        try await read { reader throws(StoreFailure) in
+            try reader.events(after: position, limit: limit, bytes: bytes)
+        }
+    }
+
+    public func events(at positions: [Int64]) async throws(StoreFailure) -> [StoredEvent] {
+        try await read { reader throws(StoreFailure) in try reader.events(at: positions) }
+    }
+
+    public func lastEvent() async throws(StoreFailure) -> Int64 {
+        try await read { reader throws(StoreFailure) in try reader.lastEvent() }
+    }
+
+    public func eventPosition(before time: Instant) async throws(StoreFailure) -> Int64 {
+        try await read { reader throws(StoreFailure) in try reader.eventPosition(before: time) }
+    }
+
     // MARK: Devices and the directory
 
     public func device(_ key: DeviceKey) async throws(StoreFailure) -> DeviceRecord? {

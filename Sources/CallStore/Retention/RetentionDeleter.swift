@@ -19,6 +19,7 @@ final class RetentionDeleter {
     private let nextUser: SQLRow
     private let oldestKeptMissed: SQLRow
     private let dropMissed: SQLRow
+    private let dropEvents: SQLRow
     private let oldestCall: SQLRow
 
     init(_ database: Database) throws {
@@ -35,6 +36,7 @@ final class RetentionDeleter {
         nextUser = try SQLRow(database, "SELECT user FROM missed_call WHERE user > ? ORDER BY user LIMIT 1")
         oldestKeptMissed = try SQLRow(database, RetentionSQL.oldestKeptMissed)
         dropMissed = try SQLRow(database, RetentionSQL.dropMissed)
+        dropEvents = try SQLRow(database, RetentionSQL.dropEvents)
         oldestCall = try SQLRow(database, "SELECT min(created_at) FROM call")
     }
 
@@ -45,6 +47,7 @@ final class RetentionDeleter {
         case .calls(let last): try advanceCalls(&run, after: last, limit)
         case .pushes(let last): try advancePushes(&run, after: last)
         case .missed(let last): try advanceMissed(&run, after: last, limit)
+        case .events: try advanceEvents(&run, limit)
         case .done: RetentionCounts()
         }
     }
@@ -141,7 +144,7 @@ final class RetentionDeleter {
         // No handle is empty, so every one sorts after this.
         nextUser.bind(last ?? "")
         guard let user = try nextUser.first({ row throws(StoreFailure) in try row.text() }) else {
-            run.step = .done
+            run.step = .events
             return counts
         }
         oldestKeptMissed.bind(user)
@@ -156,6 +159,15 @@ final class RetentionDeleter {
         dropMissed.bind(Int64(limit))
         counts.missed = try dropMissed.change()
         if counts.missed < limit { run.step = .missed(after: user) }
+        return counts
+    }
+
+    private func advanceEvents(_ run: inout RetentionRun, _ limit: Int) throws(StoreFailure) -> RetentionCounts {
+        var counts = RetentionCounts()
+        dropEvents.bind(Int64(limit))
+        dropEvents.bind(run.eventsBefore)
+        counts.events = try dropEvents.change()
+        if counts.events < limit { run.step = .done }
         return counts
     }
 }

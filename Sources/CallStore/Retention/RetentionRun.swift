@@ -16,6 +16,7 @@ struct RetentionRun {
         case pushes(after: Position)
         /// User by user, in order.
         case missed(after: String?)
+        case events
         case done
     }
 
@@ -25,6 +26,8 @@ struct RetentionRun {
     let pushesBefore: Instant?
     /// Deletes missed calls from before this.
     let missedBefore: Instant?
+    /// Deletes events from before this.
+    let eventsBefore: Instant
     /// Calls that ended later may still be in the server's memory.
     let memoryBegins: Instant
     /// The most missed calls kept for one user.
@@ -43,6 +46,7 @@ struct RetentionRun {
         callsBefore = calls
         pushesBefore = orWithCalls(policy.pushes)
         missedBefore = orWithCalls(policy.missed)
+        eventsBefore = now + (.zero - max(policy.events, RetentionPolicy.shortestAge))
         missedPerUser = max(1, policy.missedPerUser)
         memoryBegins = now + (.zero - RetentionPolicy.shortestAge)
     }

@@ -43,6 +43,11 @@ enum RetentionSQL {
     /// The time of the oldest missed call that is among a user's newest.
     static let oldestKeptMissed = "SELECT at FROM missed_call WHERE user = ? ORDER BY at DESC LIMIT 1 OFFSET ?"
 
+    /// The oldest events stand first.
+    static let dropEvents = """
+        DELETE FROM event WHERE position IN (SELECT position FROM event ORDER BY position LIMIT ?1) AND at < ?2
+        """
+
     static let dropMissed = """
         DELETE FROM missed_call WHERE (user, call) IN (
             SELECT user, call FROM missed_call WHERE user = ? AND at < ? ORDER BY at LIMIT ?

@@ -10,7 +10,7 @@ enum CallTable {
             "created_at", "rings_until", "ringing_at", "answered_at", "answered_by_user", "answered_by_device",
             "connects_until", "caller_connected_at", "callee_connected_at", "connected_at", "ended_at", "end_reason",
             "ended_by_user", "ended_by_device", "merged_into", "members", "hunt_rung", "hunt_next_at", "lost_at",
-            "hunt_steps", "forwards", "ring_time", "max_duration",
+            "hunt_steps", "forwards", "ring_time", "max_duration", "event_count",
         ])
 
     static func bind(_ record: CallRecord, to row: inout OperationBuffer) {
@@ -42,6 +42,7 @@ enum CallTable {
         row.bindText(unless: record.forwards.isEmpty) { ForwardsText.append(record.forwards, to: &$0) }
         row.bind(record.ringTime?.wholeMilliseconds)
         row.bind(record.maxDuration?.wholeMilliseconds)
+        row.bind(Int64(record.eventCount))
     }
 
     static func read(_ row: SQLRow) throws(StoreFailure) -> CallRecord {
@@ -72,6 +73,7 @@ enum CallTable {
         record.forwards = try row.parsed(ForwardsText.read) ?? []
         record.ringTime = row.optionalInt().map { .milliseconds($0) }
         record.maxDuration = row.optionalInt().map { .milliseconds($0) }
+        record.eventCount = Int(row.int())
         return record
     }
 

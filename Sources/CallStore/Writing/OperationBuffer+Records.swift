@@ -40,6 +40,9 @@ extension OperationBuffer {
         case .candidatesDropped(let call):
             begin(.dropCandidates)
             bind(call)
+        case .event(let event):
+            begin(.insertEvent)
+            EventTable.bind(event, to: &self)
         case .group, .groupDeleted, .user, .rules, .alias, .aliasDeleted: appendAdministration(record)
         }
     }
@@ -65,7 +68,7 @@ extension OperationBuffer {
             begin(.deleteAlias)
             bind(handle)
         case .device, .deviceDropped, .call, .leg, .push, .descriptions, .descriptionsDropped, .absence, .missed,
-            .missedCleared, .candidates, .candidatesDropped:
+            .missedCleared, .candidates, .candidatesDropped, .event:
             preconditionFailure("no administrator sets this")
         }
     }

@@ -16,7 +16,9 @@ extension Setting {
         Section(title: "Tokens of users", settings: tokens),
         Section(title: "Calls and sessions", settings: calls),
         Section(title: "Pushes", settings: pushes),
-        Section(title: "What is kept", settings: [.retentionCalls, .retentionPushes, .retentionMissed]),
+        Section(title: "Events for other systems (webhooks)", settings: [.webhooksFile]),
+        Section(
+            title: "What is kept", settings: [.retentionCalls, .retentionPushes, .retentionMissed, .retentionEvents]),
         Section(title: "Limits", settings: limits),
         Section(title: "Logs and metrics", settings: [.logLevel, .logFormat, .metricsListen]),
         Section(

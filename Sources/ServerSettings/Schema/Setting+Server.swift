@@ -53,6 +53,9 @@ extension Setting {
     package static let retentionMissed = Setting(
         "retention.missed_days", .integer(0...36_500), .int(30),
         "How long missed calls wait for their user to look at them; 0 for ever.")
+    package static let retentionEvents = Setting(
+        "retention.events_days", .integer(4...36_500), .int(7),
+        "How long events for other systems are kept, delivered or not; an event is sent again for three days.")
 
     package static let logLevel = Setting(
         "log.level", .choice(Logger.Level.allCases.map(\.rawValue)), .string("info"), flag: "--log-level", part: .log,

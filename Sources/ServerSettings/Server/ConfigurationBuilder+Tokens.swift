@@ -1,6 +1,7 @@
 import CallServer
 import ClientTokens
 import Foundation
+import OutgoingHTTP
 
 /// Whose user tokens open sessions.
 extension ConfigurationBuilder {

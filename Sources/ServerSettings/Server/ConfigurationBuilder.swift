@@ -32,6 +32,7 @@ struct ConfigurationBuilder {
         configuration.metrics = metrics(beside: configuration, tls: tls)
         configuration.push = push()
         configuration.tokens = tokens()
+        configuration.webhooks = webhooks()
         configuration.timers = settings.timers
         configuration.policy = settings.policy
         configuration.maxConnections = settings.integer(.connections) ?? configuration.maxConnections
@@ -42,7 +43,8 @@ struct ConfigurationBuilder {
         configuration.limits = settings.limits
         configuration.retention = RetentionPolicy(
             calls: settings.days(.retentionCalls), pushes: settings.days(.retentionPushes),
-            missed: settings.days(.retentionMissed))
+            missed: settings.days(.retentionMissed),
+            events: settings.days(.retentionEvents) ?? RetentionPolicy.standardEvents)
         return configuration
     }
 

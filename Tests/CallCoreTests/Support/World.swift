@@ -345,7 +345,7 @@ final class World {
         case .call(let call):
             if call.state.isLive { liveCalls.insert(call.id) } else { liveCalls.remove(call.id) }
         case .device, .deviceDropped, .leg, .descriptions, .descriptionsDropped, .absence, .missed, .missedCleared,
-            .candidates, .candidatesDropped, .group, .groupDeleted, .user, .rules, .alias, .aliasDeleted:
+            .candidates, .candidatesDropped, .group, .groupDeleted, .user, .rules, .alias, .aliasDeleted, .event:
             break
         }
     }

@@ -8,6 +8,7 @@ import PushClient
 import PushCore
 import StoreInterface
 import WebSocketServer
+import WebhookClient
 
 /// Combines the metrics of all parts of a running server. `Metrics.md` describes each.
 struct MetricsReport: Sendable {
@@ -50,6 +51,7 @@ struct MetricsReport: Sendable {
         ListenerMetrics.add(parts.sessions.counters, to: &report)
         TokenMetrics.add(
             parts.tokens.counters, keys: parts.tokens.verifier.provider?.keys.count ?? 0, to: &report)
+        WebhookMetrics.add(await parts.webhooks.statuses(), now: parts.clock.time(), to: &report)
         StoreMetrics.add(parts.store.recordLog, to: &report)
         StoreMetrics.add(parts.store.recordLog.retention, to: &report)
         PushMetrics.add(parts.push.statistics, now: parts.clock.now(), to: &report)

@@ -1,26 +1,5 @@
-/// Reads one HTTP/1.1 response (RFC 9112) from bytes as they arrive. Bounded; no I/O.
-struct HTTPAnswerReader {
-    struct Answer: Equatable, Sendable {
-        var status: Int
-        /// In order, the names in lower case.
-        var fields: [(name: String, value: String)]
-        var body: [UInt8]
-
-        /// The values of the field, joined as RFC 9110, section 5.3 says; nil without it.
-        func field(_ name: String) -> String? {
-            let values = fields.filter { $0.name == name }.map(\.value)
-            return values.isEmpty ? nil : values.joined(separator: ", ")
-        }
-
-        static func == (a: Self, b: Self) -> Bool {
-            a.status == b.status && a.body == b.body && a.fields.elementsEqual(b.fields) { $0 == $1 }
-        }
-    }
-
-    struct Failure: Error, Equatable, CustomStringConvertible {
-        let description: String
-    }
-
+/// Reads one HTTP/1.1 response to a GET or POST (RFC 9112) from bytes as they arrive. Bounded; no I/O.
+struct AnswerReader {
     private enum Phase {
         case head
         /// The bytes of the body that are due.
@@ -41,34 +20,50 @@ struct HTTPAnswerReader {
 
     private let longestBody: Int
     private var phase = Phase.head
-    /// What was received and not read yet.
+    /// What was received; the first `consumed` bytes are read.
     private var pending: [UInt8] = []
+    private var consumed = 0
+    /// Of the head and the trailers, or of a chunk's lines.
     private var lineBytes = 0
-    private var answer = Answer(status: 0, fields: [], body: [])
+    private var isPersistent = false
+    private var answer = WebAnswer(status: 0, fields: [], body: [])
 
     init(longestBody: Int) { self.longestBody = longestBody }
 
+    /// Whether any byte has arrived.
+    private(set) var hasBegun = false
+
+    /// Whether the connection can carry another request: the response is complete, its end was marked, and the peer
+    /// neither announced to close nor sent more.
+    var isReusable: Bool {
+        guard case .complete = phase else { return false }
+        return isPersistent && pending.isEmpty
+    }
+
     /// - Returns: the response once it is complete; later bytes are ignored.
-    mutating func receive(_ bytes: some Sequence<UInt8>) throws(Failure) -> Answer? {
+    mutating func receive(_ bytes: some Sequence<UInt8>) throws(WebFailure) -> WebAnswer? {
         pending.append(contentsOf: bytes)
+        if !pending.isEmpty { hasBegun = true }
         while try advance() {}
+        pending.removeFirst(consumed)
+        consumed = 0
         if case .complete = phase { return answer }
         return nil
     }
 
     /// The peer has closed the connection in an orderly way.
-    mutating func end() throws(Failure) -> Answer {
+    mutating func end() throws(WebFailure) -> WebAnswer {
         switch phase {
         case .complete, .untilClose: return answer
-        case .head where answer.status == 0 && pending.isEmpty:
-            throw Failure(description: "the connection was closed without a response")
+        case .head where !hasBegun:
+            throw WebFailure(description: "the connection was closed without a response")
         case .head, .body, .chunkLength, .chunk, .chunkEnd, .trailer:
-            throw Failure(description: "the connection was closed within the response")
+            throw WebFailure(description: "the connection was closed within the response")
         }
     }
 
     /// - Returns: whether it got on and there may be more to do.
-    private mutating func advance() throws(Failure) -> Bool {
+    private mutating func advance() throws(WebFailure) -> Bool {
         switch phase {
         case .head:
             guard let line = try line() else { return false }
@@ -82,7 +77,7 @@ struct HTTPAnswerReader {
             guard !digits.isEmpty, digits.utf8.count <= 8, digits.allSatisfy(\.isHexDigit),
                 let length = Int(digits, radix: 16)
             else {
-                throw Failure(description: "a chunk has no length")
+                throw WebFailure(description: "a chunk has no length")
             }
             phase = length == 0 ? .trailer : .chunk(length)
             return true
@@ -94,7 +89,8 @@ struct HTTPAnswerReader {
             phase = .chunk(rest)
         case .chunkEnd:
             guard let line = try line() else { return false }
-            guard line.isEmpty else { throw Failure(description: "a chunk is longer than it says") }
+            guard line.isEmpty else { throw WebFailure(description: "a chunk is longer than it says") }
+            lineBytes = 0
             phase = .chunkLength
             return true
         case .trailer:
@@ -109,74 +105,78 @@ struct HTTPAnswerReader {
 
     /// Moves up to `due` bytes to the body.
     /// - Returns: how many are still due; nil for none.
-    private mutating func take(_ due: Int) throws(Failure) -> Int? {
-        let count = min(due, pending.count)
+    private mutating func take(_ due: Int) throws(WebFailure) -> Int? {
+        let count = min(due, pending.count - consumed)
         guard answer.body.count + count <= longestBody else {
-            throw Failure(description: "the response is longer than \(longestBody) bytes")
+            throw WebFailure(description: "the response is longer than \(longestBody) bytes")
         }
-        answer.body.append(contentsOf: pending.prefix(count))
-        pending.removeFirst(count)
+        answer.body.append(contentsOf: pending[consumed..<consumed + count])
+        consumed += count
         return count == due ? nil : due - count
     }
 
     /// The next line, without its end; nil when it has not arrived.
-    private mutating func line() throws(Failure) -> String? {
-        let end = pending.firstIndex(of: UInt8(ascii: "\n"))
-        guard lineBytes + (end ?? pending.count) <= Self.longestHead else {
-            throw Failure(description: "the head of the response is longer than \(Self.longestHead) bytes")
+    private mutating func line() throws(WebFailure) -> String? {
+        let end = pending[consumed...].firstIndex(of: UInt8(ascii: "\n"))
+        guard lineBytes + (end ?? pending.count) - consumed <= Self.longestHead else {
+            throw WebFailure(description: "the head of the response is longer than \(Self.longestHead) bytes")
         }
         guard let end else { return nil }
-        var line = pending[..<end]
+        var line = pending[consumed..<end]
         if line.last == UInt8(ascii: "\r") { line.removeLast() }
-        lineBytes += end + 1
-        let text = String(decoding: line, as: UTF8.self)
-        pending.removeFirst(end + 1)
-        return text
+        lineBytes += end + 1 - consumed
+        consumed = end + 1
+        return String(decoding: line, as: UTF8.self)
     }
 
-    private mutating func head(_ line: String) throws(Failure) {
+    private mutating func head(_ line: String) throws(WebFailure) {
         guard answer.status != 0 else {
             let parts = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
             guard parts.count >= 2, parts[0] == "HTTP/1.1" || parts[0] == "HTTP/1.0", parts[1].utf8.count == 3,
                 let status = Int(parts[1]), (100...599).contains(status)
-            else { throw Failure(description: "the response is not HTTP/1.1") }
+            else { throw WebFailure(description: "the response is not HTTP/1.1") }
             answer.status = status
+            isPersistent = parts[0] == "HTTP/1.1"
             return
         }
         guard line.isEmpty else {
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !parts[0].isEmpty, !parts[0].contains(where: { $0 == " " || $0 == "\t" }) else {
-                throw Failure(description: "the response has a line that is no header field")
+                throw WebFailure(description: "the response has a line that is no header field")
             }
             answer.fields.append((parts[0].lowercased(), Self.trimmed(parts[1])))
             return
         }
+        if answer.tokens(of: "connection").contains("close") { isPersistent = false }
         phase = try body()
         // RFC 9110, section 15.2: a 1xx response precedes the final one.
         if answer.status < 200 {
-            answer = Answer(status: 0, fields: [], body: [])
+            answer = WebAnswer(status: 0, fields: [], body: [])
             phase = .head
         }
     }
 
     /// How the body is delimited (RFC 9112, section 6.3).
-    private func body() throws(Failure) -> Phase {
+    private mutating func body() throws(WebFailure) -> Phase {
         if answer.status == 204 || answer.status == 304 { return .complete }
         if let coding = answer.field("content-encoding"), coding.lowercased() != "identity" {
-            throw Failure(description: "the response is encoded (\(coding)), which was not asked for")
+            throw WebFailure(description: "the response is encoded (\(coding)), which was not asked for")
         }
         if let coding = answer.field("transfer-encoding") {
             guard coding.lowercased() == "chunked" else {
-                throw Failure(description: "the response has the transfer encoding \(coding)")
+                throw WebFailure(description: "the response has the transfer encoding \(coding)")
             }
+            // RFC 9112, section 6.3: a response with both may be an attempt at smuggling.
+            if answer.field("content-length") != nil { isPersistent = false }
+            lineBytes = 0
             return .chunkLength
         }
         guard let text = answer.field("content-length") else { return .untilClose }
         guard text.utf8.count <= 18, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let length = Int(text) else {
-            throw Failure(description: "the response has no valid length")
+            throw WebFailure(description: "the response has no valid length")
         }
         guard length <= longestBody else {
-            throw Failure(description: "the response is longer than \(longestBody) bytes")
+            throw WebFailure(description: "the response is longer than \(longestBody) bytes")
         }
         return length == 0 ? .complete : .body(length)
     }

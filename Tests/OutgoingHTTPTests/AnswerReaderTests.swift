@@ -1,15 +1,15 @@
+import ByteMutation
+import Determinism
 import Testing
 
-@testable import CallServer
+@testable import OutgoingHTTP
 
 @Suite("A response of HTTP/1.1")
-struct HTTPAnswerReaderTests {
+struct AnswerReaderTests {
     /// - Parameter step: how many bytes arrive at a time.
-    private func read(_ text: String, step: Int = .max, longest: Int = 100) -> Result<
-        HTTPAnswerReader.Answer, HTTPAnswerReader.Failure
-    > {
-        Result { () throws(HTTPAnswerReader.Failure) in
-            var reader = HTTPAnswerReader(longestBody: longest)
+    private func read(_ text: String, step: Int = .max, longest: Int = 100) -> Result<WebAnswer, WebFailure> {
+        Result { () throws(WebFailure) in
+            var reader = AnswerReader(longestBody: longest)
             var rest = Array(text.utf8)[...]
             while !rest.isEmpty {
                 let part = rest.prefix(step)
@@ -97,6 +97,55 @@ struct HTTPAnswerReaderTests {
             }
             #expect(failure.description.contains(words), "\(failure)")
         }
+    }
+
+    @Test(
+        "leaves a connection for the next request only if its end was marked and nothing follows",
+        arguments: [
+            ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", true),
+            ("HTTP/1.1 204 No Content\r\n\r\n", true),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", true),
+            ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", true),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi!", false),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: x, Close\r\n\r\nhi", false),
+            ("HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi", false), ("HTTP/1.1 200 OK\r\n\r\nhi", false),
+            (
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
+                false
+            ),
+        ])
+    func reuse(text: String, isReusable: Bool) throws {
+        for step in [1, Int.max] {
+            var reader = AnswerReader(longestBody: 100)
+            var (rest, isComplete) = (Array(text.utf8)[...], false)
+            while !rest.isEmpty {
+                let part = rest.prefix(step)
+                rest = rest.dropFirst(part.count)
+                isComplete = try reader.receive(part) != nil
+            }
+            #expect(isComplete == !text.hasSuffix("OK\r\n\r\nhi") && reader.isReusable == isReusable, "\(text)")
+        }
+    }
+
+    @Test("that is broken somewhere is read the same in one part as in many, and never beyond the limit")
+    func broken() {
+        let corpus = [
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX: y\r\n\r\nhello", "HTTP/1.0 404 No\r\n\r\nuntil the end",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6;x=y\r\n world\r\n0\r\nA: b\r\n\r\n",
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 500 No\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+        ].map { Array($0.utf8) }
+        var generator = SeededGenerator(seed: 7)
+        var taken = 0
+        for _ in 0..<20_000 {
+            let text = String(decoding: Mutation.mutate(corpus, using: &generator), as: UTF8.self)
+            let whole = read(text, longest: 12)
+            #expect(whole == read(text, step: Int.random(in: 1...9, using: &generator), longest: 12), "\(text)")
+            if case .success(let answer) = whole {
+                taken += 1
+                #expect(answer.body.count <= 12 && (100...599).contains(answer.status))
+            }
+        }
+        #expect((2_000...18_000).contains(taken))
     }
 
     @Test(

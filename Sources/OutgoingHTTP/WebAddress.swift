@@ -1,7 +1,7 @@
 import EventLoop
 import Foundation
 
-/// The address of a document that the server fetches: `https://`, or `http://` on this machine.
+/// The address of a resource of another server: `https://`, or `http://` on this machine.
 public struct WebAddress: Equatable, Sendable, CustomStringConvertible {
     public let isSecure: Bool
     /// Without the brackets of an IPv6 address.
@@ -21,7 +21,7 @@ public struct WebAddress: Equatable, Sendable, CustomStringConvertible {
         let host = found.hasPrefix("[") ? String(found.dropFirst().dropLast()) : found
         isSecure = scheme == "https"
         guard let port = UInt16(exactly: parts.port ?? (isSecure ? 443 : 80)), port > 0 else { return nil }
-        // Anybody on the way could replace the keys.
+        // Others on the network could read requests and forge answers.
         if !isSecure {
             guard let address = SocketAddress(host: host, port: port), address.isLoopback else { return nil }
         }
@@ -37,6 +37,15 @@ public struct WebAddress: Equatable, Sendable, CustomStringConvertible {
         let name = host.contains(":") ? "[\(host)]" : host
         return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
     }
+
+    /// Where connections go, and what their TLS certificate must name.
+    struct Origin: Hashable {
+        let isSecure: Bool
+        let host: String
+        let port: UInt16
+    }
+
+    var origin: Origin { Origin(isSecure: isSecure, host: host.lowercased(), port: port) }
 
     public var description: String { text }
 }

@@ -1,0 +1,77 @@
+import AdminProtocol
+import CallCore
+import CallVocabulary
+import WebhookClient
+
+/// A request that the webhooks' thread answers.
+protocol WebhookRequest: AdminRequest {
+    /// - Throws: `AdminRefusal`, `StoreFailure`.
+    func perform(_ webhooks: WebhookService) async throws -> Response
+}
+
+extension ListWebhooks: WebhookRequest {
+    func perform(_ webhooks: WebhookService) async -> WebhooksView {
+        WebhooksView(endpoints: await webhooks.statuses().map { WebhookView($0) })
+    }
+}
+
+extension PauseWebhook: WebhookRequest {
+    func perform(_ webhooks: WebhookService) async throws -> Done { try await webhooks.pause(name).done(name) }
+}
+
+extension ResumeWebhook: WebhookRequest {
+    func perform(_ webhooks: WebhookService) async throws -> Done { try await webhooks.resume(name).done(name) }
+}
+
+extension ReplayWebhook: WebhookRequest {
+    func perform(_ webhooks: WebhookService) async throws -> Done {
+        try await webhooks.replay(name, since: Instant(milliseconds: sinceMilliseconds)).done(name)
+    }
+}
+
+extension TestWebhook: WebhookRequest {
+    func perform(_ webhooks: WebhookService) async throws -> WebhookTestView {
+        switch await webhooks.test(name) {
+        case .answered(let status, let isTaken, let took)?:
+            return WebhookTestView(isTaken: isTaken, status: status, tookMilliseconds: took.wholeMilliseconds)
+        case .failed(let reason)?: return WebhookTestView(isTaken: false, failure: reason)
+        case nil: throw AdminRefusal.noEndpoint(name)
+        }
+    }
+}
+
+extension Bool {
+    /// - Throws: the refusal of an unknown endpoint, for false.
+    fileprivate func done(_ name: String) throws(AdminRefusal) -> Done {
+        guard self else { throw .noEndpoint(name) }
+        return Done()
+    }
+}
+
+extension AdminRefusal {
+    fileprivate static func noEndpoint(_ name: String) -> AdminRefusal {
+        AdminRefusal(.notFound, "There is no webhook endpoint '\(name)'; webhooks.file has them.")
+    }
+}
+
+extension WebhookView {
+    init(_ status: WebhookStatus) {
+        let state: State =
+            switch status.state {
+            case .active: .active
+            case .failing: .failing
+            case .paused: .paused
+            case .disabled: .disabled
+            }
+        self.init(
+            name: status.name, url: status.url, events: EventKind.allCases.filter(status.kinds.contains), state: state,
+            backlog: status.backlog)
+        oldestAt = Timestamp(status.oldest)
+        taken = status.taken
+        failedAttempts = status.failed
+        givenUp = status.givenUp
+        lastTakenAt = Timestamp(status.lastTaken)
+        lastFailure = status.lastFailure
+        lastFailureAt = Timestamp(status.lastFailureAt)
+    }
+}

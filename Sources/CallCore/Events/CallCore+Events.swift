@@ -1,0 +1,35 @@
+import CallVocabulary
+import Determinism
+
+/// Events for other systems. The function that takes a step records its event, so that both are in one commit.
+extension CallCore {
+    /// Persists the call after a step, with the event that tells it.
+    func persist(_ call: Call, _ change: EventRecord.CallChange) {
+        guard recordsEvents else { return persist(call) }
+        call.eventCount += 1
+        persist(call)
+        add(.call(call.record, number: call.eventCount, change))
+    }
+
+    /// Records an event of the call that is no step of the call itself.
+    func record(_ change: EventRecord.CallChange, of call: Call) {
+        if recordsEvents { persist(call, change) }
+    }
+
+    func record(_ change: EventRecord.DeviceChange, of device: Device) {
+        if recordsEvents { add(.device(device.record, change)) }
+    }
+
+    private func add(_ subject: EventRecord.Subject) {
+        persist(.event(EventRecord(id: makeEventID(), at: now, subject: subject)))
+    }
+
+    /// Clears the device's streak of unreported pushes, and its suspension.
+    /// - Returns: whether that changed the device's record.
+    func restoreHealth(of device: Device) -> Bool {
+        let wasSuspended = device.suspendedAt != nil
+        guard device.clearHealth() else { return false }
+        if wasSuspended { record(.resumed, of: device) }
+        return true
+    }
+}

@@ -1,0 +1,72 @@
+import EventLoop
+import TLS
+
+/// Sends requests to other servers over HTTP/1.1 and keeps idle connections for the next ones. Follows no redirect.
+/// Confined to the loop.
+public final class WebClient {
+    /// The most idle connections to one origin, and in all.
+    static let mostIdleEach = 4
+    static let mostIdle = 16
+    /// An idle connection is closed after it, and a second before the time that the peer announced.
+    static let idleTimeout = Duration.seconds(30)
+
+    let loop: EventLoop
+    let tls: TLSClientContext
+    let userAgent: String
+    /// The oldest first.
+    private var idle: [WebConnection] = []
+    private var isClosed = false
+
+    /// - Parameter tls: speaks HTTP/1.1.
+    public init(loop: EventLoop, tls: TLSClientContext, userAgent: String) {
+        self.loop = loop
+        self.tls = tls
+        self.userAgent = userAgent
+    }
+
+    /// - Parameter completion: called once on the loop, after this returns.
+    /// - Returns: the exchange, for ``WebExchange/cancel()``. It keeps itself alive until it is over.
+    @discardableResult
+    public func send(
+        _ request: WebRequest, completion: @escaping (Result<WebAnswer, WebFailure>) -> Void
+    ) -> WebExchange {
+        loop.assertIsCurrent()
+        let exchange = WebExchange(request, client: self, completion: completion)
+        exchange.begin()
+        return exchange
+    }
+
+    /// Closes the idle connections, and others when their exchange ends.
+    public func close() {
+        isClosed = true
+        for connection in idle { connection.close() }
+        idle = []
+    }
+
+    /// The idle connection that was used last; nil without one.
+    func takeIdle(_ origin: WebAddress.Origin) -> WebConnection? {
+        guard let index = idle.lastIndex(where: { $0.origin == origin }) else { return nil }
+        return idle.remove(at: index)
+    }
+
+    /// Keeps a connection whose answer is complete.
+    /// - Parameter announced: how long the peer keeps it (`Keep-Alive: timeout=`), in seconds.
+    func keep(_ connection: WebConnection, announced: Int?) {
+        let limit = announced.map { min(.seconds($0 - 1), Self.idleTimeout) } ?? Self.idleTimeout
+        guard !isClosed, limit > .zero else { return connection.close() }
+        if idle.count(where: { $0.origin == connection.origin }) == Self.mostIdleEach {
+            takeOldest { $0.origin == connection.origin }
+        } else if idle.count == Self.mostIdle {
+            takeOldest { _ in true }
+        }
+        idle.append(connection)
+        connection.rest(for: limit) { [weak self, unowned connection] in self?.idle.removeAll { $0 === connection } }
+    }
+
+    private func takeOldest(_ isMeant: (WebConnection) -> Bool) {
+        if let index = idle.firstIndex(where: isMeant) { idle.remove(at: index).close() }
+    }
+}
+
+@available(*, unavailable)
+extension WebClient: Sendable {}

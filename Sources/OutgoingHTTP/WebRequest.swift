@@ -1,0 +1,79 @@
+/// A request to another server.
+public struct WebRequest: Sendable {
+    public enum Method: String, Sendable { case get = "GET", post = "POST" }
+
+    public var method: Method
+    public var address: WebAddress
+    /// Beside `Host`, `Accept`, `User-Agent`, `Content-Length` and `Accept-Encoding`, which the client adds.
+    public var fields: [(name: String, value: String)]
+    public var body: [UInt8]
+    /// The timeout, from the start to the end of the answer, with the look-up of the name and all attempts.
+    public var patience: Duration
+    /// The most bytes of the answer's body. A longer answer is a failure.
+    public var longestAnswer: Int
+    /// The receiver may get it twice: it is sent again on a new connection when a kept connection ends without an answer.
+    public var isRepeatable: Bool
+
+    public init(
+        _ method: Method, _ address: WebAddress, fields: [(name: String, value: String)] = [], body: [UInt8] = [],
+        patience: Duration, longestAnswer: Int, isRepeatable: Bool
+    ) {
+        for (name, value) in fields {
+            let isClean = (name + value).utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+            precondition(isClean && !name.isEmpty, "a header field has no control characters")
+        }
+        self.method = method
+        self.address = address
+        self.fields = fields
+        self.body = body
+        self.patience = patience
+        self.longestAnswer = longestAnswer
+        self.isRepeatable = isRepeatable
+    }
+
+    /// The bytes of the request, as RFC 9112 has them.
+    func bytes(userAgent: String) -> [UInt8] {
+        var lines = ["\(method.rawValue) \(address.target) HTTP/1.1", "Host: \(address.authority)"]
+        lines += ["Accept: application/json, */*;q=0.1", "Accept-Encoding: identity", "User-Agent: \(userAgent)"]
+        if method == .post { lines.append("Content-Length: \(body.count)") }
+        lines += fields.map { "\($0.name): \($0.value)" } + ["", ""]
+        return Array(lines.joined(separator: "\r\n").utf8) + body
+    }
+}
+
+/// The answer of another server, of any status.
+public struct WebAnswer: Equatable, Sendable {
+    public var status: Int
+    /// In order, the names in lower case.
+    public var fields: [(name: String, value: String)]
+    public var body: [UInt8]
+
+    public init(status: Int, fields: [(name: String, value: String)], body: [UInt8]) {
+        self.status = status
+        self.fields = fields
+        self.body = body
+    }
+
+    /// The values of the field, joined as RFC 9110, section 5.3 says; nil without it.
+    /// - Parameter name: in lower case.
+    public func field(_ name: String) -> String? {
+        let values = fields.filter { $0.name == name }.map(\.value)
+        return values.isEmpty ? nil : values.joined(separator: ", ")
+    }
+
+    /// The members of a field that is a list, in lower case.
+    func tokens(of name: String) -> [String] {
+        (field(name) ?? "").lowercased().split(separator: ",").map { String($0.filter { $0 != " " && $0 != "\t" }) }
+    }
+
+    public static func == (a: Self, b: Self) -> Bool {
+        a.status == b.status && a.body == b.body && a.fields.elementsEqual(b.fields) { $0 == $1 }
+    }
+}
+
+/// Why there is no answer: the name, the connection, TLS, the timeout, or bytes that are not HTTP/1.1.
+public struct WebFailure: Error, Equatable, Sendable, CustomStringConvertible {
+    public let description: String
+
+    public init(description: String) { self.description = description }
+}

@@ -1,0 +1,42 @@
+import Foundation
+
+/// What a process leaves to the next one about the deliveries of each endpoint: `webhooks.json` in the data folder.
+///
+/// It is written at most once a second, and at a stop. A process that is killed leaves an older state, so that the next one
+/// sends some events twice, and none not at all.
+struct DeliveryState: Codable, Equatable {
+    struct Endpoint: Codable, Equatable {
+        /// The position of the last event that was read.
+        var cursor: Int64
+        var isPaused = false
+        /// Why no event is sent until `webhooks resume`; nil while events are sent.
+        var disabled: String?
+        var unsettled: [Unsettled] = []
+        var givenUp: UInt64 = 0
+    }
+
+    /// An event up to the cursor without a result.
+    struct Unsettled: Codable, Equatable {
+        var position: Int64
+        var attempts: Int
+        /// Wall time of the next attempt, in milliseconds since 1970.
+        var due: Int64
+    }
+
+    var endpoints: [String: Endpoint] = [:]
+
+    /// nil for bytes that are no state.
+    init?(_ bytes: [UInt8]) {
+        guard let state = try? JSONDecoder().decode(Self.self, from: Data(bytes)) else { return nil }
+        self = state
+    }
+
+    init() {}
+
+    var bytes: [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        // Proof: integers, booleans and text always have a JSON form.
+        return Array(try! encoder.encode(self))
+    }
+}

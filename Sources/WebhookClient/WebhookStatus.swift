@@ -1,0 +1,51 @@
+import CallVocabulary
+import OutgoingHTTP
+
+/// An endpoint and its deliveries at one moment.
+public struct WebhookStatus: Equatable, Sendable {
+    public enum State: String, Sendable, CaseIterable {
+        /// Events are sent.
+        case active
+        /// The last attempts failed; one is made at a time.
+        case failing
+        /// By an administrator.
+        case paused
+        /// The receiver answered 410.
+        case disabled
+    }
+
+    public var name: String
+    public var url: String
+    public var kinds: Set<EventKind>
+    public var state: State
+    /// Events without a result. Those that were not read yet are counted whatever their kind.
+    public var backlog: Int
+    /// When the oldest event without a result was recorded, of those that were read; wall time.
+    public var oldest: Instant?
+    /// Since the start of the server.
+    public var taken: UInt64
+    /// Attempts that failed, since the start of the server.
+    public var failed: UInt64
+    /// Events given up after the last attempt.
+    public var givenUp: UInt64
+    public var lastTaken: Instant?
+    public var lastFailure: String?
+    public var lastFailureAt: Instant?
+
+    init(_ sender: EndpointSender) {
+        name = sender.endpoint.name
+        url = sender.endpoint.address.description
+        kinds = sender.endpoint.kinds
+        state =
+            sender.disabled != nil
+            ? .disabled : sender.isPaused ? .paused : sender.queue.isProbing ? .failing : .active
+        backlog = sender.backlog
+        oldest = sender.queue.oldest
+        taken = sender.figures.taken
+        failed = sender.figures.failed
+        givenUp = sender.figures.givenUp
+        lastTaken = sender.figures.lastTaken
+        lastFailure = sender.disabled ?? sender.figures.lastFailure?.reason
+        lastFailureAt = sender.figures.lastFailure?.at
+    }
+}
