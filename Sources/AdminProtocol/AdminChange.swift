@@ -49,7 +49,8 @@ extension AdminMethod {
         case .serverStop: .changes(StopServer.self)
         case .logSet: .changes(SetLogLevel.self)
         case .callList, .callGet, .callSubscribe, .sessionList, .deviceList, .deviceGet, .pushList, .pushGet,
-            .pushAudit, .userGet, .groupList, .groupGet, .aliasList, .webhookList, .statsGet, .statsSubscribe, .serverInfo,
+            .pushAudit, .userGet, .groupList, .groupGet, .aliasList, .webhookList, .statsGet, .statsSubscribe,
+            .serverInfo,
             .unsubscribe:
             .reads
         }

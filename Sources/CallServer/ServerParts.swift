@@ -54,8 +54,8 @@ struct ServerParts: Sendable {
         try WebhookService(
             WebhookService.Environment(
                 queries: queries, now: { clock.now() }, wall: { clock.wall($0) }, wallTime: { clock.wallTime() },
-                load: { folder.deliveries() }, save: { try folder.save(deliveries: $0) }, userAgent: CallServer.userAgent,
-                log: log))
+                load: { folder.deliveries() }, save: { try folder.save(deliveries: $0) },
+                userAgent: CallServer.userAgent, log: log))
     }
 
     /// Lists the ids of all stored calls for the core, in the background.

@@ -79,7 +79,9 @@ struct DeliveryQueue {
     }
 
     /// Adds an event that an earlier process had not settled. In order, and before ``take(_:of:now:)``.
-    mutating func restore(_ event: StoredEvent, attempts: Int, due: Instant) { hold(event, attempts: attempts, due: due) }
+    mutating func restore(_ event: StoredEvent, attempts: Int, due: Instant) {
+        hold(event, attempts: attempts, due: due)
+    }
 
     private mutating func hold(_ event: StoredEvent, attempts: Int, due: Instant) {
         held[event.position] = Held(event: event, attempts: attempts, due: due)

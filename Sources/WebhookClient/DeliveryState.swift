@@ -36,7 +36,9 @@ struct DeliveryState: Codable, Equatable {
     var bytes: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
-        // Proof: integers, booleans and text always have a JSON form.
-        return Array(try! encoder.encode(self))
+        guard let data = try? encoder.encode(self) else {
+            preconditionFailure("integers, booleans and text always have a JSON form")
+        }
+        return Array(data)
     }
 }

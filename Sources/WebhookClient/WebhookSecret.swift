@@ -43,9 +43,10 @@ public struct WebhookSecret: Equatable, Sendable {
             let code = HMAC<SHA256>.authenticationCode(for: content, using: SymmetricKey(data: bytes))
             return "v1," + Data(code).base64EncodedString()
         case .ed25519(let bytes):
-            // Proof for both: any 32 bytes are a private key, and with one signing cannot fail.
-            let signing = try! Curve25519.Signing.PrivateKey(rawRepresentation: bytes)
-            return "v1a," + (try! signing.signature(for: content)).base64EncodedString()
+            guard let signing = try? Curve25519.Signing.PrivateKey(rawRepresentation: bytes),
+                let signature = try? signing.signature(for: content)
+            else { preconditionFailure("any 32 bytes are a private key, and with one signing cannot fail") }
+            return "v1a," + signature.base64EncodedString()
         }
     }
 }

@@ -126,7 +126,8 @@ public final class WebhookService: Sendable {
             let senders = desk.value.client(loop, tls, environment.userAgent)
             for (endpoint, state, unsettled) in opened {
                 desk.value.senders[endpoint.name] = EndpointSender(
-                    endpoint, environment, client: senders, loop: loop, state: state, unsettled: unsettled, newest: last)
+                    endpoint, environment, client: senders, loop: loop, state: state, unsettled: unsettled, newest: last
+                )
             }
             let result = Result { try environment.save(desk.value.state.bytes) }
             for (endpoint, _, _) in opened { desk.value.senders[endpoint.name]?.note(newest: last) }

@@ -21,7 +21,8 @@ struct Reveille: AsyncParsableCommand {
         subcommands: [
             DemoCommand.self, ServeCommand.self, TokenCommand.self, PhoneCommand.self, PushSimCommand.self,
             CallsCommand.self, TopCommand.self, PushesCommand.self, SessionsCommand.self, DevicesCommand.self,
-            UsersCommand.self, GroupsCommand.self, AliasesCommand.self, WebhooksCommand.self, StatsCommand.self, CheckCommand.self,
+            UsersCommand.self, GroupsCommand.self, AliasesCommand.self, WebhooksCommand.self, StatsCommand.self,
+            CheckCommand.self,
             DrainCommand.self, LogCommand.self, ConfigCommand.self, BackupCommand.self, RestoreCommand.self,
             LoadCommand.self, FCMCommand.self, PushTestCommand.self, ManualCommand.self,
         ])

@@ -84,7 +84,8 @@ extension EventRecord {
         case .call(let call, let number, let change):
             let begun = past(call.id)
             copy.subject = .call(
-                call.moved(by: begun, deadlinesBy: offset), number: number, change.moved(by: begun, deadlinesBy: offset))
+                call.moved(by: begun, deadlinesBy: offset), number: number, change.moved(by: begun, deadlinesBy: offset)
+            )
         case .device(let device, let change): copy.subject = .device(device.moved(by: offset), change)
         }
         return copy

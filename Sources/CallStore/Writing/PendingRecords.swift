@@ -78,7 +78,8 @@ struct PendingRecords {
         case .deviceDropped(let key): set(item, for: .device(key), of: nil, entry)
         // All of them are written in order, because clearing missed calls and dropping candidates affect only earlier
         // records.
-        case .missed, .missedCleared, .candidates, .candidatesDropped, .event: append(item, for: nil, to: newGroup(entry))
+        case .missed, .missedCleared, .candidates, .candidatesDropped, .event:
+            append(item, for: nil, to: newGroup(entry))
         case .group(let group): set(item, for: .group(Array(group.name.utf8)), of: nil, entry)
         case .groupDeleted(let name): set(item, for: .group(Array(name.utf8)), of: nil, entry)
         case .user(let record): set(item, for: .user(record.handle), of: nil, entry)

@@ -91,7 +91,8 @@ extension ConfigurationBuilder {
             guard let found = EventKind.matching(text) else {
                 refuse(
                     path, node, "has the event '\(text)' for '\(name)', which does not exist",
-                    "there are \(EventKind.allCases.map(\.rawValue).joined(separator: ", ")), call.*, push.*, device.* and *")
+                    "there are \(EventKind.allCases.map(\.rawValue).joined(separator: ", ")), call.*, push.*, device.* and *"
+                )
                 return nil
             }
             kinds.formUnion(found)

@@ -67,7 +67,8 @@ struct WebhooksCommand: AsyncParsableCommand {
             let request = TestWebhook(endpoint.name)
             let result = try await Administration.ask(request, of: endpoint.server, missing: endpoint.missing)
             let time = result.tookMilliseconds.map { " after \($0) ms" } ?? ""
-            let answer = result.status.map { "answered \($0)\(time)" } ?? "gave no answer: \(result.failure ?? "unknown")"
+            let answer =
+                result.status.map { "answered \($0)\(time)" } ?? "gave no answer: \(result.failure ?? "unknown")"
             guard result.isTaken else {
                 throw Terminal.failed("\(endpoint.name.shown) \(answer); expected a status of 200 to 299")
             }

@@ -24,7 +24,8 @@ enum WebhookMetrics {
             "reveille_webhook_oldest_seconds", .gauge, "Age of the oldest event that waits for the endpoint.",
             samples { $0.oldest.map { Double(max(0, (now - $0).wholeMilliseconds)) / 1000 } ?? 0 })
         report.metric(
-            "reveille_webhook_active", .gauge, "1 while events are sent; 0 while the endpoint fails, is paused or disabled.",
+            "reveille_webhook_active", .gauge,
+            "1 while events are sent; 0 while the endpoint fails, is paused or disabled.",
             samples { $0.state == .active ? 1 : 0 })
     }
 }
