@@ -37,6 +37,7 @@ enum Schema {
         }
         migrator.registerMigration("v10", foreignKeyChecks: .immediate) { try $0.execute(sql: profiles) }
         migrator.registerMigration("v11", foreignKeyChecks: .immediate) { try $0.execute(sql: rules) }
+        migrator.registerMigration("v12", foreignKeyChecks: .immediate) { try $0.execute(sql: revocations) }
         return migrator
     }
 
@@ -424,6 +425,13 @@ enum Schema {
         ALTER TABLE call ADD COLUMN forwards TEXT;
         ALTER TABLE call ADD COLUMN ring_time INTEGER;
         ALTER TABLE call ADD COLUMN max_duration INTEGER;
+        """
+
+    // MARK: Version 12
+
+    /// The times from before which users' tokens are refused.
+    private static let revocations = """
+        CREATE TABLE token_revocation (handle TEXT PRIMARY KEY, issued_before INTEGER NOT NULL) STRICT, WITHOUT ROWID;
         """
 
     // MARK: Formats of views

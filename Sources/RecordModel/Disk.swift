@@ -41,6 +41,7 @@ package struct Disk: Equatable {
     package private(set) var groups = Table<[UInt8], CallGroup>()
     package private(set) var users = Table<Handle, UserRecord>()
     package private(set) var rules = Table<Handle, RulesRecord>()
+    package private(set) var revocations = Table<Handle, RevocationRecord>()
     package private(set) var aliases = Table<Handle, Alias>()
     /// In order of creation.
     package private(set) var liveCalls: [CallID] = []
@@ -85,6 +86,7 @@ package struct Disk: Equatable {
         case .groupDeleted(let name): groups[Array(name.utf8)] = nil
         case .user(let user): users[user.handle] = user
         case .rules(let record): rules[record.handle] = record
+        case .revocation(let record): revocations[record.handle] = record
         case .alias(let alias): aliases[alias.handle] = alias
         case .aliasDeleted(let handle): aliases[handle] = nil
         }
@@ -157,6 +159,7 @@ package struct Disk: Equatable {
         state.groups = groups.values
         state.users = users.values
         state.rules = rules.values
+        state.revocations = revocations.values
         state.aliases = aliases.values
         return state
     }

@@ -17,7 +17,7 @@ package enum RecordLaws {
         case .absence(let absence):
             disk.calls[absence.call] == nil ? "an absence from \(absence.call), which is no call" : nil
         case .device, .deviceDropped, .descriptionsDropped, .missed, .missedCleared, .candidatesDropped, .group,
-            .groupDeleted, .user, .rules, .alias, .aliasDeleted:
+            .groupDeleted, .user, .rules, .revocation, .alias, .aliasDeleted:
             nil
         }
     }

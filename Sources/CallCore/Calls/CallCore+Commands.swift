@@ -77,7 +77,7 @@ extension CallCore {
             logOut(session, connection, request)
         case .updateDevice(let tokens):
             setTokens(tokens, of: session.device)
-            persist(.device(session.device.record))
+            persist(session.device)
             reply(connection, request, .done)
         case .invite(let invite):
             self.invite(invite, session, connection, request)

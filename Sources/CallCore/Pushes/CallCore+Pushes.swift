@@ -108,7 +108,7 @@ extension CallCore {
         if push.record.owesReport, device.suspendedAt != nil {
             push.isProbe = true
             device.probe(at: now, timers)
-            persist(.device(device.record))
+            persist(device)
         }
         effects.append(.confirmPush(id))
     }
@@ -155,7 +155,7 @@ extension CallCore {
         guard push.isProbe else { return }
         push.isProbe = false
         push.leg.device.takeBackProbe(at: now)
-        persist(.device(push.leg.device.record))
+        persist(push.leg.device)
     }
 
     // MARK: Outcomes
@@ -228,7 +228,7 @@ extension CallCore {
     /// Drops a token that the provider has declared invalid.
     func dropToken(_ token: PushToken, of device: Device) {
         directory.removeToken(token, from: device)
-        persist(.device(device.record))
+        persist(device)
     }
 
     private func awaitReport(_ push: Push) {
@@ -240,10 +240,10 @@ extension CallCore {
         guard push.record.report == .awaited else { return }
         change(push) { $0.giveUpReport(at: now) }
         // A push that may never have reached the provider says nothing about the device.
-        guard push.record.status == .accepted else { return }
         let device = push.leg.device
+        guard push.record.status == .accepted, !device.isDropped else { return }
         if device.noteUnreported(at: now, limits, timers) { counters.devicesSuspended += 1 }
-        persist(.device(device.record))
+        persist(device)
     }
 
     /// Withdraws the leg's push unless it has been sent.

@@ -20,7 +20,7 @@ struct JournalFormat {
 
     /// The format of this version.
     static let current = JournalFormat(
-        number: 4,
+        number: 5,
         statements: Dictionary(
             uniqueKeysWithValues: StoreStatement.allCases.map {
                 ($0.rawValue, Statement(sql: $0.sql, call: $0.call))
@@ -36,6 +36,7 @@ struct JournalFormat {
         case ("v8", 1): ReleasedFormats.v8
         case ("v9", 2): ReleasedFormats.v9
         case ("v10", 3): ReleasedFormats.v10
+        case ("v11", 4): ReleasedFormats.v11
         case (Schema.newest, current.number): current
         default: nil
         }

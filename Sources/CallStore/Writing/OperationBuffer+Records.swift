@@ -40,7 +40,7 @@ extension OperationBuffer {
         case .candidatesDropped(let call):
             begin(.dropCandidates)
             bind(call)
-        case .group, .groupDeleted, .user, .rules, .alias, .aliasDeleted: appendAdministration(record)
+        case .group, .groupDeleted, .user, .rules, .revocation, .alias, .aliasDeleted: appendAdministration(record)
         }
     }
 
@@ -58,6 +58,9 @@ extension OperationBuffer {
         case .rules(let record):
             begin(.upsertRules)
             RulesTable.bind(record, to: &self)
+        case .revocation(let record):
+            begin(.upsertRevocation)
+            RevocationTable.bind(record, to: &self)
         case .alias(let alias):
             begin(.upsertAlias)
             AliasTable.bind(alias, to: &self)

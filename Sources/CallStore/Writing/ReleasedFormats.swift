@@ -32,6 +32,20 @@ enum ReleasedFormats {
         return JournalFormat(number: 3, statements: statements, upsertCall: 5, histories: histories)
     }()
 
+    /// Users have block lists and forwarding; groups and calls what goes with them.
+    static let v11: JournalFormat = {
+        var statements = v10.statements
+        statements[5] = .init(
+            sql: upsert(
+                "call", key: ["id"], fixed: ["created_at"],
+                call + ["lost_at", "hunt_steps", "forwards", "ring_time", "max_duration"]))
+        statements[14] = .init(sql: upsert("call_group", key: ["name"], ["strategy", "members", "delays"]))
+        statements[20] = .init(
+            sql: upsert(
+                "call_rules", key: ["handle"], ["blocked", "forward_busy", "forward_no_answer", "no_answer_after"]))
+        return JournalFormat(number: 4, statements: statements, upsertCall: 5, histories: histories)
+    }()
+
     private static let device = ["platform", "app", "name", "seen_at", "unreported_streak", "suspended_at"]
     private static let token = ["provider", "kind", "environment", "topic", "token"]
 

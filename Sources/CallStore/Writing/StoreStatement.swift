@@ -21,6 +21,7 @@ enum StoreStatement: UInt8, CaseIterable {
     case deleteAlias = 18
     case upsertAbsence = 19
     case upsertRules = 20
+    case upsertRevocation = 21
 
     var sql: String {
         switch self {
@@ -44,6 +45,7 @@ enum StoreStatement: UInt8, CaseIterable {
         case .deleteAlias: AliasTable.delete
         case .upsertAbsence: AbsenceTable.layout.upsert
         case .upsertRules: RulesTable.layout.upsert
+        case .upsertRevocation: RevocationTable.layout.upsert
         }
     }
 
@@ -56,7 +58,7 @@ enum StoreStatement: UInt8, CaseIterable {
         case .upsertAbsence: Self.callOfAbsence
         case .upsertDevice, .dropDevice, .upsertToken, .trimTokens, .upsertCall, .upsertDescriptions,
             .dropDescriptions, .upsertMissed, .clearMissed, .insertCandidates, .dropCandidates, .upsertGroup,
-            .deleteGroup, .upsertUser, .upsertAlias, .deleteAlias, .upsertRules:
+            .deleteGroup, .upsertUser, .upsertAlias, .deleteAlias, .upsertRules, .upsertRevocation:
             nil
         }
     }
