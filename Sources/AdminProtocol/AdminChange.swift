@@ -33,10 +33,12 @@ extension AdminMethod {
         case .callEnd: .changes(EndCall.self)
         case .sessionDrop: .changes(DropSession.self)
         case .deviceResume: .changes(ResumeDevice.self)
+        case .deviceDelete: .changes(DeleteDevice.self)
         case .userSet: .changes(SetUser.self)
         case .userBlock: .changes(BlockCallers.self)
         case .userUnblock: .changes(UnblockCallers.self)
         case .userForward: .changes(ForwardCalls.self)
+        case .userRevoke: .changes(RevokeTokens.self)
         case .groupSet: .changes(SetGroup.self)
         case .groupDelete: .changes(DeleteGroup.self)
         case .aliasSet: .changes(SetAlias.self)
@@ -75,6 +77,12 @@ extension ResumeDevice: AdminChange {
     }
 }
 
+extension DeleteDevice: AdminChange {
+    public var audited: [(name: String, value: AuditedValue)] {
+        [("user", .text(user.text)), ("device_id", .text(deviceID.description))]
+    }
+}
+
 extension SetUser: AdminChange {
     public var audited: [(name: String, value: AuditedValue)] {
         var parameters: [(name: String, value: AuditedValue)] = [("user", .text(user.text))]
@@ -104,6 +112,12 @@ extension ForwardCalls: AdminChange {
             ("user", .text(user.text)), ("busy", .text(busy?.audited ?? "off")),
             ("no_answer", .text(noAnswer?.audited ?? "off")),
         ] + (noAnswerSeconds.map { [("no_answer_seconds", .number(Int64($0)))] } ?? [])
+    }
+}
+
+extension RevokeTokens: AdminChange {
+    public var audited: [(name: String, value: AuditedValue)] {
+        [("user", .text(user.text))] + (beforeMilliseconds.map { [("before_ms", .number($0))] } ?? [])
     }
 }
 

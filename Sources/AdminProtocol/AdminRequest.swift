@@ -64,6 +64,7 @@ public enum AdminMethod: String, Codable, Sendable, CaseIterable {
     case deviceList = "device.list"
     case deviceGet = "device.get"
     case deviceResume = "device.resume"
+    case deviceDelete = "device.delete"
     case pushList = "push.list"
     case pushGet = "push.get"
     case pushAudit = "push.audit"
@@ -72,6 +73,7 @@ public enum AdminMethod: String, Codable, Sendable, CaseIterable {
     case userBlock = "user.block"
     case userUnblock = "user.unblock"
     case userForward = "user.forward"
+    case userRevoke = "user.revoke"
     case groupList = "group.list"
     case groupGet = "group.get"
     case groupSet = "group.set"
@@ -98,9 +100,10 @@ public enum AdminMethod: String, Codable, Sendable, CaseIterable {
         case .callSubscribe: "call.changed"
         case .statsSubscribe: "stats.changed"
         case .callList, .callGet, .callEnd, .sessionList, .sessionDrop, .deviceList, .deviceGet, .deviceResume,
-            .pushList, .pushGet, .pushAudit, .userGet, .userSet, .userBlock, .userUnblock, .userForward, .groupList,
-            .groupGet, .groupSet, .groupDelete, .aliasList, .aliasSet, .aliasDelete, .webhookList, .webhookPause,
-            .webhookResume, .webhookReplay, .webhookTest, .statsGet, .serverInfo, .serverDrain, .serverStop, .logSet,
+            .deviceDelete, .pushList, .pushGet, .pushAudit, .userGet, .userSet, .userBlock, .userUnblock, .userForward,
+            .userRevoke, .groupList, .groupGet, .groupSet, .groupDelete, .aliasList, .aliasSet, .aliasDelete,
+            .webhookList, .webhookPause, .webhookResume, .webhookReplay, .webhookTest, .statsGet, .serverInfo,
+            .serverDrain, .serverStop, .logSet,
             .unsubscribe:
             nil
         }

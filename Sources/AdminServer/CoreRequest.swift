@@ -26,6 +26,10 @@ extension ResumeDevice: CoreRequest {
     func command() -> AdminCommand { .resumeDevice(user, deviceID) }
 }
 
+extension DeleteDevice: CoreRequest {
+    func command() -> AdminCommand { .deleteDevice(user, deviceID) }
+}
+
 extension GetUser: CoreRequest {
     func command() -> AdminCommand { .showUser(user) }
 
@@ -68,6 +72,18 @@ extension ForwardCalls: CoreRequest {
     func command() -> AdminCommand {
         .forward(
             user, busy: busy?.target, noAnswer: noAnswer?.target, after: noAnswerSeconds.map { .seconds($0) })
+    }
+}
+
+extension RevokeTokens: CoreRequest {
+    /// The end of the year 9999.
+    private static let latest: Int64 = 253_402_300_799_999
+
+    func command() throws(AdminRefusal) -> AdminCommand {
+        if let beforeMilliseconds, !(0...Self.latest).contains(beforeMilliseconds) {
+            throw AdminRefusal(.invalidParams, "params.before_ms: expected 0 to \(Self.latest)")
+        }
+        return .revokeTokens(user, before: beforeMilliseconds.map { Instant(milliseconds: $0) })
     }
 }
 

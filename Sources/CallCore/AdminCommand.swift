@@ -15,12 +15,16 @@ public enum AdminCommand: Equatable, Sendable {
     case unblock(Handle, [Handle])
     /// Sets where calls go that the user does not answer; nil for both ends forwarding.
     case forward(Handle, busy: CallTarget?, noAnswer: CallTarget?, after: Duration?)
+    /// Logs all devices of the user out, and refuses the user's tokens from before the time; nil for now.
+    case revokeTokens(Handle, before: Instant?)
     case listAliases
     /// Creates the alias, or changes its user.
     case setAlias(Alias)
     case deleteAlias(Handle)
     /// Ends the suspension of a device that does not report its pushes: calls are pushed to it again.
     case resumeDevice(Handle, DeviceID)
+    /// Drops the device with its tokens, its session and its parts in live calls.
+    case deleteDevice(Handle, DeviceID)
     /// Ends a live call for all parties, with the reason `admin`.
     case endCall(CallID)
     /// Ends a device's session for good: it cannot be resumed.

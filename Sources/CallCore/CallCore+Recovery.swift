@@ -23,6 +23,10 @@ extension CallCore {
             _ = directory.addUser(record.handle)
             directory.setRules(record.rules, of: record.handle)
         }
+        for record in state.revocations {
+            _ = directory.addUser(record.handle)
+            _ = directory.revokeTokens(of: record.handle, before: record.issuedBefore)
+        }
         for missed in state.missed {
             let user = directory.addUser(missed.user)
             user.missed.append(missed.call)
@@ -81,24 +85,30 @@ extension CallCore {
         user.devices.append(device)
         _ = directory.setTokens(record.tokens.map(\.token), of: device, now: now)
         device.tokens = record.tokens
+        awaitAge(of: device)
     }
 
-    /// The device of a party. A device that no longer exists is created again, so that its call is kept.
-    ///
-    /// - Parameter isKept: whether a device created again is added to the user's devices.
-    func device(_ party: Party, isKept: Bool) -> Device {
+    /// The device of a party. A device that was dropped is created again, as a dropped one, so that its call is kept.
+    func device(_ party: Party) -> Device {
         let user = directory.addUser(party.user)
         let id = party.device ?? DeviceID(high: 0, low: 0)
-        if let device = user.device(id) { return device }
+        if let device = user.device(id) ?? user.dropped[id] { return device }
         let device = Device(key: DeviceKey(user: party.user, device: id), user: user, platform: .cli, seenAt: now)
-        if isKept { user.devices.append(device) }
+        device.isDropped = true
+        return device
+    }
+
+    /// The device of a party of a call that comes into memory.
+    private func callDevice(_ party: Party) -> Device {
+        let device = device(party)
+        if device.isDropped { device.user.dropped[device.key.device] = device }
         return device
     }
 
     // MARK: Records to objects, also of calls restored from the archive
 
     func restore(_ record: CallRecord, descriptions: DescriptionsRecord?, isFromArchive: Bool) -> Call {
-        let caller = device(record.caller, isKept: !isFromArchive)
+        let caller = callDevice(record.caller)
         let call = Call(record, callerDevice: caller, descriptions: descriptions, isFromArchive: isFromArchive)
         caller.placedCalls += 1
         calls[record.id] = call
@@ -106,8 +116,7 @@ extension CallCore {
     }
 
     func restore(_ record: LegRecord, of call: Call) -> Leg {
-        let party = Party(user: record.device.user, device: record.device.device)
-        let device = device(party, isKept: !call.isFromArchive)
+        let device = callDevice(Party(user: record.device.user, device: record.device.device))
         let leg = Leg(record, call: call, device: device)
         call.add(leg)
         device.add(leg)

@@ -18,6 +18,8 @@ public final class CallCore {
     /// When a draining server stops; nil when it does not drain. A draining server refuses new calls.
     public internal(set) var drainsUntil: Instant?
     public var isDraining: Bool { drainsUntil != nil }
+    /// The last of the deadlines of devices whose age was over when it was set.
+    var lastOverdue: Instant?
     /// Connections still to be told that the server drains, in that order.
     var undrained: [ConnectionID] = []
 
@@ -116,7 +118,11 @@ public final class CallCore {
     }
 
     private func apply(_ settings: CoreSettings) {
-        if let timers = settings.timers { self.timers = timers }
+        if let timers = settings.timers {
+            let age = self.timers.deviceAge
+            self.timers = timers
+            if timers.deviceAge != age { awaitAges() }
+        }
         if let limits = settings.limits {
             precondition(limits.problem == nil, "limits are checked before the core is told of them")
             self.limits = limits
@@ -197,6 +203,9 @@ public final class CallCore {
         case .absence(let device):
             device.absence = nil
             returnOverdue(device)
+        case .age(let device):
+            device.ageDeadline = nil
+            ageDue(device)
         }
     }
 
@@ -294,4 +303,6 @@ enum Deadline {
     case drainingNotice
     /// A device that has no session to resume is given up: after a restart, or after a wake session.
     case absence(Device)
+    /// A device was not seen for long, or is asked whether it is online.
+    case age(Device)
 }

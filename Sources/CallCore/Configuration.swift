@@ -29,6 +29,8 @@ public struct CallTimers: Equatable, Sendable {
     /// pushes unreported. If its app is broken, iOS has stopped delivering anyway, and four more pushes in 31 hours do
     /// no harm. If it was off, it rings again after one of these pauses.
     public var probePauses: [Duration] = [.seconds(600), .seconds(3600), .seconds(21_600), .seconds(86_400)]
+    /// How long a device is kept that is not seen; nil keeps all.
+    public var deviceAge: Duration?
     /// How long an ended call stays in memory for late commands.
     public var tombstone = Duration.seconds(120)
     /// How long a call stays in memory after it was looked up in the store.
@@ -102,6 +104,8 @@ public struct CoreCounters: Equatable, Sendable {
     /// Pushes restored by a restart.
     public var pushesRecovered: UInt64 = 0
     public var devicesSuspended: UInt64 = 0
+    /// Indexed by the position of the cause in `DeviceDropCause.allCases`.
+    public private(set) var devicesDropped: [UInt64]
     /// Pushes about missed calls made, and those for which there was no room.
     public var noticesIntended: UInt64 = 0
     public var noticesDropped: UInt64 = 0
@@ -120,6 +124,7 @@ public struct CoreCounters: Equatable, Sendable {
     public init() {
         callsEnded = Array(repeating: 0, count: EndReason.allCases.count)
         limitHits = Array(repeating: 0, count: CoreLimit.allCases.count)
+        devicesDropped = Array(repeating: 0, count: DeviceDropCause.allCases.count)
     }
 
     /// How often any limit was hit.
@@ -127,6 +132,11 @@ public struct CoreCounters: Equatable, Sendable {
 
     /// How often this limit was hit.
     public func hits(of limit: CoreLimit) -> UInt64 { limitHits[Self.position(of: limit)] }
+
+    mutating func dropped(_ cause: DeviceDropCause) {
+        // It is a member of `allCases`.
+        devicesDropped[DeviceDropCause.allCases.firstIndex(of: cause)!] += 1
+    }
 
     mutating func hit(_ limit: CoreLimit) { limitHits[Self.position(of: limit)] += 1 }
 

@@ -86,13 +86,17 @@ public struct SessionGrant: Equatable, Sendable {
     public var displayName: String?
     public var scope: Scope
     public var allowance: CallAllowance
+    /// When a user's token was issued; nil for a token that does not say so, and for wake tokens.
+    public var issuedAt: Instant?
 
     public init(
-        user: Handle, displayName: String? = nil, scope: Scope = .full, allowance: CallAllowance = CallAllowance()
+        user: Handle, displayName: String? = nil, scope: Scope = .full, allowance: CallAllowance = CallAllowance(),
+        issuedAt: Instant? = nil
     ) {
         self.user = user
         self.displayName = displayName
         self.scope = scope
         self.allowance = allowance
+        self.issuedAt = issuedAt
     }
 }

@@ -27,6 +27,7 @@ extension CallTimers {
             ("resume", resume), ("notice", notice), ("background_window", backgroundWindow),
             ("push_window", pushWindow),
             ("tombstone", tombstone), ("longest_call", longestCall ?? .seconds(1)), ("archive", archive),
+            ("device_age", deviceAge ?? .seconds(1)),
             ("probe_pauses", probePauses.min() ?? .zero),
         ]
         if let (name, _) = all.first(where: { $0.1 <= .zero }) { return "\(name) has to be longer than 0" }

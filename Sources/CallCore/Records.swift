@@ -23,6 +23,7 @@ public enum StoreRecord: Equatable, Sendable {
     case groupDeleted(String)
     case user(UserRecord)
     case rules(RulesRecord)
+    case revocation(RevocationRecord)
     case alias(Alias)
     case aliasDeleted(Handle)
     /// Indirect, because it holds another record.
@@ -58,7 +59,7 @@ public struct DeviceRecord: Equatable, Sendable {
     public var name: String?
     /// All tokens, the one registered last at the end.
     public var tokens: [Token]
-    /// When the device last opened a session.
+    /// When the device last opened a session, or showed in another way that its app runs, to within a day.
     public var seenAt: Instant
     /// Consecutive VoIP pushes without a report.
     public var unreportedStreak: Int
@@ -351,6 +352,17 @@ public struct RulesRecord: Equatable, Sendable {
     }
 }
 
+/// The user's tokens from before this time are refused. Key: `handle`.
+public struct RevocationRecord: Equatable, Sendable {
+    public var handle: Handle
+    public var issuedBefore: Instant
+
+    public init(handle: Handle, issuedBefore: Instant) {
+        self.handle = handle
+        self.issuedBefore = issuedBefore
+    }
+}
+
 /// A stored call with its legs, pushes and absences.
 public struct StoredCall: Equatable, Sendable {
     public var call: CallRecord
@@ -389,6 +401,7 @@ public struct RecoveredState: Equatable, Sendable {
     public var groups: [CallGroup] = []
     public var users: [UserRecord] = []
     public var rules: [RulesRecord] = []
+    public var revocations: [RevocationRecord] = []
     public var aliases: [Alias] = []
 
     public struct Notice: Equatable, Sendable {

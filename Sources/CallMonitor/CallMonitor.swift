@@ -48,7 +48,7 @@ public final class CallMonitor {
                 }
             case .deviceDropped(let key): suspended.remove(key)
             case .descriptions, .descriptionsDropped, .absence, .missed, .missedCleared, .candidates,
-                .candidatesDropped, .group, .groupDeleted, .user, .rules, .alias, .aliasDeleted, .event:
+                .candidatesDropped, .group, .groupDeleted, .user, .rules, .revocation, .alias, .aliasDeleted, .event:
                 break
             }
         }

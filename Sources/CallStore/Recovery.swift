@@ -35,6 +35,8 @@ enum Recovery {
         state.groups = try SQLRow(database, GroupTable.layout.select + " ORDER BY name").all(GroupTable.read)
         state.users = try SQLRow(database, UserTable.layout.select + " ORDER BY handle").all(UserTable.read)
         state.rules = try SQLRow(database, RulesTable.layout.select + " ORDER BY handle").all(RulesTable.read)
+        state.revocations = try SQLRow(database, RevocationTable.layout.select + " ORDER BY handle").all(
+            RevocationTable.read)
         state.aliases = try SQLRow(database, AliasTable.layout.select + " ORDER BY handle").all(AliasTable.read)
         return state
     }

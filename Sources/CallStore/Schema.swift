@@ -37,7 +37,9 @@ enum Schema {
         }
         migrator.registerMigration("v10", foreignKeyChecks: .immediate) { try $0.execute(sql: profiles) }
         migrator.registerMigration("v11", foreignKeyChecks: .immediate) { try $0.execute(sql: rules) }
-        migrator.registerMigration("v12", foreignKeyChecks: .immediate) { try $0.execute(sql: events) }
+        migrator.registerMigration("v12", foreignKeyChecks: .immediate) { database in
+            for part in [revocations, events] { try database.execute(sql: part) }
+        }
         return migrator
     }
 
@@ -428,6 +430,11 @@ enum Schema {
         """
 
     // MARK: Version 12
+
+    /// The times from before which users' tokens are refused.
+    private static let revocations = """
+        CREATE TABLE token_revocation (handle TEXT PRIMARY KEY, issued_before INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+        """
 
     /// Events for other systems. `AUTOINCREMENT`: the positions of deleted events are not used again.
     private static let events = """

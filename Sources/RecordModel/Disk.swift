@@ -41,6 +41,7 @@ package struct Disk: Equatable {
     package private(set) var groups = Table<[UInt8], CallGroup>()
     package private(set) var users = Table<Handle, UserRecord>()
     package private(set) var rules = Table<Handle, RulesRecord>()
+    package private(set) var revocations = Table<Handle, RevocationRecord>()
     package private(set) var aliases = Table<Handle, Alias>()
     /// The events of each call, in order.
     package private(set) var events: [CallID: [EventRecord]] = [:]
@@ -87,6 +88,7 @@ package struct Disk: Equatable {
         case .groupDeleted(let name): groups[Array(name.utf8)] = nil
         case .user(let user): users[user.handle] = user
         case .rules(let record): rules[record.handle] = record
+        case .revocation(let record): revocations[record.handle] = record
         case .alias(let alias): aliases[alias.handle] = alias
         case .aliasDeleted(let handle): aliases[handle] = nil
         case .event(let event):
@@ -161,6 +163,7 @@ package struct Disk: Equatable {
         state.groups = groups.values
         state.users = users.values
         state.rules = rules.values
+        state.revocations = revocations.values
         state.aliases = aliases.values
         return state
     }

@@ -18,7 +18,7 @@ package enum RecordLaws {
             disk.calls[absence.call] == nil ? "an absence from \(absence.call), which is no call" : nil
         case .event(let event): violation(of: event, in: disk)
         case .device, .deviceDropped, .descriptionsDropped, .missed, .missedCleared, .candidatesDropped, .group,
-            .groupDeleted, .user, .rules, .alias, .aliasDeleted:
+            .groupDeleted, .user, .rules, .revocation, .alias, .aliasDeleted:
             nil
         }
     }

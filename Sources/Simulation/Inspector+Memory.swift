@@ -50,6 +50,13 @@ struct MemoryBook {
         }
     }
 
+    mutating func drop(_ key: DeviceKey) { sessions = sessions.filter { $0.value.key != key } }
+
+    /// Of those that are online the core tells.
+    mutating func drop(sessionsOf user: Handle) {
+        sessions = sessions.filter { $0.value.key.user != user || $0.value.hold == .attached }
+    }
+
     mutating func close(_ session: SessionID) { sessions[session] = nil }
 
     var detachedSessions: Int { sessions.values.count { $0.hold != .attached } }
@@ -85,6 +92,7 @@ extension Inspector {
         var legs = 0
         var pushes = 0
         var deadlines = calls.count + memory.detachedSessions + decided.devices.keys.count
+        if timers.deviceAge != nil { deadlines += decided.devices.values.count }
         for id in calls {
             let parts = decided.legs(of: id)
             legs += parts.count

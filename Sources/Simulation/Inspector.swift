@@ -71,6 +71,7 @@ final class Inspector {
     /// New calls whose invite has no reply yet.
     var unnamed: [CallID] = []
     private var opened: [ConnectionID] = []
+    private var revoked: [Handle] = []
     /// The devices that asked about a call and learned that it is over.
     var shownEnds: Set<Disk.LegKey> = []
     private(set) var now = Instant(milliseconds: 0)
@@ -149,6 +150,26 @@ final class Inspector {
         }
     }
 
+    /// A dropped device has a row again only when it opens a session.
+    private func checkReturn(of key: DeviceKey) {
+        guard decided.devices[key] == nil else { return }
+        if case .client(.opened(_, _, let open, let grant)) = input, grant.user == key.user,
+            open.device.id == key.device
+        {
+            return coverage.count("device.registered")
+        }
+        violate("a dropped device has a row again")
+    }
+
+    /// A revoked token opens no session.
+    private func checkToken() {
+        guard case .client(.opened(_, _, _, let grant)) = input, grant.scope == .full,
+            let revocation = decided.revocations[grant.user]
+        else { return }
+        coverage.count("session.after_revocation")
+        if grant.issuedAt.map({ $0 < revocation.issuedBefore }) ?? true { violate("a revoked token opened a session") }
+    }
+
     private func change(_ connection: ConnectionID, _ body: (inout SessionLog) -> Void) {
         guard let log = connections[connection], var session = sessions[log.session] else { return }
         body(&session)
@@ -164,6 +185,7 @@ final class Inspector {
         unnamed = []
         newLegs = []
         opened = []
+        revoked = []
     }
 
     // MARK: Effects
@@ -223,8 +245,16 @@ final class Inspector {
         case .candidates: coverage.count("candidates.kept")
         case .device(let device):
             check(health: device)
+            checkReturn(of: device.key)
             if device.suspendedAt != nil { coverage.count("device.suspended") }
-        case .deviceDropped, .descriptions, .descriptionsDropped, .absence, .missedCleared, .candidatesDropped, .group,
+        case .deviceDropped(let key):
+            coverage.count("device.dropped")
+            memory.drop(key)
+        case .revocation(let record):
+            coverage.count("user.revoked")
+            revoked.append(record.handle)
+            memory.drop(sessionsOf: record.handle)
+        case .descriptions, .descriptionsDropped, .absence, .missedCleared, .candidatesDropped, .group,
             .groupDeleted, .user, .rules, .alias, .aliasDeleted:
             break
         }
@@ -312,6 +342,7 @@ final class Inspector {
             return violate("a session was opened without a request")
         }
         opened.append(connection)
+        checkToken()
         coverage.count(session.resumed ? "session.resumed" : "session.new")
         let known = sessions[session.session]
         if session.resumed {
@@ -415,6 +446,13 @@ final class Inspector {
         for id in changedCalls {
             if let call = decided.calls[id], let text = RecordLaws.untold(call, in: decided) { violate(text) }
         }
+        for user in revoked where memory.sessions.values.contains(where: { $0.key.user == user }) {
+            violate("a session outlived its user's tokens")
+        }
+        for user in revoked where decided.devices.values.contains(where: { $0.key.user == user && !$0.tokens.isEmpty })
+        {
+            violate("a device that was logged out has a push token")
+        }
         clearStep()
     }
 
@@ -441,6 +479,7 @@ final class Inspector {
     private func checkWaiting(areDeadlinesDone: Bool) {
         for id in decided.openPushes {
             guard let push = decided.pushes[id], push.status == .intended else { continue }
+            if decided.devices[push.device] == nil { violate("a push is intended for a dropped device") }
             guard push.purpose == .call else {
                 if !queued.contains(id) { checkHeld(push, areDeadlinesDone: areDeadlinesDone) }
                 continue

@@ -143,6 +143,11 @@ struct Odds {
             limits.pushingCallsPerPair = Int.random(in: 1...3, using: &random)
             limits.pushingCallsPerCaller = Int.random(in: 2...6, using: &random)
         }
+        // Short enough that all devices are dropped once their phones stay away.
+        if Int.random(in: 0..<6, using: &random) == 0 {
+            timers.deviceAge = .seconds(Int.random(in: 40...240, using: &random))
+        }
+        if Int.random(in: 0..<6, using: &random) == 0 { limits.devicesPerUser = Int.random(in: 1...3, using: &random) }
         policy.connections = Int.random(in: 2...3, using: &random)
         policy.streamsPerConnection = Int.random(in: 1...8, using: &random)
         if Int.random(in: 0..<8, using: &random) == 0 { policy.queueCapacity = 2 }

@@ -22,6 +22,8 @@ final class Phone {
     let index: Int
     let key: DeviceKey
     var tokens: [PushToken]
+    /// The age of the user token that it opens sessions with.
+    var tokenIssuedAt: Instant
     /// Gets no push, and seldom connects by itself.
     var isSilent = false
 
@@ -39,10 +41,11 @@ final class Phone {
     /// Reports to send once a session is open.
     var reports: [PushReport] = []
 
-    init(index: Int, key: DeviceKey, tokens: [PushToken]) {
+    init(index: Int, key: DeviceKey, tokens: [PushToken], tokenIssuedAt: Instant) {
         self.index = index
         self.key = key
         self.tokens = tokens
+        self.tokenIssuedAt = tokenIssuedAt
     }
 
     func call(_ id: CallID) -> Call? { calls.first { $0.id == id } }

@@ -200,7 +200,10 @@ extension Simulation {
     private func strayQuestion(_ phone: Phone) {
         guard let id = someCall() else { return }
         switch draw(0...3) {
-        case 0: ask(.get(id), SessionGrant(user: phone.key.user), chance(500) ? phone.key.device : nil)
+        case 0:
+            ask(
+                .get(id), SessionGrant(user: phone.key.user, issuedAt: phone.tokenIssuedAt),
+                chance(500) ? phone.key.device : nil)
         case 1: ask(.get(id), SessionGrant(user: phone.key.user, scope: .call(id)), phone.key.device)
         case 2: actByHTTP(id, phone)
         default: if phone.link == nil { connect(phone, .wake(id)) }

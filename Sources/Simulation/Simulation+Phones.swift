@@ -13,7 +13,7 @@ extension Simulation {
             handles.append(handle)
             for _ in 0..<draw(1...4) {
                 let key = DeviceKey(user: handle, device: DeviceID(random: &random))
-                phones.append(Phone(index: phones.count, key: key, tokens: []))
+                phones.append(Phone(index: phones.count, key: key, tokens: [], tokenIssuedAt: now))
                 phones[phones.count - 1].tokens = newTokens()
                 phones[phones.count - 1].isSilent = chance(odds.silent)
             }
@@ -83,7 +83,11 @@ extension Simulation {
         phone.openScope = scope
         let request = nextRequest()
         phone.openRequest = request
-        sendUp(.open(request, open, SessionGrant(user: phone.key.user, scope: scope)), on: link)
+        sendUp(.open(request, open, grant(phone, scope)), on: link)
+    }
+
+    private func grant(_ phone: Phone, _ scope: SessionGrant.Scope) -> SessionGrant {
+        SessionGrant(user: phone.key.user, scope: scope, issuedAt: scope == .full ? phone.tokenIssuedAt : nil)
     }
 
     func lostSocket(_ phone: Phone, _ link: Int, _ code: CloseCode?) {
@@ -161,7 +165,14 @@ extension Simulation {
 
     private func refusedSession(_ error: SignalError, _ phone: Phone) {
         hangUpSocket(phone)
-        guard phone.openScope != .full || isHealed || error.code == .overloaded(retryAfter: .seconds(5)) else { return }
+        // The token was revoked; the user logs in.
+        if error.code == .unauthenticated { phone.tokenIssuedAt = now }
+        // The user's other devices are online.
+        if case .limitReached = error.code { return }
+        guard
+            phone.openScope != .full || isHealed || error.code == .unauthenticated
+                || error.code == .overloaded(retryAfter: .seconds(5))
+        else { return }
         schedule(.act(phone: phone.index, .connect(.open)), in: draw(200...5000))
     }
 

@@ -277,7 +277,7 @@ extension Simulation {
     func administerSomething() {
         guard let process else { return }
         let command: AdminCommand
-        switch draw(0...13) {
+        switch draw(0...17) {
         case 0: command = .setGroup(group("desk", .hunt))
         case 1: command = .setGroup(group("team", pick([.all, .hunt])))
         case 2: command = .deleteGroup(pick(["team", "gone"]))
@@ -290,6 +290,12 @@ extension Simulation {
         case 11:
             let device = pick(phones).key
             command = .resumeDevice(device.user, device.device)
+        case 12, 13, 14:
+            let device = pick(phones).key
+            command = .deleteDevice(device.user, device.device)
+        case 15:
+            command = .revokeTokens(
+                pick(handles), before: chance(500) ? nil : now + .milliseconds(draw(-20_000...50)))
         default: command = .setUser(pick(handles), change())
         }
         post(.administered(admin(), command), to: process)

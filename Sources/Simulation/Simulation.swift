@@ -242,7 +242,7 @@ public final class Simulation {
         for id in disk.calls.keys {
             guard let call = disk.calls[id], let device = call.caller.device else { continue }
             let before = searches.count
-            ask(.get(id), SessionGrant(user: call.caller.user), device)
+            ask(.get(id), SessionGrant(user: call.caller.user, issuedAt: now), device)
             guard pass(1000) else { return }
             if searches.count == before { violate("\(id) is still in memory, long after its end") }
         }

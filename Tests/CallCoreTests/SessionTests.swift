@@ -290,26 +290,6 @@ import Testing
         }
     }
 
-    @Test("a user with as many devices as may be makes room by the one not seen for longest that nothing can reach")
-    func roomForDevices() {
-        let phones = (0..<world.limits.devicesPerUser).map { _ in world.phone("eve") }
-        for phone in phones {
-            phone.open()
-            world.advance(.seconds(1))
-        }
-        let late = world.phone("eve")
-        #expect(late.open().code == .limitReached(limit: world.limits.devicesPerUser))
-        phones[5].ask(.logout)
-        world.advance(.seconds(1))
-        phones[3].ask(.logout)
-        #expect(late.open().opened != nil)
-        #expect(world.store.devices[phones[3].key] == nil)
-        #expect(world.store.devices[phones[5].key] != nil)
-        world.restart()
-        #expect(phones[5].open().opened != nil)
-        #expect(phones[3].open().code == .limitReached(limit: world.limits.devicesPerUser))
-    }
-
     @Test("a wake session that takes another's place leaves that one's call the whole time to come back")
     func wakeAfterWake() throws {
         let (carol, dave, eve) = (world.online("carol"), world.online("dave"), world.asleep("eve"))

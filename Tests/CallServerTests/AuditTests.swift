@@ -31,6 +31,7 @@ struct AuditTests {
         case .callEnd: (EndCall(CallID(high: 3, low: 4)), "call_id: \(CallID(high: 3, low: 4))")
         case .sessionDrop: (DropSession(user: alice, deviceID: Self.device), device)
         case .deviceResume: (ResumeDevice(user: alice, deviceID: Self.device), device)
+        case .deviceDelete: (DeleteDevice(user: alice, deviceID: Self.device), device)
         case .userSet: (SetUser(alice, UserPolicyChange(doNotDisturb: true)), "do_not_disturb: true")
         case .userBlock: (BlockCallers(alice, [sales]), "callers: [sales]")
         case .userUnblock: (UnblockCallers(alice, [sales]), "callers: [sales]")
@@ -39,6 +40,7 @@ struct AuditTests {
                 ForwardCalls(alice, busy: TargetView(.user(sales)), noAnswer: nil, noAnswerSeconds: nil),
                 "busy: sales, no_answer: off"
             )
+        case .userRevoke: (RevokeTokens(alice, before: Instant(milliseconds: 5)), "before_ms: 5")
         case .groupSet: (SetGroup(name: sales, strategy: .hunt, members: [alice]), "strategy: hunt")
         case .groupDelete: (DeleteGroup(sales), "name: sales")
         case .aliasSet: (SetAlias(alias: sales, user: alice), "alias: sales")

@@ -97,7 +97,7 @@ private final class Fixture {
         }
         #expect(connection.shard == 3)
         #expect(question == .get(Self.call))
-        #expect(grant == SessionGrant(user: try #require(Handle("bob")), displayName: "Bob"))
+        #expect(grant == SessionGrant(user: try #require(Handle("bob")), displayName: "Bob", issuedAt: grant.issuedAt))
         #expect(device == Self.device)
         return connection.serial
     }

@@ -87,8 +87,12 @@ import Testing
         let session = SessionRecord(
             id: SessionID(high: 1, low: 1), device: device, platform: .ios, app: nil, wakeCall: nil,
             connection: connection, openedAt: at(1), onlineSince: at(2))
+        let user = UserSummary(
+            handle: bob, policy: UserPolicy(), aliases: [], groups: [], devices: 0, devicesOnline: 0, liveCalls: 0,
+            revokedBefore: at(1))
         return messages.map { .send(connection, $0) } + [
             .observe(.online(session)), .observe(.away(session.id, device, at: at(1))),
+            .answer(AdminRequestID(serial: 1), .success(.user(user))),
         ]
     }
 
@@ -96,6 +100,7 @@ import Testing
         [
             .call(callRecord), .leg(legRecord), .push(pushRecord), .device(deviceRecord), .missed(user: bob, missed),
             .missedCleared(user: bob, upTo: at(1)),
+            .revocation(RevocationRecord(handle: bob, issuedBefore: at(1))),
         ]
     }
 
@@ -126,14 +131,20 @@ import Testing
         state.devices = [Self.deviceRecord]
         state.notices = [RecoveredState.Notice(push: Self.pushRecord, from: Self.alice, fromName: nil, video: false)]
         state.sentSyncs = [RecoveredState.SentSync(device: Self.device, sentAt: Self.at(1))]
+        state.revocations = [RevocationRecord(handle: Self.bob, issuedBefore: Self.at(1))]
         state.missed = [RecoveredState.Missed(user: Self.bob, call: Self.missed)]
         let moved = Self.instants(in: times.timeline(state))
         #expect(moved == Self.instants(in: state).map { $0 - 7_200_000 })
         let connection = ConnectionID(shard: 0, serial: 1)
         let stored = StoredCall(call: Self.callRecord, legs: [Self.legRecord], pushes: [Self.pushRecord])
+        let grant = SessionGrant(user: Self.bob, issuedAt: Self.at(7))
+        let open = SessionOpen(token: "", device: DeviceDescription(id: Self.device.device, platform: .ios))
         for input in [
             CoreInput.store(.callFound(Self.call, stored)),
             .client(.requested(connection, .number(1), .clearMissed(upTo: Self.at(5)))),
+            .client(.opened(connection, .number(1), open, grant)),
+            .client(.asked(connection, .number(1), .get(Self.call), grant, nil)),
+            .administered(AdminRequestID(serial: 1), .revokeTokens(Self.bob, before: Self.at(5))),
             .store(
                 .historyRead(
                     connection, .number(1), HistoryPage(calls: [Self.snapshot], next: HistoryCursor(before: Self.at(9)))

@@ -14,6 +14,8 @@ import Testing
             blocked: [handle("mal\"lory"), handle("eve")], forwardBusy: .user(handle("carol")),
             forwardNoAnswer: .group("sales \"north\""), noAnswerAfter: .seconds(20)))
 
+    private static let revocation = RevocationRecord(handle: handle("q\"uo\\te"), issuedBefore: at(77))
+
     @Test func `groups, policies and aliases come back with all their fields, by name`() throws {
         let empty = CallGroup(name: "empty", strategy: .all, members: [])
         let standard = UserRecord(handle: handle("ann"), policy: UserPolicy())
@@ -23,12 +25,14 @@ import Testing
         ]
         try withStore([
             .group(Self.sales), .group(empty), .user(.full("bob")), .user(standard), .alias(aliases[1]),
-            .alias(aliases[0]), .rules(Self.rules), .rules(RulesRecord(handle: handle("ann"), rules: CallRules())),
+            .alias(aliases[0]), .revocation(Self.revocation), .rules(Self.rules),
+            .rules(RulesRecord(handle: handle("ann"), rules: CallRules())),
         ]) { store, _, _ throws in
             let state = try store.recover()
             #expect(state.groups == [empty, Self.sales])
             #expect(state.users == [standard, .full("bob")])
             #expect(state.aliases == aliases)
+            #expect(state.revocations == [Self.revocation])
             #expect(state.rules == [RulesRecord(handle: handle("ann"), rules: CallRules()), Self.rules])
         }
     }
@@ -52,15 +56,20 @@ import Testing
         let turned = Alias(handle: alias.handle, user: handle("carol"))
         let calm = UserRecord(handle: handle("bob"), policy: UserPolicy())
         let none = RulesRecord(handle: handle("bob"), rules: CallRules())
-        let early: [StoreRecord] = [.group(Self.sales), .user(.full("bob")), .alias(alias), .rules(Self.rules)]
-        let late: [StoreRecord] = [.group(changed), .user(calm), .alias(turned), .rules(none)]
+        let later = RevocationRecord(handle: Self.revocation.handle, issuedBefore: at(78))
+        let early: [StoreRecord] = [
+            .group(Self.sales), .user(.full("bob")), .alias(alias), .rules(Self.rules), .revocation(Self.revocation),
+        ]
+        let late: [StoreRecord] = [
+            .group(changed), .user(calm), .alias(turned), .rules(none), .revocation(later),
+        ]
         for batches in [[early, late], [early + late]] {
             try withStore { store, _, _ throws in
                 let rows = try batches.map { try store.commit($0) }
-                #expect(rows.allSatisfy { $0 == 4 }, "each key is written once a batch")
+                #expect(rows.allSatisfy { $0 == 5 }, "each key is written once a batch")
                 let state = try store.recover()
                 #expect(state.groups == [changed] && state.users == [calm] && state.aliases == [turned])
-                #expect(state.rules == [none])
+                #expect(state.rules == [none] && state.revocations == [later])
             }
         }
     }

@@ -112,6 +112,7 @@ enum KilledStore {
         rules: CallRules(
             blocked: [handle("mallory")], forwardBusy: .group("desk"), forwardNoAnswer: .user(handle("carol")),
             noAnswerAfter: .seconds(20)))
+    static let revocation = RevocationRecord(handle: handle("carol"), issuedBefore: at(4100))
     static let alias = Alias(handle: handle("+81312345678"), user: handle("bob"))
     static let newAlias = Alias(handle: handle("reception"), user: handle("carol"))
 
@@ -126,7 +127,7 @@ enum KilledStore {
 // MARK: The records of this version
 
 extension KilledStore {
-    static let versions = ["v5", "v6", "v7", "v8", "v9", "v10", "v11"]
+    static let versions = ["v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12"]
 
     static let absence = AbsenceRecord(call: answered.id, role: .callee, lostAt: at(2500), returnedAt: nil)
     static let absenceThenBack = AbsenceRecord(call: answered.id, role: .callee, lostAt: at(2500), returnedAt: at(2600))
@@ -161,7 +162,7 @@ extension KilledStore {
             .device(device("dave", tokens: [])), .missedCleared(user: handle("carol"), upTo: at(4040)),
             .missed(user: handle("bob"), missed(over, at: 4050)),
             .groupDeleted("sales"), .group(newGroup), .aliasDeleted(alias.handle), .alias(newAlias),
-            .user(.full("carol")), .push(notice(2)), .rules(rules), .group(delayedGroup),
+            .user(.full("carol")), .push(notice(2)), .rules(rules), .group(delayedGroup), .revocation(revocation),
         ],
     ]
 
@@ -185,10 +186,11 @@ extension KilledStore {
         state.groups = [newGroup]
         state.users = [.full("bob"), .full("carol")]
         state.aliases = [newAlias]
-        guard version == Schema.newest else { return state }
+        guard ["v11", "v12"].contains(version) else { return state }
         state.calls.insert(forwarded, at: 2)
         state.groups.append(delayedGroup)
         state.rules = [rules]
+        if version == "v12" { state.revocations = [revocation] }
         return state
     }
 

@@ -452,6 +452,7 @@ private final class Crashes: Sendable {
         ("v5", 16_722_095_724_245_351_482), ("v6", 11_718_418_320_601_412_619), ("v7", 4_129_735_108_172_428_539),
         ("v8", 9_620_324_248_499_673_026), ("v9", 10_111_045_203_338_171_547),
         ("v10", 15_265_810_124_204_628_173), ("v11", 17_931_424_696_185_769_598),
+        ("v12", 10_308_207_786_655_493_230),
     ])
     func `each version is made as it was released`(version: String, released: UInt64) throws {
         let queue = try DatabaseQueue()

@@ -36,7 +36,9 @@ struct RandomHistory {
         case 8: return [.missedCleared(user: user(), upTo: at(time - Int64(number(0...4))))]
         case 9: return missed()
         case 10: return number(0...1) == 0 ? [.groupDeleted("sales")] : [.group(group())]
-        case 11: return [.user(policy())]
+        case 11:
+            return number(0...1) == 0
+                ? [.user(policy())] : [.revocation(RevocationRecord(handle: user(), issuedBefore: now))]
         case 12: return number(0...1) == 0 ? [.aliasDeleted(users[0])] : [.alias(Alias(handle: users[0], user: user()))]
         default: return report()
         }

@@ -116,6 +116,49 @@ struct AdminCommandTests {
         }
     }
 
+    @Test("a deleted device is logged out, is listed no more, and no call reaches it")
+    func deletedDevice() async throws {
+        let server = try await world.startServer()
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        let bob = try await world.onlinePhone("bob", at: server.address)
+        let id = try #require(try await world.json("devices list --user bob").objects("devices").first?["device_id"])
+        #expect(
+            try await world.output("devices delete bob \(String("\(id)".prefix(8)))") == "device \(id) of bob deleted")
+        #expect(try await world.json("devices list --user bob").objects("devices").isEmpty)
+        #expect(try await world.json("sessions list --user bob").objects("sessions").isEmpty)
+        await #expect(throws: SoftphoneError.self) { try await bob.softphone.call(.user("alice")) }
+        await #expect(throws: SoftphoneError.callEnded(.unknownCallee)) {
+            try await alice.softphone.call(.user("bob"))
+        }
+        let missing = try await world.reveille("devices delete bob \(id)")
+        #expect(missing.ending == .exit(1) && missing.errors.contains("bob has no device"), "\(missing.errors)")
+    }
+
+    @Test("a user whose tokens are revoked is logged out at once; older tokens, in the cache too, open no session")
+    func revokedTokens() async throws {
+        let server = try await world.startServer()
+        _ = try await world.onlinePhone("bob", at: server.address)
+        func status(_ token: String) async throws -> String {
+            let url = "http://\(server.address)/v1/calls/0b9c8e4e-6f2a-4d0b-9e55-3a1f8a1c2d3e"
+            let options = ["-s", "-o", "/dev/null", "-w", "%{http_code}", "-m", "15"]
+            let header = "Authorization: Bearer \(token)"
+            return try await Program.run("/usr/bin/curl", options + ["-H", header, url]).output
+        }
+        let former = try await world.output("token bob")
+        // The second one is answered with the verdict on the first.
+        for _ in 0..<2 { #expect(try await status(former) == "403") }
+        #expect(
+            try await world.output("users revoke bob") == "user bob is logged out; tokens issued until now are refused")
+        #expect(try await world.json("sessions list --user bob").objects("sessions").isEmpty)
+        #expect(try await world.output("users show bob").contains("refused from before"))
+        #expect(try await status(former) == "401")
+        #expect(try await status(try await world.output("token bob")) == "403")
+        let to = try await world.reveille("users revoke bob --before 2199-01-01")
+        #expect(to.ending == .exit(1) && to.errors.contains("to come"), "\(to.errors)")
+        // A new token is good; the phone gets one for each start.
+        _ = try await world.onlinePhone("bob", at: server.address)
+    }
+
     @Test("aliases are created, listed, redirected and deleted")
     func aliases() async throws {
         _ = try await world.startServer()

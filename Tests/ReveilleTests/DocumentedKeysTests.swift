@@ -65,7 +65,7 @@ struct DocumentedKeysTests {
         let summary = UserSummary(
             handle: alice, policy: UserPolicy(),
             rules: CallRules(forwardBusy: target, forwardNoAnswer: target, noAnswerAfter: .seconds(20)), aliases: [],
-            groups: [], devices: 0, devicesOnline: 0, liveCalls: 0)
+            groups: [], devices: 0, devicesOnline: 0, liveCalls: 0, revokedBefore: Scenarios.begin)
         let session = SessionView(
             user: alice, deviceID: Scenarios.id(1), platform: .ios, app: "app", state: .away,
             address: "192.0.2.7:4711", wakeCallID: Scenarios.id(2),
@@ -121,12 +121,12 @@ struct DocumentedKeysTests {
             GetCall(Scenarios.id(1)), EndCall(Scenarios.id(1)), SubscribeToCalls(user: bob, intervalMilliseconds: 250),
             ListSessions(user: bob, limit: 1, after: "x"), DropSession(user: bob, deviceID: device),
             ListDevices(user: bob, suspended: true, limit: 1, after: "x"), GetDevice(user: bob, deviceID: device),
-            ResumeDevice(user: bob, deviceID: device),
+            ResumeDevice(user: bob, deviceID: device), DeleteDevice(user: bob, deviceID: device),
             pushes,
             GetPush(Scenarios.id(1)), AuditPushes(since: Scenarios.begin), GetUser(bob), SetUser(bob, change),
             BlockCallers(bob, [bob]), UnblockCallers(bob, [bob]),
             ForwardCalls(bob, busy: target, noAnswer: target, noAnswerSeconds: 20),
-            ListGroups(after: "x"),
+            RevokeTokens(bob, before: Scenarios.begin), ListGroups(after: "x"),
             GetGroup(bob),
             SetGroup(name: bob, strategy: .all, members: [bob], delays: ["bob": 5]), DeleteGroup(bob),
             ListAliases(after: "x"),

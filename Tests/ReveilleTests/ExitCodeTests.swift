@@ -13,7 +13,8 @@ struct ExitCodeTests {
     /// Each command that asks a server.
     private static let asking = [
         "calls end \(id)", "sessions list", "sessions drop bob", "sessions drop bob \(id)", "devices resume bob \(id)",
-        "users show bob", "users set bob --call-waiting on", "groups list", "groups show sales",
+        "devices delete bob \(id)", "users revoke bob", "users show bob", "users set bob --call-waiting on",
+        "groups list", "groups show sales",
         "groups set sales alice bob", "groups delete sales", "aliases list", "aliases set desk alice",
         "aliases delete desk", "stats", "top --once", "log level", "log level debug", "drain --timeout 1s",
     ]
@@ -82,7 +83,7 @@ struct ExitCodeTests {
         "what the server does not know: 1, and where to look",
         arguments: [
             "calls show \(id)", "pushes show \(id)", "calls end \(id)", "sessions drop bob \(id)",
-            "devices resume bob \(id)",
+            "devices resume bob \(id)", "devices delete bob \(id)",
             "groups show sales", "groups delete sales", "aliases delete desk",
         ])
     func notFound(line: String) async throws {

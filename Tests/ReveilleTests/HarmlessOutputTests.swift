@@ -81,6 +81,7 @@ struct HarmlessOutputTests {
         "aliases set desk bob", "aliases delete desk", "users show bob", "users set bob --call-waiting on", "stats",
         "check", "top --once", "log level", "drain --timeout 1s",
         "devices resume bob b0b00001-6f2a-4d0b-9e55-3a1f8a1c2d3e",
+        "devices delete bob b0b00001-6f2a-4d0b-9e55-3a1f8a1c2d3e", "users revoke bob",
     ]
 
     private static func isHarmless(_ lines: [String], hasColour: Bool) -> Bool {

@@ -11,6 +11,7 @@ extension AdminMethod {
         case .deviceList: ListDevices.self
         case .deviceGet: GetDevice.self
         case .deviceResume: ResumeDevice.self
+        case .deviceDelete: DeleteDevice.self
         case .pushList: ListPushes.self
         case .pushGet: GetPush.self
         case .pushAudit: AuditPushes.self
@@ -19,6 +20,7 @@ extension AdminMethod {
         case .userBlock: BlockCallers.self
         case .userUnblock: UnblockCallers.self
         case .userForward: ForwardCalls.self
+        case .userRevoke: RevokeTokens.self
         case .groupList: ListGroups.self
         case .groupGet: GetGroup.self
         case .groupSet: SetGroup.self

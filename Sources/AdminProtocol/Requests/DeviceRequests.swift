@@ -52,3 +52,21 @@ public struct ResumeDevice: AdminRequest {
         case deviceID = "device_id"
     }
 }
+
+/// Drops a device with its push tokens, its session and its parts in live calls.
+public struct DeleteDevice: AdminRequest {
+    public typealias Response = Done
+    public static let method = AdminMethod.deviceDelete
+    public var user: Handle
+    public var deviceID: DeviceID
+
+    public init(user: Handle, deviceID: DeviceID) {
+        self.user = user
+        self.deviceID = deviceID
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case user
+        case deviceID = "device_id"
+    }
+}

@@ -91,6 +91,25 @@ public struct ForwardCalls: AdminRequest {
     }
 }
 
+/// Logs all devices of the user out, and refuses the user's tokens from before the time.
+public struct RevokeTokens: AdminRequest {
+    public typealias Response = Done
+    public static let method = AdminMethod.userRevoke
+    public var user: Handle
+    /// In ms since the epoch; nil for now.
+    public var beforeMilliseconds: Int64?
+
+    public init(_ user: Handle, before: Instant? = nil) {
+        self.user = user
+        beforeMilliseconds = before?.milliseconds
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case user
+        case beforeMilliseconds = "before_ms"
+    }
+}
+
 /// Lists groups, by name.
 public struct ListGroups: AdminListRequest {
     public typealias Item = GroupView

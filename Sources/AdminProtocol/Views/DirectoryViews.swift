@@ -109,6 +109,8 @@ public struct UserView: Codable, Equatable, Sendable {
     public var devices: Int
     public var devicesOnline: Int
     public var liveCalls: Int
+    /// The user's tokens from before this time are refused.
+    public var revokedBefore: Timestamp?
 
     public init(_ user: UserSummary) {
         handle = user.handle
@@ -125,6 +127,7 @@ public struct UserView: Codable, Equatable, Sendable {
         devices = user.devices
         devicesOnline = user.devicesOnline
         liveCalls = user.liveCalls
+        revokedBefore = Timestamp(user.revokedBefore)
     }
 
     enum CodingKeys: String, CodingKey {
@@ -138,6 +141,7 @@ public struct UserView: Codable, Equatable, Sendable {
         case noAnswerSeconds = "no_answer_seconds"
         case devicesOnline = "devices_online"
         case liveCalls = "live_calls"
+        case revokedBefore = "revoked_before"
     }
 }
 

@@ -77,7 +77,7 @@ extension CallCore {
             logOut(session, connection, request)
         case .updateDevice(let tokens):
             let isChanged = setTokens(tokens, of: session.device)
-            persist(.device(session.device.record))
+            persist(session.device)
             if isChanged { record(.registered, of: session.device) }
             reply(connection, request, .done)
         case .invite(let invite):

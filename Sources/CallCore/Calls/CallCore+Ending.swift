@@ -155,7 +155,9 @@ extension CallCore {
             }
             // The push holds its leg: break the reference cycle.
             leg.push = nil
+            leg.device.user.forgetDropped(leg.device)
         }
+        call.callerDevice.user.forgetDropped(call.callerDevice)
         call.removeLegs()
         return true
     }

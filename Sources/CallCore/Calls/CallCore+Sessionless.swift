@@ -7,11 +7,18 @@ extension CallCore {
         _ command: CallRequest, _ grant: SessionGrant, _ named: DeviceID?, _ connection: ConnectionID,
         _ request: RequestID
     ) {
+        if let refusal = revocation(of: grant) { return refuse(connection, request, refusal) }
         let id = command.call
         guard grant.scope.mayAct(on: id) else { return refuseStranger(connection, request) }
         guard let call = calls[id] else {
             if !mayBeStored(id) { return refuseStranger(connection, request) }
             return lookUp(id, then: .asked(connection, request, command, grant, named))
+        }
+        if grant.scope != .full,
+            let leg = call.legs.first(where: { $0.device.key.user == grant.user && $0.device.key.device == named }),
+            let refusal = revocation(ofWakeTokenFor: leg)
+        {
+            return refuse(connection, request, refusal)
         }
         if case .report(let report) = command {
             guard let leg = leg(of: report, in: call, grant.user, named) else {
@@ -67,7 +74,8 @@ extension CallCore {
     private func parts(of user: Handle, _ device: Device?, isNamed: Bool, in call: Call) -> [PartyRole] {
         if isNamed { return device.flatMap { role(of: $0, in: call) }.map { [$0] } ?? [] }
         if let winner = call.answer?.leg, winner.device.key.user == user { return [.callee(winner)] }
-        let legs = call.legs.filter { $0.device.key.user == user }.map { PartyRole.callee($0) }
+        let own = call.legs.filter { $0.device.key.user == user && !$0.device.isDropped }
+        let legs = own.map { PartyRole.callee($0) }
         return call.caller.user == user ? [.caller] + legs : legs
     }
 

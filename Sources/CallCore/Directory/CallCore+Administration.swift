@@ -16,10 +16,12 @@ extension CallCore {
         case .unblock(let handle, let callers): unblock(handle, callers)
         case .forward(let handle, let busy, let noAnswer, let after):
             forward(handle, busy: busy, noAnswer: noAnswer, after: after)
+        case .revokeTokens(let handle, let before): revokeTokens(of: handle, before: before)
         case .listAliases: .success(.aliases(directory.aliasList))
         case .setAlias(let alias): setAlias(alias)
         case .deleteAlias(let handle): deleteAlias(handle)
         case .resumeDevice(let user, let device): resumeDevice(user, device)
+        case .deleteDevice(let user, let device): deleteDevice(user, device)
         case .endCall(let call): endCall(call)
         case .dropSession(let user, let device): dropSession(user, device)
         }
@@ -86,7 +88,7 @@ extension CallCore {
                     aliases: directory.aliases(of: handle),
                     groups: directory.groups(of: handle).map(\.name), devices: user.devices.count,
                     devicesOnline: user.devices.count { $0.session?.connection != nil },
-                    liveCalls: user.liveCalls.count)))
+                    liveCalls: user.liveCalls.count, revokedBefore: directory.revocation(of: handle))))
     }
 
     /// Also sets the policy of a user who has not registered yet.
@@ -113,7 +115,15 @@ extension CallCore {
             return refuse(.notFound, "\(user) has no device \(id).")
         }
         _ = restoreHealth(of: device)
-        persist(.device(device.record))
+        persist(device)
+        return .success(.done)
+    }
+
+    private func deleteDevice(_ user: Handle, _ id: DeviceID) -> Result<AdminReply, AdminRefusal> {
+        guard let device = directory.user(user)?.device(id) else {
+            return refuse(.notFound, "\(user) has no device \(id).")
+        }
+        drop(device, .deleted)
         return .success(.done)
     }
 

@@ -12,6 +12,7 @@ extension CallCore {
             return refuse(
                 connection, request, .overloaded(retryAfter: .seconds(5)), "This server is full; try again shortly.")
         }
+        if let refusal = revocation(of: grant) { return turnAway(connection, request, refusal) }
         let device: Device
         switch grant.scope {
         case .full:
@@ -22,9 +23,9 @@ extension CallCore {
             }
             guard let admitted = admitDevice(open, grant) else {
                 counters.hit(.devicesPerUser)
+                let words = "\(limits.devicesPerUser) devices, all online or in calls. Log one out, then open again."
                 return refuse(
-                    connection, request, .limitReached(limit: limits.devicesPerUser),
-                    "\(grant.user) has \(limits.devicesPerUser) devices. Log one out, then open again.")
+                    connection, request, .limitReached(limit: limits.devicesPerUser), "\(grant.user) has \(words)")
             }
             device = admitted
         case .call(let call):
@@ -33,6 +34,7 @@ extension CallCore {
             }
             guard let known = directory.user(grant.user)?.device(open.device.id), let leg = calls[call]?.leg(of: known)
             else { return refuse(connection, request, .forbidden, "This wake token is for another device or call.") }
+            if let refusal = revocation(ofWakeTokenFor: leg) { return turnAway(connection, request, refusal) }
             guard !known.hasLoggedOut else {
                 return refuse(
                     connection, request, .forbidden, "This device has logged out; open with a user token.")
@@ -81,9 +83,13 @@ extension CallCore {
             device = known
         } else {
             guard makeRoom(user) else { return nil }
-            device = Device(
-                key: DeviceKey(user: user.handle, device: open.device.id), user: user, platform: open.device.platform,
-                seenAt: now)
+            // Calls in memory know a dropped device by its object.
+            device =
+                user.dropped.removeValue(forKey: open.device.id)
+                ?? Device(
+                    key: DeviceKey(user: user.handle, device: open.device.id), user: user,
+                    platform: open.device.platform, seenAt: now)
+            device.isDropped = false
             user.devices.append(device)
             isRegistered = true
         }
@@ -91,29 +97,14 @@ extension CallCore {
         device.app = open.device.app
         device.name = open.device.name
         device.seenAt = now
+        if device.ageDeadline == nil { awaitAge(of: device) }
         device.hasLoggedOut = false
         // The record is persisted below.
         _ = restoreHealth(of: device)
         if let tokens = open.push, setTokens(tokens, of: device) { isRegistered = true }
-        persist(.device(device.record))
+        persist(device)
         if isRegistered { record(.registered, of: device) }
         return device
-    }
-
-    /// Drops a device when the user has ``CoreLimits/devicesPerUser``: of the unreachable ones, logged out or
-    /// uninstalled, the one not seen for longest.
-    /// - Returns: false when all of them are reachable, or take part in a call.
-    private func makeRoom(_ user: User) -> Bool {
-        guard user.devices.count >= limits.devicesPerUser else { return true }
-        let idle = user.devices.indices.filter { index in
-            let device = user.devices[index]
-            return device.session == nil && device.tokens.isEmpty && device.legCount == 0 && device.placedCalls == 0
-        }
-        guard let stalest = idle.min(by: { user.devices[$0].seenAt < user.devices[$1].seenAt }) else { return false }
-        let device = user.devices.remove(at: stalest)
-        cancel(&device.absence)
-        persist(.deviceDropped(device.key))
-        return true
     }
 
     /// - Returns: whether the device's tokens are others now.
@@ -121,7 +112,7 @@ extension CallCore {
     func setTokens(_ tokens: [PushToken], of device: Device) -> Bool {
         let old = device.tokens.map(\.token)
         for loser in directory.setTokens(Array(tokens.prefix(limits.tokensPerDevice)), of: device, now: now) {
-            persist(.device(loser.record))
+            persist(loser)
         }
         return device.tokens.map(\.token) != old
     }
@@ -242,6 +233,7 @@ extension CallCore {
         openingAfterLookUp.remove(connection)
         guard let session = directory.session(on: connection) else { return }
         directory.detach(session)
+        noteSeen(session.device)
         effects.append(.observe(.away(session.id, session.device.key, at: now)))
         session.resumeDeadline = deadlines.add(.resume(session), at: now + timers.resume)
         fallBackToPush(session.device)
@@ -271,9 +263,10 @@ extension CallCore {
 
     /// Ends a session for good, on any connection.
     func dropSession(_ session: Session) {
+        let device = session.device
+        if session.connection != nil { noteSeen(device) }
         directory.detach(session)
         cancel(&session.resumeDeadline)
-        let device = session.device
         guard device.session === session else { return }
         device.session = nil
         heldSessions -= 1
@@ -321,13 +314,29 @@ extension CallCore {
 
     /// Closes the session and drops the tokens in one step, so that no push follows a logout.
     func logOut(_ session: Session, _ connection: ConnectionID, _ request: RequestID) {
-        let device = session.device
+        forgetTokens(of: session.device)
+        reply(connection, request, .done)
+        leave(session.device, .loggedOut)
+    }
+
+    /// The first half of a logout.
+    func forgetTokens(of device: Device) {
         device.hasLoggedOut = true
         setTokens([], of: device)
-        persist(.device(device.record))
-        reply(connection, request, .done)
-        effects.append(.disconnect(connection, .loggedOut))
-        dropSession(session)
+        persist(device)
+    }
+
+    /// The second half of a logout: ends the device's session and its parts in live calls. The calls go on without it
+    /// where they can.
+    func leave(_ device: Device, _ code: CloseCode) {
+        if let session = device.session {
+            if let connection = session.connection { effects.append(.disconnect(connection, code)) }
+            dropSession(session)
+        }
+        // Without a session it may be a party all the same: after a restart, or after an answer over HTTP.
+        for call in device.user.liveCalls where call.isParty(device) {
+            endCall(call, .connectionLost, by: device.party)
+        }
         for leg in device.liveLegs where leg.isOpen && leg.call.isLive {
             closeLeg(leg, .noDevices, by: nil, isOwnAct: true)
             goOnWithoutLeg(leg.call, .noDevices, by: nil)

@@ -19,8 +19,12 @@ final class Device {
     var session: Session?
     /// The device has logged out and opened no session of its own since: no wake token opens one for it.
     var hasLoggedOut = false
+    /// The device has no row in the store, and is none of its user's devices. Calls in memory may still have it.
+    var isDropped = false
     /// By when the device must open a session, for calls that it has no session for.
     var absence: DeadlineQueue<Deadline>.Token?
+    /// When it is dropped unless it has been seen, or is asked whether it is online.
+    var ageDeadline: DeadlineQueue<Deadline>.Token?
     /// How many calls in memory it placed.
     var placedCalls = 0
     /// How many legs in memory it has.
@@ -94,6 +98,9 @@ final class Device {
     }
 
     // MARK: Legs
+
+    /// Whether calls in memory hold the device as their caller or with a leg.
+    var isInMemoryOfCalls: Bool { legCount > 0 || placedCalls > 0 }
 
     /// Adds a leg that has come into memory.
     func add(_ leg: Leg) {

@@ -15,6 +15,8 @@ struct Directory {
     private var aliasesOfUser: [Handle: Set<Handle>] = [:]
     /// Block lists and forwarding, of the users that have any.
     private var rules: [Handle: CallRules] = [:]
+    /// Since when tokens are good, of the users whose tokens were revoked.
+    private var revocations: [Handle: Instant] = [:]
     /// Live calls to handles that are not registered yet.
     private var awaiting: [Handle: [Call]] = [:]
     private(set) var awaitedHandles = 0
@@ -26,6 +28,9 @@ struct Directory {
     var sessionCount: Int { sessions.count }
 
     func user(_ handle: Handle) -> User? { users[handle] }
+
+    /// The devices of all users, in the order of their handles.
+    var devices: [Device] { users.values.sorted { $0.handle < $1.handle }.flatMap(\.devices) }
 
     mutating func addUser(_ handle: Handle) -> User {
         if let user = users[handle] { return user }
@@ -49,6 +54,18 @@ struct Directory {
     func rules(of user: Handle) -> CallRules? { rules.isEmpty ? nil : rules[user] }
 
     mutating func setRules(_ new: CallRules, of user: Handle) { rules[user] = new.isEmpty ? nil : new }
+
+    // MARK: Revoked tokens
+
+    /// The time from before which the user's tokens are refused; nil for a user without a revocation.
+    func revocation(of user: Handle) -> Instant? { revocations.isEmpty ? nil : revocations[user] }
+
+    /// - Returns: the time in effect, which never goes back.
+    mutating func revokeTokens(of user: Handle, before time: Instant) -> Instant {
+        let latest = max(time, revocations[user] ?? time)
+        revocations[user] = latest
+        return latest
+    }
 
     // MARK: Calls to unregistered handles
 

@@ -8,6 +8,8 @@ final class User {
     var hasOwnPolicy = false
     /// In the order in which they were first seen.
     var devices: [Device] = []
+    /// Dropped devices that calls in memory still have. A device that comes back is the same object again.
+    var dropped: [DeviceID: Device] = [:]
     /// The live calls this user has a part in, oldest first.
     var liveCalls: [Call] = []
     /// Bounds the calls by this user that cause a push.
@@ -28,4 +30,10 @@ final class User {
     }
 
     func device(_ id: DeviceID) -> Device? { devices.first { $0.key.device == id } }
+
+    /// A call that has the device leaves memory.
+    func forgetDropped(_ device: Device) {
+        guard device.isDropped, !device.isInMemoryOfCalls, dropped[device.key.device] === device else { return }
+        dropped[device.key.device] = nil
+    }
 }

@@ -17,7 +17,7 @@ extension CallCore {
     }
 
     func record(_ change: EventRecord.DeviceChange, of device: Device) {
-        if recordsEvents { add(.device(device.record, change)) }
+        if recordsEvents, !device.isDropped { add(.device(device.record, change)) }
     }
 
     private func add(_ subject: EventRecord.Subject) {

@@ -129,7 +129,8 @@ extension CallCore {
 
     private func isWanted(_ notice: Notice) -> Bool {
         let record = notice.record
-        return !notice.isMoot && now < record.expiresAt && notice.device.user.noticePurpose == record.purpose
+        return !notice.isMoot && !notice.device.isDropped && now < record.expiresAt
+            && notice.device.user.noticePurpose == record.purpose
             && !notice.device.isTold(record.purpose, of: record.call)
     }
 
@@ -184,6 +185,11 @@ extension CallCore {
         }
     }
 
+    /// Withdraws what has not left. The outcome of a notice on its way is awaited.
+    func withdrawNotices(toDropped device: Device) {
+        for notice in device.notices { withdraw(notice, reason: "the device was deleted") }
+    }
+
     /// The user has seen the missed calls up to this time.
     func withdrawNotices(to user: User, upTo: Instant) {
         for device in user.devices {
@@ -220,7 +226,7 @@ extension CallCore {
         }
         for open in state.notices {
             let key = open.push.device
-            let device = device(Party(user: key.user, device: key.device), isKept: false)
+            let device = device(Party(user: key.user, device: key.device))
             let content = Notice.Content(from: open.from, fromName: open.fromName, video: open.video)
             let notice = Notice(open.push, to: device, content)
             counters.pushesRecovered += 1

@@ -108,7 +108,7 @@ extension CallCore {
         if push.record.owesReport, device.suspendedAt != nil {
             push.isProbe = true
             device.probe(at: now, timers)
-            persist(.device(device.record))
+            persist(device)
         }
         effects.append(.confirmPush(id))
     }
@@ -155,7 +155,7 @@ extension CallCore {
         guard push.isProbe else { return }
         push.isProbe = false
         push.leg.device.takeBackProbe(at: now)
-        persist(.device(push.leg.device.record))
+        persist(push.leg.device)
     }
 
     // MARK: Outcomes
@@ -229,7 +229,7 @@ extension CallCore {
     /// Drops a token that the provider has declared invalid.
     func dropToken(_ token: PushToken, of device: Device) {
         directory.removeToken(token, from: device)
-        persist(.device(device.record))
+        persist(device)
         record(.tokenDead(token), of: device)
     }
 
@@ -243,10 +243,10 @@ extension CallCore {
         change(push) { $0.giveUpReport(at: now) }
         record(.pushUnreported(push.record), of: push.leg.call)
         // A push that may never have reached the provider says nothing about the device.
-        guard push.record.status == .accepted else { return }
         let device = push.leg.device
+        guard push.record.status == .accepted, !device.isDropped else { return }
         let isSuspendedNow = device.noteUnreported(at: now, limits, timers)
-        persist(.device(device.record))
+        persist(device)
         guard isSuspendedNow else { return }
         counters.devicesSuspended += 1
         record(.suspended, of: device)

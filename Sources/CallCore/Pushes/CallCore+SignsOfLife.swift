@@ -17,7 +17,8 @@ import CallVocabulary
 extension CallCore {
     /// The app runs, whatever it did.
     func noteLife(of device: Device) {
-        if restoreHealth(of: device) { persist(.device(device.record)) }
+        noteSeen(device)
+        if restoreHealth(of: device) { persist(device) }
     }
 
     /// As ``noteLife(of:)``, except for a report: its result decides.

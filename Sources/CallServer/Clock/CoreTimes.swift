@@ -22,7 +22,8 @@ struct CoreTimes {
             case .call(let record): call = record.id
             case .push(let record): call = record.call
             case .device, .deviceDropped, .leg, .descriptions, .descriptionsDropped, .absence, .missed, .missedCleared,
-                .candidates, .candidatesDropped, .group, .groupDeleted, .user, .rules, .alias, .aliasDeleted, .event:
+                .candidates, .candidatesDropped, .group, .groupDeleted, .user, .rules, .revocation, .alias,
+                .aliasDeleted, .event:
                 continue
             }
             kept[call] = begun[call] ?? self.offset
@@ -54,6 +55,9 @@ struct CoreTimes {
         case .missedCleared(let user, let time): .missedCleared(user: user, upTo: time + offset)
         case .absence(let absence): .absence(absence.moved(by: past(of: absence.call)))
         case .event(let event): .event(event.moved(by: offset, past))
+        case .revocation(let record):
+            .revocation(
+                RevocationRecord(handle: record.handle, issuedBefore: record.issuedBefore + offset))
         case .deviceDropped, .descriptions, .descriptionsDropped, .candidates, .candidatesDropped, .group,
             .groupDeleted,
             .user, .rules, .alias, .aliasDeleted:
@@ -63,12 +67,15 @@ struct CoreTimes {
 
     private func wall(_ effect: CoreEffect) -> CoreEffect {
         switch effect {
-        case .persist(let record): .persist(wall(record))
-        case .send(let connection, let message): .send(connection, message.moved(by: offset))
-        case .queuePush(let order): .queuePush(order.registrationMoved(by: offset))
-        case .queueNewPush(let order): .queueNewPush(order.registrationMoved(by: offset))
-        case .observe(let change): .observe(change.moved(by: offset))
-        case .disconnect, .confirmPush, .transmitPush, .dropPush, .findCall, .readHistory, .answer: effect
+        case .persist(let record): return .persist(wall(record))
+        case .send(let connection, let message): return .send(connection, message.moved(by: offset))
+        case .queuePush(let order): return .queuePush(order.registrationMoved(by: offset))
+        case .queueNewPush(let order): return .queueNewPush(order.registrationMoved(by: offset))
+        case .observe(let change): return .observe(change.moved(by: offset))
+        case .answer(let request, .success(.user(var user))):
+            user.revokedBefore = wall(user.revokedBefore)
+            return .answer(request, .success(.user(user)))
+        case .disconnect, .confirmPush, .transmitPush, .dropPush, .findCall, .readHistory, .answer: return effect
         }
     }
 
@@ -80,6 +87,14 @@ struct CoreTimes {
         switch input {
         case .client(.requested(let connection, let request, .owner(.clearMissed(let time)))):
             return .client(.requested(connection, request, .clearMissed(upTo: time + back)))
+        case .client(.opened(let connection, let request, let open, var grant)):
+            grant.issuedAt = grant.issuedAt.moved(by: back)
+            return .client(.opened(connection, request, open, grant))
+        case .client(.asked(let connection, let request, let command, var grant, let device)):
+            grant.issuedAt = grant.issuedAt.moved(by: back)
+            return .client(.asked(connection, request, command, grant, device))
+        case .administered(let request, .revokeTokens(let user, let before?)):
+            return .administered(request, .revokeTokens(user, before: before + back))
         case .store(.callFound(let call, let stored?)):
             return .store(.callFound(call, stored.moved(by: back)))
         case .store(.historyRead(let connection, let request, let page?)):
@@ -102,6 +117,9 @@ struct CoreTimes {
             state.notices[index].push = state.notices[index].push.moved(by: back, deadlinesBy: back)
         }
         for index in state.sentSyncs.indices { state.sentSyncs[index].sentAt = state.sentSyncs[index].sentAt + back }
+        for index in state.revocations.indices {
+            state.revocations[index].issuedBefore = state.revocations[index].issuedBefore + back
+        }
         for index in state.missed.indices { state.missed[index].call = state.missed[index].call.moved(by: back) }
         return state
     }

@@ -122,10 +122,12 @@ final class CallResources {
     }
 
     private static func refusal(of refusal: TokenAuthority.Refusal) -> HTTPResponse {
-        .refusal(
-            SignalError(.unauthenticated, refusal.message),
-            // RFC 6750, 3.1.
-            headers: [("WWW-Authenticate", "Bearer error=\"invalid_token\"")])
+        unauthenticated(SignalError(.unauthenticated, refusal.message))
+    }
+
+    /// RFC 6750, 3.1.
+    private static func unauthenticated(_ error: SignalError) -> HTTPResponse {
+        .refusal(error, headers: [("WWW-Authenticate", "Bearer error=\"invalid_token\"")])
     }
 
     /// Handles the core's answer to a request, which may have timed out.
@@ -133,7 +135,9 @@ final class CallResources {
         guard let question = questions.removeValue(forKey: serial) else { return }
         switch message {
         case .reply(_, let reply): question.respond(.result(reply, now: clock.time()), question.user)
-        case .error(_, let error): question.respond(.refusal(error), question.user)
+        case .error(_, let error):
+            question.respond(
+                error.code == .unauthenticated ? Self.unauthenticated(error) : .refusal(error), question.user)
         case .welcome, .event: preconditionFailure("a question is answered, and told nothing else")
         }
     }

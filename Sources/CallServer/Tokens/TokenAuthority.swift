@@ -164,7 +164,8 @@ public struct TokenAuthority: Redacted, Sendable {
         let claims = try users.current.verify(token, at: clock.wallTime())
         let grant = SessionGrant(
             user: claims.user, displayName: claims.name,
-            allowance: CallAllowance(targets: claims.callTargets, callsPerMinute: claims.callsPerMinute))
+            allowance: CallAllowance(targets: claims.callTargets, callsPerMinute: claims.callsPerMinute),
+            issuedAt: claims.issuedAt)
         return Verified(grant: grant, device: claims.device, expiresAt: claims.expiresAt)
     }
 
@@ -213,12 +214,12 @@ public struct TokenAuthority: Redacted, Sendable {
     public func mint(user: Handle, lifetime: Duration, device: DeviceID? = nil, name: String? = nil) async throws
         -> String
     {
-        let expires = clock.wallTime() + lifetime
+        let now = clock.wallTime()
         return users.current.secrets[0].sign(
             claims: try JSONEncoder().encode(
                 Claims(
-                    sub: user.text, exp: Double(expires.milliseconds) / 1000, name: name,
-                    device: device?.description)))
+                    sub: user.text, iat: Double(now.milliseconds) / 1000,
+                    exp: Double((now + lifetime).milliseconds) / 1000, name: name, device: device?.description)))
     }
 
     /// Mints a push's wake token: valid for its call, on its device, until a minute after the ring deadline.
@@ -238,12 +239,13 @@ public struct TokenAuthority: Redacted, Sendable {
     private struct Claims: Encodable {
         var sub: String
         /// Seconds since 1970.
+        var iat: Double
         var exp: Double
         var name: String?
         var device: String?
 
         enum CodingKeys: String, CodingKey {
-            case sub, exp, name
+            case sub, iat, exp, name
             case device = "device_id"
         }
     }

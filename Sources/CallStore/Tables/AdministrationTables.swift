@@ -70,6 +70,21 @@ enum RulesTable {
     }
 }
 
+/// One row for each user whose tokens were revoked.
+enum RevocationTable {
+    static let layout = TableLayout(
+        name: "token_revocation", key: ["handle"], fixed: [], columns: ["handle", "issued_before"])
+
+    static func bind(_ record: RevocationRecord, to row: inout OperationBuffer) {
+        row.bind(record.handle)
+        row.bind(record.issuedBefore)
+    }
+
+    static func read(_ row: SQLRow) throws(StoreFailure) -> RevocationRecord {
+        RevocationRecord(handle: try row.handle(), issuedBefore: row.instant())
+    }
+}
+
 enum AliasTable {
     static let layout = TableLayout(name: "alias", key: ["handle"], fixed: [], columns: ["handle", "user"])
     static let delete = "DELETE FROM alias WHERE handle = ?"

@@ -43,7 +43,7 @@ extension OperationBuffer {
         case .event(let event):
             begin(.insertEvent)
             EventTable.bind(event, to: &self)
-        case .group, .groupDeleted, .user, .rules, .alias, .aliasDeleted: appendAdministration(record)
+        case .group, .groupDeleted, .user, .rules, .revocation, .alias, .aliasDeleted: appendAdministration(record)
         }
     }
 
@@ -61,6 +61,9 @@ extension OperationBuffer {
         case .rules(let record):
             begin(.upsertRules)
             RulesTable.bind(record, to: &self)
+        case .revocation(let record):
+            begin(.upsertRevocation)
+            RevocationTable.bind(record, to: &self)
         case .alias(let alias):
             begin(.upsertAlias)
             AliasTable.bind(alias, to: &self)

@@ -23,6 +23,7 @@ struct PendingRecords {
         case device(DeviceKey)
         case user(Handle)
         case rules(Handle)
+        case revocation(Handle)
         case alias(Handle)
         /// Names of groups are compared byte by byte.
         case group([UInt8])
@@ -84,6 +85,7 @@ struct PendingRecords {
         case .groupDeleted(let name): set(item, for: .group(Array(name.utf8)), of: nil, entry)
         case .user(let record): set(item, for: .user(record.handle), of: nil, entry)
         case .rules(let record): set(item, for: .rules(record.handle), of: nil, entry)
+        case .revocation(let record): set(item, for: .revocation(record.handle), of: nil, entry)
         case .alias(let alias): set(item, for: .alias(alias.handle), of: nil, entry)
         case .aliasDeleted(let handle): set(item, for: .alias(handle), of: nil, entry)
         }

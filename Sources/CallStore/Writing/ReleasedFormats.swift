@@ -32,11 +32,13 @@ enum ReleasedFormats {
         return JournalFormat(number: 3, statements: statements, upsertCall: 5, histories: histories)
     }()
 
-    /// Users have rules, groups have delays, and calls have what they need for them.
+    /// Users have block lists and forwarding; groups and calls what goes with them.
     static let v11: JournalFormat = {
         var statements = v10.statements
-        let more = ["lost_at", "hunt_steps", "forwards", "ring_time", "max_duration"]
-        statements[5] = .init(sql: upsert("call", key: ["id"], fixed: ["created_at"], call + more))
+        statements[5] = .init(
+            sql: upsert(
+                "call", key: ["id"], fixed: ["created_at"],
+                call + ["lost_at", "hunt_steps", "forwards", "ring_time", "max_duration"]))
         statements[14] = .init(sql: upsert("call_group", key: ["name"], ["strategy", "members", "delays"]))
         statements[20] = .init(
             sql: upsert(

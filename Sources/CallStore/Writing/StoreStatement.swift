@@ -21,7 +21,8 @@ enum StoreStatement: UInt8, CaseIterable {
     case deleteAlias = 18
     case upsertAbsence = 19
     case upsertRules = 20
-    case insertEvent = 21
+    case upsertRevocation = 21
+    case insertEvent = 22
 
     var sql: String {
         switch self {
@@ -45,6 +46,7 @@ enum StoreStatement: UInt8, CaseIterable {
         case .deleteAlias: AliasTable.delete
         case .upsertAbsence: AbsenceTable.layout.upsert
         case .upsertRules: RulesTable.layout.upsert
+        case .upsertRevocation: RevocationTable.layout.upsert
         case .insertEvent: EventTable.layout.insert
         }
     }
@@ -58,7 +60,7 @@ enum StoreStatement: UInt8, CaseIterable {
         case .upsertAbsence: Self.callOfAbsence
         case .upsertDevice, .dropDevice, .upsertToken, .trimTokens, .upsertCall, .upsertDescriptions,
             .dropDescriptions, .upsertMissed, .clearMissed, .insertCandidates, .dropCandidates, .upsertGroup,
-            .deleteGroup, .upsertUser, .upsertAlias, .deleteAlias, .upsertRules, .insertEvent:
+            .deleteGroup, .upsertUser, .upsertAlias, .deleteAlias, .upsertRules, .upsertRevocation, .insertEvent:
             nil
         }
     }

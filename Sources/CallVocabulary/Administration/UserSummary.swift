@@ -9,11 +9,12 @@ public struct UserSummary: Equatable, Sendable {
     public var devices: Int
     public var devicesOnline: Int
     public var liveCalls: Int
+    /// The user's tokens from before this time are refused; nil for a user without a revocation.
+    public var revokedBefore: Instant?
 
     public init(
         handle: Handle, policy: UserPolicy, rules: CallRules = CallRules(), aliases: [Handle], groups: [String],
-        devices: Int,
-        devicesOnline: Int, liveCalls: Int
+        devices: Int, devicesOnline: Int, liveCalls: Int, revokedBefore: Instant? = nil
     ) {
         self.handle = handle
         self.policy = policy
@@ -23,6 +24,7 @@ public struct UserSummary: Equatable, Sendable {
         self.devices = devices
         self.devicesOnline = devicesOnline
         self.liveCalls = liveCalls
+        self.revokedBefore = revokedBefore
     }
 }
 

@@ -45,7 +45,8 @@ extension Setting {
     ]
     private static let limits: [Setting] =
         [
-            .ringTimeSeconds, .callSeconds, .connections, .connectionsPerAddress, .messagesPerSecond, .messageBurst,
+            .ringTimeSeconds, .callSeconds, .deviceDays, .connections, .connectionsPerAddress, .messagesPerSecond,
+            .messageBurst,
             .refusedMessages,
         ] + ofCore.map(\.setting)
 }

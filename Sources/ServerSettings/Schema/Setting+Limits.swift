@@ -7,6 +7,9 @@ extension Setting {
     package static let callSeconds = Setting(
         "limits.call_seconds", .integer(0...604_800), .int(0), part: .timers,
         "How long a call may last from the time media flows; then it ends as max_duration. 0 for no limit.")
+    package static let deviceDays = Setting(
+        "limits.device_days", .integer(0...3650), .int(0), part: .timers,
+        "Days after which a device that was not seen is dropped with its push tokens. 0 keeps all.")
     package static let connections = Setting(
         "limits.connections", .integer(1...10_000_000), .int(100_000), flag: "--max-connections", part: .connections,
         "Connections at once, HTTP included; those without a session go first. To allow more than at the start, restart."

@@ -9,6 +9,7 @@ extension EffectiveSettings {
         timers.ring = seconds(.ringSeconds, timers.ring)
         timers.longestRing = seconds(.ringTimeSeconds, timers.longestRing)
         timers.longestCall = integer(.callSeconds).flatMap { $0 == 0 ? nil : .seconds($0) }
+        timers.deviceAge = integer(.deviceDays).flatMap { $0 == 0 ? nil : .seconds($0 * 86_400) }
         timers.huntStep = seconds(.huntStepSeconds, timers.huntStep)
         timers.connect = seconds(.connectSeconds, timers.connect)
         timers.report = seconds(.reportSeconds, timers.report)

@@ -5,13 +5,14 @@ import CallVocabulary
 struct DevicesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "devices",
-        abstract: "List, show and resume devices: push tokens, and whether a device reports its pushes.",
+        abstract: "List, show, resume and delete devices: push tokens, and whether a device reports its pushes.",
         discussion: """
               reveille devices list --suspended
               reveille devices show bob 1a2b3c4d
               reveille devices resume bob 1a2b3c4d
+              reveille devices delete bob 1a2b3c4d
             """,
-        subcommands: [List.self, Show.self, Resume.self])
+        subcommands: [List.self, Show.self, Resume.self, Delete.self])
 
     /// One device of a user.
     struct Name: ParsableArguments {
@@ -20,6 +21,15 @@ struct DevicesCommand: AsyncParsableCommand {
         @Argument(
             help: "The device's id, or the first or last digits of it.", completion: KnownIDs.devices,
             transform: IDPart<DeviceSubject>.init(argument:)) var device: IDPart<DeviceSubject>
+
+        var missing: String { DeviceText.missing(user, device) }
+
+        /// Looks the device up by a part of its id.
+        func find(on server: Administration) async throws -> DeviceID {
+            if let exact = device.exact { return exact }
+            let devices = try await server.all(ListDevices(user: user))
+            return try device.only(of: devices, id: \.deviceID, line: DeviceText.line, missing: missing).deviceID
+        }
     }
 
     struct List: AsyncParsableCommand {
@@ -81,18 +91,35 @@ struct DevicesCommand: AsyncParsableCommand {
 
         func run() async throws {
             let device = try await Administration.with(server) { server in
-                let missing = DeviceText.missing(name.user, name.device)
-                let device = try await find(on: server, missing)
-                _ = try await server.perform(ResumeDevice(user: name.user, deviceID: device), missing: missing)
+                let device = try await name.find(on: server)
+                _ = try await server.perform(ResumeDevice(user: name.user, deviceID: device), missing: name.missing)
                 return device
             }
             Terminal.print("device \(device) of \(name.user.text.shown) resumed")
         }
+    }
 
-        private func find(on server: Administration, _ missing: String) async throws -> DeviceID {
-            if let exact = name.device.exact { return exact }
-            let devices = try await server.all(ListDevices(user: name.user))
-            return try name.device.only(of: devices, id: \.deviceID, line: DeviceText.line, missing: missing).deviceID
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Delete a device with its push tokens: no call rings it any more.",
+            discussion: """
+                Needs a running server. The device's session is closed as after a logout, and its calls end as if it \
+                had logged out. An app that still has a valid token registers the device again; \
+                reveille users revoke keeps it out. Exit code 1: there is no such device.
+
+                  reveille devices delete alice 1a2b3c4d
+                """)
+
+        @OptionGroup var name: Name
+        @OptionGroup var server: ServerOptions
+
+        func run() async throws {
+            let device = try await Administration.with(server) { server in
+                let device = try await name.find(on: server)
+                _ = try await server.perform(DeleteDevice(user: name.user, deviceID: device), missing: name.missing)
+                return device
+            }
+            Terminal.print("device \(device) of \(name.user.text.shown) deleted")
         }
     }
 }

@@ -4,7 +4,8 @@ import CallVocabulary
 
 struct UsersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "users", abstract: "Show a user, and set what happens to calls to the user.",
+        commandName: "users",
+        abstract: "Show a user, set what happens to calls to the user, and revoke the user's tokens.",
         discussion: """
             Needs a running server.
 
@@ -13,8 +14,9 @@ struct UsersCommand: AsyncParsableCommand {
               reveille users set alice --missed-calls alert
               reveille users block alice mallory
               reveille users forward alice --busy carol --no-answer group:support
+              reveille users revoke alice
             """,
-        subcommands: [Show.self, Set.self, Block.self, Unblock.self, Forward.self])
+        subcommands: [Show.self, Set.self, Block.self, Unblock.self, Forward.self, Revoke.self])
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

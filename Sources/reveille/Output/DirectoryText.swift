@@ -54,6 +54,7 @@ enum DirectoryText {
         table.add(["groups", PartyText.list(user.groups)])
         table.add(["devices", "\(user.devices), \(user.devicesOnline) online"])
         table.add(["live calls", "\(user.liveCalls)"])
+        if let time = user.revokedBefore { table.add(["tokens", "refused from before \(Moment.full(time.instant))"]) }
         return table.lines(width: nil)
     }
 

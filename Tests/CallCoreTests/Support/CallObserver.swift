@@ -93,7 +93,9 @@ struct CallObserver {
         }
         if old.missed != new.missed { words.append("missed \(old.missed.count)>\(new.missed.count)") }
         for device in new.devices {
-            let before = old.devices.first { $0.key == device.key }
+            var before = old.devices.first { $0.key == device.key }
+            // Each sign of life moves it.
+            before?.seenAt = device.seenAt
             guard before != device else { continue }
             let (was, becomes) = (before?.tokens.count ?? 0, device.tokens.count)
             var word = "device:\(name(device.key)) tokens \(was)>\(becomes)"

@@ -11,6 +11,8 @@ final class Phone {
     var tokens: [PushToken]
     /// What the token of its next session allows.
     var allowance = CallAllowance()
+    /// When that token was issued.
+    var issuedAt: Instant?
     var connection: ConnectionID?
     /// What the session now open, or last open, began with.
     private(set) var session: SessionOpened?
@@ -94,7 +96,8 @@ final class Phone {
             .client(
                 .opened(
                     socket, request, open,
-                    SessionGrant(user: user, displayName: name, scope: scope, allowance: allowance))))
+                    SessionGrant(user: user, displayName: name, scope: scope, allowance: allowance, issuedAt: issuedAt))
+            ))
         let answer = answer(to: request)
         if case .failure = answer { (connection, self.scope) = before }
         return answer

@@ -203,13 +203,15 @@ final class World {
 
     /// A request by plain HTTP, without a session.
     func ask(
-        _ question: CallRequest, as user: Handle, device: DeviceID?, scope: SessionGrant.Scope
+        _ question: CallRequest, as user: Handle, device: DeviceID?, scope: SessionGrant.Scope,
+        issuedAt: Instant? = nil
     ) -> Result<Reply, SignalError>? {
         serial += 1
         let connection = ConnectionID(shard: 0, serial: serial)
         sessionless.insert(connection)
         let request = nextRequest()
-        step(.client(.asked(connection, request, question, SessionGrant(user: user, scope: scope), device)))
+        let grant = SessionGrant(user: user, scope: scope, issuedAt: issuedAt)
+        step(.client(.asked(connection, request, question, grant, device)))
         return sessionlessAnswers.removeValue(forKey: connection)
     }
 
@@ -345,7 +347,8 @@ final class World {
         case .call(let call):
             if call.state.isLive { liveCalls.insert(call.id) } else { liveCalls.remove(call.id) }
         case .device, .deviceDropped, .leg, .descriptions, .descriptionsDropped, .absence, .missed, .missedCleared,
-            .candidates, .candidatesDropped, .group, .groupDeleted, .user, .rules, .alias, .aliasDeleted, .event:
+            .candidates, .candidatesDropped, .group, .groupDeleted, .user, .rules, .revocation, .alias, .aliasDeleted,
+            .event:
             break
         }
     }

@@ -72,6 +72,14 @@ async def whole():
         assert (user["handle"], user["call_waiting"], user["decline_policy"], user["do_not_disturb"]) \
             == ("alice", True, "device", True), user
         assert user["aliases"] == ["+81312345678"], user
+        before = user.get("revoked_before")
+        await client.result("user.revoke", user="alice", before_ms=1000)
+        user = await client.result("user.get", user="alice")
+        assert before is None and user["revoked_before"]["ms"] == 1000, user
+        await client.refused(-32602, "invalid_params", "user.revoke", user="alice", before_ms=2**62)
+        await client.refused(-32602, "invalid_params", "user.revoke", user="alice", before_ms=253402300799000)
+        await client.refused(-32003, "not_found", "device.delete", user="alice",
+                             device_id="0b9c8e4e-6f2a-4d0b-9e55-3a1f8a1c2d3e")
         await client.result("alias.delete", alias="+81312345678")
         await client.result("group.delete", name=group["name"])
         await client.refused(-32003, "not_found", "group.get", name=group["name"])

@@ -79,6 +79,11 @@ enum CoreMetrics {
         report.metric(
             "reveille_devices_suspended_total", .counter, "Devices suspended from VoIP pushes.",
             core.counters.devicesSuspended)
+        report.metric(
+            "reveille_devices_dropped_total", .counter, "Devices dropped with their push tokens, by cause.",
+            zip(DeviceDropCause.allCases, core.counters.devicesDropped).map {
+                ("cause=\"\($0.rawValue)\"", Double($1))
+            })
     }
 
     private static func addSessions(_ core: CoreSnapshot, to report: inout PrometheusText) {

@@ -1,0 +1,56 @@
+import CallVocabulary
+
+/// Revoked tokens: of users whose tokens from before a time are refused, whatever has verified them.
+extension CallCore {
+    /// Logs out all devices of the user, which must open their next sessions with newer tokens.
+    func revokeTokens(of handle: Handle, before time: Instant?) -> Result<AdminReply, AdminRefusal> {
+        guard !directory.isAlias(handle) else {
+            return .failure(
+                AdminRefusal(.conflict, "\(handle) is an alias of \(directory.resolve(handle)); name that user."))
+        }
+        guard time.map({ $0 <= now }) ?? true else {
+            return .failure(
+                AdminRefusal(.invalidParams, "params.before_ms: the time is to come, and would refuse new tokens"))
+        }
+        let user = directory.addUser(handle)
+        let latest = directory.revokeTokens(of: handle, before: time ?? now)
+        persist(.revocation(RevocationRecord(handle: handle, issuedBefore: latest)))
+        for device in user.devices {
+            forgetTokens(of: device)
+            leave(device, .badToken)
+        }
+        return .success(.done)
+    }
+
+    /// Why a user's token is refused; nil for a good one.
+    func revocation(of grant: SessionGrant) -> SignalError? {
+        guard grant.scope == .full, let since = directory.revocation(of: grant.user) else { return nil }
+        guard let issuedAt = grant.issuedAt else {
+            return SignalError(
+                .unauthenticated,
+                "The tokens of \(grant.user) were revoked, and this one has no iat to say that it is newer. Get one with iat."
+            )
+        }
+        return issuedAt < since ? revoked(grant.user) : nil
+    }
+
+    /// Why the wake token of a leg's push is refused; nil for a good one.
+    func revocation(ofWakeTokenFor leg: Leg) -> SignalError? {
+        let user = leg.device.key.user
+        guard let since = directory.revocation(of: user), let push = leg.push, push.record.intendedAt < since else {
+            return nil
+        }
+        return revoked(user)
+    }
+
+    private func revoked(_ user: Handle) -> SignalError {
+        SignalError(
+            .unauthenticated, "The tokens of \(user) that were issued as early as this one are revoked. Get a new one.")
+    }
+
+    /// Refuses a `session.open` for its token.
+    func turnAway(_ connection: ConnectionID, _ request: RequestID, _ refusal: SignalError) {
+        refuse(connection, request, refusal)
+        effects.append(.disconnect(connection, .badToken))
+    }
+}
