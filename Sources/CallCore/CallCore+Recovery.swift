@@ -87,8 +87,8 @@ extension CallCore {
     ///
     /// - Parameter isKept: whether a device created again is added to the user's devices.
     func device(_ party: Party, isKept: Bool) -> Device {
+        guard let id = party.device else { return backendDevice(of: party.user) }
         let user = directory.addUser(party.user)
-        let id = party.device ?? DeviceID(high: 0, low: 0)
         if let device = user.device(id) { return device }
         let device = Device(key: DeviceKey(user: party.user, device: id), user: user, platform: .cli, seenAt: now)
         if isKept { user.devices.append(device) }
@@ -161,8 +161,8 @@ extension CallCore {
         }
         liveCallCount += 1
         enterLiveCalls(call)
-        // No device has a session yet: the parties have the resume window to return.
-        awaitParty(call.callerDevice, of: call)
+        // No device has a session yet: the parties have the resume window to return. A backend has no session.
+        if !call.isFromBackend { awaitParty(call.callerDevice, of: call) }
         if let winner = call.answer?.leg.device { awaitParty(winner, of: call) }
     }
 }

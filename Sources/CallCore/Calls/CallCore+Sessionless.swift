@@ -68,7 +68,7 @@ extension CallCore {
         if isNamed { return device.flatMap { role(of: $0, in: call) }.map { [$0] } ?? [] }
         if let winner = call.answer?.leg, winner.device.key.user == user { return [.callee(winner)] }
         let legs = call.legs.filter { $0.device.key.user == user }.map { PartyRole.callee($0) }
-        return call.caller.user == user ? [.caller] + legs : legs
+        return call.caller.user == user && !call.isFromBackend ? [.caller] + legs : legs
     }
 
     private func act(
