@@ -34,6 +34,8 @@ public struct ServerConfiguration: Sendable {
     public var push = PushService.Configuration()
     /// Whose user tokens open sessions.
     public var tokens = TokenConfiguration()
+    /// Whose requests below `/v1/backend` are answered.
+    public var backendTokens: [BackendToken] = []
     /// How long the store keeps ended records.
     public var retention = RetentionPolicy()
     public var node = "reveille"

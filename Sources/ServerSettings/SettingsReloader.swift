@@ -121,6 +121,7 @@ extension ServerReload {
             case .admin: if hasAdmin { adminToken = configuration.admin?.token }
             case .push: push = configuration.push
             case .tokens: tokens = configuration.tokens
+            case .backends: backendTokens = configuration.backendTokens
             case .connectionLimits: connectionLimits = configuration.connectionLimits
             case .connections:
                 maxConnections = configuration.maxConnections
