@@ -17,6 +17,8 @@ package enum AdminMessage: Sendable {
     case loaded(Int, Result<RecoveredState, any Error>)
     /// The core's figures, ready to be combined with the others.
     case coreFigures(FigureSources.Gather)
+    /// A backend's request, by HTTP.
+    case backend(BackendQuestion)
     /// A request for the monitor's figures.
     case liveFigures(@Sendable (LiveFigures?) -> Void)
 }

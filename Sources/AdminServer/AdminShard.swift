@@ -46,9 +46,15 @@ package final class AdminShard: ShardHandler {
         }
     }
 
+    /// Where a request came from.
+    private enum Asker {
+        case connection(UInt64)
+        case backend(BackendQuestion)
+    }
+
     /// A request in progress elsewhere.
     private struct Pending {
-        let connection: UInt64
+        let asker: Asker
         let id: RequestID
         /// The core request; nil for others.
         let request: (any CoreRequest)?
@@ -82,11 +88,21 @@ package final class AdminShard: ShardHandler {
                 "asked", metadata: ["method": .string(type(of: call.request).method.rawValue)])
             let audit = AuditEntry(call.request, from: connection.address)
             do throws(AdminError) {
-                try take(call, audit, on: connection)
+                try take(call, audit, from: .connection(connection.serial))
             } catch {
                 audit?.write(to: environment.log, error)
                 send(AdminFrameWriter.error(id: call.id, error), on: connection)
             }
+        }
+    }
+
+    private func take(_ question: BackendQuestion) {
+        let audit = AuditEntry(question.call.request, from: question.peer, credential: question.credential)
+        do throws(AdminError) {
+            try take(question.call, audit, from: .backend(question))
+        } catch {
+            audit?.write(to: environment.log, error)
+            question.respond(.failure(error))
         }
     }
 
@@ -112,28 +128,24 @@ package final class AdminShard: ShardHandler {
         live.connectionClosed(connection)
     }
 
-    private func take(
-        _ call: AdminCall, _ audit: AuditEntry?, on connection: WebSocketConnection
-    ) throws(AdminError) {
-        let serial = connection.serial
-        let isLive = try live.take(call, on: connection) { [weak self] frame in
-            guard let self, let connection = connections[serial] else { return }
-            send(frame, on: connection, call.id)
+    private func take(_ call: AdminCall, _ audit: AuditEntry?, from asker: Asker) throws(AdminError) {
+        let isLive = try live.take(call, on: connection(of: asker)) { [weak self] frame in
+            self?.answer(asker, frame, call.id)
         }
         if isLive { return }
         switch call.request {
-        case let request as any CoreRequest: try askCore(request, call.id, audit, on: connection)
-        case let request as any StoredRequest: try read(request, call.id, on: connection)
-        case let request as any WebhookRequest: try ask(request, call.id, audit, on: connection)
+        case let request as any CoreRequest: try askCore(request, call.id, audit, from: asker)
+        case let request as any StoredRequest: try read(request, call.id, from: asker)
+        case let request as any WebhookRequest: try ask(request, call.id, audit, from: asker)
         case let drain as Drain:
             guard (0...86_400_000).contains(drain.deadlineMilliseconds) else {
                 throw AdminError(AdminRefusal(.invalidParams, "params.deadline_ms: expected 0 to 86400000"))
             }
             environment.core.postAlways(.drainingBegan(within: .milliseconds(drain.deadlineMilliseconds)))
-            send(AdminFrameWriter.result(id: call.id, Done()), on: connection)
+            answer(asker, AdminFrameWriter.result(id: call.id, Done()), call.id)
             audit?.write(to: environment.log, nil)
         case is StopServer:
-            send(AdminFrameWriter.result(id: call.id, Done()), on: connection)
+            answer(asker, AdminFrameWriter.result(id: call.id, Done()), call.id)
             audit?.write(to: environment.log, nil)
             environment.hooks.stop()
         case let request as SetLogLevel:
@@ -141,7 +153,7 @@ package final class AdminShard: ShardHandler {
                 throw AdminError(AdminRefusal(.invalidParams, "params.level: no such level"))
             }
             audit?.write(to: environment.log, nil)
-            send(AdminFrameWriter.result(id: call.id, LogLevelView(level: level)), on: connection)
+            answer(asker, AdminFrameWriter.result(id: call.id, LogLevelView(level: level)), call.id)
         default:
             throw AdminError(
                 SignalError(.methodNotFound, "This server does not answer \(type(of: call.request).method.rawValue)."))
@@ -149,7 +161,7 @@ package final class AdminShard: ShardHandler {
     }
 
     private func askCore(
-        _ request: some CoreRequest, _ id: RequestID, _ audit: AuditEntry?, on connection: WebSocketConnection
+        _ request: some CoreRequest, _ id: RequestID, _ audit: AuditEntry?, from asker: Asker
     ) throws(AdminError) {
         let command: AdminCommand
         do throws(AdminRefusal) {
@@ -157,29 +169,27 @@ package final class AdminShard: ShardHandler {
         } catch {
             throw AdminError(error)
         }
-        let serial = try begin(Pending(connection: connection.serial, id: id, request: request, audit: audit))
+        let serial = try begin(Pending(asker: asker, id: id, request: request, audit: audit))
         // Before posting: the call's last log line may be written before the core's answer arrives.
-        if case .endCall(let call) = command { live.administered(call, by: connection.peer) }
+        if case .endCall(let call) = command { live.administered(call, by: name(of: asker)) }
         guard environment.core.post(.administered(serial, command)) else {
             pending[serial] = nil
             throw Self.busy
         }
     }
 
-    private func read(
-        _ request: some StoredRequest, _ id: RequestID, on connection: WebSocketConnection
-    ) throws(AdminError) {
-        let serial = try begin(Pending(connection: connection.serial, id: id, request: nil, audit: nil))
+    private func read(_ request: some StoredRequest, _ id: RequestID, from asker: Asker) throws(AdminError) {
+        let serial = try begin(Pending(asker: asker, id: id, request: nil, audit: nil))
         environment.reads.read(request, id) { [mailbox] frame in mailbox.postAlways(.replied(serial, frame, nil)) }
     }
 
     private func ask(
-        _ request: some WebhookRequest, _ id: RequestID, _ audit: AuditEntry?, on connection: WebSocketConnection
+        _ request: some WebhookRequest, _ id: RequestID, _ audit: AuditEntry?, from asker: Asker
     ) throws(AdminError) {
         guard let webhooks = environment.webhooks else {
             throw AdminError(SignalError(.methodNotFound, "This server has no webhooks."))
         }
-        let serial = try begin(Pending(connection: connection.serial, id: id, request: nil, audit: audit))
+        let serial = try begin(Pending(asker: asker, id: id, request: nil, audit: audit))
         Task { [mailbox] in
             do {
                 let response = try await request.perform(webhooks)
@@ -213,13 +223,12 @@ package final class AdminShard: ShardHandler {
                 live.catchUp()
                 guard let asked = pending.removeValue(forKey: serial), let request = asked.request else { continue }
                 asked.audit?.write(to: environment.log, answer.refusal.map { AdminError($0) })
-                guard let connection = connections[asked.connection] else { continue }
-                send(frame(of: answer, to: request, asked.id), on: connection, asked.id)
+                self.answer(asked.asker, frame(of: answer, to: request, asked.id), asked.id)
             case .replied(let serial, let frame, let refusal):
                 guard let asked = pending.removeValue(forKey: serial) else { continue }
                 asked.audit?.write(to: environment.log, refusal)
-                guard let connection = connections[asked.connection] else { continue }
-                send(frame, on: connection, asked.id)
+                answer(asked.asker, frame, asked.id)
+            case .backend(let question): take(question)
             case .fed: live.fed()
             case .feedLost: live.feedLost()
             case .loaded(let load, let result): live.loaded(load, result)
@@ -244,17 +253,36 @@ package final class AdminShard: ShardHandler {
 
     // MARK: Frames
 
-    /// - Parameter id: the request that the frame answers, if the answer may exceed a frame.
-    private func send(_ frame: [UInt8], on connection: WebSocketConnection, _ id: RequestID? = nil) {
-        guard frame.count > AdminEndpoint.longestFrame, let id else {
-            connection.send(frame)
-            return
+    private func connection(of asker: Asker) -> WebSocketConnection? {
+        if case .connection(let serial) = asker { connections[serial] } else { nil }
+    }
+
+    private func name(of asker: Asker) -> String {
+        switch asker {
+        case .connection(let serial): connections[serial]?.peer ?? ""
+        case .backend(let question): question.credential
         }
+    }
+
+    private func answer(_ asker: Asker, _ frame: [UInt8], _ id: RequestID) {
+        switch asker {
+        case .connection(let serial):
+            if let connection = connections[serial] { send(cut(frame, id), on: connection) }
+        case .backend(let question): question.answer(cut(frame, id))
+        }
+    }
+
+    private func send(_ frame: [UInt8], on connection: WebSocketConnection) { connection.send(frame) }
+
+    /// An error in place of a frame that is too long.
+    /// - Parameter id: the request that the frame answers.
+    private func cut(_ frame: [UInt8], _ id: RequestID) -> [UInt8] {
+        guard frame.count > AdminEndpoint.longestFrame else { return frame }
         let error = SignalError(
             .tooLarge(limit: AdminEndpoint.longestFrame),
             "The answer takes \(frame.count) bytes; a frame has \(AdminEndpoint.longestFrame). Ask for the lists instead."
         )
-        connection.send(AdminFrameWriter.error(id: id, AdminError(error)))
+        return AdminFrameWriter.error(id: id, AdminError(error))
     }
 }
 

@@ -90,8 +90,8 @@ extension CallCore {
 
     /// The device of a party. A device that was dropped is created again, as a dropped one, so that its call is kept.
     func device(_ party: Party) -> Device {
+        guard let id = party.device else { return backendDevice(of: party.user) }
         let user = directory.addUser(party.user)
-        let id = party.device ?? DeviceID(high: 0, low: 0)
         if let device = user.device(id) ?? user.dropped[id] { return device }
         let device = Device(key: DeviceKey(user: party.user, device: id), user: user, platform: .cli, seenAt: now)
         device.isDropped = true
@@ -170,8 +170,8 @@ extension CallCore {
         }
         liveCallCount += 1
         enterLiveCalls(call)
-        // No device has a session yet: the parties have the resume window to return.
-        awaitParty(call.callerDevice, of: call)
+        // No device has a session yet: the parties have the resume window to return. A backend has no session.
+        if !call.isFromBackend { awaitParty(call.callerDevice, of: call) }
         if let winner = call.answer?.leg.device { awaitParty(winner, of: call) }
     }
 }

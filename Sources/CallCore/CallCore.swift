@@ -27,6 +27,8 @@ public final class CallCore {
     var calls: [CallID: Call] = [:]
     var pushes: [PushID: Push] = [:]
     var pairBounds = PairBounds()
+    var outsiders = Outsiders()
+    var followers = Followers()
     /// Notices without an outcome.
     var notices: [PushID: Notice] = [:]
     var deadlines = DeadlineQueue<Deadline>()
@@ -114,6 +116,8 @@ public final class CallCore {
         case .notified(let connection, let request, let notification): take(notification, on: connection, request)
         case .asked(let connection, let request, let command, let grant, let device):
             perform(command, grant, device, connection, request)
+        case .backend(let connection, let request, let command, let scope):
+            perform(command, scope, connection, request)
         }
     }
 
@@ -163,6 +167,7 @@ public final class CallCore {
         self.now = now
         swap(&effects, &buffer)
         body()
+        answerFollowers()
         if mayExceedEndedCalls { leaveToStore() }
         swap(&effects, &buffer)
     }
@@ -230,6 +235,7 @@ public final class CallCore {
     /// Persists the call; a record not yet handed over is replaced by a later one. The `waking` record and the last one
     /// before the end are kept, because the call's timeline has no other trace of them.
     func persist(_ call: Call) {
+        followers.noteChange(of: call.id)
         guard call.state != .ended else {
             call.recordPlace = nil
             return persist(.call(call.record))

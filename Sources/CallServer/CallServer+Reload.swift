@@ -30,6 +30,7 @@ extension CallServer {
         if let settings = reload.tokens {
             try await parts.tokens.follow(settings.keysAddress, on: parts.core.loop, log: parts.log)
         }
+        if let backendTokens = reload.backendTokens { parts.backends.tokens.replace(with: backendTokens) }
         if let push = checked.push { await parts.push.reload(push) }
         if let endpoints = reload.webhooks { try await parts.webhooks.reload(endpoints) }
         if let limits = reload.connectionLimits { for shard in shards { shard.postAlways(.limited(limits)) } }

@@ -124,6 +124,7 @@ public final class CallServer: Sendable {
                     webSockets: webSockets, parts: parts, address: address, metrics: metrics?.url,
                     configuration: configuration), metrics)
             admin.begin(with: recovered)
+            parts.backends.attach(admin.mailbox)
         } catch {
             await webSockets.stop(closeCode: CloseCode.shutdown.rawValue, reason: "", grace: .zero)
             throw error

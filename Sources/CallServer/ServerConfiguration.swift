@@ -37,6 +37,8 @@ public struct ServerConfiguration: Sendable {
     public var tokens = TokenConfiguration()
     /// The endpoints that get events.
     public var webhooks: [WebhookEndpoint] = []
+    /// Whose requests below `/v1/backend` are answered.
+    public var backendTokens: [BackendToken] = []
     /// How long the store keeps ended records.
     public var retention = RetentionPolicy()
     public var node = "reveille"

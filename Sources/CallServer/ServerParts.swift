@@ -20,6 +20,7 @@ struct ServerParts: Sendable {
     let counters: SignalCounters
     let sessions: SessionRecords
     let routes: HTTPRoutes
+    let backends: BackendServices
     let log: Logger
     private let certificates: LoopBound<CertificateWatch>
     private let sweep: LoopBound<RefusalSweep>
@@ -40,11 +41,19 @@ struct ServerParts: Sendable {
         let sessions = SessionRecords(log: log)
         let sweep = LoopBound(RefusalSweep(sessions.refusals, clock: clock), on: core.loop)
         core.loop.execute { sweep.value.begin(on: core.loop) }
+        let backends = BackendServices(tokens: BackendTokens(configuration.backendTokens)) { export in
+            // Calls that the core ends from here on end later than this.
+            let horizon = clock.time()
+            await core.drain()
+            await store.recordLog.flush()
+            return try await export.response(store.adminQueries, before: horizon)
+        }
         return Self(
             clock: clock, tokens: tokens, core: core, store: store, push: push, webhooks: webhooks,
             history: HistoryReader(queries: queries, core: core.inbox),
             storedCalls: StoredCalls(search: { try await queries.call($0) }, core: core.inbox, log: log),
-            counters: SignalCounters(), sessions: sessions, routes: HTTPRoutes(version: CallServer.version), log: log,
+            counters: SignalCounters(), sessions: sessions, routes: HTTPRoutes(version: CallServer.version),
+            backends: backends, log: log,
             certificates: LoopBound(CertificateWatch(loop: core.loop, log: log), on: core.loop), sweep: sweep)
     }
 
@@ -102,8 +111,9 @@ struct ServerParts: Sendable {
 
     func environment(_ configuration: ServerConfiguration, _ shard: Int, _ loop: EventLoop) -> SignalShard.Environment {
         SignalShard.Environment(
-            shard: shard, loop: loop, core: core.inbox, tokens: tokens, routes: routes, clock: clock,
-            welcome: configuration.welcome, limits: configuration.connectionLimits, counters: counters,
+            shard: shard, loop: loop, core: core.inbox, tokens: tokens, routes: routes,
+            backends: backends, clock: clock, welcome: configuration.welcome, limits: configuration.connectionLimits,
+            counters: counters,
             sessions: sessions, profileNames: { [push] in push.profileNames }, log: log)
     }
 
@@ -123,6 +133,7 @@ struct ServerParts: Sendable {
         await core.stop()
         await store.close()
         routes.detach()
+        backends.detach()
     }
 }
 

@@ -16,6 +16,8 @@ public struct ServerReload: Sendable {
     public var tokens: TokenConfiguration?
     /// The new endpoints. One that keeps its name goes on where it is; a new one gets the events from now on.
     public var webhooks: [WebhookEndpoint]?
+    /// All tokens of backends. Requests in progress go on.
+    public var backendTokens: [BackendToken]?
     /// Applies to present connections too, from their next message on.
     public var connectionLimits: ConnectionLimits?
     /// Applies to new connections. ``maxConnectionsPerAddress`` and ``proxies`` are applied only if this is set.

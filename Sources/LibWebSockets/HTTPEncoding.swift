@@ -37,6 +37,7 @@ extension HTTPResponse {
         case 409: "Conflict"
         case 411: "Length Required"
         case 413: "Content Too Large"
+        case 422: "Unprocessable Content"
         case 426: "Upgrade Required"
         case 429: "Too Many Requests"
         case 431: "Request Header Fields Too Large"

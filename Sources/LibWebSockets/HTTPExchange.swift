@@ -118,8 +118,9 @@ final class HTTPExchange {
         }
         number += 1
         let request = HTTPRequest(
-            method: method, path: head.path, query: head.query, authorization: head.value(of: .authorization),
-            contentType: head.value(of: .contentType), peer: peer)
+            method: method, target: head.target, path: head.path, query: head.query,
+            authorization: head.value(of: .authorization), contentType: head.value(of: .contentType),
+            accept: head.value(of: .accept), idempotencyKey: head.value(of: .idempotencyKey), peer: peer)
         let origin = head.value(of: .origin)
         let answering = Answering(
             method: method, origin: origin,
@@ -160,8 +161,9 @@ final class HTTPExchange {
         if body.answering.isPreflight { return respond(AllowedOrigins.preflight, to: number) }
         let head = body.request
         let request = HTTPRequest(
-            method: head.method, path: head.path, query: head.query, authorization: head.authorization,
-            contentType: head.contentType, peer: head.peer, body: body.bytes)
+            method: head.method, target: head.target, path: head.path, query: head.query,
+            authorization: head.authorization, contentType: head.contentType, accept: head.accept,
+            idempotencyKey: head.idempotencyKey, peer: head.peer, body: body.bytes)
         events.requested(request, HTTPResponder(exchange: self, request: number))
     }
 

@@ -14,22 +14,30 @@ public struct HTTPRequest: Sendable {
     public static let longestBody = 65_536
 
     public let method: Method
+    /// Path and query as they were sent. A path segment may contain an escaped `/`, and a value in the query `&`.
+    public let target: String
     /// Percent-decoded: `/v1/calls/x`.
     public let path: String
     /// The text after `?`, percent-decoded; empty without one.
     public let query: String
     public let authorization: String?
     public let contentType: String?
+    public let accept: String?
+    public let idempotencyKey: String?
     /// The client's address; behind a trusted proxy, the address from `X-Forwarded-For`.
     public let peer: PeerAddress
     /// At most ``longestBody`` bytes.
     public let body: [UInt8]
 
     public init(
-        method: Method, path: String, query: String = "", authorization: String? = nil, contentType: String? = nil,
+        method: Method, target: String = "", path: String, query: String = "", authorization: String? = nil,
+        contentType: String? = nil, accept: String? = nil, idempotencyKey: String? = nil,
         peer: PeerAddress = PeerAddress(), body: [UInt8] = []
     ) {
         self.method = method
+        self.target = target
+        self.accept = accept
+        self.idempotencyKey = idempotencyKey
         self.path = path
         self.query = query
         self.authorization = authorization

@@ -7,7 +7,9 @@ package struct RequestHead {
         case upgrade
         case connection
         case authorization
+        case accept
         case contentType = "content-type"
+        case idempotencyKey = "idempotency-key"
         case contentLength = "content-length"
         case transferEncoding = "transfer-encoding"
         case expect
@@ -22,9 +24,9 @@ package struct RequestHead {
         /// commas.
         fileprivate var isSingle: Bool {
             switch self {
-            case .host, .contentLength, .origin, .webSocketKey, .webSocketVersion: true
-            case .upgrade, .connection, .authorization, .contentType, .transferEncoding, .expect, .forwardedFor,
-                .requestedMethod, .webSocketProtocol:
+            case .host, .contentLength, .idempotencyKey, .origin, .webSocketKey, .webSocketVersion: true
+            case .upgrade, .connection, .authorization, .accept, .contentType, .transferEncoding, .expect,
+                .forwardedFor, .requestedMethod, .webSocketProtocol:
                 false
             }
         }
@@ -54,6 +56,8 @@ package struct RequestHead {
     package static let longest = 32_768
 
     package private(set) var method = ""
+    /// Path and query as they were sent.
+    package private(set) var target = ""
     /// Percent-decoded.
     package private(set) var path = ""
     /// The text after `?`, percent-decoded.
@@ -125,7 +129,7 @@ package struct RequestHead {
         guard let path = Self.unescaped(parts[0]), let query = Self.unescaped(parts.count > 1 ? parts[1] : "") else {
             throw Fault(400, "invalid percent escape")
         }
-        (self.path, self.query) = (path, query)
+        (self.target, self.path, self.query) = (String(target), path, query)
     }
 
     private mutating func readHeader(_ line: some Collection<UInt8>) throws(Fault) {
@@ -163,7 +167,8 @@ package struct RequestHead {
         }
     }
 
-    private static func unescaped(_ text: Substring) -> String? {
+    /// nil for an invalid percent escape.
+    package static func unescaped(_ text: Substring) -> String? {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
         var bytes: [UInt8] = []
         var rest = text.utf8[...]

@@ -27,6 +27,7 @@ struct SettingChange {
 
     /// Whether a file that nobody names was not there before: the server makes it on its first start.
     static func isMade(_ setting: Setting, since old: LoadedSettings, in new: LoadedSettings) -> Bool {
-        !new.settings.isSet(setting) && old.fileMarks[setting.key] == nil && new.fileMarks[setting.key] != nil
+        setting.key == Setting.tokenSecretFile.key && !new.settings.isSet(setting) && old.fileMarks[setting.key] == nil
+            && new.fileMarks[setting.key] != nil
     }
 }

@@ -122,6 +122,7 @@ extension ServerReload {
             case .push: push = configuration.push
             case .tokens: tokens = configuration.tokens
             case .webhooks: webhooks = configuration.webhooks
+            case .backends: backendTokens = configuration.backendTokens
             case .connectionLimits: connectionLimits = configuration.connectionLimits
             case .connections:
                 maxConnections = configuration.maxConnections

@@ -85,6 +85,12 @@ public enum SignalDecoder {
         try decode(body: body) { (body) throws(FieldFailure) in try body.request(action, in: call) }
     }
 
+    /// Decodes the body of `POST /v1/backend/calls`: the members of `call.invite`, `from` and `from_name?`.
+    /// - Parameter call: the call's id, if the body has none.
+    public static func decode(backendInvite body: [UInt8], or call: CallID) throws(SignalError) -> BackendInvite {
+        try decode(body: body) { (body) throws(FieldFailure) in try body.backendInvite(call) }
+    }
+
     private static func decode<Value>(
         body: [UInt8], _ read: (FieldReader) throws(FieldFailure) -> Value
     ) throws(SignalError) -> Value {

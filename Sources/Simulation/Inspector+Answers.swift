@@ -14,6 +14,7 @@ extension Inspector {
         switch reply {
         case .done: checkDone(request)
         case .opened: break
+        case .backendCall: violate("a phone was told what backends are told")
         case .calls(let snapshots, _): for snapshot in snapshots { check(snapshot, for: request) }
         case .invited(let id, let state, _):
             guard let call = decided.calls[id] else { return violate("an invite was acknowledged and not recorded") }

@@ -31,7 +31,7 @@ struct Promises {
                 ends.append(Disk.LegKey(call: id, device: key))
             }
             if let report = request.report, isPushed(report.push) { reports.append(report.push) }
-        case .done, .opened, .call, .calls: break
+        case .done, .opened, .call, .backendCall, .calls: break
         }
     }
 

@@ -199,7 +199,7 @@ extension Simulation {
             schedule(.act(phone: phone.index, .media(id)), in: draw(50...2500))
         case .callState(.ended, _): phone.end(id)
         case .call(let snapshot): if snapshot.state == .ended { phone.end(id) }
-        case .callState, .done, .opened, .calls: break
+        case .callState, .done, .opened, .backendCall, .calls: break
         }
     }
 

@@ -22,6 +22,7 @@ enum Trace {
         case .push(.ended(let push, let outcome)): return "pushEnded \(short(push)) \(outcome)"
         case .client(.asked(let connection, _, let question, let grant, let device)):
             return "http #\(connection.serial) \(grant.user)/\(device.map(short) ?? "-") \(question)"
+        case .client(.backend(let connection, _, let command, _)): return "backend #\(connection.serial) \(command)"
         case .store(.callFound(let call, let found)): return "callFound \(short(call)) \(found == nil ? "no" : "yes")"
         case .store(.callSearchFailed(let call)): return "callSearchFailed \(short(call))"
         case .store(.historyRead(let connection, _, let page)):
@@ -84,6 +85,7 @@ extension CoreInput {
         case .push(.committed): "push_committed"
         case .push(.ended(_, let outcome)): "push_ended.\(outcome.name)"
         case .client(.asked(_, _, let command, _, _)): "http.\(ClientRequest.call(command).name)"
+        case .client(.backend): "backend"
         case .store(.callFound(_, let found)): found == nil ? "not_found" : "found"
         case .store(.callSearchFailed): "search_failed"
         case .store(.historyRead(_, _, let page)): page == nil ? "history_failed" : "history"

@@ -193,7 +193,8 @@ extension ClientSession {
             guard let index = index(of: snapshot.call), calls[index].call.role == snapshot.role else { return }
             calls[index].isUnlisted = false
             apply(snapshot, effects: &effects)
-        case .done, .opened, .calls: break
+        // No request over a WebSocket has a backend's view as its reply.
+        case .done, .opened, .calls, .backendCall: break
         }
     }
 

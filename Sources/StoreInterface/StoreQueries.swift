@@ -15,6 +15,10 @@ public protocol StoreQueries: Sendable {
     func history(of user: Handle, after cursor: HistoryCursor?, limit: Int) async throws(StoreFailure) -> CallHistory
     /// The next calls that pass `filter`, newest first. A page may be short or empty and not be the last one.
     func calls(_ filter: CallFilter) async throws(StoreFailure) -> StorePage<CallRecord, CallCursor>
+    /// The ended calls of a page, in the order of their ends. Calls that end later come after all that are there, if the
+    /// page ends before the time up to which ends are in the store.
+    /// - Returns: no cursor for an empty page.
+    func endedCalls(_ page: ExportPage) async throws(StoreFailure) -> StorePage<CallRecord, ExportCursor>
     /// The ids of the calls that `part` names, in their order.
     func callIDs(_ part: IDPart<CallSubject>, limit: Int) async throws(StoreFailure) -> [CallID]
     /// The number of stored calls, or a little more. Cheap.
@@ -33,6 +37,9 @@ public protocol StoreQueries: Sendable {
     func push(_ id: PushID) async throws(StoreFailure) -> PushRecord?
     /// The next pushes that pass `filter`, newest first. A page may be short or empty and not be the last one.
     func pushes(_ filter: PushFilter) async throws(StoreFailure) -> StorePage<PushRecord, PushCursor>
+    /// The pushes of a page, in the order in which they were intended, up to the first one that is open.
+    /// - Returns: no cursor for an empty page.
+    func closedPushes(_ page: ExportPage) async throws(StoreFailure) -> StorePage<PushRecord, ExportCursor>
     /// The pushes that `part` names, by their ids.
     func pushes(_ part: IDPart<PushSubject>, limit: Int) async throws(StoreFailure) -> [PushRecord]
     /// Pushes that are open past their deadline at `now`, oldest first.

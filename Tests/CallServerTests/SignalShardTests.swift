@@ -36,7 +36,7 @@ struct SignalShardTests {
                 let signal = SignalShard(
                     environment: SignalShard.Environment(
                         shard: index, loop: loop, core: core, tokens: plain.tokens, routes: plain.routes,
-                        clock: plain.clock, welcome: plain.welcome, limits: plain.limits,
+                        backends: plain.backends, clock: plain.clock, welcome: plain.welcome, limits: plain.limits,
                         counters: plain.counters, sessions: plain.sessions,
                         profileNames: plain.profileNames, log: plain.log))
                 shard.mailbox.withLock {

@@ -91,7 +91,7 @@ struct SchemaTests {
             case .policy: "policy"
             case .push: "push"
             case .tokens: "tokens"
-            case .tls, .admin, .log: "none"
+            case .tls, .admin, .backends, .log: "none"
             case nil: "start"
             }
         #expect(changed == [expected])

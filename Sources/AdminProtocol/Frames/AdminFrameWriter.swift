@@ -7,6 +7,19 @@ public enum AdminFrameWriter {
         write(RequestFrame(id: id, params: request))
     }
 
+    /// A request with the id 0.
+    /// - Parameter params: a JSON object.
+    package static func request(_ method: AdminMethod, params: [UInt8]) -> [UInt8] {
+        Array(#"{"id":0,"jsonrpc":"2.0","method":"\#(method.rawValue)","params":"#.utf8) + params + Array("}".utf8)
+    }
+
+    /// The JSON of the result in a frame that ``result(id:_:)`` wrote for the id 0; nil for any other frame.
+    package static func result(in frame: [UInt8]) -> [UInt8]? {
+        // Members are sorted, so the result comes last.
+        let head = #"{"id":0,"jsonrpc":"2.0","result":"#.utf8
+        return frame.starts(with: head) ? Array(frame[head.count..<frame.count - 1]) : nil
+    }
+
     public static func result(id: RequestID, _ response: some Encodable) -> [UInt8] {
         write(ResultFrame(id: id, result: response))
     }
@@ -21,6 +34,9 @@ public enum AdminFrameWriter {
         guard let name = method.notification else { preconditionFailure("\(method.rawValue) is no subscription") }
         return write(NotificationFrame(method: name, params: params))
     }
+
+    /// A view without a frame, as HTTP has it.
+    package static func json(_ view: some Encodable) -> [UInt8] { write(view) }
 
     private static func write(_ frame: some Encodable) -> [UInt8] {
         let encoder = JSONEncoder()

@@ -30,10 +30,12 @@ final class LiveQueries {
         timer = LoopTimer(loop: mailbox.loop) { [weak self] in self?.fed() }
     }
 
-    /// - Parameter send: sends a frame as the reply to this request.
+    /// - Parameters:
+    ///   - connection: for notifications; nil where there are none.
+    ///   - send: sends a frame as the reply to this request.
     /// - Returns: false for a request that is answered elsewhere.
     func take(
-        _ call: AdminCall, on connection: WebSocketConnection, send: @escaping ([UInt8]) -> Void
+        _ call: AdminCall, on connection: WebSocketConnection?, send: @escaping ([UInt8]) -> Void
     ) throws(AdminError) -> Bool {
         catchUp()
         do throws(AdminRefusal) {
@@ -48,14 +50,17 @@ final class LiveQueries {
                 }
                 send(AdminFrameWriter.result(id: call.id, page))
             case let request as SubscribeToCalls:
+                guard let connection else { return false }
                 let interval = try Self.interval(request.intervalMilliseconds, 100...60_000, 250)
                 let number = subscriptions.subscribe(request, interval, on: connection)
                 send(AdminFrameWriter.result(id: call.id, try Self.started(number)))
             case let request as SubscribeToStats:
+                guard let connection else { return false }
                 let interval = try Self.interval(request.intervalMilliseconds, 200...60_000, 1000)
                 let number = subscriptions.subscribeToStats(interval, on: connection)
                 send(AdminFrameWriter.result(id: call.id, try Self.started(number)))
             case let request as Unsubscribe:
+                guard let connection else { return false }
                 subscriptions.unsubscribe(request.subscription, on: connection)
                 send(AdminFrameWriter.result(id: call.id, Done()))
             case is GetStats:

@@ -28,7 +28,7 @@ extension CallCore {
         case .opened(let connection, _, _, _): openingAfterLookUp.insert(connection)
         case .requested(let connection, _, _), .notified(let connection, _, _):
             device = directory.session(on: connection)?.device
-        case .asked: break
+        case .asked, .backend: break
         }
         lookUpCount += 1
         if lookUps[id] == nil {
@@ -77,7 +77,7 @@ extension CallCore {
                 return deferred
             case .requested(let connection, _, _), .notified(let connection, _, _):
                 return directory.session(on: connection) == nil ? nil : deferred
-            case .asked: return deferred
+            case .asked, .backend: return deferred
             }
         }
     }
@@ -86,6 +86,7 @@ extension CallCore {
         let user: Handle
         switch deferred.input {
         case .opened(_, _, _, let grant), .asked(_, _, _, let grant, _): user = grant.user
+        case .backend(_, _, _, let scope): return scope.includes(stored.call.caller.user)
         case .requested, .notified:
             guard let device = deferred.device else { return false }
             user = device.key.user

@@ -151,6 +151,8 @@ final class Call {
 
     var isUnanswered: Bool { state.isRingingPhase }
     var isLive: Bool { state.isLive }
+    /// Whether a backend placed the call: then its caller has no session, and is never away.
+    var isFromBackend: Bool { callerDevice.isBackend }
 
     var answer: Answer? {
         switch phase {

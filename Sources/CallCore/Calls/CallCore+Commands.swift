@@ -240,6 +240,7 @@ extension CallCore {
     /// Stores the winner's SDP, because either side may have to be told again, even after a restart.
     private func describe(_ call: Call, _ sdp: RawJSON) {
         call.descriptions.answer = sdp
+        followers.noteChange(of: call.id)
         persist(.descriptions(call.descriptions))
     }
 

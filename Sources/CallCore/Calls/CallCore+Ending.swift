@@ -145,6 +145,7 @@ extension CallCore {
         }
         calls[call.id] = nil
         call.callerDevice.placedCalls -= 1
+        if call.isFromBackend { outsiders.remove(call.callerDevice.user) }
         if call.isFromArchive { archivedLegs -= max(1, call.legs.count) }
         legCount -= call.legs.count
         for leg in call.legs {

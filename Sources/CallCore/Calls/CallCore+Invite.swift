@@ -4,12 +4,7 @@ import Determinism
 /// Accepting an invite: limits, repeated invites, glare.
 extension CallCore {
     func invite(_ invite: Invite, _ session: Session, _ connection: ConnectionID, _ request: RequestID) {
-        let rings = CallTimers.ringRange.lowerBound...timers.longestRing
-        if let ringTime = invite.ringTime, !rings.contains(ringTime) {
-            return refuse(
-                connection, request, .invalidParams,
-                "ring_ms is outside \(rings.lowerBound.wholeMilliseconds) to \(rings.upperBound.wholeMilliseconds).")
-        }
+        guard hasValidRingTime(invite, connection, request) else { return }
         let caller = session.device
         let digest = invite.digest
         if let existing = calls[invite.call] {
@@ -20,19 +15,42 @@ extension CallCore {
         }
         guard isAllowed(invite, session, connection, request) else { return }
         endInheritedCalls(of: session)
-        guard mayInvite(invite, caller.user, connection, request) else { return }
-        let callees = Callees(of: invite.to, in: directory)
-        if let refusal = pushRefusal(of: callees, from: caller) {
-            counters.hit(refusal.limit)
-            return refuse(
-                connection, request, .rateLimited(retryAfter: refusal.until - now),
-                "Too many calls that push (\(refusal.limit.rawValue)); call again in \(Self.seconds(until: refusal.until, from: now)) s."
-            )
-        }
+        guard let callees = callees(of: invite, from: caller, connection, request) else { return }
         spendAllowance(of: session)
+        begin(invite, digest, callees, caller, name: session.displayName, connection, request)
+    }
+
+    func hasValidRingTime(_ invite: Invite, _ connection: ConnectionID, _ request: RequestID) -> Bool {
+        let rings = CallTimers.ringRange.lowerBound...timers.longestRing
+        guard let ringTime = invite.ringTime, !rings.contains(ringTime) else { return true }
+        refuse(
+            connection, request, .invalidParams,
+            "ring_ms is outside \(rings.lowerBound.wholeMilliseconds) to \(rings.upperBound.wholeMilliseconds).")
+        return false
+    }
+
+    /// The callees of an invite within the limits; nil, with a refusal, for any other.
+    func callees(
+        of invite: Invite, from caller: Device, _ connection: ConnectionID, _ request: RequestID
+    ) -> Callees? {
+        guard mayInvite(invite, caller.user, connection, request) else { return nil }
+        let callees = Callees(of: invite.to, in: directory)
+        guard let refusal = pushRefusal(of: callees, from: caller) else { return callees }
+        counters.hit(refusal.limit)
+        refuse(
+            connection, request, .rateLimited(retryAfter: refusal.until - now),
+            "Too many calls that push (\(refusal.limit.rawValue)); call again in \(Self.seconds(until: refusal.until, from: now)) s."
+        )
+        return nil
+    }
+
+    /// Begins the call of an accepted invite.
+    func begin(
+        _ invite: Invite, _ digest: UInt64, _ callees: Callees, _ caller: Device, name: String?,
+        _ connection: ConnectionID, _ request: RequestID
+    ) {
         let call = Call(
-            invite: invite, digest: digest, callees: callees, callerDevice: caller,
-            callerName: session.displayName, createdAt: now,
+            invite: invite, digest: digest, callees: callees, callerDevice: caller, callerName: name, createdAt: now,
             ringsUntil: now + ringTime(of: callees, forwards: 0, caller: caller.key.user, asked: invite.ringTime))
         admit(call)
         replyInvited(call, connection, request)
@@ -97,7 +115,7 @@ extension CallCore {
         replyInvited(call, connection, request)
     }
 
-    private func replyInvited(_ call: Call, _ connection: ConnectionID, _ request: RequestID) {
+    func replyInvited(_ call: Call, _ connection: ConnectionID, _ request: RequestID) {
         if let ending = call.ending {
             reply(connection, request, .inviteEnded(call.id, ending.reason))
         } else {

@@ -49,6 +49,7 @@ extension CallCore {
             return true
         }
         guard device.hold(batch, limits) else { return refuseCandidates(batch) }
+        followers.noteChange(of: call.id)
         storeForReturn(batch, of: call, from: sender)
         return true
     }
@@ -133,6 +134,11 @@ extension CallCore {
         case .callee(let leg):
             guard leg === winner else { return refuseStranger(connection, request) }
             other = call.callerDevice
+        }
+        guard !other.isBackend else {
+            return refuse(
+                connection, request, .badState(call.state),
+                "The caller of this call is a backend, which takes no updates.")
         }
         guard let session = other.session(for: call),
             session.hasRoom(for: .update(update), limits, isLive: isLive)

@@ -76,7 +76,7 @@ extension CallCore {
         if let winner = call.answer?.leg, winner.device.key.user == user { return [.callee(winner)] }
         let own = call.legs.filter { $0.device.key.user == user && !$0.device.isDropped }
         let legs = own.map { PartyRole.callee($0) }
-        return call.caller.user == user ? [.caller] + legs : legs
+        return call.caller.user == user && !call.isFromBackend ? [.caller] + legs : legs
     }
 
     private func act(

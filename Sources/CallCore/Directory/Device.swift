@@ -4,8 +4,10 @@ import Determinism
 /// One installation of an app under one user.
 final class Device {
     let key: DeviceKey
-    /// The user holds the device.
+    /// The user holds the device, or is in the directory for good, or among the ``Outsiders`` of the device's call.
     unowned let user: User
+    /// Stands for the backend that placed a call: it is in no user's list, and never has a session or tokens.
+    let isBackend: Bool
     var platform: Platform
     var app: String?
     var name: String?
@@ -45,9 +47,10 @@ final class Device {
     var pushBound = RateBound()
     var noticeBound = RateBound()
 
-    init(key: DeviceKey, user: User, platform: Platform, seenAt: Instant) {
+    init(key: DeviceKey, user: User, platform: Platform, seenAt: Instant, isBackend: Bool = false) {
         self.key = key
         self.user = user
+        self.isBackend = isBackend
         self.platform = platform
         self.seenAt = seenAt
     }
@@ -68,7 +71,8 @@ final class Device {
             unreportedStreak: unreportedStreak, suspendedAt: suspendedAt, probes: probes, nextProbeAt: nextProbeAt)
     }
 
-    var party: Party { Party(user: key.user, device: key.device) }
+    /// A backend has no device id.
+    var party: Party { Party(user: key.user, device: isBackend ? nil : key.device) }
 
     /// The registration of the token, whatever profile it was registered with since.
     func registration(of token: PushToken) -> DeviceRecord.Token? {

@@ -26,6 +26,9 @@ extension Reply {
         case .invited(let call, let state, let expiresAt):
             return .invited(call, state, expiresAt: expiresAt + offset)
         case .call(let snapshot): return .call(snapshot.moved(by: offset))
+        case .backendCall(var call):
+            call.snapshot = call.snapshot.moved(by: offset)
+            return .backendCall(call)
         case .calls(let calls, let next):
             let page = HistoryPage(calls: calls, next: next).moved(by: offset)
             return .calls(page.calls, next: page.next)

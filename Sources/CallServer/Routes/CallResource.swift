@@ -82,7 +82,7 @@ extension HTTPRequest {
     }
 
     /// - Throws: an error if the body's content type is something other than JSON.
-    fileprivate func expectJSON() throws(SignalError) {
+    func expectJSON() throws(SignalError) {
         guard let type = contentType?.prefix(while: { $0 != ";" }) else { return }
         guard type.lowercased().filter({ $0 != " " }) == "application/json" else {
             throw SignalError(.invalidRequest, "Content-Type: expected application/json")

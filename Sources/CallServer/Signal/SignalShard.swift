@@ -19,6 +19,7 @@ final class SignalShard: ShardHandler {
         let core: Mailbox<CoreInput>
         let tokens: TokenAuthority
         let routes: HTTPRoutes
+        let backends: BackendServices
         let clock: ServerClock
         let welcome: Welcome
         /// The initial limits.
@@ -43,6 +44,7 @@ final class SignalShard: ShardHandler {
     private let environment: Environment
     private let tokens: TokenChecker
     private let calls: CallResources
+    private let backends: BackendResources
     private let trace: SessionTrace
     private var limits: ConnectionLimits
     private var connections: [UInt64: WebSocketConnection] = [:]
@@ -64,6 +66,9 @@ final class SignalShard: ShardHandler {
         calls = CallResources(
             shard: environment.shard, loop: environment.loop, core: environment.core, tokens: tokens,
             clock: environment.clock, counters: environment.counters)
+        backends = BackendResources(
+            shard: environment.shard, loop: environment.loop, core: environment.core, services: environment.backends,
+            clock: environment.clock, counters: environment.counters, log: environment.log)
         trace = SessionTrace(
             shard: environment.shard, records: environment.sessions, clock: environment.clock, log: environment.log)
         unopenedTimer = LoopTimer(loop: environment.loop) { [weak self] in self?.unopenedAreDue() }
@@ -197,6 +202,12 @@ final class SignalShard: ShardHandler {
     }
 
     func requestBegan(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        if BackendRoute.isBackend(path: request.path) {
+            return backends.examine(request) { [trace] response, user in
+                trace.answered(request, response, user: user)
+                responder.respond(response)
+            }
+        }
         guard let resource = CallResource(path: request.path) else {
             // These routes do not use the body.
             return environment.routes.answer(request, to: .client, LoopBound(responder, on: environment.loop))
@@ -208,6 +219,12 @@ final class SignalShard: ShardHandler {
     }
 
     func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        if BackendRoute.isBackend(path: request.path) {
+            return backends.ask(request) { [trace] response, user in
+                trace.answered(request, response, user: user)
+                responder.respond(response)
+            }
+        }
         if let resource = CallResource(path: request.path) {
             return calls.ask(resource, request) { [trace] response, user in
                 trace.answered(request, response, user: user)
@@ -301,12 +318,14 @@ final class SignalShard: ShardHandler {
                     delivery.add(index, to: connection, state)
                 } else if case .send(_, let message) = messages[index] {
                     calls.answered(serial, message)
+                    backends.answered(serial, message)
                 }
             case .disconnect(let serial, _):
                 if let (connection, state) = connection(serial) {
                     delivery.add(index, to: connection, state)
                 } else {
                     calls.lost(serial)
+                    backends.lost(serial)
                 }
             case .limited(let limits): self.limits = limits
             }

@@ -61,6 +61,10 @@ public final class SQLiteQueries: StoreQueries {
         try await read { reader throws(StoreFailure) in try reader.callPage(filter) }
     }
 
+    public func endedCalls(_ page: ExportPage) async throws(StoreFailure) -> StorePage<CallRecord, ExportCursor> {
+        try await read { reader throws(StoreFailure) in try reader.endedCalls(page) }
+    }
+
     public func callIDs(_ part: IDPart<CallSubject>, limit: Int) async throws(StoreFailure) -> [CallID] {
         try await read { reader throws(StoreFailure) in try reader.callIDs(part, limit: limit) }
     }
@@ -85,6 +89,10 @@ public final class SQLiteQueries: StoreQueries {
 
     public func pushes(_ filter: PushFilter) async throws(StoreFailure) -> StorePage<PushRecord, PushCursor> {
         try await read { reader throws(StoreFailure) in try reader.pushPage(filter) }
+    }
+
+    public func closedPushes(_ page: ExportPage) async throws(StoreFailure) -> StorePage<PushRecord, ExportCursor> {
+        try await read { reader throws(StoreFailure) in try reader.closedPushes(page) }
     }
 
     public func pushes(_ part: IDPart<PushSubject>, limit: Int) async throws(StoreFailure) -> [PushRecord] {

@@ -194,6 +194,20 @@ public struct Invite: Equatable, Sendable {
     }
 }
 
+/// An invite by a backend, from a handle that need not be a user's.
+public struct BackendInvite: Equatable, Sendable {
+    public var invite: Invite
+    public var from: Handle
+    /// The caller's display name.
+    public var name: String?
+
+    public init(invite: Invite, from: Handle, name: String? = nil) {
+        self.invite = invite
+        self.from = from
+        self.name = name
+    }
+}
+
 /// `call.candidates`, in both directions.
 public struct CallCandidates: Equatable, Sendable {
     public var call: CallID

@@ -50,8 +50,28 @@ public enum Reply: Equatable, Sendable {
     /// `{won: true}`
     case won
     indirect case call(CallSnapshot)
+    /// The call as its backend sees it.
+    indirect case backendCall(BackendCall)
     /// `next` is nil on the last page.
     case calls([CallSnapshot], next: HistoryCursor?)
+}
+
+/// A call as seen by the backend that placed it, or that may act for its caller.
+public struct BackendCall: Equatable, Sendable {
+    /// As the caller's.
+    public var snapshot: CallSnapshot
+    /// Differs as soon as anything differs that the backend is told of.
+    public var version: UInt64
+    /// All candidates of the callee who answered, until the call ends, and whether they are all there are.
+    public var candidates: [RawJSON]
+    public var candidatesAreFinal: Bool
+
+    public init(snapshot: CallSnapshot, version: UInt64, candidates: [RawJSON] = [], candidatesAreFinal: Bool = false) {
+        self.snapshot = snapshot
+        self.version = version
+        self.candidates = candidates
+        self.candidatesAreFinal = candidatesAreFinal
+    }
 }
 
 /// The result of `session.open`.

@@ -24,4 +24,8 @@ extension Setting {
     package static let tokenLeewaySeconds = Setting(
         "tokens.leeway_seconds", .integer(0...600), .int(60), part: .tokens,
         "How far the clock of a token's issuer may be ahead, for nbf and iat.")
+    package static let backendTokensFile = Setting(
+        "backend.tokens_file", .path, note: "backend-tokens in the data folder",
+        example: "/etc/reveille/backend-tokens", part: .backends,
+        "The tokens of backends, one a line: NAME ROLE USERS SHA256. See: reveille token backend.")
 }

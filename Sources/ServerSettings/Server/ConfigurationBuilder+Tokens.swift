@@ -31,6 +31,23 @@ extension ConfigurationBuilder {
         return isNamed ? path : nil
     }
 
+    /// None without a file that nobody names.
+    mutating func backendTokens() -> [BackendToken] {
+        guard let path = settings.text(.backendTokensFile) else { return [] }
+        let isNamed = settings.isSet(.backendTokensFile)
+        guard isNamed || FileManager.default.fileExists(atPath: path),
+            let text = file(path, .backendTokensFile, isPrivate: true)
+        else { return [] }
+        do {
+            return try BackendToken.read(text)
+        } catch {
+            fault(
+                .content, .backendTokensFile, "\(path), \(error)",
+                "a line is \(BackendToken.form), as reveille token backend writes it")
+            return []
+        }
+    }
+
     private mutating func identityProvider() -> IdentityProvider? {
         let about: [Setting] = [.tokenIssuer, .tokenAudience, .tokenUserClaim]
         guard let given = [Setting.tokenKeys, .tokenKeysURL].first(where: settings.isSet) else {

@@ -33,6 +33,7 @@ struct ConfigurationBuilder {
         configuration.push = push()
         configuration.tokens = tokens()
         configuration.webhooks = webhooks()
+        configuration.backendTokens = backendTokens()
         configuration.timers = settings.timers
         configuration.policy = settings.policy
         configuration.maxConnections = settings.integer(.connections) ?? configuration.maxConnections

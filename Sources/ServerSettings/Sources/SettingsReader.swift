@@ -68,8 +68,12 @@ struct SettingsReader {
         for (setting, value) in standards where settings[setting].value == nil {
             settings[setting].value = value
         }
-        if settings[.tokenSecretFile].value == nil, let data = settings.text(.data) {
-            settings[.tokenSecretFile].value = .string("\(data)/\(TokenConfiguration.standardSecretFile)")
+        guard let data = settings.text(.data) else { return }
+        let files: [(Setting, String)] = [
+            (.tokenSecretFile, TokenConfiguration.standardSecretFile), (.backendTokensFile, BackendToken.standardFile),
+        ]
+        for (setting, file) in files where settings[setting].value == nil {
+            settings[setting].value = .string("\(data)/\(file)")
         }
     }
 

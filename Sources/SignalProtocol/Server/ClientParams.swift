@@ -25,7 +25,7 @@ extension FieldReader {
         case .sessionLogout: .request(.owner(.logout))
         case .deviceUpdate: .request(.owner(.updateDevice(push: try deviceUpdate())))
         case .pushReport: .request(.call(.report(try pushReport(try identifier("push_id")))))
-        case .callInvite: .request(.owner(.invite(try invite())))
+        case .callInvite: .request(.owner(.invite(try invite(try identifier("call_id")))))
         case .callRinging: .request(.call(try request(.ringing, in: identifier("call_id"))))
         case .callAnswer: .request(.call(try request(.answer, in: identifier("call_id"))))
         case .callDecline: .request(.call(try request(.decline, in: identifier("call_id"))))
@@ -111,9 +111,18 @@ extension FieldReader {
             error: try optionalString("error", upTo: FrameLimits.reportError))
     }
 
-    private func invite() throws(FieldFailure) -> Invite {
+    /// Reads the members of `POST /v1/backend/calls`.
+    /// - Parameter standard: the call's id, if the body has none.
+    func backendInvite(_ standard: CallID) throws(FieldFailure) -> BackendInvite {
+        BackendInvite(
+            invite: try invite(try optionalIdentifier("call_id") ?? standard),
+            from: try required("from", Self.handle) { $0.string.flatMap { Handle($0) } },
+            name: try optionalString("from_name", upTo: FrameLimits.name))
+    }
+
+    private func invite(_ call: CallID) throws(FieldFailure) -> Invite {
         let invite = Invite(
-            call: try identifier("call_id"), to: try target(),
+            call: call, to: try target(),
             ringTime: try optionalInteger("ring_ms", in: Self.ringMilliseconds).map { .milliseconds($0) },
             maxDuration: try optionalInteger("max_duration_ms", in: Self.durationMilliseconds).map {
                 .milliseconds($0)

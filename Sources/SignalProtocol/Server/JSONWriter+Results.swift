@@ -8,6 +8,13 @@ extension JSONWriter {
     mutating func value(_ reply: Reply, now: Instant) {
         switch reply {
         case .call(let call): value(call, now: now)
+        case .backendCall(let call):
+            object { json in
+                json.members(call.snapshot, now: now)
+                json.field("version", String(call.version, radix: 16))
+                json.field("candidates", call.candidates)
+                json.field("final", call.candidatesAreFinal)
+            }
         case .done, .opened, .invited, .inviteEnded, .callState, .won, .calls:
             object { $0.members(reply, now: now) }
         }
@@ -15,7 +22,7 @@ extension JSONWriter {
 
     private mutating func members(_ reply: Reply, now: Instant) {
         switch reply {
-        case .done, .call: break
+        case .done, .call, .backendCall: break
         case .opened(let opened): members(opened, now: now)
         case .invited(let call, let state, let expiresAt):
             field("call_id", call)
@@ -73,26 +80,28 @@ extension JSONWriter {
     }
 
     mutating func value(_ call: CallSnapshot, now: Instant) {
-        object { json in
-            json.field("call_id", call.call)
-            json.field("role", call.role.rawValue)
-            json.field("state", call.state.rawValue)
-            json.caller(call.from, call.fromName)
-            json.field("to", call.to)
-            json.field("video", call.video)
-            json.field("created_at", call.createdAt)
-            json.deadline(call.expiresAt, now: now)
-            json.field("answered_at", call.answeredAt)
-            json.field("connected_at", call.connectedAt)
-            json.field("ended_at", call.endedAt)
-            json.field("reason", call.reason?.rawValue)
-            json.party(call.by)
-            if let reason = call.reason { json.causes(of: reason, isOwnAct: call.isOwnAct) }
-            json.field("sdp", call.sdp)
-            json.field("custom", call.custom)
-            json.field("push_id", call.push)
-            json.field("peer_away_since", call.peerAwaySince)
-            json.field("merged_into", call.mergedInto)
-        }
+        object { $0.members(call, now: now) }
+    }
+
+    private mutating func members(_ call: CallSnapshot, now: Instant) {
+        field("call_id", call.call)
+        field("role", call.role.rawValue)
+        field("state", call.state.rawValue)
+        caller(call.from, call.fromName)
+        field("to", call.to)
+        field("video", call.video)
+        field("created_at", call.createdAt)
+        deadline(call.expiresAt, now: now)
+        field("answered_at", call.answeredAt)
+        field("connected_at", call.connectedAt)
+        field("ended_at", call.endedAt)
+        field("reason", call.reason?.rawValue)
+        party(call.by)
+        if let reason = call.reason { causes(of: reason, isOwnAct: call.isOwnAct) }
+        field("sdp", call.sdp)
+        field("custom", call.custom)
+        field("push_id", call.push)
+        field("peer_away_since", call.peerAwaySince)
+        field("merged_into", call.mergedInto)
     }
 }

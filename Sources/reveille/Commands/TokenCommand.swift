@@ -6,13 +6,14 @@ import Foundation
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
-        abstract: "Create a client token for a user, or say whether a server takes one.",
+        abstract: "Create a token for a user or a backend, or say whether a server takes one.",
         discussion: """
             Without a subcommand's name, create is meant.
 
               reveille token alice
               reveille token explain eyJhbGciOi…
-            """, subcommands: [Create.self, Explain.self], defaultSubcommand: Create.self)
+              reveille token backend pbx --role calls
+            """, subcommands: [Create.self, Explain.self, Backend.self], defaultSubcommand: Create.self)
 }
 
 extension TokenCommand {

@@ -195,6 +195,7 @@ struct CallObserver {
         case .callState(let state, let reason): state == .ended ? "ended(\(text(reason)))" : "\(state)"
         case .won: "won"
         case .call(let view): text(view)
+        case .backendCall(let call): text(call.snapshot)
         case .calls(let views, _): "calls(\(views.count))"
         }
     }

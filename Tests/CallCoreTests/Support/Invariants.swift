@@ -51,7 +51,7 @@ struct Invariants {
         case .invited(let call, _, _):
             store.calls[call] == nil ? "an invite was acknowledged before it was durable" : nil
         case .inviteEnded(let call, _): store.calls[call]?.state == .ended ? nil : "an end that is not durable"
-        case .done, .opened, .callState, .won, .call, .calls: nil
+        case .done, .opened, .callState, .won, .call, .backendCall, .calls: nil
         }
     }
 }

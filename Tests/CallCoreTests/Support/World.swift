@@ -215,6 +215,21 @@ final class World {
         return sessionlessAnswers.removeValue(forKey: connection)
     }
 
+    /// A backend's request by plain HTTP. The answer, once there is one, is in ``sessionlessAnswers``.
+    func post(_ request: BackendRequest, scope: BackendScope = BackendScope()) -> ConnectionID {
+        serial += 1
+        let connection = ConnectionID(shard: 0, serial: serial)
+        sessionless.insert(connection)
+        step(.client(.backend(connection, nextRequest(), request, scope)))
+        return connection
+    }
+
+    /// A backend's request that is answered at once.
+    func ask(_ request: BackendRequest, scope: BackendScope = BackendScope()) -> Result<Reply, SignalError>? {
+        let connection = post(request, scope: scope)
+        return sessionlessAnswers.removeValue(forKey: connection)
+    }
+
     /// The socket breaks.
     func cut(_ connection: ConnectionID) {
         sockets[connection]?.connection = nil

@@ -182,7 +182,7 @@ struct DocumentedReadingTests {
         case .invited, .inviteEnded: "invited"
         case .callState: "state"
         case .won: "won"
-        case .call: "call"
+        case .call, .backendCall: "call"
         case .calls: "calls"
         }
     }

@@ -77,7 +77,7 @@ struct DocumentedWritingTests {
         case .invited, .inviteEnded: .callInvite
         case .callState: .callRinging
         case .won: .callAnswer
-        case .call: .callGet
+        case .call, .backendCall: .callGet
         case .calls: .callList
         }
     }

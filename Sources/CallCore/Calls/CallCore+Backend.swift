@@ -1,0 +1,213 @@
+import CallVocabulary
+import Determinism
+
+/// Requests of backends: calls whose caller has no session.
+///
+/// The caller is a device that is never away. It hears of its call by following it; candidates for it wait with the
+/// call. The caller's party has no device id, which tells such a call from others after a restart, too.
+extension CallCore {
+    func perform(
+        _ command: BackendRequest, _ scope: BackendScope, _ connection: ConnectionID, _ request: RequestID
+    ) {
+        let id = command.call
+        if case .unfollow = command { return followers.remove(connection, of: id) }
+        guard let call = calls[id] else {
+            if mayBeStored(id) { return lookUp(id, then: .backend(connection, request, command, scope)) }
+            guard case .invite(let body) = command else {
+                return refuse(connection, request, .notFound, Self.noSuchCall)
+            }
+            return place(body, scope, connection, request)
+        }
+        guard scope.includes(call.caller.user) else {
+            return refuse(connection, request, .notFound, Self.noSuchCall)
+        }
+        switch command {
+        case .invite(let body):
+            guard call.isFromBackend, call.caller.user == body.from, call.inviteDigest == body.digest else {
+                return refuse(
+                    connection, request, .conflict, "This call_id names another call, or one with another body.")
+            }
+            replyInvited(call, connection, request)
+        case .get: reply(connection, request, .backendCall(backendView(of: call)))
+        case .follow(_, let version): follow(call, after: version, connection, request)
+        case .unfollow: break
+        case .connected: act(.connected(id), on: call, connection, request)
+        case .hangup(_, let reason): act(.hangup(id, reason), on: call, connection, request)
+        }
+    }
+
+    private static let noSuchCall = "There is no such call of a user that this token acts for."
+
+    private func act(_ command: CallRequest, on call: Call, _ connection: ConnectionID, _ request: RequestID) {
+        guard call.isFromBackend else {
+            return refuse(
+                connection, request, .conflict, "A device placed this call; an administrator can end it.")
+        }
+        perform(command, call, .caller, connection, request)
+    }
+
+    private func place(
+        _ body: BackendInvite, _ scope: BackendScope, _ connection: ConnectionID, _ request: RequestID
+    ) {
+        let (invite, caller) = (body.invite, body.from)
+        guard scope.includes(caller) else {
+            return refuse(connection, request, .forbidden, "This token does not act for \(caller).")
+        }
+        guard !directory.isAlias(caller) else {
+            return refuse(
+                connection, request, .conflict,
+                "\(caller) is an alias of \(directory.resolve(caller)); call from that user.")
+        }
+        guard hasValidRingTime(invite, connection, request) else { return }
+        let device = backendDevice(of: caller)
+        guard let callees = callees(of: invite, from: device, connection, request) else {
+            return outsiders.remove(device.user)
+        }
+        begin(invite, body.digest, callees, device, name: body.name, connection, request)
+    }
+
+    /// The caller's side of one call placed by a backend. It counts as one call of an outsider.
+    func backendDevice(of caller: Handle) -> Device {
+        let user = directory.user(caller) ?? outsiders.add(caller)
+        return Device(
+            key: DeviceKey(user: caller, device: DeviceID(high: 0, low: 0)), user: user, platform: .cli, seenAt: now,
+            isBackend: true)
+    }
+
+    // MARK: Following
+
+    private func follow(_ call: Call, after version: UInt64, _ connection: ConnectionID, _ request: RequestID) {
+        let view = backendView(of: call)
+        // An ended call changes no more.
+        guard view.version == version, call.isLive else { return reply(connection, request, .backendCall(view)) }
+        guard followers.add(Followers.Follower(connection: connection, request: request, after: version), of: call.id)
+        else {
+            return refuse(
+                connection, request, .overloaded(retryAfter: .seconds(1)),
+                "Too many requests wait for calls; try again.")
+        }
+    }
+
+    /// Answers the requests that wait for the calls that this step changed.
+    func answerFollowers() {
+        for id in followers.takeChanged() {
+            guard let call = calls[id] else { continue }
+            let view = backendView(of: call)
+            for follower in followers.take(of: id, unless: view.version) {
+                reply(follower.connection, follower.request, .backendCall(view))
+            }
+        }
+    }
+
+    private func backendView(of call: Call) -> BackendCall {
+        var snapshot = snapshot(of: call, for: .caller)
+        var candidates = CandidateBuffer()
+        if call.isFromBackend {
+            for case .candidates(let batch) in call.callerDevice.heldMedia where batch.call == call.id {
+                _ = candidates.append(batch, limits: limits)
+            }
+        } else {
+            snapshot.sdp = nil
+        }
+        return BackendCall(
+            snapshot: snapshot, version: version(of: call, snapshot, candidates), candidates: candidates.candidates,
+            candidatesAreFinal: candidates.isFinal)
+    }
+
+    /// A digest, the same in every process: no version is stored. Times are left out, because they follow the clock.
+    private func version(of call: Call, _ snapshot: CallSnapshot, _ candidates: CandidateBuffer) -> UInt64 {
+        var digest = BodyDigest()
+        digest.mix("s", snapshot.state.rawValue)
+        digest.mix("r", snapshot.reason?.rawValue ?? "")
+        digest.mix(UInt64(call.forwards.count))
+        digest.mix(snapshot.sdp?.bytes ?? [])
+        for candidate in candidates.candidates { digest.mix(candidate.bytes) }
+        digest.mix(candidates.isFinal ? 1 : 0)
+        digest.mix(snapshot.peerAwaySince == nil ? 0 : 1)
+        return digest.value
+    }
+}
+
+extension BackendInvite {
+    /// A digest of the body, without the caller.
+    fileprivate var digest: UInt64 {
+        var digest = BodyDigest()
+        digest.mix(invite.digest)
+        digest.mix("n", name ?? "")
+        return digest.value
+    }
+}
+
+/// Callers of backends' calls that are no users, while a call of theirs is in memory.
+struct Outsiders {
+    private var users: [Handle: (user: User, calls: Int)] = [:]
+
+    var count: Int { users.count }
+
+    /// Adds a call of the caller.
+    mutating func add(_ caller: Handle) -> User {
+        // Nobody calls an outsider, so no policy applies.
+        let entry = users[caller] ?? (User(handle: caller, policy: UserPolicy()), 0)
+        users[caller] = (entry.user, entry.calls + 1)
+        return entry.user
+    }
+
+    /// Removes a call of the caller, who may be a user instead.
+    mutating func remove(_ caller: User) {
+        guard let entry = users[caller.handle], entry.user === caller else { return }
+        users[caller.handle] = entry.calls > 1 ? (caller, entry.calls - 1) : nil
+    }
+}
+
+/// Requests that wait until a call changes.
+struct Followers {
+    struct Follower {
+        let connection: ConnectionID
+        let request: RequestID
+        /// The version that the backend knows.
+        let after: UInt64
+    }
+
+    /// The most requests that wait at once.
+    static let most = 4096
+
+    private var waiting: [CallID: [Follower]] = [:]
+    private(set) var count = 0
+    /// Followed calls that the present step has changed.
+    private var changed: [CallID] = []
+
+    /// - Returns: false when too many wait already.
+    mutating func add(_ follower: Follower, of call: CallID) -> Bool {
+        guard count < Self.most else { return false }
+        count += 1
+        waiting[call, default: []].append(follower)
+        return true
+    }
+
+    mutating func remove(_ connection: ConnectionID, of call: CallID) {
+        guard let index = waiting[call]?.firstIndex(where: { $0.connection == connection }) else { return }
+        count -= 1
+        waiting[call]?.remove(at: index)
+        if waiting[call]?.isEmpty == true { waiting[call] = nil }
+    }
+
+    mutating func noteChange(of call: CallID) {
+        if !waiting.isEmpty, waiting[call] != nil { changed.append(call) }
+    }
+
+    mutating func takeChanged() -> [CallID] {
+        guard !changed.isEmpty else { return [] }
+        defer { changed = [] }
+        return changed
+    }
+
+    /// Removes the requests that know another version.
+    mutating func take(of call: CallID, unless version: UInt64) -> [Follower] {
+        guard let followers = waiting[call] else { return [] }
+        let told = followers.filter { $0.after != version }
+        let rest = followers.filter { $0.after == version }
+        count -= told.count
+        waiting[call] = rest.isEmpty ? nil : rest
+        return told
+    }
+}

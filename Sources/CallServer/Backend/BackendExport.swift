@@ -1,0 +1,107 @@
+import AdminProtocol
+import AdminServer
+import CallCore
+import CallMonitor
+import CallVocabulary
+import Foundation
+import LibWebSockets
+import StoreInterface
+
+/// A page of ended calls, or of closed pushes, in an order that only grows at its end: a backend that goes on at `next`
+/// misses none and reads none twice.
+struct BackendExport: Sendable {
+    enum Kind: Sendable {
+        case calls, pushes
+    }
+
+    enum Format: Sendable {
+        case json, csv
+    }
+
+    static let longestPage = 200
+
+    let kind: Kind
+    let page: ExportPage
+    let format: Format
+
+    init(_ kind: Kind, _ query: [String: String], accept: String?) throws(SignalError) {
+        self.kind = kind
+        format = accept?.lowercased().contains("text/csv") == true ? .csv : .json
+        var page = ExportPage()
+        page.since = try Self.instant("since", in: query)
+        page.until = try Self.instant("until", in: query)
+        if let text = query["limit"] {
+            guard let limit = Int(text), (1...Self.longestPage).contains(limit) else {
+                throw SignalError(.invalidParams, "limit: expected 1 to \(Self.longestPage)")
+            }
+            page.limit = limit
+        }
+        if let text = query["cursor"] {
+            let parts = text.split(separator: ".")
+            guard parts.count == 2, let time = Int64(parts[0]), let serial = Int64(parts[1]) else {
+                throw SignalError(.invalidParams, "cursor: expected the next of the page before")
+            }
+            page.after = ExportCursor(at: Instant(milliseconds: time), serial: serial)
+        }
+        self.page = page
+    }
+
+    /// ISO 8601 in UTC, or milliseconds since 1970.
+    private static func instant(_ name: String, in query: [String: String]) throws(SignalError) -> Instant? {
+        guard let text = query[name] else { return nil }
+        if let milliseconds = Int64(text) { return Instant(milliseconds: milliseconds) }
+        guard let date = try? Date(text, strategy: .iso8601) else {
+            throw SignalError(.invalidParams, "\(name): expected a time as 2026-01-31T00:00:00Z, or in ms since 1970")
+        }
+        return Instant(milliseconds: Int64(date.timeIntervalSince1970 * 1000))
+    }
+
+    /// Reads the page.
+    /// - Parameter horizon: every row before this time is in the store.
+    func response(_ queries: any StoreQueries, before horizon: Instant) async throws -> HTTPResponse {
+        var page = page
+        page.until = min(page.until ?? horizon, horizon)
+        switch kind {
+        case .calls:
+            let found = try await queries.endedCalls(page)
+            return response(found.rows.map { CallView($0) }, found.next, CallLine.self)
+        case .pushes:
+            let found = try await queries.closedPushes(page)
+            return response(found.rows.map { PushView($0) }, found.next, PushLine.self)
+        }
+    }
+
+    /// - Parameter next: nil if nothing was found: then the backend goes on where this page began.
+    private func response<Line: ExportLine>(
+        _ items: [Line.Item], _ next: ExportCursor?, _: Line.Type
+    ) -> HTTPResponse {
+        let next = (next ?? page.after).map { "\($0.at.milliseconds).\($0.serial)" }
+        var response: HTTPResponse
+        switch format {
+        case .json: response = .json(AdminFrameWriter.json(AdminPage(items: items, next: next)))
+        case .csv:
+            let lines = [Line.names] + items.map { Line.values($0) }
+            let text = lines.map { $0.map(Self.quoted).joined(separator: ",") + "\r\n" }.joined()
+            response = HTTPResponse(
+                status: 200, contentType: "text/csv; charset=utf-8; header=present", body: Array(text.utf8))
+        }
+        response.headers = [("Cache-Control", "no-store")]
+        if let next { response.headers.append(("Reveille-Next", next)) }
+        return response
+    }
+
+    /// A field as RFC 4180 has it. One that a spreadsheet would take for a formula gets an apostrophe.
+    private static func quoted(_ text: String) -> String {
+        let isFormula = text.first.map { "=+-@\t\r".contains($0) } == true && Int64(text) == nil
+        let text = isFormula ? "'" + text : text
+        guard text.contains(where: { ",\"\r\n'".contains($0) }) else { return text }
+        return "\"" + text.replacing("\"", with: "\"\"") + "\""
+    }
+}
+
+/// The columns of an export.
+protocol ExportLine {
+    associatedtype Item: Codable & Equatable & Sendable
+    static var names: [String] { get }
+    static func values(_ item: Item) -> [String]
+}

@@ -1,0 +1,187 @@
+import AdminProtocol
+import CallCore
+import CallVocabulary
+import Foundation
+import LibWebSockets
+import SignalProtocol
+
+/// A backend's request, read from HTTP: who asks for what.
+struct BackendHTTPRequest {
+    /// What is to be done.
+    enum Work {
+        /// - Parameter wait: how long a follow waits.
+        case core(BackendRequest, wait: Duration?)
+        case admin(AdminMethod, params: [UInt8])
+        case export(BackendExport)
+    }
+
+    /// The longest time that a follow waits: below that after which the listener closes a request without a response.
+    static let longestWait = 25
+    private static let longestKey = 255
+
+    let token: BackendToken
+    let route: BackendRoute
+    private let parameters: [String: String]
+
+    /// Reads the head: token, path, role and scope.
+    init(_ request: HTTPRequest, _ tokens: BackendTokens) throws(BackendRefusal) {
+        guard let text = request.bearerToken else { throw .noToken }
+        guard let token = tokens.find(text) else { throw .unknownToken }
+        let target = request.target.prefix { $0 != "?" }
+        let parts = target.dropFirst(BackendRoute.root.count + 1).split(
+            separator: "/", omittingEmptySubsequences: false
+        ).map { RequestHead.unescaped($0) ?? "" }
+        switch BackendRoute.match(request.method, parts) {
+        case .nothing: throw .nothing
+        case .methods(let methods): throw .methods(methods)
+        case .route(let route, let parameters):
+            (self.token, self.route, self.parameters) = (token, route, parameters)
+        }
+        guard token.role >= route.role else { throw .role(route.role, token) }
+        guard token.scope.users != nil else { return }
+        switch route.handler {
+        case .call: break
+        case .admin, .export:
+            guard let user = parameters["user"] else { throw .allUsers(token) }
+            guard let handle = Handle(known: user), token.scope.includes(handle) else { throw .user(user, token) }
+        }
+    }
+
+    /// Whether the call's id comes from the request's `Idempotency-Key`.
+    func isKeyed(_ request: HTTPRequest) -> Bool { route == .callStart && request.idempotencyKey != nil }
+
+    /// Reads the rest of the request.
+    func work(_ request: HTTPRequest) throws(SignalError) -> Work {
+        if let key = request.idempotencyKey, !(1...Self.longestKey).contains(key.utf8.count) {
+            throw SignalError(.invalidRequest, "Idempotency-Key: expected 1 to \(Self.longestKey) characters")
+        }
+        if !request.body.isEmpty { try request.expectJSON() }
+        let query = try request.queryItems
+        switch route.handler {
+        case .call: return try call(request, query)
+        case .export(let kind): return .export(try BackendExport(kind, query, accept: request.accept))
+        case .admin(let method): return .admin(method, params: try params(request, query))
+        }
+    }
+
+    private func call(_ request: HTTPRequest, _ query: [String: String]) throws(SignalError) -> Work {
+        if route == .callStart {
+            var random = SystemRandomNumberGenerator()
+            let id = request.idempotencyKey.map { token.call(of: $0) } ?? CallID(random: &random)
+            return .core(.invite(try SignalDecoder.decode(backendInvite: request.body, or: id)), wait: nil)
+        }
+        guard let id = parameters["call_id"].flatMap({ CallID($0) }) else {
+            throw SignalError(.invalidParams, "call_id: expected a UUID")
+        }
+        switch route {
+        case .callConnected: return .core(.connected(id), wait: nil)
+        case .callHangup:
+            let body = request.body.isEmpty ? Array("{}".utf8) : request.body
+            guard case .hangup(_, let reason) = try SignalDecoder.decode(body: body, of: .hangup, in: id) else {
+                preconditionFailure("a hang-up is decoded as one")
+            }
+            return .core(.hangup(id, reason), wait: nil)
+        default:
+            guard let after = query["after"] else { return .core(.get(id), wait: nil) }
+            guard let version = UInt64(after, radix: 16) else {
+                throw SignalError(.invalidParams, "after: expected the version of an earlier answer")
+            }
+            guard let wait = Int(query["wait"] ?? "\(Self.longestWait)"), (0...Self.longestWait).contains(wait) else {
+                throw SignalError(.invalidParams, "wait: expected 0 to \(Self.longestWait) seconds")
+            }
+            return .core(.follow(id, after: version), wait: .seconds(wait))
+        }
+    }
+
+    /// The members of the body; those of the query and of the path take precedence.
+    private func params(_ request: HTTPRequest, _ query: [String: String]) throws(SignalError) -> [UInt8] {
+        var object: [String: Any] = [:]
+        if !request.body.isEmpty {
+            guard let body = try? JSONSerialization.jsonObject(with: Data(request.body)) else {
+                throw SignalError(.parseError, "not valid JSON")
+            }
+            guard let members = body as? [String: Any] else {
+                throw SignalError(.invalidRequest, "expected a JSON object")
+            }
+            object = members
+        }
+        for (name, text) in query { object.updateValue(Self.value(text, of: name), forKey: name) }
+        for (name, text) in parameters { object[name] = text }
+        guard let data = try? JSONSerialization.data(withJSONObject: object) else {
+            preconditionFailure("an object of JSON values is no JSON")
+        }
+        return Array(data)
+    }
+
+    /// A member in a query. A text that is no number or flag is left to be refused.
+    private static func value(_ text: String, of name: String) -> Any {
+        switch name {
+        case "limit": Int(text) ?? text
+        case "suspended": Bool(text) ?? text
+        default: text
+        }
+    }
+}
+
+/// A request of a backend that is refused by its head.
+enum BackendRefusal: Error {
+    case noToken
+    case unknownToken
+    case nothing
+    case methods([HTTPRequest.Method])
+    case role(BackendToken.Role, BackendToken)
+    case user(String, BackendToken)
+    case allUsers(BackendToken)
+
+    var response: HTTPResponse {
+        switch self {
+        case .noToken:
+            .refusal(
+                SignalError(.unauthenticated, "Send a backend's token: Authorization: Bearer TOKEN."),
+                headers: [("WWW-Authenticate", "Bearer")])
+        case .unknownToken:
+            .refusal(
+                SignalError(
+                    .unauthenticated,
+                    "This server does not know the token; make one with reveille token backend, then send SIGHUP."),
+                headers: [("WWW-Authenticate", "Bearer error=\"invalid_token\"")])
+        case .nothing: .refusal(SignalError(.notFound, "There is no such resource below \(BackendRoute.root)."))
+        case .methods(let methods):
+            .refusal(
+                SignalError(
+                    .methodNotFound, "This resource knows \(methods.map(\.rawValue).joined(separator: ", ")) only."),
+                headers: [("Allow", methods.map(\.rawValue).joined(separator: ", "))])
+        case .role(let role, let token):
+            .refusal(
+                SignalError(
+                    .forbidden,
+                    "This takes the role \(role.rawValue); the token \(token.name) has \(token.role.rawValue)."),
+                headers: [("WWW-Authenticate", "Bearer error=\"insufficient_scope\", scope=\"\(role.rawValue)\"")])
+        case .user(let user, let token):
+            .refusal(SignalError(.forbidden, "The token \(token.name) does not act for \(user)."))
+        case .allUsers(let token):
+            .refusal(
+                SignalError(
+                    .forbidden,
+                    "The token \(token.name) acts for some users only; this resource is about all of them."))
+        }
+    }
+}
+
+extension HTTPRequest {
+    /// The members of the query; of repeated ones the last.
+    fileprivate var queryItems: [String: String] {
+        get throws(SignalError) {
+            var items: [String: String] = [:]
+            let query = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).dropFirst().first
+            for item in (query ?? "").split(separator: "&") {
+                let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                guard let name = RequestHead.unescaped(parts[0]),
+                    let value = RequestHead.unescaped(parts.count > 1 ? parts[1] : "")
+                else { throw SignalError(.invalidRequest, "invalid percent escape in the query") }
+                items[name] = value
+            }
+            return items
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import CallCore
+import CallVocabulary
+import GRDB
+import StoreInterface
+
+extension StoreReader {
+    /// The ended calls of a page, in the order of their ends.
+    public func endedCalls(_ page: ExportPage) throws(StoreFailure) -> StorePage<CallRecord, ExportCursor> {
+        try read { database in
+            try page.rows(database, CallTable.layout, time: "ended_at", CallTable.read)
+        }
+    }
+
+    /// The pushes of a page, in the order in which they were intended, up to the first one that is open.
+    public func closedPushes(_ page: ExportPage) throws(StoreFailure) -> StorePage<PushRecord, ExportCursor> {
+        try read { database in
+            let open = try SQLRow(
+                database, "SELECT intended_at FROM push WHERE \(PushTable.isOpen) ORDER BY intended_at LIMIT 1")
+            var page = page
+            if let first = try open.first({ $0.instant() }) { page.until = min(page.until ?? first, first) }
+            return try page.rows(database, PushTable.layout, time: "intended_at", PushTable.read)
+        }
+    }
+}
+
+extension ExportPage {
+    /// - Parameter time: the column of the order.
+    fileprivate func rows<Record>(
+        _ database: Database, _ layout: TableLayout, time: String, _ read: (SQLRow) throws(StoreFailure) -> Record
+    ) throws -> StorePage<Record, ExportCursor> {
+        var conditions = RowConditions()
+        conditions.add("\(time) IS NOT NULL")
+        conditions.add("\(time) >= ?", since) { $0.bind($1) }
+        conditions.add("\(time) < ?", until) { $0.bind($1) }
+        conditions.add("(\(time), serial) > (?, ?)", after) { row, cursor in
+            row.bind(cursor.at)
+            row.bind(cursor.serial)
+        }
+        let columns = layout.select.dropFirst("SELECT ".count)
+        let row = try SQLRow(
+            database,
+            "SELECT \(time), serial, \(columns)\(conditions.sql) ORDER BY \(time), serial LIMIT ?")
+        conditions.bind(to: row)
+        row.bind(Int64(max(0, limit)))
+        var last: ExportCursor?
+        let records = try row.all { row throws(StoreFailure) in
+            last = ExportCursor(at: row.instant(), serial: row.int())
+            return try read(row)
+        }
+        return StorePage(rows: records, next: last)
+    }
+}

@@ -1,0 +1,69 @@
+import ArgumentParser
+import CallCore
+import CallServer
+import Foundation
+
+extension TokenCommand {
+    struct Backend: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Create a token for a backend.",
+            discussion: """
+                A backend starts and follows calls, and administers the server, by HTTP below /v1/backend. The token is
+                printed once: the file has its SHA-256. A running server takes it after SIGHUP. To revoke a token, delete its
+                line and send SIGHUP.
+
+                  reveille token backend pbx --role calls
+                  reveille token backend crm --role admin --users 'support-*,alice'
+                """)
+
+        @Argument(help: "The token's name, for logs and messages.") var name: String
+        @Option(help: "What it allows: read, calls or admin; each has the rights of those before it.") var role:
+            BackendToken.Role
+        @Option(
+            help: ArgumentHelp(
+                "The users it acts for: handles with commas between; one may end in * for all that begin so.",
+                valueName: "list")) var users: String?
+        @Option(help: "The file, if it is not backend-tokens in the data folder.", completion: .file()) var file:
+            String?
+        @OptionGroup var data: DataOptions
+
+        func validate() throws {
+            guard BackendToken.isName(name) else { throw ValidationError("'\(name)': \(BackendToken.nameRule).") }
+            guard BackendToken.scope(users ?? "*") != nil else {
+                throw ValidationError("--users: \(BackendToken.scopeRule).")
+            }
+        }
+
+        func run() throws {
+            if file == nil { try data.folder.prepare() }
+            let path = file ?? "\(data.folder.path)/\(BackendToken.standardFile)"
+            // Both are checked above.
+            guard let scope = BackendToken.scope(users ?? "*") else { return }
+            let token = BackendToken.make(name: name, role: role, scope: scope)
+            do {
+                try Self.append(token.line, to: path)
+            } catch {
+                throw Terminal.failed("\(path) cannot be written: \(error.localizedDescription)")
+            }
+            Terminal.print(token.text)
+            Terminal.complain("a running server takes the token of \(path) after SIGHUP; it is not shown again")
+        }
+
+        /// In one write, so that two commands do not mix their lines.
+        private static func append(_ line: String, to path: String) throws {
+            let former = FileManager.default.contents(atPath: path)
+            if former == nil {
+                let isMade = FileManager.default.createFile(
+                    atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
+                guard isMade else { throw CocoaError(.fileWriteNoPermission) }
+            }
+            let isOpenLine = former.map { !$0.isEmpty && $0.last != UInt8(ascii: "\n") } ?? false
+            let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+            defer { try? handle.close() }
+            try handle.seekToEnd()
+            try handle.write(contentsOf: Data(((isOpenLine ? "\n" : "") + line + "\n").utf8))
+        }
+    }
+}
+
+extension BackendToken.Role: ExpressibleByArgument {}

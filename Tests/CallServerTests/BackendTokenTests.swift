@@ -1,0 +1,74 @@
+import CallCore
+import CallVocabulary
+import Testing
+
+@testable import CallServer
+
+@Suite("Tokens of backends")
+struct BackendTokenTests {
+    @Test("a token that was made is found by its text alone, with its name, role and users")
+    func made() throws {
+        let scope = BackendScope(users: ["support-*", "alice"])
+        let made = BackendToken.make(name: "crm", role: .admin, scope: scope)
+        let other = BackendToken.make(name: "pbx", role: .calls, scope: BackendScope())
+        #expect(made.text.utf8.count >= 64 && !made.line.contains(made.text))
+        let file = "# a comment\n\n\(made.line)\r\n\(other.line)\n"
+        let tokens = BackendTokens(try BackendToken.read(file))
+        let found = try #require(tokens.find(made.text))
+        #expect(found.name == "crm" && found.role == .admin && found.scope == scope)
+        #expect(tokens.find(other.text)?.scope == BackendScope())
+        #expect(tokens.find(made.text + "0") == nil && tokens.find("") == nil)
+        #expect(tokens.find(found.digest) == nil, "the file is of no use to its reader")
+        tokens.replace(with: try BackendToken.read(other.line))
+        #expect(tokens.find(made.text) == nil && tokens.find(other.text) != nil)
+    }
+
+    @Test("old and new tokens of one name hold side by side during a rotation")
+    func rotation() throws {
+        let made = (0..<2).map { _ in BackendToken.make(name: "pbx", role: .calls, scope: BackendScope()) }
+        let tokens = BackendTokens(try BackendToken.read(made.map(\.line).joined(separator: "\n")))
+        #expect(made.allSatisfy { tokens.find($0.text)?.name == "pbx" })
+    }
+
+    @Test(
+        "a line that is no token is named with its number and its fault",
+        arguments: [
+            ("pbx calls *", "line 1: expected NAME ROLE USERS SHA256"),
+            ("#\n\npbx calls * 12", "line 3: expected the SHA-256 of the token, 64 hexadecimal digits"),
+            ("pbx chief * 12", "line 1: expected one of read, calls, admin, not chief"),
+            ("p/x calls * 12", "line 1: " + BackendToken.nameRule),
+            ("pbx calls ,a 12", "line 1: " + BackendToken.scopeRule),
+        ])
+    func faults(text: String, fault: String) {
+        #expect { try BackendToken.read(text) } throws: { "\($0)" == fault }
+    }
+
+    @Test("each role has the rights of those before it")
+    func roles() {
+        #expect(BackendToken.Role.allCases == BackendToken.Role.allCases.sorted())
+        #expect(BackendToken.Role.read < .calls && BackendToken.Role.calls < .admin)
+    }
+
+    @Test("a scope includes the handles that it lists, and those that begin as a pattern does, byte for byte")
+    func scope() throws {
+        let scope = try #require(BackendToken.scope("alice,support-*"))
+        for (handle, isIncluded) in [
+            ("alice", true), ("alice2", false), ("Alice", false), ("support-", true), ("support-7", true),
+            ("support", false),
+        ] {
+            #expect(scope.includes(try #require(Handle(handle))) == isIncluded)
+        }
+        #expect(BackendScope().includes(try #require(Handle("anybody"))))
+        #expect(BackendToken.scope("") == nil && BackendToken.scope("a b") == nil)
+    }
+
+    @Test("a key names the same call each time, and another one for another token")
+    func keys() throws {
+        let lines = ["pbx", "crm"].map { BackendToken.make(name: $0, role: .calls, scope: BackendScope()).line }
+        let tokens = try BackendToken.read(lines.joined(separator: "\n"))
+        let call = tokens[0].call(of: "key")
+        #expect(call == tokens[0].call(of: "key"))
+        #expect(call != tokens[0].call(of: "key2") && call != tokens[1].call(of: "key"))
+        #expect("\(call)".dropFirst(14).first == "8", "version 8")
+    }
+}
