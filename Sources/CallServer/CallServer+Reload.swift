@@ -29,6 +29,7 @@ extension CallServer {
         if let settings = reload.tokens {
             try await parts.tokens.follow(settings.keysAddress, on: parts.core.loop, log: parts.log)
         }
+        if let turn = reload.turn { parts.turn.replace(with: turn) }
         if let push = checked.push { await parts.push.reload(push) }
         if let limits = reload.connectionLimits { for shard in shards { shard.postAlways(.limited(limits)) } }
         if let count = reload.maxConnections {

@@ -10,6 +10,7 @@ import WebSocketServer
 struct ServerParts: Sendable {
     let clock: ServerClock
     let tokens: TokenAuthority
+    let turn: TurnCredentials
     let core: CoreThread
     let store: ServerStore
     let push: PushService
@@ -38,7 +39,8 @@ struct ServerParts: Sendable {
         let sweep = LoopBound(RefusalSweep(sessions.refusals, clock: clock), on: core.loop)
         core.loop.execute { sweep.value.begin(on: core.loop) }
         return Self(
-            clock: clock, tokens: tokens, core: core, store: store, push: push,
+            clock: clock, tokens: tokens, turn: TurnCredentials(configuration.turn, clock: clock), core: core,
+            store: store, push: push,
             history: HistoryReader(queries: queries, core: core.inbox),
             storedCalls: StoredCalls(search: { try await queries.call($0) }, core: core.inbox, log: log),
             counters: SignalCounters(), sessions: sessions, routes: HTTPRoutes(version: CallServer.version), log: log,
@@ -89,7 +91,7 @@ struct ServerParts: Sendable {
 
     func environment(_ configuration: ServerConfiguration, _ shard: Int, _ loop: EventLoop) -> SignalShard.Environment {
         SignalShard.Environment(
-            shard: shard, loop: loop, core: core.inbox, tokens: tokens, routes: routes, clock: clock,
+            shard: shard, loop: loop, core: core.inbox, tokens: tokens, turn: turn, routes: routes, clock: clock,
             welcome: configuration.welcome, limits: configuration.connectionLimits, counters: counters,
             sessions: sessions, profileNames: { [push] in push.profileNames }, log: log)
     }

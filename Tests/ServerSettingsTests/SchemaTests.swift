@@ -67,6 +67,7 @@ struct SchemaTests {
                 && !setting.key.hasPrefix("push.apns") && !setting.key.hasPrefix("push.fcm")
                 && setting.key != "listen.insecure" && setting.key != "push.profiles"
                 // Of no use without keys.
+                && !["turn.urls", "turn.ttl_seconds"].contains(setting.key)
                 && !["tokens.jwks_url", "tokens.issuer", "tokens.audience", "tokens.user_claim"].contains(setting.key)
         case .address, .addressOrOff, .path, .paths: false
         }
@@ -91,6 +92,7 @@ struct SchemaTests {
             case .policy: "policy"
             case .push: "push"
             case .tokens: "tokens"
+            case .turn: "turn"
             case .tls, .admin, .log: "none"
             case nil: "start"
             }
@@ -106,6 +108,7 @@ struct SchemaTests {
                 "\(configuration.maxConnections) \(String(describing: configuration.maxConnectionsPerAddress)) "
                     + "\(configuration.proxies)"
             ), ("push", "\(configuration.push.texts)"), ("tokens", "\(configuration.tokens.leeway)"),
+            ("turn", "\(String(describing: configuration.turn))"),
             (
                 "start",
                 "\(configuration.address) \(configuration.shards) \(configuration.node) \(configuration.retention) "

@@ -14,6 +14,7 @@ extension Setting {
                 .listenHost, .listenPort, .listenInsecure, .listenProxies, .listenOrigins, .tlsCertificate, .tlsKey,
             ]),
         Section(title: "Tokens of users", settings: tokens),
+        Section(title: "TURN servers", settings: [.turnURLs, .turnSecretFile, .turnSeconds]),
         Section(title: "Calls and sessions", settings: calls),
         Section(title: "Pushes", settings: pushes),
         Section(title: "What is kept", settings: [.retentionCalls, .retentionPushes, .retentionMissed]),

@@ -32,6 +32,7 @@ struct ConfigurationBuilder {
         configuration.metrics = metrics(beside: configuration, tls: tls)
         configuration.push = push()
         configuration.tokens = tokens()
+        configuration.turn = turn()
         configuration.timers = settings.timers
         configuration.policy = settings.policy
         configuration.maxConnections = settings.integer(.connections) ?? configuration.maxConnections
