@@ -31,6 +31,7 @@ extension CallServer {
             try await parts.tokens.follow(settings.keysAddress, on: parts.core.loop, log: parts.log)
         }
         if let backendTokens = reload.backendTokens { parts.backends.tokens.replace(with: backendTokens) }
+        if let turn = reload.turn { parts.turn.replace(with: turn) }
         if let push = checked.push { await parts.push.reload(push) }
         if let endpoints = reload.webhooks { try await parts.webhooks.reload(endpoints) }
         if let limits = reload.connectionLimits { for shard in shards { shard.postAlways(.limited(limits)) } }

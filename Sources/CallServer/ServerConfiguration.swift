@@ -39,6 +39,8 @@ public struct ServerConfiguration: Sendable {
     public var webhooks: [WebhookEndpoint] = []
     /// Whose requests below `/v1/backend` are answered.
     public var backendTokens: [BackendToken] = []
+    /// The TURN servers that clients are told of; nil for none.
+    public var turn: TurnConfiguration?
     /// How long the store keeps ended records.
     public var retention = RetentionPolicy()
     public var node = "reveille"

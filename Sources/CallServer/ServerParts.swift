@@ -11,6 +11,7 @@ import WebhookClient
 struct ServerParts: Sendable {
     let clock: ServerClock
     let tokens: TokenAuthority
+    let turn: TurnCredentials
     let core: CoreThread
     let store: ServerStore
     let push: PushService
@@ -49,7 +50,8 @@ struct ServerParts: Sendable {
             return try await export.response(store.adminQueries, before: horizon)
         }
         return Self(
-            clock: clock, tokens: tokens, core: core, store: store, push: push, webhooks: webhooks,
+            clock: clock, tokens: tokens, turn: TurnCredentials(configuration.turn, clock: clock), core: core,
+            store: store, push: push, webhooks: webhooks,
             history: HistoryReader(queries: queries, core: core.inbox),
             storedCalls: StoredCalls(search: { try await queries.call($0) }, core: core.inbox, log: log),
             counters: SignalCounters(), sessions: sessions, routes: HTTPRoutes(version: CallServer.version),
@@ -111,7 +113,7 @@ struct ServerParts: Sendable {
 
     func environment(_ configuration: ServerConfiguration, _ shard: Int, _ loop: EventLoop) -> SignalShard.Environment {
         SignalShard.Environment(
-            shard: shard, loop: loop, core: core.inbox, tokens: tokens, routes: routes,
+            shard: shard, loop: loop, core: core.inbox, tokens: tokens, turn: turn, routes: routes,
             backends: backends, clock: clock, welcome: configuration.welcome, limits: configuration.connectionLimits,
             counters: counters,
             sessions: sessions, profileNames: { [push] in push.profileNames }, log: log)

@@ -123,6 +123,7 @@ extension ServerReload {
             case .tokens: tokens = configuration.tokens
             case .webhooks: webhooks = configuration.webhooks
             case .backends: backendTokens = configuration.backendTokens
+            case .turn: turn = .some(configuration.turn)
             case .connectionLimits: connectionLimits = configuration.connectionLimits
             case .connections:
                 maxConnections = configuration.maxConnections

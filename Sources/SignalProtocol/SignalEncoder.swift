@@ -46,6 +46,13 @@ public enum SignalEncoder {
         JSONWriter.append(to: &buffer) { $0.value(error) }
     }
 
+    /// Appends the object of `GET /v1/turn`.
+    public static func encode(_ servers: [ICEServer], now: Instant, into buffer: inout [UInt8]) {
+        JSONWriter.append(to: &buffer) { json in
+            json.object { $0.iceServers(servers, now: now) }
+        }
+    }
+
     /// Appends a result without its envelope, as in HTTP replies.
     public static func encode(_ reply: Reply, now: Instant, into buffer: inout [UInt8]) {
         JSONWriter.append(to: &buffer) { $0.value(reply, now: now) }

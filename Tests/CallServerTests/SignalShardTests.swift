@@ -35,8 +35,9 @@ struct SignalShardTests {
                 let plain = parts.environment(configuration, index, loop)
                 let signal = SignalShard(
                     environment: SignalShard.Environment(
-                        shard: index, loop: loop, core: core, tokens: plain.tokens, routes: plain.routes,
-                        backends: plain.backends, clock: plain.clock, welcome: plain.welcome, limits: plain.limits,
+                        shard: index, loop: loop, core: core, tokens: plain.tokens, turn: plain.turn,
+                        routes: plain.routes, backends: plain.backends, clock: plain.clock, welcome: plain.welcome,
+                        limits: plain.limits,
                         counters: plain.counters, sessions: plain.sessions,
                         profileNames: plain.profileNames, log: plain.log))
                 shard.mailbox.withLock {

@@ -67,6 +67,7 @@ struct SchemaTests {
                 && !setting.key.hasPrefix("push.apns") && !setting.key.hasPrefix("push.fcm")
                 && setting.key != "listen.insecure" && setting.key != "push.profiles"
                 // Of no use without keys.
+                && !["turn.urls", "turn.ttl_seconds"].contains(setting.key)
                 && !["tokens.jwks_url", "tokens.issuer", "tokens.audience", "tokens.user_claim"].contains(setting.key)
         case .address, .addressOrOff, .path, .paths: false
         }
@@ -91,7 +92,8 @@ struct SchemaTests {
             case .policy: "policy"
             case .push: "push"
             case .tokens: "tokens"
-            case .tls, .admin, .backends, .log: "none"
+            case .turn: "turn"
+            case .tls, .admin, .backends, .webhooks, .log: "none"
             case nil: "start"
             }
         #expect(changed == [expected])
@@ -106,6 +108,7 @@ struct SchemaTests {
                 "\(configuration.maxConnections) \(String(describing: configuration.maxConnectionsPerAddress)) "
                     + "\(configuration.proxies)"
             ), ("push", "\(configuration.push.texts)"), ("tokens", "\(configuration.tokens.leeway)"),
+            ("turn", "\(String(describing: configuration.turn))"),
             (
                 "start",
                 "\(configuration.address) \(configuration.shards) \(configuration.node) \(configuration.retention) "

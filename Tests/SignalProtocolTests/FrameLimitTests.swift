@@ -115,7 +115,12 @@ struct FrameLimitTests {
         var opened = SessionOpened(
             session: Samples.session, user: widest, resumeToken: String(repeating: "t", count: FrameLimits.resumeToken),
             resumeWindow: .seconds(30), resumed: false, calls: [Samples.full, largestSnapshot, largestSnapshot],
-            missed: missed)
+            missed: missed,
+            iceServers: [
+                ICEServer(
+                    urls: [String(repeating: "u", count: FrameLimits.iceURLs)], username: "99999999999:\(widest)",
+                    credential: String(repeating: "c", count: 28), expiresAt: Instant(milliseconds: .max))
+            ])
         opened.fitToFrame()
         #expect(size(.reply(.number(.min), .opened(opened))) <= FrameLimits.frame)
         #expect(opened.calls.count == 3)

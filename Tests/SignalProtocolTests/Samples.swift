@@ -89,6 +89,12 @@ enum Samples {
         return call
     }()
 
+    static let iceServers = [
+        ICEServer(
+            urls: ["turn:turn.example.com:3478", "turns:turn.example.com?transport=tcp"],
+            username: "1767225645:alice", credential: "c2VjcmV0", expiresAt: deadline)
+    ]
+
     static let replies: [Reply] =
         [
             .done, .won, .invited(call, .waking, expiresAt: deadline), .call(bare), .call(full), .call(answered),
@@ -101,7 +107,8 @@ enum Samples {
                         MissedCall(call: otherCall, from: phone, at: now, reason: .busy, video: false),
                         MissedCall(
                             call: call, from: phone, fromName: "Bob", at: now, reason: .ringTimeout, video: true),
-                    ])),
+                    ],
+                    iceServers: iceServers)),
             .opened(
                 SessionOpened(
                     session: session, user: alice, resumeToken: "r", resumeWindow: .zero, resumed: false, calls: [],

@@ -75,6 +75,7 @@ class Client:
         self.user: Optional[str] = None
         self.calls: List[Dict[str, Any]] = []
         self.missed: List[Dict[str, Any]] = []
+        self.ice_servers: List[Dict[str, Any]] = []
         self._socket: Any = None
         self._resume: Optional[Dict[str, Any]] = None
         self._last_seq = 0
@@ -216,6 +217,7 @@ class Client:
             self._last_seq = 0
         self._resume = {"session_id": result["session_id"], "token": result["resume"]["token"]}
         self.user, self.calls, self.missed = result["user"], result["calls"], result["missed"]
+        self.ice_servers = result.get("ice_servers", [])
 
     async def _run(self) -> None:
         delay = 0.25

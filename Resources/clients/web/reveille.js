@@ -40,6 +40,8 @@ export class ReveilleSession {
   #delay = 250;
   #timer;
   #isClosed = false;
+  /** For RTCPeerConnection: the TURN servers of the last session.open. */
+  iceServers = [];
 
   /**
    * `token()` returns the user's JWT, or a promise of it. `onEvent(method, params)` gets each event once, in order.
@@ -106,6 +108,7 @@ export class ReveilleSession {
       const result = await this.request('session.open', params);
       if (!result.resumed) this.#lastSeq = 0;
       this.#resume = { session_id: result.session_id, token: result.resume.token };
+      this.iceServers = result.ice_servers ?? [];
       this.#delay = 250;
       this.onOpen(result);
     } catch (error) {

@@ -64,7 +64,7 @@ final class CallResources {
 
     /// Refuses a request by its head, before its body has arrived: a wrong method, a missing or invalid token.
     func examine(_ resource: CallResource, _ request: HTTPRequest, respond: @escaping Respond) {
-        switch token(resource, request) {
+        switch Self.token(of: request, methods: resource.methods) {
         case .failure(let refusal): respond(refusal.response, nil)
         case .success(let token):
             guard checks < Self.mostQuestions else { return turnAway(respond) }
@@ -79,7 +79,7 @@ final class CallResources {
     /// Answers through `respond`, at once or later, exactly once. The client may have disconnected by then.
     func ask(_ resource: CallResource, _ request: HTTPRequest, respond: @escaping Respond) {
         let token: String
-        switch self.token(resource, request) {
+        switch Self.token(of: request, methods: resource.methods) {
         case .failure(let refusal): return respond(refusal.response, nil)
         case .success(let shown): token = shown
         }
@@ -97,13 +97,14 @@ final class CallResources {
         tokens.check(token) { [weak self] in self?.checked($0, question, serial) }
     }
 
-    private struct Refused: Error {
+    struct Refused: Error {
         let response: HTTPResponse
     }
 
-    private func token(_ resource: CallResource, _ request: HTTPRequest) -> Result<String, Refused> {
-        guard resource.methods.contains(request.method) else {
-            let allowed = resource.methods.map(\.rawValue).joined(separator: ", ")
+    /// The token of a request with one of the methods.
+    static func token(of request: HTTPRequest, methods: [HTTPRequest.Method]) -> Result<String, Refused> {
+        guard methods.contains(request.method) else {
+            let allowed = methods.map(\.rawValue).joined(separator: ", ")
             return .failure(
                 Refused(
                     response: .refusal(
@@ -121,7 +122,7 @@ final class CallResources {
         return .success(token)
     }
 
-    private static func refusal(of refusal: TokenAuthority.Refusal) -> HTTPResponse {
+    static func refusal(of refusal: TokenAuthority.Refusal) -> HTTPResponse {
         unauthenticated(SignalError(.unauthenticated, refusal.message))
     }
 

@@ -12,6 +12,13 @@ extension HTTPResponse {
         return uncached(body, status: 200)
     }
 
+    /// The object of `GET /v1/turn`.
+    static func iceServers(_ servers: [ICEServer], now: Instant) -> HTTPResponse {
+        var body: [UInt8] = []
+        SignalEncoder.encode(servers, now: now, into: &body)
+        return uncached(body, status: 200)
+    }
+
     /// The error object.
     static func refusal(_ error: SignalError, headers: [(name: String, value: String)] = []) -> HTTPResponse {
         var body: [UInt8] = []
@@ -25,7 +32,7 @@ extension HTTPResponse {
         return response
     }
 
-    /// Calls are private to their parties: no intermediary may cache a response.
+    /// Calls and credentials are private: no intermediary may cache a response.
     private static func uncached(_ body: [UInt8], status: Int) -> HTTPResponse {
         var response = HTTPResponse.json(body, status: status)
         response.headers = [("Cache-Control", "no-store")]

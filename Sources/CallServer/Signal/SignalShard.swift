@@ -18,6 +18,7 @@ final class SignalShard: ShardHandler {
         let loop: EventLoop
         let core: Mailbox<CoreInput>
         let tokens: TokenAuthority
+        let turn: TurnCredentials
         let routes: HTTPRoutes
         let backends: BackendServices
         let clock: ServerClock
@@ -45,6 +46,7 @@ final class SignalShard: ShardHandler {
     private let tokens: TokenChecker
     private let calls: CallResources
     private let backends: BackendResources
+    private let turn: TurnResource
     private let trace: SessionTrace
     private var limits: ConnectionLimits
     private var connections: [UInt64: WebSocketConnection] = [:]
@@ -69,6 +71,7 @@ final class SignalShard: ShardHandler {
         backends = BackendResources(
             shard: environment.shard, loop: environment.loop, core: environment.core, services: environment.backends,
             clock: environment.clock, counters: environment.counters, log: environment.log)
+        turn = TurnResource(environment.turn, tokens: tokens, clock: environment.clock)
         trace = SessionTrace(
             shard: environment.shard, records: environment.sessions, clock: environment.clock, log: environment.log)
         unopenedTimer = LoopTimer(loop: environment.loop) { [weak self] in self?.unopenedAreDue() }
@@ -210,12 +213,9 @@ final class SignalShard: ShardHandler {
         }
         guard let resource = CallResource(path: request.path) else {
             // These routes do not use the body.
-            return environment.routes.answer(request, to: .client, LoopBound(responder, on: environment.loop))
+            return requested(request, responder)
         }
-        calls.examine(resource, request) { [trace] response, user in
-            trace.answered(request, response, user: user)
-            responder.respond(response)
-        }
+        calls.examine(resource, request, respond: respond(to: request, responder))
     }
 
     func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {
@@ -226,12 +226,19 @@ final class SignalShard: ShardHandler {
             }
         }
         if let resource = CallResource(path: request.path) {
-            return calls.ask(resource, request) { [trace] response, user in
-                trace.answered(request, response, user: user)
-                responder.respond(response)
-            }
+            calls.ask(resource, request, respond: respond(to: request, responder))
+        } else if request.path == TurnResource.path {
+            turn.ask(request, respond: respond(to: request, responder))
+        } else {
+            environment.routes.answer(request, to: .client, LoopBound(responder, on: environment.loop))
         }
-        environment.routes.answer(request, to: .client, LoopBound(responder, on: environment.loop))
+    }
+
+    private func respond(to request: HTTPRequest, _ responder: HTTPResponder) -> CallResources.Respond {
+        { [trace] response, user in
+            trace.answered(request, response, user: user)
+            responder.respond(response)
+        }
     }
 
     // MARK: Tokens
@@ -347,8 +354,12 @@ final class SignalShard: ShardHandler {
         while let index = next {
             switch messages[index] {
             case .send(_, let message):
-                if let answer = share.state.note(message) { noted(answer, share.connection, share.state) }
-                frames.append { SignalEncoder.encode(message, now: now, into: &$0) }
+                if let answer = share.state.note(message) {
+                    noted(answer, share.connection, share.state)
+                    frames.append { SignalEncoder.encode(withICEServers(message), now: now, into: &$0) }
+                } else {
+                    frames.append { SignalEncoder.encode(message, now: now, into: &$0) }
+                }
                 if frames.messageBytes >= Self.longestWrite { write(to: share.connection) }
             case .disconnect(_, let code): close(share.connection, code)
             case .limited: preconditionFailure("limits are of no connection")
@@ -356,6 +367,13 @@ final class SignalShard: ShardHandler {
             next = delivery.message(after: index)
         }
         write(to: share.connection)
+    }
+
+    /// Adds credentials to the result of `session.open`. They are made here: the core does not know them.
+    private func withICEServers(_ message: ServerMessage) -> ServerMessage {
+        guard case .reply(let request, .opened(var opened)) = message else { return message }
+        opened.iceServers = environment.turn.servers(for: opened.user)
+        return .reply(request, .opened(opened))
     }
 
     private func noted(

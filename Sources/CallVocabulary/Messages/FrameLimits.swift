@@ -28,6 +28,8 @@ public enum FrameLimits {
     public static let profile = 64
     /// The `error` of a push report.
     public static let reportError = 1024
+    /// All URLs of an ``ICEServer`` together.
+    public static let iceURLs = 1024
     /// The most calls that one `call.list` may ask for.
     public static let listedCalls = 100
 }

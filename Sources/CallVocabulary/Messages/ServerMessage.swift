@@ -83,10 +83,12 @@ public struct SessionOpened: Equatable, Sendable {
     public var resumed: Bool
     public var calls: [CallSnapshot]
     public var missed: [MissedCall]
+    /// STUN and TURN servers for the media; empty if the server has none.
+    public var iceServers: [ICEServer]
 
     public init(
         session: SessionID, user: Handle, resumeToken: String, resumeWindow: Duration, resumed: Bool,
-        calls: [CallSnapshot], missed: [MissedCall]
+        calls: [CallSnapshot], missed: [MissedCall], iceServers: [ICEServer] = []
     ) {
         self.session = session
         self.user = user
@@ -95,6 +97,23 @@ public struct SessionOpened: Equatable, Sendable {
         self.resumed = resumed
         self.calls = calls
         self.missed = missed
+        self.iceServers = iceServers
+    }
+}
+
+/// STUN and TURN servers with credentials for one user: the `RTCIceServer` of WebRTC.
+public struct ICEServer: Equatable, Sendable {
+    public var urls: [String]
+    public var username: String
+    @Secret public var credential: String
+    /// The servers refuse the credential for new relays from then on.
+    public var expiresAt: Instant
+
+    public init(urls: [String], username: String, credential: String, expiresAt: Instant) {
+        self.urls = urls
+        self.username = username
+        self.credential = credential
+        self.expiresAt = expiresAt
     }
 }
 

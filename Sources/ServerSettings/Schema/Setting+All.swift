@@ -15,6 +15,7 @@ extension Setting {
             ]),
         Section(title: "Tokens of users", settings: tokens),
         Section(title: "Backends", settings: [.backendTokensFile]),
+        Section(title: "TURN servers", settings: [.turnURLs, .turnSecretFile, .turnSeconds]),
         Section(title: "Calls and sessions", settings: calls),
         Section(title: "Pushes", settings: pushes),
         Section(title: "Events for other systems (webhooks)", settings: [.webhooksFile]),

@@ -34,6 +34,7 @@ struct ConfigurationBuilder {
         configuration.tokens = tokens()
         configuration.webhooks = webhooks()
         configuration.backendTokens = backendTokens()
+        configuration.turn = turn()
         configuration.timers = settings.timers
         configuration.policy = settings.policy
         configuration.maxConnections = settings.integer(.connections) ?? configuration.maxConnections

@@ -157,7 +157,20 @@ struct ServerFrameReader {
         return SessionOpened(
             session: try result.identifier("session_id"), user: try result.handle("user"), resumeToken: resume.token,
             resumeWindow: resume.window, resumed: try result.bool("resumed") ?? false, calls: try calls(result),
-            missed: missed)
+            missed: missed, iceServers: try iceServers(result))
+    }
+
+    private func iceServers(_ result: FieldReader) throws(FieldFailure) -> [ICEServer] {
+        let servers = try result.optionalArray("ice_servers", of: "a server") {
+            (value) throws(FieldFailure) -> ICEServer? in
+            guard value.kind == .object else { return nil }
+            let server = FieldReader(JSONObject(value))
+            return ICEServer(
+                urls: try server.array("urls", of: "a string") { (url) throws(FieldFailure) in url.string },
+                username: try server.string("username"), credential: try server.string("credential"),
+                expiresAt: try server.instant("expires_at"))
+        }
+        return servers ?? []
     }
 
     private func calls(_ result: FieldReader) throws(FieldFailure) -> [CallSnapshot] {

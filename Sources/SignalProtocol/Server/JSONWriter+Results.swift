@@ -59,6 +59,26 @@ extension JSONWriter {
                 for call in opened.missed { json.value(call) }
             }
         }
+        if !opened.iceServers.isEmpty { iceServers(opened.iceServers, now: now) }
+    }
+
+    mutating func iceServers(_ servers: [ICEServer], now: Instant) {
+        field("ice_servers") { json in
+            json.array { json in
+                for server in servers {
+                    json.object { json in
+                        json.field("urls") { json in
+                            json.array { json in
+                                for url in server.urls { json.string(url) }
+                            }
+                        }
+                        json.field("username", server.username)
+                        json.field("credential", server.credential)
+                        json.deadline(server.expiresAt, now: now)
+                    }
+                }
+            }
+        }
     }
 
     private mutating func calls(_ calls: [CallSnapshot], now: Instant) {

@@ -131,8 +131,8 @@ struct DocumentedWritingTests {
     @Test("what HTTP answers is what the methods of the same meaning answer")
     func http() throws {
         let operations = try ProtocolDocument.httpOperations()
-        #expect(operations.count == CallAction.allCases.count + 2)
-        for operation in operations {
+        #expect(operations.count == CallAction.allCases.count + 3)
+        for operation in operations where operation.path != "/v1/turn" {
             let last = operation.path.split(separator: "/").last.map { String($0) } ?? ""
             let method = last == "report" ? "push.report" : last == "{call_id}" ? "call.get" : "call.\(last)"
             let answer = try #require(document.clientOperations.first { $0.method == method }?.answer)
@@ -140,6 +140,17 @@ struct DocumentedWritingTests {
             for (status, schema) in operation.responses where status != "200" {
                 #expect(schema == document.errorFrame?["properties"]?["error"], "\(method) \(status)")
             }
+        }
+    }
+
+    @Test("TURN servers over HTTP are written as documented")
+    func turn() throws {
+        let operation = try #require(try ProtocolDocument.httpOperations().first { $0.path == "/v1/turn" })
+        var body: [UInt8] = []
+        SignalEncoder.encode(Samples.iceServers, now: Samples.now, into: &body)
+        #expect(check.problems(try JSONTree(body), try #require(operation.responses["200"])) == [])
+        for (status, schema) in operation.responses where status != "200" {
+            #expect(schema == document.errorFrame?["properties"]?["error"], "\(status)")
         }
     }
 

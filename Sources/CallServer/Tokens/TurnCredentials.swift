@@ -1,0 +1,53 @@
+import CallVocabulary
+import Crypto
+import Foundation
+import Synchronization
+
+/// The TURN servers for media, and the secret that the server shares with them.
+public struct TurnConfiguration: Equatable, Sendable {
+    /// `turn:`, `turns:` and `stun:` addresses (RFC 7065, RFC 7064).
+    public var urls: [String]
+    /// As in coturn's `static-auth-secret`.
+    @Secret public var secret: String
+    /// How long a credential is valid.
+    public var lifetime: Duration
+
+    /// The default of ``lifetime``.
+    public static let standardLifetime = Duration.seconds(3600)
+
+    public init(urls: [String], secret: String, lifetime: Duration = standardLifetime) {
+        self.urls = urls
+        self.secret = secret
+        self.lifetime = lifetime
+    }
+}
+
+/// Makes credentials for TURN servers ("A REST API For Access To TURN Services", draft-uberti-behave-turn-rest). May be
+/// used from any thread.
+final class TurnCredentials: Sendable {
+    private let configuration: Mutex<TurnConfiguration?>
+    private let clock: ServerClock
+
+    init(_ configuration: TurnConfiguration?, clock: ServerClock) {
+        self.configuration = Mutex(configuration)
+        self.clock = clock
+    }
+
+    /// Applies to all further credentials. Earlier ones count until they expire, if the TURN server still has their secret.
+    func replace(with configuration: TurnConfiguration?) { self.configuration.withLock { $0 = configuration } }
+
+    /// The servers with a new credential of the user; empty without a configuration.
+    func servers(for user: Handle) -> [ICEServer] {
+        guard let configuration = configuration.withLock({ $0 }) else { return [] }
+        // The TURN server compares with its own wall clock.
+        let expiry = (clock.wallTime() + configuration.lifetime).milliseconds / 1000
+        let username = "\(expiry):\(user.text)"
+        let code = HMAC<Insecure.SHA1>.authenticationCode(
+            for: Data(username.utf8), using: SymmetricKey(data: Data(configuration.secret.utf8)))
+        return [
+            ICEServer(
+                urls: configuration.urls, username: username, credential: Data(code).base64EncodedString(),
+                expiresAt: clock.time() + configuration.lifetime)
+        ]
+    }
+}
