@@ -77,7 +77,7 @@ package final class AdminShard: ShardHandler {
         case .success(let call):
             environment.log.debug(
                 "asked", metadata: ["method": .string(type(of: call.request).method.rawValue)])
-            let audit = AuditEntry(call.request, from: connection.address)
+            let audit = AuditEntry(call.request, from: connection.address, isReading: connection.isReading)
             do throws(AdminError) {
                 try take(call, audit, on: connection)
             } catch {
@@ -112,6 +112,13 @@ package final class AdminShard: ShardHandler {
     private func take(
         _ call: AdminCall, _ audit: AuditEntry?, on connection: WebSocketConnection
     ) throws(AdminError) {
+        if audit != nil, connection.isReading {
+            let method = type(of: call.request).method.rawValue
+            throw AdminError(
+                SignalError(
+                    .forbidden,
+                    "\(method) changes something, and this token is for reading: show the one in admin.token_file."))
+        }
         let serial = connection.serial
         let isLive = try live.take(call, on: connection) { [weak self] frame in
             guard let self, let connection = connections[serial] else { return }

@@ -14,13 +14,16 @@ struct AuditEntry: Sendable {
     private let method: AdminMethod
     private let parameters: Logger.Metadata
     private let peer: PeerAddress
+    private let isReading: Bool
 
     /// nil for a request that changes nothing.
-    init?(_ request: any AdminRequest, from peer: PeerAddress) {
+    /// - Parameter isReading: whether the peer showed the token for reading.
+    init?(_ request: any AdminRequest, from peer: PeerAddress, isReading: Bool) {
         guard let change = request as? any AdminChange, change.isChange else { return nil }
         method = type(of: change).method
         parameters = Dictionary(uniqueKeysWithValues: change.audited.map { ($0.name, Self.shown($0.value)) })
         self.peer = peer
+        self.isReading = isReading
     }
 
     /// - Parameter refusal: why the change was refused; nil when it was made.
@@ -43,8 +46,7 @@ struct AuditEntry: Sendable {
             metadata["pid"] = .stringConvertible(process.id)
         } else {
             metadata["address"] = .string(peer.description)
-            // The TCP listener has a single credential.
-            metadata["credential"] = .string("admin.token_file")
+            metadata["credential"] = .string(isReading ? "admin.read_token_file" : "admin.token_file")
         }
         log.notice("admin \(method.rawValue)", metadata: metadata)
     }
