@@ -157,7 +157,7 @@ let package = Package(
         library("SoftphoneKit", ["CallVocabulary", "EventLoop", "LibWebSockets", "SoftphoneSession"]),
         // How to push to the simulator that ran on a folder.
         library("SimulatorEndpoints", ["TLS", "CallVocabulary", "HTTP2", "PushClient", "PushSimulator"]),
-        library("AdminKit", ["AdminProtocol", "CallVocabulary", "EventLoop", "LibWebSockets"]),
+        library("AdminKit", ["TLS", "AdminProtocol", "CallVocabulary", "EventLoop", "LibWebSockets"]),
         library(
             "PhoneSimulator",
             ["TLS", "CallVocabulary", "EventLoop", "HTTP2", "PushSimulator", "SoftphoneKit", "SoftphoneSession"]),
@@ -179,7 +179,7 @@ let package = Package(
         .executableTarget(
             name: "reveille",
             dependencies: [
-                "AdminServer", "PushVocabulary", "AdminKit", "AdminProtocol", "CallMonitor", "CallVocabulary",
+                "TLS", "AdminServer", "PushVocabulary", "AdminKit", "AdminProtocol", "CallMonitor", "CallVocabulary",
                 "CallCore", "CallServer", "CallStore", "ClientTokens",
                 "StoreInterface", "Demo", "EventLoop", "LibWebSockets", "LoadTest", "PhoneSimulator", "PushClient",
                 "PushCore",
@@ -272,7 +272,7 @@ let package = Package(
             [
                 "TLS", "AdminServer", "ClientTokens", "PushVocabulary", "CallServer", "AdminKit", "AdminProtocol",
                 "CallCore",
-                "CallMonitor", "CallStore", "StoreInterface", "CallVocabulary",
+                "CallMonitor", "CallStore", "StoreInterface", "CallVocabulary", "ChildProcess",
                 "PushClient", "PushCore", "PushTestServer", "SoftphoneKit", "SoftphoneSession",
                 "EventLoop",
                 "EventJournal", "HTTP2", "SignalProtocol",

@@ -2,6 +2,7 @@ import AdminProtocol
 import CallVocabulary
 import EventLoop
 import LibWebSockets
+import TLS
 
 /// A program's connection to a server's admin API. Any thread. It does not reconnect: create another client.
 ///
@@ -28,12 +29,13 @@ public final class AdminClient: Sendable {
     ///   - url: `wss://host:port`, or `ws://` on this machine; without a path, the admin API's path is used.
     ///   - token: the token in the server's configuration.
     ///   - trust: the trust anchors for the server's certificate.
+    ///   - identity: the certificate to show to a server that asks for one.
     /// - Throws: `SystemError` when the process is out of descriptors.
     public convenience init(
-        url: WebSocketURL, token: String, trust: LWSContext.Trust = .system,
+        url: WebSocketURL, token: String, trust: LWSContext.Trust = .system, identity: TLSFiles? = nil,
         patience: Duration = AdminClient.standardPatience
     ) throws {
-        try self.init(.network(url, token: token, trust), patience: patience)
+        try self.init(.network(url, token: token, trust, identity), patience: patience)
     }
 
     private init(_ server: AdminServer, patience: Duration) throws {

@@ -21,7 +21,7 @@ final class AdminDriver {
     func connect() {
         timer = LoopTimer(loop: loop) { [weak self] in self?.lookAtDeadlines() }
         do {
-            let context = try LWSContext(loop: loop, role: .client(server.trust))
+            let context = try LWSContext(loop: loop, role: .client(server.trust, identity: server.identity))
             self.context = context
             connection = WebSocketClientConnection.connect(
                 context: context, url: server.url, unixSocket: server.socket,

@@ -2,19 +2,20 @@ import AdminProtocol
 import EventLoop
 import Glibc
 import LibWebSockets
+import TLS
 
 /// The address of an admin API, with its credentials.
 enum AdminServer {
     case socket(SocketAddress)
-    case network(WebSocketURL, token: String, LWSContext.Trust)
+    case network(WebSocketURL, token: String, LWSContext.Trust, TLSFiles?)
 
     var url: WebSocketURL {
         switch self {
         // HTTP/1.1 requires a host; the server ignores it.
         case .socket: WebSocketURL(isSecure: false, host: "localhost", port: 80, path: AdminEndpoint.path)
-        case .network(let url, _, _) where url.path == "/":
+        case .network(let url, _, _, _) where url.path == "/":
             WebSocketURL(isSecure: url.isSecure, host: url.host, port: url.port, path: AdminEndpoint.path)
-        case .network(let url, _, _): url
+        case .network(let url, _, _, _): url
         }
     }
 
@@ -28,14 +29,22 @@ enum AdminServer {
     var authorization: String? {
         switch self {
         case .socket: nil
-        case .network(_, let token, _): "Bearer \(token)"
+        case .network(_, let token, _, _): "Bearer \(token)"
         }
     }
 
     var trust: LWSContext.Trust {
         switch self {
         case .socket: .system
-        case .network(_, _, let trust): trust
+        case .network(_, _, let trust, _): trust
+        }
+    }
+
+    /// The certificate that the client shows.
+    var identity: TLSFiles? {
+        switch self {
+        case .socket: nil
+        case .network(_, _, _, let identity): identity
         }
     }
 

@@ -30,12 +30,19 @@ package final class AdminService: Sendable {
     package struct NetworkListener: Sendable {
         let address: SocketAddress
         let token: BearerToken
+        let readToken: BearerToken?
         let tls: TLSFiles?
+        let clients: ClientAuthorities?
 
-        package init(address: SocketAddress, token: BearerToken, tls: TLSFiles?) {
+        package init(
+            address: SocketAddress, token: BearerToken, readToken: BearerToken? = nil, tls: TLSFiles?,
+            clients: ClientAuthorities? = nil
+        ) {
             self.address = address
             self.token = token
+            self.readToken = readToken
             self.tls = tls
+            self.clients = clients
         }
     }
 
@@ -134,7 +141,9 @@ package final class AdminService: Sendable {
     ) -> WebSocketServer {
         var configuration = configuration(at: listener.address)
         configuration.tls = listener.tls
+        configuration.clientAuthorities = listener.clients
         configuration.bearerToken = listener.token
+        configuration.readingToken = listener.readToken
         // No web page administers a server.
         configuration.origins = .only([])
         // The shard identifies connections by serial number, so the two listeners' numbers must not overlap.
@@ -148,10 +157,10 @@ package final class AdminService: Sendable {
     /// The TCP listener's certificate; nil without TLS.
     package var certificate: TLSCertificate? { network?.certificate }
 
-    /// Applies the values that are not nil to new connections. The token must be valid, and a certificate requires a
-    /// listener with TLS.
-    package func reload(token: BearerToken?, certificate: TLSCertificate?) async {
-        if let token { await network?.replaceBearerToken(with: token) }
+    /// Applies the values that are not nil to new connections. A certificate requires a listener with TLS.
+    /// - Parameter readToken: goes with `token`; nil for none.
+    package func reload(token: BearerToken?, readToken: BearerToken?, certificate: TLSCertificate?) async {
+        if let token { await network?.replaceBearerToken(with: token, reading: readToken) }
         if let certificate { await network?.replaceCertificate(with: certificate) }
     }
 

@@ -86,7 +86,8 @@ package final class AdminShard: ShardHandler {
         case .success(let call):
             environment.log.debug(
                 "asked", metadata: ["method": .string(type(of: call.request).method.rawValue)])
-            let audit = AuditEntry(call.request, from: connection.address)
+            let credential = connection.isReading ? "admin.read_token_file" : "admin.token_file"
+            let audit = AuditEntry(call.request, from: connection.address, credential: credential)
             do throws(AdminError) {
                 try take(call, audit, from: .connection(connection.serial))
             } catch {
@@ -129,6 +130,13 @@ package final class AdminShard: ShardHandler {
     }
 
     private func take(_ call: AdminCall, _ audit: AuditEntry?, from asker: Asker) throws(AdminError) {
+        if audit != nil, connection(of: asker)?.isReading == true {
+            let method = type(of: call.request).method.rawValue
+            throw AdminError(
+                SignalError(
+                    .forbidden,
+                    "\(method) changes something, and this token is for reading: show the one in admin.token_file."))
+        }
         let isLive = try live.take(call, on: connection(of: asker)) { [weak self] frame in
             self?.answer(asker, frame, call.id)
         }

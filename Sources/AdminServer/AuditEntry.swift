@@ -18,7 +18,7 @@ struct AuditEntry: Sendable {
 
     /// nil for a request that changes nothing.
     /// - Parameter credential: what a peer on TCP has shown.
-    init?(_ request: any AdminRequest, from peer: PeerAddress, credential: String = "admin.token_file") {
+    init?(_ request: any AdminRequest, from peer: PeerAddress, credential: String) {
         guard let change = request as? any AdminChange, change.isChange else { return nil }
         method = type(of: change).method
         parameters = Dictionary(uniqueKeysWithValues: change.audited.map { ($0.name, Self.shown($0.value)) })

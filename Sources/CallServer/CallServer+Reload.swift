@@ -25,7 +25,8 @@ extension CallServer {
             // The metrics listener has TLS, with the same certificate, if the clients' listener has.
             if let metrics, metrics.certificate != nil { await metrics.replaceCertificate(with: certificate) }
         }
-        await admin.reload(token: checked.adminToken, certificate: checked.adminCertificate)
+        await admin.reload(
+            token: checked.adminToken, readToken: checked.adminReadToken, certificate: checked.adminCertificate)
         if let tokens { takeKeys(tokens) }
         if let settings = reload.tokens {
             try await parts.tokens.follow(settings.keysAddress, on: parts.core.loop, log: parts.log)

@@ -35,13 +35,15 @@ public struct ServerReload: Sendable {
     public var policy: UserPolicy?
     /// The bearer token for new connections of the admin API, which must have a TCP listener.
     @Secret public var adminToken: String?
+    /// Goes with ``adminToken``; nil for none.
+    @Secret public var adminReadToken: String?
     /// The new certificate of the admin API, which must have started with TLS.
     public var adminTLS: TLSFiles?
 
     public init(
         tls: TLSFiles? = nil, push: PushService.Configuration? = nil, connectionLimits: ConnectionLimits? = nil,
         maxConnections: Int? = nil, limits: CoreLimits? = nil, timers: CallTimers? = nil, policy: UserPolicy? = nil,
-        adminToken: String? = nil, adminTLS: TLSFiles? = nil
+        adminToken: String? = nil, adminReadToken: String? = nil, adminTLS: TLSFiles? = nil
     ) {
         self.tls = tls
         self.push = push
@@ -51,6 +53,7 @@ public struct ServerReload: Sendable {
         self.timers = timers
         self.policy = policy
         self.adminToken = adminToken
+        self.adminReadToken = adminReadToken
         self.adminTLS = adminTLS
     }
 
@@ -59,6 +62,7 @@ public struct ServerReload: Sendable {
         let certificate: TLSCertificate?
         let push: PushService.Reload?
         let adminToken: BearerToken?
+        let adminReadToken: BearerToken?
         let adminCertificate: TLSCertificate?
     }
 
@@ -69,6 +73,7 @@ public struct ServerReload: Sendable {
         return Checked(
             certificate: try tls.map { try TLSCertificate($0) }, push: try push.map { try PushService.Reload($0) },
             adminToken: try adminToken.map { try AdminListenerConfiguration.check($0) },
+            adminReadToken: try adminReadToken.map { try AdminListenerConfiguration.check($0) },
             adminCertificate: try adminTLS.map { try TLSCertificate($0) })
     }
 

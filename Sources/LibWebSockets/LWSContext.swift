@@ -13,7 +13,8 @@ public final class LWSContext {
     }
 
     public enum Role {
-        case client(Trust)
+        /// - Parameter identity: the certificate to show to servers that ask for one.
+        case client(Trust, identity: TLSFiles? = nil)
         case server(ServerRole)
     }
 
@@ -167,6 +168,14 @@ public final class LWSContext {
         return probes.allSatisfy { $0 >= 0 && $0 < bound }
     }
 
+    /// Of a server that asks for clients' certificates.
+    var clientAuthorities: ClientAuthorities? {
+        switch role {
+        case .client: nil
+        case .server(let server): server.clients
+        }
+    }
+
     private var isServer: Bool {
         switch role {
         case .client: false
@@ -188,7 +197,9 @@ public final class LWSContext {
         info.alpn = UnsafePointer(alpn)
         if usesTLS { info.options |= UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT) }
         switch role {
-        case .client(let trust): try trustAuthorities(trust, &info)
+        case .client(let trust, let identity):
+            try trustAuthorities(trust, &info)
+            if let identity { try show(identity, &info) }
         case .server(let server):
             info.port = CONTEXT_PORT_NO_LISTEN_SERVER
             if let tls = server.tls {
@@ -214,6 +225,15 @@ public final class LWSContext {
             info.client_ssl_ca_filepath = string(path)
             info.options |= UInt64(LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS)
         }
+    }
+
+    /// The certificate for servers that ask for one.
+    private func show(_ identity: TLSFiles, _ info: inout lws_context_creation_info) throws {
+        for path in [identity.certificateFile, identity.keyFile] where access(path, R_OK) != 0 {
+            try fail("read \(path)", String(cString: strerror(errno)))
+        }
+        info.client_ssl_cert_filepath = string(identity.certificateFile)
+        info.client_ssl_private_key_filepath = string(identity.keyFile)
     }
 
     private func fail(_ operation: String, _ detail: String) throws -> Never {

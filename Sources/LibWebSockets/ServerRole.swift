@@ -11,13 +11,16 @@ public struct ServerRole {
     let reservedPaths: Set<String>
     /// The initial certificate; nil without TLS.
     let tls: TLSCertificate?
+    /// Of the certificates that clients must show; nil asks for none.
+    let clients: ClientAuthorities?
     /// Proof for `unowned(unsafe)`: the handler owns the context and destroys it before it is released itself.
     unowned(unsafe) let events: any ServerSocketEvents
 
     package init(
         path: String, subprotocol: String, proxies: ProxyTrust = .nobody, origins: AllowedOrigins = .any,
         maxFrameBytes: Int = 65_536,
-        reservedPaths: Set<String> = [], tls: TLSCertificate?, events: any ServerSocketEvents
+        reservedPaths: Set<String> = [], tls: TLSCertificate?, clients: ClientAuthorities? = nil,
+        events: any ServerSocketEvents
     ) {
         self.path = path
         self.subprotocol = subprotocol
@@ -26,6 +29,7 @@ public struct ServerRole {
         self.maxFrameBytes = maxFrameBytes
         self.reservedPaths = reservedPaths
         self.tls = tls
+        self.clients = clients
         self.events = events
     }
 }

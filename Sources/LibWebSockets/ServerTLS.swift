@@ -6,6 +6,8 @@ import TLS
 /// `SSL_CTX` cannot hold it: an `SSL_CTX` has one certificate for each key type and cannot remove one.
 func prepareTLS(_ settings: OpaquePointer, of context: LWSContext) {
     limitTLS(settings)
+    // The context retains it.
+    context.clientAuthorities?.require(of: settings)
     // Unretained: handshakes run in the library's callbacks, during which the context is alive.
     SSL_CTX_set_cert_cb(settings, showCertificate, Unmanaged.passUnretained(context).toOpaque())
 }

@@ -118,7 +118,11 @@ extension ServerReload {
             case .tls:
                 tls = configuration.tls
                 if hasAdmin { adminTLS = configuration.admin?.tls }
-            case .admin: if hasAdmin { adminToken = configuration.admin?.token }
+            case .admin:
+                if hasAdmin {
+                    adminToken = configuration.admin?.token
+                    adminReadToken = configuration.admin?.readToken
+                }
             case .push: push = configuration.push
             case .tokens: tokens = configuration.tokens
             case .webhooks: webhooks = configuration.webhooks

@@ -88,7 +88,7 @@ public final class TLSCertificate: Sendable {
         }
     }
 
-    private static func checkAccess(_ file: String) throws(Failure) {
+    static func checkAccess(_ file: String) throws(Failure) {
         guard access(file, R_OK) != 0 else { return }
         throw Failure(file: file, problem: String(cString: strerror(errno)))
     }
@@ -96,7 +96,7 @@ public final class TLSCertificate: Sendable {
     // MARK: Reading
 
     /// Empty when there is none, or one of them cannot be read.
-    private static func certificates(in file: String) -> [OpaquePointer] {
+    static func certificates(in file: String) -> [OpaquePointer] {
         guard let source = BIO_new_file(file, "r") else { return [] }
         defer { BIO_free(source) }
         defer { ERR_clear_error() }

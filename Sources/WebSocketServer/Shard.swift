@@ -24,6 +24,9 @@ final class Shard {
     private let shares: AddressShares
     /// The token required from clients; nil accepts all.
     private var bearerToken: BearerToken?
+    private var readingToken: BearerToken?
+    /// Whether the request being answered shows ``readingToken``. A handshake opens its connection in the same call.
+    private var isReading = false
     private var contexts: ServerContexts?
     private var handler: (any ShardHandler)?
     private var timer: LoopTimer?
@@ -69,6 +72,7 @@ final class Shard {
         hasTLS = certificate != nil
         self.shares = shares
         bearerToken = configuration.bearerToken
+        readingToken = configuration.readingToken
         lastSerial = configuration.firstSerial - 1
         requests = DeadlineList(span: configuration.requestTimeout)
         answers = DeadlineList(span: configuration.answerTimeout)
@@ -81,7 +85,7 @@ final class Shard {
             path: configuration.path, subprotocol: configuration.subprotocol, proxies: configuration.proxies,
             origins: configuration.origins,
             maxFrameBytes: configuration.maxFrameBytes, reservedPaths: configuration.reservedPaths, tls: certificate,
-            events: self)
+            clients: configuration.clientAuthorities, events: self)
         contexts = try ServerContexts(
             loop: loop, role: role,
             width: ServerContexts.width(
@@ -157,8 +161,9 @@ final class Shard {
     }
 
     /// Applies to new connections.
-    func replaceBearerToken(with token: BearerToken) {
+    func replaceBearerToken(with token: BearerToken, reading: BearerToken?) {
         bearerToken = token
+        readingToken = reading
     }
 
     // MARK: Deadlines
@@ -327,7 +332,7 @@ extension Shard: ServerSocketEvents {
 
     func socketOpened(_ socket: ServerSocket) -> AnyObject {
         lastSerial += 1
-        let connection = WebSocketConnection(serial: lastSerial, socket: socket, shard: self)
+        let connection = WebSocketConnection(serial: lastSerial, socket: socket, shard: self, isReading: isReading)
         counters.opened.add()
         move(socket, to: .idle)
         if vouchesForAll { vouch(for: socket) }
@@ -367,8 +372,9 @@ extension Shard: ServerSocketEvents {
     }
 
     func refusal(authorization: String?) -> HTTPResponse? {
-        guard let bearerToken, !bearerToken.isShown(by: authorization) else { return nil }
-        return BearerToken.refusal
+        guard let bearerToken else { return nil }
+        isReading = readingToken?.isShown(by: authorization) == true
+        return isReading || bearerToken.isShown(by: authorization) ? nil : BearerToken.refusal
     }
 
     func handshakeRefused(_ refusal: HandshakeRefusal) {

@@ -32,6 +32,8 @@ public final class WebSocketConnection {
 
     /// The client's address, as reported by a trusted proxy if there is one.
     public let address: PeerAddress
+    /// Whether the client showed the listener's token for reading.
+    public let isReading: Bool
     /// The side that ended the connection first. Valid once it is closed.
     public private(set) var ending = Ending.network
     // Proof for `unowned(unsafe)`: the socket owns this, and tells its end (`closed`) before it goes.
@@ -45,11 +47,12 @@ public final class WebSocketConnection {
     /// The payload of a queued pong: only the newest must be answered (RFC 6455 §5.5.3).
     private var owedPong: [UInt8]?
 
-    init(serial: UInt64, socket: ServerSocket, shard: Shard) {
+    init(serial: UInt64, socket: ServerSocket, shard: Shard, isReading: Bool) {
         self.serial = serial
         self.socket = socket
         self.shard = shard
         address = socket.peer
+        self.isReading = isReading
     }
 
     /// The peer's address and port; empty if unknown.

@@ -53,8 +53,12 @@ public final class WebSocketServer: Sendable {
         public var onPressure: @Sendable (ConnectionPressure.Report) -> Void = { _ in }
         /// Certificate and key for wss; nil for plain ws.
         public var tls: TLSFiles?
+        /// The authorities of certificates that clients must show; nil asks for none. Needs `tls`.
+        public var clientAuthorities: ClientAuthorities?
         /// The token that WebSockets and HTTP requests must send as `Authorization: Bearer …`; nil accepts all.
         public var bearerToken: BearerToken?
+        /// Another token that is good, too, and marks its connections: ``WebSocketConnection/isReading``.
+        public var readingToken: BearerToken?
         /// The serial number of each shard's first connection, for a handler that serves several servers.
         public var firstSerial: UInt64 = 1
 
@@ -222,9 +226,10 @@ public final class WebSocketServer: Sendable {
     }
 
     /// Requires another token from new connections.
-    public func replaceBearerToken(with token: BearerToken) async {
+    /// - Parameter reading: see ``Configuration/readingToken``.
+    public func replaceBearerToken(with token: BearerToken, reading: BearerToken?) async {
         for shard in state.withLock({ $0.shards }) {
-            _ = await shard.loop.run { shard.value.replaceBearerToken(with: token) }
+            _ = await shard.loop.run { shard.value.replaceBearerToken(with: token, reading: reading) }
         }
     }
 

@@ -2,8 +2,11 @@ import AdminKit
 import AdminProtocol
 import CallCore
 import CallVocabulary
+import ChildProcess
+import EventJournal
 import EventLoop
 import LibWebSockets
+import LogCapture
 import TLS
 import TestCertificates
 import TestCleanup
@@ -78,12 +81,158 @@ struct AdminNetworkTests {
         #expect(await list(wrong) == .failure(.tokenRefused))
 
         await fixture.service.reload(
-            token: try AdminListenerConfiguration.check("another-long-secret"),
+            token: try AdminListenerConfiguration.check("another-long-secret"), readToken: nil,
             certificate: try TLSCertificate(other.files))
         let renewed = try AdminClient(url: url, token: "another-long-secret", trust: other.trust)
         #expect(await list(renewed) == .success([]))
         let stale = try AdminClient(url: url, token: Self.token, trust: other.trust)
         #expect(await list(stale) == .failure(.tokenRefused))
+    }
+
+    @Test("a token for reading reads, and changes nothing; the refusal names the other token, and the log this one")
+    func reading() async throws {
+        let lines = LogLines()
+        var listener = AdminListenerConfiguration(address: .anyPort, token: Self.token)
+        listener.readToken = "for-dashboards-only"
+        let fixture = try await AdminFixture(listener: listener, log: lines.logger()) { command in
+            if case .listGroups = command { .success(.groups([])) } else { .success(.done) }
+        }
+        let reader = try AdminClient(url: fixture.url(), token: "for-dashboards-only")
+        #expect(await list(reader) == .success([]))
+        // Without a level it only tells.
+        _ = try await reader.perform(SetLogLevel())
+        for request in Self.changes {
+            guard case .failure(.notTaken(let error)) = await Self.outcome(request, of: reader) else {
+                Issue.record("\(type(of: request).method) was taken")
+                continue
+            }
+            #expect(error.name == "forbidden" && error.message.contains("admin.token_file"), "\(error)")
+        }
+        let asked = fixture.asked.entries.filter { if case .administered = $0 { true } else { false } }
+        #expect(asked.count == 1)
+        let refused = lines.take().filter { $0.contains("result=forbidden") }
+        #expect(refused.count == Self.changes.count)
+        #expect(refused.allSatisfy { $0.contains("credential=admin.read_token_file") })
+        let writer = try AdminClient(url: fixture.url(), token: Self.token)
+        _ = try await writer.perform(DeleteGroup(Self.sales))
+        // Another token for reading, and none.
+        let other = try AdminListenerConfiguration.check("for-other-dashboards")
+        await fixture.service.reload(
+            token: try AdminListenerConfiguration.check(Self.token), readToken: other, certificate: nil)
+        #expect(
+            await list(try AdminClient(url: fixture.url(), token: "for-dashboards-only")) == .failure(.tokenRefused))
+        #expect(await list(try AdminClient(url: fixture.url(), token: "for-other-dashboards")) == .success([]))
+        await fixture.service.reload(
+            token: try AdminListenerConfiguration.check(Self.token), readToken: nil, certificate: nil)
+        #expect(
+            await list(try AdminClient(url: fixture.url(), token: "for-other-dashboards")) == .failure(.tokenRefused))
+    }
+
+    private static let sales = Handle("sales")!  // The literal is a handle.
+
+    /// A request of each kind of change.
+    private static var changes: [any AdminRequest] {
+        let device = DeviceID(high: 1, low: 2)
+        let changes: [any AdminRequest] = [
+            EndCall(CallID(high: 3, low: 4)), DropSession(user: sales, deviceID: device),
+            ResumeDevice(user: sales, deviceID: device), DeleteDevice(user: sales, deviceID: device),
+            SetUser(sales, UserPolicyChange(doNotDisturb: true)), BlockCallers(sales, [sales]),
+            UnblockCallers(sales, [sales]), ForwardCalls(sales, busy: nil, noAnswer: nil, noAnswerSeconds: nil),
+            RevokeTokens(sales), SetGroup(name: sales, strategy: .all, members: [sales]), DeleteGroup(sales),
+            SetAlias(alias: sales, user: sales), DeleteAlias(sales), Drain(deadlineMilliseconds: 1), StopServer(),
+            SetLogLevel("debug"),
+        ]
+        let all = AdminMethod.allCases.filter { if case .changes = $0.effect { true } else { false } }
+        precondition(Set(changes.map { type(of: $0).method }) == Set(all), "each change is here")
+        return changes
+    }
+
+    private static func outcome(_ request: some AdminRequest, of client: AdminClient) async -> Result<
+        Void, AdminFailure
+    > {
+        await client.outcome(request).map { _ in }
+    }
+
+    /// A listener that asks for certificates of `authority`.
+    private func start(
+        _ identity: TestIdentity, authority: TestIdentity, names: [String] = []
+    ) async throws -> AdminFixture {
+        var listener = AdminListenerConfiguration(address: .anyPort, token: Self.token, tls: identity.files)
+        listener.clientAuthorities = authority.files.certificateFile
+        listener.clientNames = names
+        return try await AdminFixture(listener: listener) { _ in .success(.groups([])) }
+    }
+
+    @Test("asks clients for a certificate, and refuses others in the handshake")
+    func clientCertificates() async throws {
+        let (identity, admins, strangers) = (
+            try await TestIdentity(), try await TestIdentity(name: "ops"), try await TestIdentity(name: "ops")
+        )
+        let fixture = try await start(identity, authority: admins)
+        let url = try fixture.url(isSecure: true)
+        func outcome(_ shown: TLSFiles?) async throws -> Result<[GroupView], AdminFailure> {
+            await list(try AdminClient(url: url, token: Self.token, trust: identity.trust, identity: shown))
+        }
+        // A resumed session of TLS included.
+        for _ in 0..<3 { #expect(try await outcome(admins.files) == .success([])) }
+        for shown in [nil, strangers.files, identity.files] {
+            guard case .failure = try await outcome(shown) else {
+                Issue.record("let in without a certificate of the authority")
+                continue
+            }
+        }
+    }
+
+    @Test(
+        "openssl is let in with a certificate over TLS 1.2 and 1.3, and refused in the handshake without or with a foreign one"
+    )
+    func foreignClients() async throws {
+        let (identity, admins, strangers) = (
+            try await TestIdentity(), try await TestIdentity(name: "ops"), try await TestIdentity(name: "ops")
+        )
+        let fixture = try await start(identity, authority: admins, names: ["monitor", "ops"])
+        let port = try fixture.url().port
+        func answer(_ version: String, _ shown: TestIdentity?) async throws -> String {
+            let files = shown.map { "-cert \($0.path("certificate.pem")) -key \($0.path("key.pem"))" } ?? ""
+            let request = #"printf 'GET /v1/admin HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'"#
+            let client = "timeout 15 openssl s_client -connect localhost:\(port) -\(version) -quiet \(files) 2>&1"
+            return try await ChildProcess.run("/bin/sh", ["-c", "\(request) | \(client)"]).output
+        }
+        for version in ["tls1_2", "tls1_3"] {
+            // Past the handshake, the token is asked for.
+            let known = try await answer(version, admins)
+            #expect(known.contains("HTTP/1.1 401"), "\(version): \(known)")
+            for shown in [nil, strangers] {
+                let refused = try await answer(version, shown)
+                #expect(!refused.contains("HTTP/1.1") && refused.contains("alert"), "\(version): \(refused)")
+            }
+        }
+    }
+
+    @Test("lets in the clients on the list alone, when there is a list")
+    func clientNames() async throws {
+        let (identity, admins) = (try await TestIdentity(), try await TestIdentity(name: "ops"))
+        for (names, isIn) in [(["ops"], true), (["monitor", "OPS"], true), (["op", "ops.example"], false)] {
+            let fixture = try await start(identity, authority: admins, names: names)
+            let client = try AdminClient(
+                url: fixture.url(isSecure: true), token: Self.token, trust: identity.trust, identity: admins.files)
+            if case .success = await list(client) { #expect(isIn, "\(names)") } else { #expect(!isIn, "\(names)") }
+        }
+    }
+
+    @Test("does not start with authorities that are none, nor without a certificate of its own")
+    func badAuthorities() async throws {
+        let identity = try await TestIdentity()
+        var listener = AdminListenerConfiguration(address: .anyPort, token: Self.token, tls: identity.files)
+        for (file, words) in [("/nowhere.pem", "No such file"), (identity.path("key.pem"), "no certificate")] {
+            listener.clientAuthorities = file
+            let failure = #expect(throws: ServerConfigurationError.self) { _ = try listener.networkListener() }
+            #expect(failure?.field == "admin.client_ca" && failure?.problem.contains(words) == true)
+        }
+        listener.clientAuthorities = identity.files.certificateFile
+        _ = try listener.networkListener()
+        listener.tls = nil
+        #expect(throws: ServerConfigurationError.self) { _ = try listener.networkListener() }
     }
 
     @Test("does not start on a remote address without TLS, nor with a token that can be guessed")

@@ -14,7 +14,9 @@ struct RemoteAdminTests {
 
     /// A server whose admin API listens on TCP.
     /// - Returns: `host:port` for phones, and for administrators.
-    private static func serve(_ arguments: String...) async throws -> (phones: String, admin: String) {
+    private static func serve(
+        _ arguments: String..., environment: [String: String] = [:]
+    ) async throws -> (phones: String, admin: String) {
         try DataFolder(path: world.folder).prepare()
         let file = world.folder + "/admin-token"
         try Data(token.utf8).write(to: URL(fileURLWithPath: file))
@@ -24,7 +26,7 @@ struct RemoteAdminTests {
             [
                 "serve", "--data", world.folder, "--port", "0", "--admin-listen", "127.0.0.1:0",
                 "--admin-token-file", file,
-            ] + arguments)
+            ] + arguments, environment: environment)
         func address(_ message: String) async throws -> String {
             try await server.errors.first(message) { line -> String? in
                 guard let object = try? JSONObject(line), object["message"] as? String == message else { return nil }
@@ -83,6 +85,37 @@ struct RemoteAdminTests {
         // The refused commands started no drain.
         let info = try JSONObject(try await Self.ask("stats --output json --data \(world.folder)").output)
         #expect((info["server"] as? [String: Any])?["is_draining"] as? Bool == false)
+    }
+
+    @Test("a server that asks for certificates lets in commands that show one, and top too; a token for reading reads")
+    func clientCertificate() async throws {
+        let (identity, admins) = (try await TestIdentity(), try await TestIdentity(name: "ops"))
+        try DataFolder(path: world.folder).prepare()
+        let (reading, readToken) = (world.folder + "/read-token", "0123456789abcdef-reading")
+        try Data(readToken.utf8).write(to: URL(fileURLWithPath: reading))
+        let (_, admin) = try await Self.serve(
+            "--tls-certificate", identity.files.certificateFile, "--tls-key", identity.files.keyFile,
+            environment: [
+                "REVEILLE_ADMIN_CLIENT_CA": admins.files.certificateFile, "REVEILLE_ADMIN_CLIENT_NAMES": "ops",
+                "REVEILLE_ADMIN_READ_TOKEN_FILE": reading,
+            ])
+        let server = "--server wss://localhost:\(try World.port(of: admin)) --ca-file \(identity.files.certificateFile)"
+        let shown = "--client-certificate \(admins.files.certificateFile) --client-key \(admins.files.keyFile)"
+        let top = try await Self.ask("top --once --token \(readToken) \(server) \(shown)")
+        #expect(top.ending == .exit(0) && !top.output.isEmpty, "\(top.errors)")
+        let around = [
+            "REVEILLE_TOKEN": readToken, "REVEILLE_CLIENT_CERTIFICATE": admins.files.certificateFile,
+            "REVEILLE_CLIENT_KEY": admins.files.keyFile,
+        ]
+        let groups = try await Self.ask("groups list \(server)", around)
+        #expect(groups.ending == .exit(0), "\(groups.errors)")
+        let refused = try await Self.ask("groups set sales bob \(server)", around)
+        #expect(refused.ending != .exit(0) && refused.errors.contains("admin.token_file"), "\(refused.errors)")
+        let set = try await Self.ask("groups set sales bob --token \(Self.token) \(server)", around)
+        #expect(set.ending == .exit(0), "\(set.errors)")
+        let stranger = try await Self.ask("groups list --token \(Self.token) \(server)")
+        #expect(stranger.ending == .exit(2), "\(stranger.output)")
+        try await Self.ask("groups list --token x \(server) --client-key x").expectFailure(64, "--client-certificate")
     }
 
     @Test("over wss the certificate is verified: an untrusted one is exit code 2, --ca-file makes it trusted")

@@ -124,7 +124,8 @@ struct LiveCommandTests {
         #expect(try words([], ["REVEILLE_SERVER": ""]) == nil)
         let url = ["REVEILLE_SERVER": "wss://calls.example.org:8443", "REVEILLE_TOKEN": "secret"]
         #expect(try words([], url) == "at wss://calls.example.org:8443/")
-        guard case .url(_, let token, _)? = try ServerOptions.parse(["--token", "mine"]).named(environment: url) else {
+        guard case .url(_, let token, _, _)? = try ServerOptions.parse(["--token", "mine"]).named(environment: url)
+        else {
             Issue.record("not a URL")
             return
         }

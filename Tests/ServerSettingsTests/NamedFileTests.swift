@@ -141,6 +141,39 @@ struct NamedFileTests {
                 == ["DIR/reveille.yaml:1: admin.listen: [::1]:7350 is where clients connect; choose another port"])
     }
 
+    @Test("administrators' certificates are asked for with TLS only, and their authorities are read")
+    func adminCertificates() throws {
+        let pair = try TestCertificate(days: 90)
+        let scene = try scene(certificate: pair.certificatePEM, key: pair.keyPEM)
+        try scene.write("0123456789abcdef\n", to: "token")
+        try scene.write("0123456789abcdef-read\n", to: "read")
+        try scene.write("nothing", to: "none.pem")
+        let admin = "admin.listen: 127.0.0.1:7351\nadmin.token_file: token\nadmin.read_token_file: read\n"
+        try scene.write(
+            admin + "admin.client_ca: server.pem\nadmin.client_names: ops-1,  monitor.example.org\n" + Self.tls)
+        let listener = try #require(try scene.load().serverConfiguration().admin)
+        #expect(listener.readToken == "0123456789abcdef-read")
+        #expect(listener.clientAuthorities == scene.folder + "/server.pem")
+        #expect(listener.clientNames == ["ops-1", "monitor.example.org"])
+        for (text, reason) in [
+            (admin + "admin.client_ca: server.pem", "4: admin.client_ca: without TLS no client shows a certificate"),
+            (
+                admin + "admin.client_ca: none.pem\n" + Self.tls,
+                "4: admin.client_ca: DIR/none.pem: this holds no certificate"
+            ),
+            (admin + "admin.client_names: ops", "4: admin.client_names: needs admin.client_ca"),
+            (
+                admin + "admin.client_ca: server.pem\nadmin.client_names: 'ops,,'\n" + Self.tls,
+                "5: admin.client_names: 'ops,,' is no list of names"
+            ),
+            ("admin.read_token_file: read", "1: admin.read_token_file: there is no admin.listen that it would be for"),
+        ] {
+            try scene.write(text)
+            let faults = try scene.faults()
+            #expect(faults.count == 1 && faults[0].hasPrefix("DIR/reveille.yaml:" + reason), "\(faults)")
+        }
+    }
+
     @Test("push credentials that cannot be used are named with the setting that they came from")
     func pushCredentials() throws {
         let scene = try Scene()

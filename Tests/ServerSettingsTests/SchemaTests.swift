@@ -66,6 +66,8 @@ struct SchemaTests {
             !setting.isForCommands && !setting.key.hasPrefix("log.") && !setting.key.hasPrefix("push.simulator")
                 && !setting.key.hasPrefix("push.apns") && !setting.key.hasPrefix("push.fcm")
                 && setting.key != "listen.insecure" && setting.key != "push.profiles"
+                // Of no use without admin.client_ca.
+                && setting.key != "admin.client_names"
                 // Of no use without keys.
                 && !["turn.urls", "turn.ttl_seconds"].contains(setting.key)
                 && !["tokens.jwks_url", "tokens.issuer", "tokens.audience", "tokens.user_claim"].contains(setting.key)

@@ -112,7 +112,7 @@ struct BearerTokenTests {
         let journals = (0..<3).map { _ in Journal<ClientEvent>() }
         await client.connect(0, to: server.url, authorization: "Bearer \(Self.secret)", journal: journals[0])
         try await journals[0].wait(for: .opened)
-        await server.server.replaceBearerToken(with: try #require(BearerToken("another-long-secret")))
+        await server.server.replaceBearerToken(with: try #require(BearerToken("another-long-secret")), reading: nil)
         await client.connect(1, to: server.url, authorization: "Bearer \(Self.secret)", journal: journals[1])
         try await journals[1].wait(for: .refused)
         await client.connect(2, to: server.url, authorization: "Bearer another-long-secret", journal: journals[2])

@@ -24,7 +24,8 @@ extension Setting {
         Section(title: "Limits", settings: limits),
         Section(title: "Logs and metrics", settings: [.logLevel, .logFormat, .metricsListen]),
         Section(
-            title: "Administration beyond the socket in the data folder", settings: [.adminListen, .adminTokenFile]),
+            title: "Administration beyond the socket in the data folder",
+            settings: [.adminListen, .adminTokenFile, .adminReadTokenFile, .adminClientCA, .adminClientNames]),
         Section(title: "For the other commands; the server makes no use of these", settings: [.server, .token]),
     ]
 

@@ -71,6 +71,17 @@ extension Setting {
         "admin.token_file", .path, example: "/etc/reveille/admin-token", flag: "--admin-token-file", part: .admin,
         "A file with the token that administrators show: one line of 16 characters or more.")
 
+    package static let adminReadTokenFile = Setting(
+        "admin.read_token_file", .path, example: "/etc/reveille/admin-read-token", part: .admin,
+        "A file with another token, for all that changes nothing: for dashboards and probes.")
+    package static let adminClientCA = Setting(
+        "admin.client_ca", .path, example: "/etc/reveille/admins-ca.pem",
+        "Authorities in PEM: at admin.listen only clients with a certificate of theirs get in. Needs tls.certificate.")
+    package static let adminClientNames = Setting(
+        "admin.client_names", .text(longest: 4096), note: "all with a certificate",
+        example: "ops-1, monitor.example.org",
+        "Of those clients, the ones whose certificate has one of these common names or DNS names.")
+
     public static let server = Setting(
         "server", .text(longest: 1024), note: "the socket in the data folder", example: "wss://calls.example.org:7351",
         isForCommands: true,

@@ -128,9 +128,15 @@ struct ConfigurationBuilder {
             if settings.isSet(.adminTokenFile) {
                 fault(.adminTokenFile, "there is no admin.listen that would ask for the token", "give both, or neither")
             }
+            for setting in [Setting.adminReadTokenFile, .adminClientCA, .adminClientNames] where settings.isSet(setting)
+            {
+                fault(setting, "there is no admin.listen that it would be for", "give both, or neither")
+            }
             return nil
         }
         let token = adminToken()
+        let (authorities, names) = (clientAuthorities(), clientNames())
+        let readToken = settings.isSet(.adminReadTokenFile) ? self.token(in: .adminReadTokenFile) : nil
         // Not there: it was given, and its fault is known.
         guard let text = settings.text(.adminListen), let address = SocketAddress(text: text) else { return nil }
         if !address.isLoopback, tls == nil, !settings.isSet(.tlsCertificate), !settings.flag(.listenInsecure) {
@@ -144,6 +150,9 @@ struct ConfigurationBuilder {
         return token.map {
             var listener = AdminListenerConfiguration(address: address, token: $0, tls: tls)
             listener.isInsecure = settings.flag(.listenInsecure)
+            listener.readToken = readToken
+            listener.clientAuthorities = authorities
+            listener.clientNames = names
             return listener
         }
     }
@@ -176,14 +185,51 @@ struct ConfigurationBuilder {
                 "make one with: openssl rand -hex 32 > FILE, readable by the server only")
             return nil
         }
-        guard let path = settings.text(.adminTokenFile),
-            let text = file(path, .adminTokenFile, isPrivate: true)
+        return token(in: .adminTokenFile)
+    }
+
+    /// Authorities of administrators' certificates.
+    private mutating func clientAuthorities() -> String? {
+        guard let path = settings.text(.adminClientCA) else { return nil }
+        guard settings.isSet(.tlsCertificate) else {
+            fault(.adminClientCA, "without TLS no client shows a certificate", "give tls.certificate and tls.key")
+            return nil
+        }
+        guard file(path, .adminClientCA, isPrivate: false) != nil else { return nil }
+        do throws(TLSCertificate.Failure) {
+            _ = try ClientAuthorities(file: path)
+        } catch {
+            fault(.content, .adminClientCA, "\(error)", "give a file with the authorities' certificates in PEM")
+        }
+        return path
+    }
+
+    private mutating func clientNames() -> [String] {
+        guard let text = settings.text(.adminClientNames) else { return [] }
+        if !settings.isSet(.adminClientCA) {
+            fault(.adminClientNames, "needs admin.client_ca", "give both, or neither")
+        }
+        let names = text.split(separator: ",", omittingEmptySubsequences: false).map { part in
+            var name = part.drop { $0 == " " }
+            while name.last == " " { name.removeLast() }
+            return String(name)
+        }
+        guard names.allSatisfy({ !$0.isEmpty }) else {
+            fault(.adminClientNames, "'\(text)' is no list of names", "give names with commas between them")
+            return []
+        }
+        return names
+    }
+
+    private mutating func token(in setting: Setting) -> String? {
+        guard let path = settings.text(setting),
+            let text = file(path, setting, isPrivate: true)
         else { return nil }
         let lines = text.split(whereSeparator: \.isNewline)
         guard lines.count == 1, BearerToken(String(lines[0])) != nil else {
             let fewest = BearerToken.fewestCharacters
             fault(
-                .content, .adminTokenFile,
+                .content, setting,
                 "\(path) does not hold one line of \(fewest) characters or more, of A-Z a-z 0-9 - . _ ~ + / =",
                 "make one with: openssl rand -hex 32 > \(path)")
             return nil

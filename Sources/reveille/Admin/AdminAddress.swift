@@ -3,6 +3,7 @@ import ArgumentParser
 import CallServer
 import EventLoop
 import LibWebSockets
+import TLS
 
 /// Where a server's admin API is.
 enum AdminAddress: Sendable {
@@ -10,13 +11,15 @@ enum AdminAddress: Sendable {
     case folder(DataFolder)
     /// A socket by its path.
     case socket(SocketAddress)
-    case url(WebSocketURL, token: String, LWSContext.Trust)
+    case url(WebSocketURL, token: String, LWSContext.Trust, TLSFiles?)
 
     /// - Parameters:
     ///   - trust: which certificates a server at a URL may show.
+    ///   - identity: the certificate to show at a URL.
     ///   - source: what the name was given by, for words about it.
     init(
-        _ name: String, token: String?, trust: LWSContext.Trust = .system, source: String
+        _ name: String, token: String?, trust: LWSContext.Trust = .system, identity: TLSFiles? = nil,
+        source: String
     ) throws(ValidationError) {
         guard name.contains("://") else {
             guard !name.isEmpty, let socket = try? SocketAddress(path: name) else {
@@ -39,7 +42,7 @@ enum AdminAddress: Sendable {
                 "A server at a URL asks for a token: give --token, or set REVEILLE_TOKEN to the one it has."
             )
         }
-        self = .url(url, token: token, trust)
+        self = .url(url, token: token, trust, identity)
     }
 
     /// How it is spoken of.
@@ -47,7 +50,7 @@ enum AdminAddress: Sendable {
         switch self {
         case .folder(let folder): "on \(folder.path)"
         case .socket(let socket): "at \(socket)"
-        case .url(let url, _, _): "at \(url)"
+        case .url(let url, _, _, _): "at \(url)"
         }
     }
 
@@ -55,8 +58,8 @@ enum AdminAddress: Sendable {
         switch self {
         case .folder(let folder): try AdminClient(socket: folder.adminSocket(), patience: patience)
         case .socket(let socket): try AdminClient(socket: socket, patience: patience)
-        case .url(let url, let token, let trust):
-            try AdminClient(url: url, token: token, trust: trust, patience: patience)
+        case .url(let url, let token, let trust, let identity):
+            try AdminClient(url: url, token: token, trust: trust, identity: identity, patience: patience)
         }
     }
 }

@@ -3,6 +3,7 @@ import CallServer
 import Foundation
 import LibWebSockets
 import ServerSettings
+import TLS
 
 /// The server that a command asks.
 struct ServerOptions: ParsableArguments {
@@ -28,6 +29,19 @@ struct ServerOptions: ParsableArguments {
             valueName: "file"), completion: .file())
     var caFile: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "At a wss:// URL that asks for it, show the certificate in this PEM file.",
+            discussion: "Default: $REVEILLE_CLIENT_CERTIFICATE.", valueName: "file"), completion: .file())
+    var clientCertificate: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The private key of --client-certificate.",
+            discussion: "Default: $REVEILLE_CLIENT_KEY, else the file of the certificate.", valueName: "file"),
+        completion: .file())
+    var clientKey: String?
+
     @OptionGroup var data: DataOptions
 
     func validate() throws { _ = try named() }
@@ -42,17 +56,36 @@ struct ServerOptions: ParsableArguments {
         if let caFile, !FileManager.default.isReadableFile(atPath: caFile) {
             throw ValidationError("--ca-file: \(caFile) cannot be read.")
         }
+        let identity = try identity(environment)
         let trust = caFile.map { LWSContext.Trust.file($0) } ?? .system
         let file = try configured()
         let token = token ?? Self.value("REVEILLE_TOKEN", environment) ?? file.token
-        if let name { return try AdminAddress(name, token: token, trust: trust, source: "--server") }
+        if let name {
+            return try AdminAddress(name, token: token, trust: trust, identity: identity, source: "--server")
+        }
         // What is said on the command line counts before what is set around it.
         guard data.path == nil else { return nil }
         if let name = Self.value("REVEILLE_SERVER", environment) {
-            return try AdminAddress(name, token: token, trust: trust, source: "REVEILLE_SERVER")
+            return try AdminAddress(
+                name, token: token, trust: trust, identity: identity, source: "REVEILLE_SERVER")
         }
         guard let name = file.server else { return nil }
-        return try AdminAddress(name, token: token, trust: trust, source: "server in the configuration file")
+        return try AdminAddress(
+            name, token: token, trust: trust, identity: identity, source: "server in the configuration file")
+    }
+
+    /// The certificate to show to the server; nil for none.
+    private func identity(_ environment: [String: String]) throws(ValidationError) -> TLSFiles? {
+        let certificate = clientCertificate ?? Self.value("REVEILLE_CLIENT_CERTIFICATE", environment)
+        let key = clientKey ?? Self.value("REVEILLE_CLIENT_KEY", environment)
+        guard let certificate else {
+            if clientKey == nil { return nil }
+            throw ValidationError("--client-key goes with --client-certificate.")
+        }
+        for file in [certificate, key ?? certificate] where !FileManager.default.isReadableFile(atPath: file) {
+            throw ValidationError("--client-certificate, --client-key: \(file) cannot be read.")
+        }
+        return TLSFiles(certificateFile: certificate, keyFile: key ?? certificate)
     }
 
     /// Where to reach the server.

@@ -6,6 +6,7 @@ import CallVocabulary
 import Foundation
 import LibWebSockets
 import PushSimulator
+import TLS
 
 /// Shell completions of ids and names, from the store or the server that the command line names, newest first.
 enum KnownIDs {
@@ -88,9 +89,11 @@ enum KnownIDs {
         guard named != nil || value(of: "--data", in: words) == nil else { return nil }
         guard let name = named ?? environment["REVEILLE_SERVER"], !name.isEmpty else { return nil }
         let trust = value(of: "--ca-file", in: words).map { LWSContext.Trust.file($0) } ?? .system
+        let certificate = value(of: "--client-certificate", in: words) ?? environment["REVEILLE_CLIENT_CERTIFICATE"]
+        let key = value(of: "--client-key", in: words) ?? environment["REVEILLE_CLIENT_KEY"]
         return try AdminAddress(
             name, token: value(of: "--token", in: words) ?? environment["REVEILLE_TOKEN"], trust: trust,
-            source: "--server")
+            identity: certificate.map { TLSFiles(certificateFile: $0, keyFile: key ?? $0) }, source: "--server")
     }
 
     private static func value(of option: String, in words: [String]) -> String? {

@@ -126,7 +126,7 @@ struct LoadTargetOptions: ParsableArguments {
             switch try AdminAddress(admin, token: token ?? variable, source: "--server") {
             case .folder(let folder): return .folder(folder.path)
             case .socket: return .socket(admin)
-            case .url(_, let token, _): return .url(admin, token: token)
+            case .url(_, let token, _, _): return .url(admin, token: token)
             }
         }
     }
