@@ -150,6 +150,29 @@ struct BackendTests {
         #expect(try await Backend(server: server, token: newTexts[0])("GET", "/groups").status == 200)
     }
 
+    @Test("the requests of the article are answered")
+    func article() async throws {
+        let backend = try await start()
+        _ = try await world.onlinePhone("bob", at: backend.server.address)
+        let article = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
+            "../../Sources/CallServer/CallServer.docc/BuildYourBackend.md")
+        let blocks = try String(contentsOf: article, encoding: .utf8).components(separatedBy: "```").filter {
+            $0.hasPrefix("sh\n") && $0.contains("curl ")
+        }
+        #expect(blocks.count == 4)
+        _ = try await backend("PUT", "/aliases/+491", #"{"user":"alice"}"#)
+        var environment = ["TOKEN": backend.token, "VERSION": "0", "NEXT": "1.1"]
+        for block in blocks {
+            let script = block.dropFirst(3).replacing("127.0.0.1:7350", with: "\(backend.server.address)")
+            let result = try await Program.run(
+                "/bin/sh", ["-ec", "curl() { /usr/bin/curl --silent --show-error --fail \"$@\"; }\n\(script)"],
+                environment: environment)
+            #expect(result.ending == .exit(0), "\(block): \(result.errors)")
+            if let call = (try? JSONObject(result.output))?["call_id"] as? String { environment["CALL"] = call }
+        }
+        #expect(environment["CALL"] != nil)
+    }
+
     @Test("the command makes a token, and a server takes it after SIGHUP")
     func command() async throws {
         let (program, address) = try await world.serve()

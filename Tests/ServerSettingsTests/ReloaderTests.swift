@@ -1,6 +1,7 @@
 import CallCore
 import CallServer
 import CallVocabulary
+import Foundation
 import LibWebSockets
 import LogCapture
 import Logging
@@ -115,6 +116,29 @@ struct ReloaderTests {
             takeLines("done") == [
                 "notice a setting changed file=\(scene.folder)/data/client-token.key setting=tokens.secret_file"
             ])
+    }
+
+    @Test("tokens of backends are taken when their file is made, and none when it is deleted or has a fault")
+    func backends() async throws {
+        let reloader = try reloader()
+        let line = BackendToken.make(name: "pbx", role: .calls, scope: BackendScope()).line
+        try scene.write(line, to: "data/backend-tokens", permissions: 0o600)
+        await reloader.reload()
+        #expect(server.last?.backendTokens?.map(\.name) == ["pbx"])
+        #expect(
+            takeLines("done") == [
+                "notice a setting changed file=\(scene.folder)/data/backend-tokens setting=backend.tokens_file"
+            ])
+        try scene.write(line + "\npbx calls *", to: "data/backend-tokens", permissions: 0o600)
+        await reloader.reload()
+        #expect(server.count == 1)
+        #expect(
+            takeLines("refused").first?.contains(
+                "data/backend-tokens, line 2: expected NAME ROLE USERS SHA256; a line is NAME ROLE USERS SHA256")
+                == true)
+        try FileManager.default.removeItem(atPath: scene.folder + "/data/backend-tokens")
+        await reloader.reload()
+        #expect(server.count == 2 && server.last?.backendTokens == [])
     }
 
     @Test("a setting that is taken out is the default again")

@@ -17,6 +17,8 @@ import Logging
 final class BackendResources {
     /// The most requests in progress on one shard, with those that wait for a change.
     static let mostQuestions = 1024
+    /// The most reads for exports on one shard, with those that were given up.
+    static let mostReads = 16
     /// How long an answer may take.
     static let standardPatience = Duration.seconds(10)
     private static let retryAfter = Duration.seconds(1)
@@ -48,6 +50,7 @@ final class BackendResources {
     private let log: Logger
     private let patience: Duration
     private var questions: [UInt64: Question] = [:]
+    private var reads = 0
     /// Counts down from the middle of the range: neither a WebSocket nor ``CallResources`` has such a serial.
     private var lastSerial = UInt64.max / 2
     private var timer: LoopTimer?
@@ -108,6 +111,7 @@ final class BackendResources {
             begin(Question(deadline: clock.now() + patience, respond: respond), serial)
             administer(method, params, asked.token, request, serial)
         case .export(let export):
+            guard reads < Self.mostReads else { return turnAway(respond) }
             begin(Question(deadline: clock.now() + patience, respond: respond), serial)
             read(export, serial)
         }
@@ -159,6 +163,7 @@ final class BackendResources {
     }
 
     private func read(_ export: BackendExport, _ serial: UInt64) {
+        reads += 1
         let me = LoopBound(WeakResources(resources: self), on: loop)
         Task { [services, log] in
             let response: HTTPResponse
@@ -168,7 +173,10 @@ final class BackendResources {
                 log.error("the store cannot be read", metadata: ["error": .string("\(error)")])
                 response = .refusal(SignalError(.internalError, "The store cannot be read: \(error)"))
             }
-            me.loop.execute { me.value.resources?.finish(serial, response) }
+            me.loop.execute {
+                me.value.resources?.reads -= 1
+                me.value.resources?.finish(serial, response)
+            }
         }
     }
 

@@ -1,0 +1,147 @@
+import CallCore
+import CallVocabulary
+import EventLoop
+import LibWebSockets
+import TestCleanup
+import Testing
+
+@testable import CallServer
+
+/// The resources of backends on their own loop, with the test as the core.
+private final class Fixture {
+    /// Releases the resources on their loop.
+    private final class Slot {
+        var resources: BackendResources?
+    }
+
+    static let call = CallID(high: 5, low: 6)
+
+    private let text: String
+    private let loop: EventLoop
+    private let slot: LoopBound<Slot>
+    private let report: AsyncStream<HTTPResponse>.Continuation
+    private var responses: AsyncStream<HTTPResponse>.AsyncIterator
+    private var inputs: AsyncStream<CoreInput>.AsyncIterator
+
+    init(patience: Duration = .seconds(600)) async throws {
+        let made = BackendToken.make(name: "pbx", role: .calls, scope: BackendScope(users: ["alice"]))
+        text = made.text
+        let services = BackendServices(tokens: BackendTokens(try BackendToken.read(made.line))) { _ in .text("") }
+        let loop = try EventLoop.started("shard-test")
+        self.loop = loop
+        let (responses, report) = AsyncStream.makeStream(of: HTTPResponse.self)
+        let (inputs, input) = AsyncStream.makeStream(of: CoreInput.self)
+        self.responses = responses.makeAsyncIterator()
+        self.report = report
+        self.inputs = inputs.makeAsyncIterator()
+        let slot = await loop.run {
+            let core = Mailbox<CoreInput>(loop: loop, capacity: 10_000) { for fact in $0 { input.yield(fact) } }
+            let slot = Slot()
+            slot.resources = BackendResources(
+                shard: 3, loop: loop, core: core, services: services, clock: ServerClock(),
+                counters: SignalCounters(), log: .none, patience: patience)
+            return LoopBound(slot, on: loop)
+        }
+        self.slot = try #require(slot)
+        atEnd { [loop, slot = self.slot] in await loop.run { slot.value.resources = nil } }
+    }
+
+    func ask(_ method: HTTPRequest.Method, _ path: String, _ body: String = "", key: String? = nil) async {
+        let request = HTTPRequest(
+            method: method, target: BackendRoute.root + path, path: BackendRoute.root + path,
+            authorization: "Bearer \(text)", idempotencyKey: key, body: Array(body.utf8))
+        await loop.run { [slot, report] in slot.value.resources?.ask(request) { response, _ in report.yield(response) }
+        }
+    }
+
+    func answer(_ connection: ConnectionID, _ message: ServerMessage) async {
+        await loop.run { [slot] in slot.value.resources?.answered(connection.serial, message) }
+    }
+
+    func lose(_ connection: ConnectionID) async {
+        await loop.run { [slot] in slot.value.resources?.lost(connection.serial) }
+    }
+
+    func nextResponse() async throws -> HTTPResponse {
+        let response = await responses.next()
+        return try #require(response)
+    }
+
+    func nextInput() async throws -> (connection: ConnectionID, request: BackendRequest) {
+        let input = await inputs.next()
+        guard case .client(.backend(let connection, _, let request, let scope))? = input else {
+            throw Unexpected(input: "\(String(describing: input))")
+        }
+        if case .unfollow = request {} else { #expect(scope == BackendScope(users: ["alice"])) }
+        return (connection, request)
+    }
+
+    private struct Unexpected: Error {
+        let input: String
+    }
+}
+
+@Suite("Requests of backends", .cleanup, .timeLimit(.minutes(1)))
+struct BackendResourcesTests {
+    @Test("a request that waits for a change is answered 204 at its end, and withdrawn from the core")
+    func unchanged() async throws {
+        let fixture = try await Fixture()
+        await fixture.ask(.get, "/calls/\(Fixture.call)?after=1f&wait=0")
+        let (connection, request) = try await fixture.nextInput()
+        #expect(request == .follow(Fixture.call, after: 0x1F))
+        #expect(try await fixture.nextResponse().status == 204)
+        let (other, withdrawn) = try await fixture.nextInput()
+        #expect(other == connection && withdrawn == .unfollow(Fixture.call))
+        await fixture.answer(connection, .reply(.number(0), .done))
+    }
+
+    @Test("a core that does not answer in time leads to 503, as a full mailbox does")
+    func busy() async throws {
+        let fixture = try await Fixture(patience: .milliseconds(1))
+        await fixture.ask(.post, "/calls/\(Fixture.call)/connected")
+        let late = try await fixture.nextResponse()
+        #expect(late.status == 503 && late.headers.contains { $0 == ("Retry-After", "1") })
+        let patient = try await Fixture()
+        await patient.ask(.post, "/calls/\(Fixture.call)/hangup", #"{"reason":"ice_failed"}"#)
+        let (connection, request) = try await patient.nextInput()
+        #expect(request == .hangup(Fixture.call, .iceFailed))
+        await patient.lose(connection)
+        #expect(try await patient.nextResponse().status == 503)
+    }
+
+    @Test("a conflict is 422 for a key that was used with another body, and 409 for a chosen id")
+    func conflict() async throws {
+        let fixture = try await Fixture()
+        let body = #"{"from":"alice","to":"bob"}"#
+        for (key, status) in [("key", 422), (nil, 409)] {
+            await fixture.ask(.post, "/calls", body, key: key)
+            let (connection, _) = try await fixture.nextInput()
+            await fixture.answer(connection, .error(.number(0), SignalError(.conflict, "")))
+            #expect(try await fixture.nextResponse().status == status)
+        }
+    }
+
+    @Test(
+        "what cannot be read is refused with the member's name",
+        arguments: [
+            ("/calls/x?after=1", "call_id: expected a UUID"), ("/calls/\(Fixture.call)?after=x", "after: "),
+            ("/calls/\(Fixture.call)?after=1&wait=26", "wait: expected 0 to 25 seconds"),
+            ("/calls/\(Fixture.call)?a=%zz", "invalid percent escape"),
+        ])
+    func unreadable(path: String, words: String) async throws {
+        let fixture = try await Fixture()
+        await fixture.ask(.get, path)
+        let response = try await fixture.nextResponse()
+        #expect(response.status == 400 && String(decoding: response.body, as: UTF8.self).contains(words))
+    }
+
+    @Test("the requests of a shard are bounded, waiting ones too")
+    func bounds() async throws {
+        let fixture = try await Fixture()
+        for _ in 0..<BackendResources.mostQuestions {
+            await fixture.ask(.get, "/calls/\(Fixture.call)?after=1")
+        }
+        await fixture.ask(.get, "/calls/\(Fixture.call)")
+        #expect(try await fixture.nextResponse().status == 503)
+    }
+}
