@@ -6,11 +6,17 @@ public struct CoreSettings: Equatable, Sendable {
     public var limits: CoreLimits?
     /// The policy of users that have none of their own.
     public var policy: UserPolicy?
+    /// `.some(nil)`: invites are not authorized any more.
+    public var authorization: AuthorizationPolicy??
 
-    public init(timers: CallTimers? = nil, limits: CoreLimits? = nil, policy: UserPolicy? = nil) {
+    public init(
+        timers: CallTimers? = nil, limits: CoreLimits? = nil, policy: UserPolicy? = nil,
+        authorization: AuthorizationPolicy?? = nil
+    ) {
         self.timers = timers
         self.limits = limits
         self.policy = policy
+        self.authorization = authorization
     }
 }
 

@@ -29,13 +29,16 @@ extension CallServer {
         if let settings = reload.tokens {
             try await parts.tokens.follow(settings.keysAddress, on: parts.core.loop, log: parts.log)
         }
+        if let authorization = reload.authorization { parts.authorization.replace(with: authorization) }
         if let turn = reload.turn { parts.turn.replace(with: turn) }
         if let push = checked.push { await parts.push.reload(push) }
         if let limits = reload.connectionLimits { for shard in shards { shard.postAlways(.limited(limits)) } }
         if let count = reload.maxConnections {
             setMaxConnections(count, perAddress: reload.maxConnectionsPerAddress, proxies: reload.proxies)
         }
-        let settings = CoreSettings(timers: reload.timers, limits: reload.limits, policy: reload.policy)
+        let settings = CoreSettings(
+            timers: reload.timers, limits: reload.limits, policy: reload.policy,
+            authorization: reload.authorization.map { $0?.policy })
         if settings != CoreSettings() { parts.core.inbox.postAlways(.reconfigured(settings)) }
         listenerCertificates.warn(parts.log)
         parts.log.info("reloaded")

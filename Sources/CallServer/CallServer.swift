@@ -128,7 +128,8 @@ public final class CallServer: Sendable {
         }
         let outputs = CoreOutputs(
             shards: ShardOutlets(mailboxes.inOrder, log: log), push: parts.push, core: parts.core.inbox,
-            storedCalls: parts.storedCalls, history: parts.history, admin: admin.mailbox, feed: admin.feed)
+            storedCalls: parts.storedCalls, history: parts.history,
+            authorization: parts.authorization, admin: admin.mailbox, feed: admin.feed)
         await parts.core.run(configuration, parts.clock, recovered, parts.store.recordLog, outputs, log)
         let server = CallServer(
             address: address, parts: parts, webSockets: webSockets, admin: admin, metrics: metrics,

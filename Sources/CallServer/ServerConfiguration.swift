@@ -34,6 +34,8 @@ public struct ServerConfiguration: Sendable {
     public var push = PushService.Configuration()
     /// Whose user tokens open sessions.
     public var tokens = TokenConfiguration()
+    /// The backend that authorizes invites; nil for none.
+    public var authorization: AuthorizationConfiguration?
     /// The TURN servers that clients are told of; nil for none.
     public var turn: TurnConfiguration?
     /// How long the store keeps ended records.

@@ -11,6 +11,7 @@ struct ServerParts: Sendable {
     let clock: ServerClock
     let tokens: TokenAuthority
     let turn: TurnCredentials
+    let authorization: AuthorizationHook
     let core: CoreThread
     let store: ServerStore
     let push: PushService
@@ -34,12 +35,17 @@ struct ServerParts: Sendable {
             mintWakeToken: { try tokens.mintWakeToken(for: $0) }, log: log,
             // Posted unconditionally: the steps of pushes are bounded.
             onEvent: { events in for event in events { core.inbox.postAlways(CoreInput(event)) } })
+        let authorization = try AuthorizationHook(
+            configuration.authorization, loop: core.loop, clock: clock, log: log,
+            // Posted unconditionally: the core bounds the questions.
+            answer: { call, number, answer in core.inbox.postAlways(.authorized(call, number: number, answer)) })
         let queries = store.queries
         let sessions = SessionRecords(log: log)
         let sweep = LoopBound(RefusalSweep(sessions.refusals, clock: clock), on: core.loop)
         core.loop.execute { sweep.value.begin(on: core.loop) }
         return Self(
-            clock: clock, tokens: tokens, turn: TurnCredentials(configuration.turn, clock: clock), core: core,
+            clock: clock, tokens: tokens, turn: TurnCredentials(configuration.turn, clock: clock),
+            authorization: authorization, core: core,
             store: store, push: push,
             history: HistoryReader(queries: queries, core: core.inbox),
             storedCalls: StoredCalls(search: { try await queries.call($0) }, core: core.inbox, log: log),
@@ -100,6 +106,7 @@ struct ServerParts: Sendable {
     func stop() async {
         await core.rest()
         await tokens.stopFollowing()
+        authorization.stop()
         await push.stop()
         // The last outcomes are in the core's inbox, and must be committed.
         await core.drain()

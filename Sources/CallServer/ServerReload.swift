@@ -13,6 +13,8 @@ public struct ServerReload: Sendable {
     public var push: PushService.Configuration?
     /// New keys of user tokens. Open sessions go on.
     public var tokens: TokenConfiguration?
+    /// Applies to further invites; `.some(nil)` for none any more.
+    public var authorization: AuthorizationConfiguration??
     /// Applies to all further credentials; `.some(nil)` for none any more.
     public var turn: TurnConfiguration??
     /// Applies to present connections too, from their next message on.

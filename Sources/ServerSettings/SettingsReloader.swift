@@ -121,6 +121,7 @@ extension ServerReload {
             case .admin: if hasAdmin { adminToken = configuration.admin?.token }
             case .push: push = configuration.push
             case .tokens: tokens = configuration.tokens
+            case .authorization: authorization = .some(configuration.authorization)
             case .turn: turn = .some(configuration.turn)
             case .connectionLimits: connectionLimits = configuration.connectionLimits
             case .connections:

@@ -85,7 +85,7 @@ public enum SignalDecoder {
         try decode(body: body) { (body) throws(FieldFailure) in try body.request(action, in: call) }
     }
 
-    private static func decode<Value>(
+    static func decode<Value>(
         body: [UInt8], _ read: (FieldReader) throws(FieldFailure) -> Value
     ) throws(SignalError) -> Value {
         let result: Result<Value, SignalError> = body.withUnsafeBytes { bytes in

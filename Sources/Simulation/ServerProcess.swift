@@ -63,7 +63,8 @@ final class ServerProcess {
         self.number = number
         let own = seed &+ UInt64(number) &* 0x5851_F42D_4C95_7F2D
         core = CallCore(
-            timers: odds.timers, limits: odds.limits, policy: odds.userPolicy, random: SeededGenerator(seed: own))
+            timers: odds.timers, limits: odds.limits, policy: odds.userPolicy,
+            authorization: odds.authorization, random: SeededGenerator(seed: own))
         machine = PushMachine(policy: odds.policy, seed: ~own)
     }
 

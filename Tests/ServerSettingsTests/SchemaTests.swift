@@ -67,7 +67,8 @@ struct SchemaTests {
                 && !setting.key.hasPrefix("push.apns") && !setting.key.hasPrefix("push.fcm")
                 && setting.key != "listen.insecure" && setting.key != "push.profiles"
                 // Of no use without keys.
-                && !["turn.urls", "turn.ttl_seconds"].contains(setting.key)
+                && !["turn.urls", "turn.ttl_seconds", "authorize.url", "authorize.timeout_ms", "authorize.on_failure"]
+                    .contains(setting.key)
                 && !["tokens.jwks_url", "tokens.issuer", "tokens.audience", "tokens.user_claim"].contains(setting.key)
         case .address, .addressOrOff, .path, .paths: false
         }
@@ -93,6 +94,7 @@ struct SchemaTests {
             case .push: "push"
             case .tokens: "tokens"
             case .turn: "turn"
+            case .authorization: "authorization"
             case .tls, .admin, .log: "none"
             case nil: "start"
             }

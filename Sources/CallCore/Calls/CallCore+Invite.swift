@@ -15,12 +15,18 @@ extension CallCore {
         if let existing = calls[invite.call] {
             return replyToRepeated(existing, digest, caller, connection, request)
         }
+        if joinsQuestion(invite, caller, connection, request) { return }
         if mayBeStored(invite.call) {
             return lookUp(invite.call, then: .requested(connection, request, .owner(.invite(invite))))
         }
-        guard isAllowed(invite, session, connection, request) else { return }
+        guard isAllowed(invite, session, connection, request), let permit = permit(connection, request) else { return }
         endInheritedCalls(of: session)
-        guard mayInvite(invite, caller.user, connection, request) else { return }
+        var invite = invite
+        if let target = permit.to { invite.to = target }
+        if let ringTime = permit.ringTime { invite.ringTime = min(ringTime, timers.longestRing) }
+        guard mayInvite(invite, caller.user, connection, request),
+            isAuthorized(invite, caller, connection, request)
+        else { return }
         let callees = Callees(of: invite.to, in: directory)
         if let refusal = pushRefusal(of: callees, from: caller) {
             counters.hit(refusal.limit)
@@ -32,7 +38,7 @@ extension CallCore {
         spendAllowance(of: session)
         let call = Call(
             invite: invite, digest: digest, callees: callees, callerDevice: caller,
-            callerName: session.displayName, createdAt: now,
+            callerName: permit.fromName ?? session.displayName, createdAt: now,
             ringsUntil: now + ringTime(of: callees, forwards: 0, caller: caller.key.user, asked: invite.ringTime))
         admit(call)
         replyInvited(call, connection, request)
@@ -90,12 +96,13 @@ extension CallCore {
             return refuseStranger(connection, request)
         }
         guard call.callerDevice === device, call.inviteDigest == digest else {
-            return refuse(
-                connection, request, .conflict,
-                "This call_id names another call of yours, or one from another of your devices; make a new UUID.")
+            return refuse(connection, request, .conflict, Self.conflictingInvite)
         }
         replyInvited(call, connection, request)
     }
+
+    static let conflictingInvite =
+        "This call_id names another call of yours, or one from another of your devices; make a new UUID."
 
     private func replyInvited(_ call: Call, _ connection: ConnectionID, _ request: RequestID) {
         if let ending = call.ending {

@@ -67,7 +67,7 @@ struct CoreTimes {
         case .queuePush(let order): .queuePush(order.registrationMoved(by: offset))
         case .queueNewPush(let order): .queueNewPush(order.registrationMoved(by: offset))
         case .observe(let change): .observe(change.moved(by: offset))
-        case .disconnect, .confirmPush, .transmitPush, .dropPush, .findCall, .readHistory, .answer: effect
+        case .disconnect, .confirmPush, .transmitPush, .dropPush, .findCall, .readHistory, .authorize, .answer: effect
         }
     }
 
@@ -83,7 +83,7 @@ struct CoreTimes {
             return .store(.callFound(call, stored.moved(by: back)))
         case .store(.historyRead(let connection, let request, let page?)):
             return .store(.historyRead(connection, request, page.moved(by: back)))
-        case .client, .connectionLost, .push, .store, .administered, .drainingBegan, .reconfigured:
+        case .client, .connectionLost, .push, .store, .authorized, .administered, .drainingBegan, .reconfigured:
             return input
         }
     }

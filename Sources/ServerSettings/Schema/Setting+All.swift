@@ -14,6 +14,9 @@ extension Setting {
                 .listenHost, .listenPort, .listenInsecure, .listenProxies, .listenOrigins, .tlsCertificate, .tlsKey,
             ]),
         Section(title: "Tokens of users", settings: tokens),
+        Section(
+            title: "Authorization of calls by a backend",
+            settings: [.authorizeURL, .authorizeSecretFile, .authorizeTimeout, .authorizeOnFailure]),
         Section(title: "TURN servers", settings: [.turnURLs, .turnSecretFile, .turnSeconds]),
         Section(title: "Calls and sessions", settings: calls),
         Section(title: "Pushes", settings: pushes),

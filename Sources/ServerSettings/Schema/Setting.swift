@@ -19,7 +19,7 @@ public struct Setting: Sendable {
 
     /// The part of a running server that takes a change on SIGHUP.
     public enum Part: Sendable {
-        case tls, admin, push, tokens, turn, connectionLimits, connections, limits, timers, policy, log
+        case tls, admin, push, tokens, turn, authorization, connectionLimits, connections, limits, timers, policy, log
     }
 
     /// Dotted: `listen.port`. A number's key ends in its unit, unless it counts things.
@@ -67,7 +67,7 @@ public struct Setting: Sendable {
     /// Of numbers: the end of the key that names what is counted in.
     public var unit: String? {
         guard case .integer = kind else { return nil }
-        return ["seconds", "days", "bytes"].first { key.hasSuffix("_" + $0) }
+        return ["seconds", "ms", "days", "bytes"].first { key.hasSuffix("_" + $0) }
     }
 
     var configKey: AbsoluteConfigKey { AbsoluteConfigKey(key.split(separator: ".").map(String.init)) }

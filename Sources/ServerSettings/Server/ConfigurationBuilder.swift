@@ -33,6 +33,7 @@ struct ConfigurationBuilder {
         configuration.push = push()
         configuration.tokens = tokens()
         configuration.turn = turn()
+        configuration.authorization = authorization()
         configuration.timers = settings.timers
         configuration.policy = settings.policy
         configuration.maxConnections = settings.integer(.connections) ?? configuration.maxConnections

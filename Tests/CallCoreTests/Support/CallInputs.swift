@@ -181,6 +181,7 @@ extension CoreInput {
         case .push: "pushes"
         case .client(.asked): "HTTP"
         case .store, .administered, .drainingBegan, .reconfigured: "all"
+        case .authorized: "AuthorizationTests"
         }
     }
 }

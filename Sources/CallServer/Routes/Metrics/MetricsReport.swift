@@ -48,6 +48,7 @@ struct MetricsReport: Sendable {
         ListenerMetrics.add(webSockets.statistics, to: &report)
         ListenerMetrics.add(parts.counters, to: &report)
         ListenerMetrics.add(parts.sessions.counters, to: &report)
+        AuthorizationMetrics.add(parts.authorization.figures, to: &report)
         TokenMetrics.add(
             parts.tokens.counters, keys: parts.tokens.verifier.provider?.keys.count ?? 0, to: &report)
         StoreMetrics.add(parts.store.recordLog, to: &report)
