@@ -51,6 +51,15 @@ public final class CallCore {
     var openingAfterLookUp: Set<ConnectionID> = []
     /// Set while inputs are handled whose call the store does not have, so that they are not looked up again.
     var absentCall: CallID?
+    /// nil: invites are not authorized.
+    var authorization: AuthorizationPolicy?
+    /// Invites that wait for a backend's answer, by call.
+    var openQuestions: [CallID: OpenQuestion] = [:]
+    /// The number of inputs that wait in ``openQuestions``.
+    var waitingForAnswers = 0
+    var questionsAsked: UInt64 = 0
+    /// Set while the inputs are handled that waited for this answer.
+    var verdict: AuthorizationAnswer?
     /// The number of legs of calls restored from the archive; a call without legs counts as one.
     var archivedLegs = 0
     private var random: any RandomNumberGenerator
@@ -63,12 +72,13 @@ public final class CallCore {
     ///   - recordsEvents: whether steps are recorded as events for other systems.
     public init(
         timers: CallTimers = CallTimers(), limits: CoreLimits = CoreLimits(), policy: UserPolicy = UserPolicy(),
-        recordsEvents: Bool = false, random: any RandomNumberGenerator
+        recordsEvents: Bool = false, authorization: AuthorizationPolicy? = nil, random: any RandomNumberGenerator
     ) {
         precondition(limits.backgroundPushes > 0, "background pushes are turned off by the policy, not by the limit")
         self.timers = timers
         self.limits = limits
         self.recordsEvents = recordsEvents
+        self.authorization = authorization
         directory = Directory(policy: policy)
         self.random = random
     }
@@ -103,6 +113,7 @@ public final class CallCore {
         case .store(.callSearchFailed(let id)): giveUpSearch(id)
         case .store(.historyRead(let connection, let request, let page)): takeUpHistory(page, connection, request)
         case .store(.callsListed(let filter)): knownCalls.merge(filter)
+        case .authorized(let call, let number, let answer): takeAnswer(answer, to: number, about: call)
         case .administered(let request, let command): effects.append(.answer(request, administer(command)))
         case .drainingBegan(let time): beginDraining(within: time)
         case .reconfigured(let settings): apply(settings)
@@ -134,6 +145,7 @@ public final class CallCore {
         }
         if let policy = settings.policy { directory.setPolicy(policy) }
         if let recordsEvents = settings.recordsEvents { self.recordsEvents = recordsEvents }
+        if let authorization = settings.authorization { self.authorization = authorization }
     }
 
     /// When ``handleTimeouts(now:effects:)`` is due next; nil when nothing is.
@@ -203,6 +215,7 @@ public final class CallCore {
         case .resume(let session):
             session.resumeDeadline = nil
             dropSession(session)
+        case .authorization(let call): answerOverdue(call)
         case .drainingNotice:
             tellOfDraining()
         case .absence(let device):
@@ -305,6 +318,8 @@ enum Deadline {
     /// The background push budget allows the notice, or the notice expires.
     case notice(Notice)
     case resume(Session)
+    /// The backend has not answered about the call.
+    case authorization(CallID)
     /// The next batch of sessions is told that the server drains.
     case drainingNotice
     /// A device that has no session to resume is given up: after a restart, or after a wake session.

@@ -15,12 +15,14 @@ public struct CoreCensus: Equatable, Sendable {
     public var deadlines: Int
     /// Inputs that wait for the store to look a call up.
     public var lookUps: Int
+    /// Inputs that wait for a backend to authorize an invite.
+    public var authorizations: Int
 }
 
 extension CoreCensus {
     /// The census of an empty core.
     public static let empty = Self(
-        calls: 0, legs: 0, pushes: 0, notices: 0, sessions: 0, deadlines: 0, lookUps: 0)
+        calls: 0, legs: 0, pushes: 0, notices: 0, sessions: 0, deadlines: 0, lookUps: 0, authorizations: 0)
 }
 
 extension CallCore {
@@ -28,6 +30,7 @@ extension CallCore {
     public var census: CoreCensus {
         CoreCensus(
             calls: calls.count, legs: legCount, pushes: pushes.count, notices: notices.count,
-            sessions: heldSessions, deadlines: deadlines.count + tombstones.count, lookUps: lookUpCount)
+            sessions: heldSessions, deadlines: deadlines.count + tombstones.count, lookUps: lookUpCount,
+            authorizations: waitingForAnswers)
     }
 }

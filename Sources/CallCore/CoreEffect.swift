@@ -26,6 +26,8 @@ public enum CoreEffect: Equatable, Sendable {
     case findCall(CallID)
     /// Read the page from the store and answer `historyRead`.
     indirect case readHistory(ConnectionID, RequestID, HistoryQuery)
+    /// Ask the backend and answer `authorized`, in time: the core does not wait longer than its policy says.
+    indirect case authorize(AuthorizationQuestion)
     /// For observers. Nothing that the server acknowledges depends on it.
     indirect case observe(SessionChange)
     indirect case answer(AdminRequestID, Result<AdminReply, AdminRefusal>)

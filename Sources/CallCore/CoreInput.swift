@@ -8,6 +8,8 @@ public enum CoreInput: Equatable, Sendable {
     case connectionLost(ConnectionID)
     case push(PushProgress)
     case store(StoreAnswer)
+    /// The answer to the question of this number about the call.
+    case authorized(CallID, number: UInt64, AuthorizationAnswer)
     indirect case administered(AdminRequestID, AdminCommand)
     /// The server refuses new calls from now on, and stops within this time.
     case drainingBegan(within: Duration)

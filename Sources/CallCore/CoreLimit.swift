@@ -18,6 +18,8 @@ public enum CoreLimit: String, Sendable, CaseIterable {
     case awaitedHandles = "awaited_handles"
     case lookUps = "look_ups"
     case archivedLegs = "archived_legs"
+    /// ``AuthorizationPolicy/mostWaiting``.
+    case authorizations
     /// Pushes to one device in ``CallTimers/pushWindow``.
     case pushesPerDevice = "pushes_per_device"
     case pushingCallsPerPair = "pushing_calls_per_pair"

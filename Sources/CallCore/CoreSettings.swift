@@ -8,14 +8,18 @@ public struct CoreSettings: Equatable, Sendable {
     public var policy: UserPolicy?
     /// Whether steps are recorded as events for other systems.
     public var recordsEvents: Bool?
+    /// `.some(nil)`: invites are not authorized any more.
+    public var authorization: AuthorizationPolicy??
 
     public init(
-        timers: CallTimers? = nil, limits: CoreLimits? = nil, policy: UserPolicy? = nil, recordsEvents: Bool? = nil
+        timers: CallTimers? = nil, limits: CoreLimits? = nil, policy: UserPolicy? = nil, recordsEvents: Bool? = nil,
+        authorization: AuthorizationPolicy?? = nil
     ) {
         self.timers = timers
         self.limits = limits
         self.policy = policy
         self.recordsEvents = recordsEvents
+        self.authorization = authorization
     }
 }
 

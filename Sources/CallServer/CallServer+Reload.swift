@@ -32,6 +32,7 @@ extension CallServer {
             try await parts.tokens.follow(settings.keysAddress, on: parts.core.loop, log: parts.log)
         }
         if let backendTokens = reload.backendTokens { parts.backends.tokens.replace(with: backendTokens) }
+        if let authorization = reload.authorization { parts.authorization.replace(with: authorization) }
         if let turn = reload.turn { parts.turn.replace(with: turn) }
         if let push = checked.push { await parts.push.reload(push) }
         if let endpoints = reload.webhooks { try await parts.webhooks.reload(endpoints) }
@@ -41,7 +42,8 @@ extension CallServer {
         }
         let settings = CoreSettings(
             timers: reload.timers, limits: reload.limits, policy: reload.policy,
-            recordsEvents: reload.webhooks.map { !$0.isEmpty })
+            recordsEvents: reload.webhooks.map { !$0.isEmpty },
+            authorization: reload.authorization.map { $0?.policy })
         if settings != CoreSettings() { parts.core.inbox.postAlways(.reconfigured(settings)) }
         listenerCertificates.warn(parts.log)
         parts.log.info("reloaded")

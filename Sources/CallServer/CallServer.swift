@@ -132,7 +132,7 @@ public final class CallServer: Sendable {
         let outputs = CoreOutputs(
             shards: ShardOutlets(mailboxes.inOrder, log: log), push: parts.push,
             webhooks: parts.webhooks, core: parts.core.inbox, storedCalls: parts.storedCalls, history: parts.history,
-            admin: admin.mailbox, feed: admin.feed)
+            authorization: parts.authorization, admin: admin.mailbox, feed: admin.feed)
         await parts.core.run(configuration, parts.clock, recovered, parts.store.recordLog, outputs, log)
         let server = CallServer(
             address: address, parts: parts, webSockets: webSockets, admin: admin, metrics: metrics,

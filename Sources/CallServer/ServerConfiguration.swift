@@ -39,6 +39,8 @@ public struct ServerConfiguration: Sendable {
     public var webhooks: [WebhookEndpoint] = []
     /// Whose requests below `/v1/backend` are answered.
     public var backendTokens: [BackendToken] = []
+    /// The backend that authorizes invites; nil for none.
+    public var authorization: AuthorizationConfiguration?
     /// The TURN servers that clients are told of; nil for none.
     public var turn: TurnConfiguration?
     /// How long the store keeps ended records.

@@ -12,6 +12,7 @@ struct ServerParts: Sendable {
     let clock: ServerClock
     let tokens: TokenAuthority
     let turn: TurnCredentials
+    let authorization: AuthorizationHook
     let core: CoreThread
     let store: ServerStore
     let push: PushService
@@ -37,6 +38,10 @@ struct ServerParts: Sendable {
             mintWakeToken: { try tokens.mintWakeToken(for: $0) }, log: log,
             // Posted unconditionally: the steps of pushes are bounded.
             onEvent: { events in for event in events { core.inbox.postAlways(CoreInput(event)) } })
+        let authorization = try AuthorizationHook(
+            configuration.authorization, loop: core.loop, clock: clock, log: log,
+            // Posted unconditionally: the core bounds the questions.
+            answer: { call, number, answer in core.inbox.postAlways(.authorized(call, number: number, answer)) })
         let queries = store.queries
         let webhooks = try webhooks(configuration.data, clock, queries, log)
         let sessions = SessionRecords(log: log)
@@ -50,8 +55,8 @@ struct ServerParts: Sendable {
             return try await export.response(store.adminQueries, before: horizon)
         }
         return Self(
-            clock: clock, tokens: tokens, turn: TurnCredentials(configuration.turn, clock: clock), core: core,
-            store: store, push: push, webhooks: webhooks,
+            clock: clock, tokens: tokens, turn: TurnCredentials(configuration.turn, clock: clock),
+            authorization: authorization, core: core, store: store, push: push, webhooks: webhooks,
             history: HistoryReader(queries: queries, core: core.inbox),
             storedCalls: StoredCalls(search: { try await queries.call($0) }, core: core.inbox, log: log),
             counters: SignalCounters(), sessions: sessions, routes: HTTPRoutes(version: CallServer.version),
@@ -123,6 +128,7 @@ struct ServerParts: Sendable {
     func stop() async {
         await core.rest()
         await tokens.stopFollowing()
+        authorization.stop()
         await push.stop()
         // The last outcomes are in the core's inbox, and must be committed.
         await core.drain()

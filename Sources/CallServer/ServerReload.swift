@@ -18,6 +18,8 @@ public struct ServerReload: Sendable {
     public var webhooks: [WebhookEndpoint]?
     /// All tokens of backends. Requests in progress go on.
     public var backendTokens: [BackendToken]?
+    /// Applies to further invites; `.some(nil)` for none any more.
+    public var authorization: AuthorizationConfiguration??
     /// Applies to all further credentials; `.some(nil)` for none any more.
     public var turn: TurnConfiguration??
     /// Applies to present connections too, from their next message on.

@@ -127,6 +127,7 @@ extension ServerReload {
             case .tokens: tokens = configuration.tokens
             case .webhooks: webhooks = configuration.webhooks
             case .backends: backendTokens = configuration.backendTokens
+            case .authorization: authorization = .some(configuration.authorization)
             case .turn: turn = .some(configuration.turn)
             case .connectionLimits: connectionLimits = configuration.connectionLimits
             case .connections:

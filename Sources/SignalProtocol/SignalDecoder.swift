@@ -91,7 +91,7 @@ public enum SignalDecoder {
         try decode(body: body) { (body) throws(FieldFailure) in try body.backendInvite(call) }
     }
 
-    private static func decode<Value>(
+    static func decode<Value>(
         body: [UInt8], _ read: (FieldReader) throws(FieldFailure) -> Value
     ) throws(SignalError) -> Value {
         let result: Result<Value, SignalError> = body.withUnsafeBytes { bytes in

@@ -5,6 +5,7 @@ import RecordModel
 /// Invariants of replies to requests.
 extension Inspector {
     func check(_ reply: Reply, to request: ServerRequest) {
+        if isWithdrawn(request), reply == .callState(.ended, .cancelled) { return coverage.count("invite.withdrawn") }
         if !request.isEntitled(decided), decided.knows(request.user) {
             violate("a request without permission was granted: \(reply)")
         }
@@ -106,7 +107,13 @@ extension Inspector {
         }
     }
 
+    /// Whether the call was asked about and never recorded: its end is no promise.
+    func isWithdrawn(_ request: ServerRequest) -> Bool {
+        request.call.map { decided.calls[$0] == nil && askedAbout.contains($0) } ?? false
+    }
+
     func check(_ error: SignalError, to request: ServerRequest) {
+        if isWithdrawn(request), error.code == .callEnded(.cancelled) { return }
         let record = request.call.flatMap { decided.calls[$0] }
         let leg = request.key.flatMap { key in request.call.flatMap { decided.leg($0, key) } }
         switch error.code {

@@ -104,6 +104,8 @@ extension Inspector {
         deadlines += decided.openPushes.count { id in
             decided.pushes[id].map { $0.reportDueAt != nil || $0.purpose != .call } ?? false
         }
+        // Each question has a deadline, and at least one input that waits.
+        deadlines += census.authorizations
         if census.legs > legs { violate("\(census.legs) legs in memory, \(legs) are needed") }
         if census.pushes > pushes { violate("\(census.pushes) pushes in memory, \(pushes) are needed") }
         if census.deadlines > deadlines { violate("\(census.deadlines) deadlines, \(deadlines) are needed") }

@@ -50,6 +50,8 @@ final class Inspector {
     private var queued: Set<PushID> = []
     /// The pushes that this process passed to the push client.
     private var everQueued: Set<PushID> = []
+    /// Calls that the backend was asked about.
+    var askedAbout: Set<CallID> = []
     private(set) var timers = CallTimers()
     /// The policy of users without their own.
     private(set) var userPolicy = UserPolicy()
@@ -121,7 +123,7 @@ final class Inspector {
         case .drainingBegan: isDraining = true
         // Simulations never reconfigure: the inspector uses the initial timers.
         case .reconfigured: break
-        case .client, .push, .store, .administered: break
+        case .client, .push, .store, .authorized, .administered: break
         }
     }
 
@@ -130,7 +132,7 @@ final class Inspector {
         case .client(.requested(_, _, .call(.report))): nil
         case .client(.requested(let connection, _, _)), .client(.notified(let connection, _, _)):
             connections[connection].flatMap { sessions[$0.session]?.key }
-        case .client, .connectionLost, .push, .store, .administered, .drainingBegan, .reconfigured: nil
+        case .client, .connectionLost, .push, .store, .authorized, .administered, .drainingBegan, .reconfigured: nil
         }
     }
 
@@ -140,7 +142,7 @@ final class Inspector {
         if push.report == .acted, old?.report != .acted {
             switch input {
             case .client, .store(.callFound): break
-            case .connectionLost, .push, .store, .administered, .drainingBegan, .reconfigured, nil:
+            case .connectionLost, .push, .store, .authorized, .administered, .drainingBegan, .reconfigured, nil:
                 violate("a report was closed as acted without an action")
             }
         }
@@ -206,6 +208,7 @@ final class Inspector {
         case .confirmPush: break
         case .transmitPush(let id): checkTransmission(id)
         case .findCall(let call): memory.search(call)
+        case .authorize(let question): askedAbout.insert(question.call)
         case .readHistory: break
         case .dropPush(let push): queued.remove(push)
         case .observe: break

@@ -64,6 +64,8 @@ struct Odds {
     /// The policy of users without their own.
     var userPolicy = UserPolicy()
     var policy = PushPolicy()
+    /// nil: no backend authorizes invites.
+    var authorization: AuthorizationPolicy?
 
     init(random: inout SeededGenerator) {
         let terror = Int.random(in: 0...3, using: &random)
@@ -153,6 +155,14 @@ struct Odds {
         if Int.random(in: 0..<8, using: &random) == 0 { policy.queueCapacity = 2 }
         // Short enough to close again within a run.
         policy.circuitBackoff = Backoff.Limits(base: .seconds(5), cap: .seconds(20))
+        // From a copy: the other runs stay as they are without a backend.
+        var own = random
+        if Int.random(in: 0..<5, using: &own) == 0 {
+            var asking = AuthorizationPolicy()
+            asking.allowsOnFailure = Bool.random(using: &own)
+            if Bool.random(using: &own) { asking.mostWaiting = Int.random(in: 1...3, using: &own) }
+            authorization = asking
+        }
     }
 
     /// Stops all faults; the actions of users continue.

@@ -64,7 +64,7 @@ final class ServerProcess {
         let own = seed &+ UInt64(number) &* 0x5851_F42D_4C95_7F2D
         core = CallCore(
             timers: odds.timers, limits: odds.limits, policy: odds.userPolicy, recordsEvents: true,
-            random: SeededGenerator(seed: own))
+            authorization: odds.authorization, random: SeededGenerator(seed: own))
         machine = PushMachine(policy: odds.policy, seed: ~own)
     }
 

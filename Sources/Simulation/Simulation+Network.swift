@@ -65,7 +65,9 @@ extension Simulation {
     func send(_ message: ServerMessage, on connection: ConnectionID) {
         let index = Int(connection.serial)
         guard let process, links[index].serverHolds(process.number) else { return }
-        if case .reply(let id, let reply) = message, let request = inspector.requests[id] {
+        if case .reply(let id, let reply) = message, let request = inspector.requests[id],
+            !inspector.isWithdrawn(request)
+        {
             promises.note(reply, to: request) { disk.pushes[$0] != nil }
         }
         if case .reply(_, .opened) = message { links[index].hasSession = true }

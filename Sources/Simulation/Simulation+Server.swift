@@ -174,6 +174,7 @@ extension Simulation {
             case .readHistory(let connection, let request, let query):
                 count("effect.read_history")
                 schedule(.history(process: process.number, connection, request, query), in: draw(1...20))
+            case .authorize(let question): authorize(question, process)
             case .observe, .answer: break
             }
         }
@@ -181,6 +182,20 @@ extension Simulation {
 
     private func tell(_ message: PushMessage, _ process: ServerProcess) {
         schedule(.toPush(process: process.number, message), on: &process.pushLane, in: draw(0...3))
+    }
+
+    /// The backend: most answers are in time, some are late, and some never come.
+    private func authorize(_ question: AuthorizationQuestion, _ process: ServerProcess) {
+        if chance(100) { return count("authorize.never") }
+        let answer: AuthorizationAnswer
+        switch draw(0...9) {
+        case 0: answer = .refused("No.")
+        case 1: answer = .failed
+        case 2: answer = .allowed(CallPermit(to: .user(pick(handles)), fromName: "N", ringTime: .seconds(draw(5...60))))
+        default: answer = .allowed(CallPermit())
+        }
+        let delay = chance(200) ? draw(700...2000) : draw(1...300)
+        schedule(.authorize(process: process.number, question, answer), in: delay)
     }
 
     /// The reply of the history thread: the current state of the store.

@@ -59,7 +59,8 @@ final class ServerHarness: Sendable {
         admin.begin(with: store.recovered)
         let outputs = CoreOutputs(
             shards: ShardOutlets([mailbox], log: log), push: parts.push, core: parts.core.inbox,
-            storedCalls: parts.storedCalls, history: parts.history, admin: admin.mailbox, feed: admin.feed)
+            storedCalls: parts.storedCalls, history: parts.history,
+            authorization: parts.authorization, admin: admin.mailbox, feed: admin.feed)
         await parts.core.run(configuration, parts.clock, store.recovered, store.recordLog, outputs, log)
         // The store is empty, so the core never looks up a call in it.
         parts.core.inbox.postAlways(.store(.callsListed(CallIDFilter(expecting: 0))))

@@ -69,7 +69,8 @@ struct SchemaTests {
                 // Of no use without admin.client_ca.
                 && setting.key != "admin.client_names"
                 // Of no use without keys.
-                && !["turn.urls", "turn.ttl_seconds"].contains(setting.key)
+                && !["turn.urls", "turn.ttl_seconds", "authorize.url", "authorize.timeout_ms", "authorize.on_failure"]
+                    .contains(setting.key)
                 && !["tokens.jwks_url", "tokens.issuer", "tokens.audience", "tokens.user_claim"].contains(setting.key)
         case .address, .addressOrOff, .path, .paths: false
         }
@@ -95,6 +96,7 @@ struct SchemaTests {
             case .push: "push"
             case .tokens: "tokens"
             case .turn: "turn"
+            case .authorization: "authorization"
             case .tls, .admin, .backends, .webhooks, .log: "none"
             case nil: "start"
             }

@@ -69,6 +69,7 @@ import Testing
             "http.ringing", "invite", "listed", "logout", "lost", "not_found",
             "open", "push_ended.accepted", "push_ended.rejected", "push_ended.rejected_for_good", "push_ended.returned",
             "push_ended.unknown", "push_ended.unsent", "push_ready", "report", "resume", "ringing", "search_failed",
+            "authorized", "unauthorized", "authorization_failed",
             "state", "update", "update_device", "wake",
         ].map { "input.\($0)" }
         names += [

@@ -60,7 +60,9 @@ extension CallCore {
         }
         guard hasValidRingTime(invite, connection, request) else { return }
         let device = backendDevice(of: caller)
-        guard let callees = callees(of: invite, from: device, connection, request) else {
+        guard mayInvite(invite, device.user, connection, request),
+            let callees = callees(of: invite, from: device, connection, request)
+        else {
             return outsiders.remove(device.user)
         }
         begin(invite, body.digest, callees, device, name: body.name, connection, request)

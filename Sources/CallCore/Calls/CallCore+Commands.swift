@@ -32,6 +32,7 @@ extension CallCore {
         guard session.mayAct(on: id) else { return refuseStranger(connection, request) }
         session.inheritedCalls.removeAll { $0 == id }
         guard let call = calls[id] else {
+            if case .hangup = command, withdraws(id, session.device, connection, request) { return }
             if !mayBeStored(id) { return refuseStranger(connection, request) }
             return lookUp(id, then: .requested(connection, request, .call(command)))
         }
@@ -108,6 +109,7 @@ extension CallCore {
         switch notification {
         case .ack(let seq): acknowledge(session, seq)
         case .candidates(let batch):
+            if holdsCandidates(batch, session.device, connection, request) { return }
             // The invite itself still waits for its lookup: the candidates wait behind it.
             if calls[batch.call] == nil, lookUps[batch.call] != nil, session.mayAct(on: batch.call) {
                 return lookUp(batch.call, then: .notified(connection, request, notification))

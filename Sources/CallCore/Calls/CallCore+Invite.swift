@@ -10,14 +10,21 @@ extension CallCore {
         if let existing = calls[invite.call] {
             return replyToRepeated(existing, digest, caller, connection, request)
         }
+        if joinsQuestion(invite, caller, connection, request) { return }
         if mayBeStored(invite.call) {
             return lookUp(invite.call, then: .requested(connection, request, .owner(.invite(invite))))
         }
-        guard isAllowed(invite, session, connection, request) else { return }
+        guard isAllowed(invite, session, connection, request), let permit = permit(connection, request) else { return }
         endInheritedCalls(of: session)
-        guard let callees = callees(of: invite, from: caller, connection, request) else { return }
+        var invite = invite
+        if let target = permit.to { invite.to = target }
+        if let ringTime = permit.ringTime { invite.ringTime = min(ringTime, timers.longestRing) }
+        guard mayInvite(invite, caller.user, connection, request),
+            isAuthorized(invite, caller, connection, request),
+            let callees = callees(of: invite, from: caller, connection, request)
+        else { return }
         spendAllowance(of: session)
-        begin(invite, digest, callees, caller, name: session.displayName, connection, request)
+        begin(invite, digest, callees, caller, name: permit.fromName ?? session.displayName, connection, request)
     }
 
     func hasValidRingTime(_ invite: Invite, _ connection: ConnectionID, _ request: RequestID) -> Bool {
@@ -29,11 +36,10 @@ extension CallCore {
         return false
     }
 
-    /// The callees of an invite within the limits; nil, with a refusal, for any other.
+    /// The callees of an invite; nil, with a refusal, beyond the bounds of pushes.
     func callees(
         of invite: Invite, from caller: Device, _ connection: ConnectionID, _ request: RequestID
     ) -> Callees? {
-        guard mayInvite(invite, caller.user, connection, request) else { return nil }
         let callees = Callees(of: invite.to, in: directory)
         guard let refusal = pushRefusal(of: callees, from: caller) else { return callees }
         counters.hit(refusal.limit)
@@ -72,7 +78,7 @@ extension CallCore {
     }
 
     /// Refuses an invite beyond the limits.
-    private func mayInvite(_ invite: Invite, _ caller: User, _ connection: ConnectionID, _ request: RequestID) -> Bool {
+    func mayInvite(_ invite: Invite, _ caller: User, _ connection: ConnectionID, _ request: RequestID) -> Bool {
         let refusal: (SignalError.Code, String)
         var limit: CoreLimit?
         if isDraining {
@@ -108,12 +114,13 @@ extension CallCore {
             return refuseStranger(connection, request)
         }
         guard call.callerDevice === device, call.inviteDigest == digest else {
-            return refuse(
-                connection, request, .conflict,
-                "This call_id names another call of yours, or one from another of your devices; make a new UUID.")
+            return refuse(connection, request, .conflict, Self.conflictingInvite)
         }
         replyInvited(call, connection, request)
     }
+
+    static let conflictingInvite =
+        "This call_id names another call of yours, or one from another of your devices; make a new UUID."
 
     func replyInvited(_ call: Call, _ connection: ConnectionID, _ request: RequestID) {
         if let ending = call.ending {

@@ -75,7 +75,8 @@ struct CoreTimes {
         case .answer(let request, .success(.user(var user))):
             user.revokedBefore = wall(user.revokedBefore)
             return .answer(request, .success(.user(user)))
-        case .disconnect, .confirmPush, .transmitPush, .dropPush, .findCall, .readHistory, .answer: return effect
+        case .disconnect, .confirmPush, .transmitPush, .dropPush, .findCall, .readHistory, .authorize, .answer:
+            return effect
         }
     }
 
@@ -99,7 +100,7 @@ struct CoreTimes {
             return .store(.callFound(call, stored.moved(by: back)))
         case .store(.historyRead(let connection, let request, let page?)):
             return .store(.historyRead(connection, request, page.moved(by: back)))
-        case .client, .connectionLost, .push, .store, .administered, .drainingBegan, .reconfigured:
+        case .client, .connectionLost, .push, .store, .authorized, .administered, .drainingBegan, .reconfigured:
             return input
         }
     }

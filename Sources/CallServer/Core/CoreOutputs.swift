@@ -16,6 +16,7 @@ struct CoreOutputs: Sendable {
     let core: Mailbox<CoreInput>
     let storedCalls: StoredCalls
     let history: HistoryReader
+    let authorization: AuthorizationHook
     let admin: Mailbox<AdminMessage>
     let feed: MonitorFeed
 
@@ -55,6 +56,7 @@ struct CoreOutputs: Sendable {
             case .dropPush(let id): push.drop(id)
             case .findCall(let id): storedCalls.find(id)
             case .readHistory(let connection, let request, let query): history.read(query, connection, request)
+            case .authorize(let question): authorization.ask(question)
             case .observe(let change): sessions.append(change)
             case .answer(let request, let answer): answers.append(.answered(request, answer))
             }

@@ -38,7 +38,8 @@ struct CoreThread: Sendable {
         _ = await loop.run { [loop, inbox, slot] in
             let core = CallCore(
                 timers: configuration.timers, limits: configuration.limits, policy: configuration.policy,
-                recordsEvents: !configuration.webhooks.isEmpty, random: SystemRandomness())
+                recordsEvents: !configuration.webhooks.isEmpty, authorization: configuration.authorization?.policy,
+                random: SystemRandomness())
             let coreLoop = CoreLoop(
                 loop: loop, core: core, clock: clock, committer: committer, outputs: outputs, log: log
             ) { [data = configuration.data] anchor in

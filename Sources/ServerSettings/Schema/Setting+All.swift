@@ -15,6 +15,9 @@ extension Setting {
             ]),
         Section(title: "Tokens of users", settings: tokens),
         Section(title: "Backends", settings: [.backendTokensFile]),
+        Section(
+            title: "Authorization of calls by a backend",
+            settings: [.authorizeURL, .authorizeSecretFile, .authorizeTimeout, .authorizeOnFailure]),
         Section(title: "TURN servers", settings: [.turnURLs, .turnSecretFile, .turnSeconds]),
         Section(title: "Calls and sessions", settings: calls),
         Section(title: "Pushes", settings: pushes),

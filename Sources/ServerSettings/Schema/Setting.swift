@@ -19,8 +19,8 @@ public struct Setting: Sendable {
 
     /// The part of a running server that takes a change on SIGHUP.
     public enum Part: Sendable {
-        case tls, admin, push, tokens, backends, turn, webhooks, connectionLimits, connections, limits, timers, policy
-        case log
+        case tls, admin, push, tokens, backends, turn, authorization, webhooks
+        case connectionLimits, connections, limits, timers, policy, log
     }
 
     /// Dotted: `listen.port`. A number's key ends in its unit, unless it counts things.
@@ -68,7 +68,7 @@ public struct Setting: Sendable {
     /// Of numbers: the end of the key that names what is counted in.
     public var unit: String? {
         guard case .integer = kind else { return nil }
-        return ["seconds", "days", "bytes"].first { key.hasSuffix("_" + $0) }
+        return ["seconds", "ms", "days", "bytes"].first { key.hasSuffix("_" + $0) }
     }
 
     var configKey: AbsoluteConfigKey { AbsoluteConfigKey(key.split(separator: ".").map(String.init)) }

@@ -35,6 +35,7 @@ struct ConfigurationBuilder {
         configuration.webhooks = webhooks()
         configuration.backendTokens = backendTokens()
         configuration.turn = turn()
+        configuration.authorization = authorization()
         configuration.timers = settings.timers
         configuration.policy = settings.policy
         configuration.maxConnections = settings.integer(.connections) ?? configuration.maxConnections

@@ -10,7 +10,7 @@ enum ClientCall {
 /// Reads the `params` of each client method.
 extension FieldReader {
     /// The ring times that an invite may ask for; the server may be configured for less.
-    private static let ringMilliseconds: ClosedRange<Int64> = 5000...600_000
+    static let ringMilliseconds: ClosedRange<Int64> = 5000...600_000
     /// Up to a week.
     private static let durationMilliseconds: ClosedRange<Int64> = 1000...604_800_000
 

@@ -182,6 +182,7 @@ extension CoreInput {
         case .client(.asked): "HTTP"
         case .client(.backend): "BackendCallTests"
         case .store, .administered, .drainingBegan, .reconfigured: "all"
+        case .authorized: "AuthorizationTests"
         }
     }
 }

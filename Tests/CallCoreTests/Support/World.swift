@@ -28,6 +28,8 @@ final class World {
     private var queued: Set<PushID> = []
     /// What the core has asked the store for, and was not answered yet.
     private(set) var searches: [CallID] = []
+    /// What the core has asked the backend, all that was ever asked.
+    private(set) var questions: [AuthorizationQuestion] = []
     /// Whether the store answers the core at once; else ``answerSearches()`` lets it.
     var answersSearches = true
     /// Whether the next process is told which calls the store has.
@@ -43,17 +45,21 @@ final class World {
     private var generator: SeededGenerator
 
     let policy: UserPolicy
+    let authorization: AuthorizationPolicy?
 
     init(
         seed: UInt64 = 1, timers: CallTimers = CallTimers(), limits: CoreLimits = CoreLimits(),
-        policy: UserPolicy = UserPolicy()
+        policy: UserPolicy = UserPolicy(), authorization: AuthorizationPolicy? = nil
     ) {
         self.policy = policy
+        self.authorization = authorization
         self.seed = seed
         self.timers = timers
         self.limits = limits
         generator = SeededGenerator(seed: ~seed)
-        core = CallCore(timers: timers, limits: limits, policy: policy, random: SeededGenerator(seed: seed))
+        core = CallCore(
+            timers: timers, limits: limits, policy: policy, authorization: authorization,
+            random: SeededGenerator(seed: seed))
         step(.store(.callsListed(store.callIDs)))
     }
 
@@ -167,7 +173,8 @@ final class World {
         roster = Roster()
         now = now + down
         core = CallCore(
-            timers: timers, limits: limits, policy: policy, random: SeededGenerator(seed: seed &+ starts &* 0x5851_F42D)
+            timers: timers, limits: limits, policy: policy, authorization: authorization,
+            random: SeededGenerator(seed: seed &+ starts &* 0x5851_F42D)
         )
         starts += 1
         searches = []
@@ -342,6 +349,7 @@ final class World {
         case .findCall(let id): searches.append(id)
         case .readHistory(let connection, let request, let query):
             step(.store(.historyRead(connection, request, failsHistory ? nil : store.history(query))))
+        case .authorize(let question): questions.append(question)
         case .observe(let change): roster.take(change) { violate($0) }
         case .answer(let request, let answer): adminAnswers[request] = answer
         }

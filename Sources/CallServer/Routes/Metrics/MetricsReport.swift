@@ -49,6 +49,7 @@ struct MetricsReport: Sendable {
         ListenerMetrics.add(webSockets.statistics, to: &report)
         ListenerMetrics.add(parts.counters, to: &report)
         ListenerMetrics.add(parts.sessions.counters, to: &report)
+        AuthorizationMetrics.add(parts.authorization.figures, to: &report)
         TokenMetrics.add(
             parts.tokens.counters, keys: parts.tokens.verifier.provider?.keys.count ?? 0, to: &report)
         WebhookMetrics.add(await parts.webhooks.statuses(), now: parts.clock.time(), to: &report)

@@ -1,0 +1,180 @@
+import CallCore
+import CallVocabulary
+import Crypto
+import EventLoop
+import Logging
+import OutgoingHTTP
+import SignalProtocol
+import Synchronization
+import TLS
+
+/// The backend that authorizes invites.
+public struct AuthorizationConfiguration: Equatable, Sendable {
+    public var address: WebAddress
+    /// Each signs the requests.
+    @Secret public var secrets: [[UInt8]]
+    public var policy: AuthorizationPolicy
+
+    public init(address: WebAddress, secrets: [[UInt8]], policy: AuthorizationPolicy = AuthorizationPolicy()) {
+        self.address = address
+        self.secrets = secrets
+        self.policy = policy
+    }
+}
+
+/// Asks the backend the core's questions, over HTTP. It may be asked from any thread, and answers the core's mailbox.
+final class AuthorizationHook: Sendable {
+    /// The source of an answer, for metrics.
+    enum Outcome: String, CaseIterable {
+        case allowed, denied, failed
+        /// Answered from a recent answer of the backend.
+        case cached
+        /// Not asked: the circuit is open, or there is no configuration any more.
+        case skipped
+    }
+
+    struct Figures: Sendable {
+        var counts: [Outcome: UInt64] = [:]
+        var isOpen = false
+    }
+
+    private let loop: EventLoop
+    private let asker: LoopBound<Asker>
+    private let shared: SharedFigures
+
+    private final class SharedFigures: Sendable {
+        let value = Mutex(Figures())
+    }
+
+    /// - Parameter answer: gets each answer, on the loop.
+    init(
+        _ configuration: AuthorizationConfiguration?, loop: EventLoop, clock: ServerClock, log: Logger,
+        answer: @escaping @Sendable (CallID, UInt64, AuthorizationAnswer) -> Void
+    ) throws {
+        self.loop = loop
+        shared = SharedFigures()
+        let tls = try TLSClientContext(trust: .system, speaking: .http1)
+        asker = LoopBound(
+            Asker(
+                configuration, client: WebClient(loop: loop, tls: tls, userAgent: CallServer.userAgent), clock: clock,
+                log: log,
+                report: { [shared] outcome, isOpen in
+                    shared.value.withLock { figures in
+                        figures.counts[outcome, default: 0] += 1
+                        figures.isOpen = isOpen
+                    }
+                }, answer: answer), on: loop)
+    }
+
+    var figures: Figures { shared.value.withLock { $0 } }
+
+    func ask(_ question: AuthorizationQuestion) { loop.execute { [asker] in asker.value.ask(question) } }
+
+    /// Applies to further questions.
+    func replace(with configuration: AuthorizationConfiguration?) {
+        loop.execute { [asker] in asker.value.replace(with: configuration) }
+    }
+
+    func stop() { loop.execute { [asker] in asker.value.client.close() } }
+}
+
+/// Confined to the loop. The core bounds the number of open questions, and the time of each.
+private final class Asker {
+    private var configuration: AuthorizationConfiguration?
+    let client: WebClient
+    private let clock: ServerClock
+    private let log: Logger
+    private let report: (AuthorizationHook.Outcome, Bool) -> Void
+    private let answer: (CallID, UInt64, AuthorizationAnswer) -> Void
+    private var circuit = AuthorizationCircuit()
+    private var recent = RecentAnswers()
+    private var isFailing = false
+
+    init(
+        _ configuration: AuthorizationConfiguration?, client: WebClient, clock: ServerClock, log: Logger,
+        report: @escaping (AuthorizationHook.Outcome, Bool) -> Void,
+        answer: @escaping (CallID, UInt64, AuthorizationAnswer) -> Void
+    ) {
+        self.configuration = configuration
+        self.client = client
+        self.clock = clock
+        self.log = log
+        self.report = report
+        self.answer = answer
+    }
+
+    func replace(with configuration: AuthorizationConfiguration?) {
+        guard configuration != self.configuration else { return }
+        self.configuration = configuration
+        circuit = AuthorizationCircuit()
+        recent = RecentAnswers()
+        isFailing = false
+    }
+
+    func ask(_ question: AuthorizationQuestion) {
+        let now = clock.now()
+        let key = RecentAnswers.key(question)
+        if let known = recent.find(key, at: now) { return settle(question, known, .cached) }
+        guard let configuration, circuit.admits(at: now) else { return settle(question, .failed, .skipped) }
+        let body = AuthorizationBody.encode(question)
+        let fields =
+            [(name: "Content-Type", value: "application/json")]
+            + WebhookSignature.fields(
+                id: "\(question.call)", seconds: clock.wallTime().wholeSeconds, body: body,
+                secrets: configuration.secrets)
+        let request = WebRequest(
+            .post, configuration.address, fields: fields, body: body, patience: configuration.policy.timeout,
+            longestAnswer: AuthorizationBody.longestAnswer, isRepeatable: true)
+        client.send(request) { [weak self] in self?.answered($0, question, key) }
+    }
+
+    private func answered(
+        _ result: Result<WebAnswer, WebFailure>, _ question: AuthorizationQuestion, _ key: SHA256Digest
+    ) {
+        switch result {
+        case .failure(let failure): failed(failure.description, question)
+        case .success(let web) where !(200...299).contains(web.status):
+            failed("the response has the status \(web.status)", question)
+        case .success(let web):
+            do throws(SignalError) {
+                let found = try AuthorizationBody.decode(web.body)
+                if found.lifetime > .zero { recent.insert(key, found.answer, until: clock.now() + found.lifetime) }
+                circuit.succeeded()
+                if isFailing { log.notice("the authorization hook answers again") }
+                isFailing = false
+                if case .refused = found.answer {
+                    settle(question, found.answer, .denied)
+                } else {
+                    settle(question, found.answer, .allowed)
+                }
+            } catch {
+                failed("the response: \(error.message)", question)
+            }
+        }
+    }
+
+    private func failed(_ reason: String, _ question: AuthorizationQuestion) {
+        let wasOpen = circuit.isOpen
+        circuit.failed(at: clock.now())
+        // One line when it begins, and one when the circuit opens.
+        if !isFailing {
+            log.warning("the authorization hook does not answer as it should", metadata: ["reason": .string(reason)])
+        } else if !wasOpen, circuit.isOpen {
+            log.error(
+                "the authorization hook keeps failing; until it answers, authorize.on_failure decides at once",
+                metadata: ["failures": .stringConvertible(circuit.failures), "reason": .string(reason)])
+        }
+        isFailing = true
+        settle(question, .failed, .failed)
+    }
+
+    private func settle(
+        _ question: AuthorizationQuestion, _ answer: AuthorizationAnswer, _ outcome: AuthorizationHook.Outcome
+    ) {
+        report(outcome, circuit.isOpen)
+        self.answer(question.call, question.number, answer)
+    }
+}
+
+@available(*, unavailable)
+extension Asker: Sendable {}

@@ -1,0 +1,13 @@
+/// The lines about the authorization hook.
+enum AuthorizationMetrics {
+    static func add(_ figures: AuthorizationHook.Figures, to report: inout PrometheusText) {
+        report.metric(
+            "reveille_authorization_questions_total", .counter, "Questions to the authorization hook, by result.",
+            AuthorizationHook.Outcome.allCases.map {
+                ("result=\"\($0.rawValue)\"", Double(figures.counts[$0] ?? 0))
+            })
+        report.metric(
+            "reveille_authorization_circuit_open", .gauge,
+            "1 while authorize.on_failure decides at once, because the hook has failed.", figures.isOpen ? 1 : 0)
+    }
+}

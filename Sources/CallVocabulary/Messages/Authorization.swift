@@ -1,0 +1,43 @@
+/// What a backend is asked before the server accepts an invite.
+public struct AuthorizationQuestion: Equatable, Sendable {
+    /// Distinguishes questions about one call id.
+    public var number: UInt64
+    public var call: CallID
+    public var caller: Party
+    public var to: CallTarget
+    public var video: Bool
+    public var custom: RawJSON?
+
+    public init(number: UInt64, call: CallID, caller: Party, to: CallTarget, video: Bool, custom: RawJSON?) {
+        self.number = number
+        self.call = call
+        self.caller = caller
+        self.to = to
+        self.video = video
+        self.custom = custom
+    }
+}
+
+/// A backend's answer.
+public enum AuthorizationAnswer: Equatable, Sendable {
+    indirect case allowed(CallPermit)
+    /// With the reason for the caller.
+    case refused(String)
+    /// There is no answer: the policy for failures decides.
+    case failed
+}
+
+/// What a backend changes in an invite that it allows; nil keeps it.
+public struct CallPermit: Equatable, Sendable {
+    public var to: CallTarget?
+    /// The name that the callees see.
+    public var fromName: String?
+    /// At most the server's longest ring time counts.
+    public var ringTime: Duration?
+
+    public init(to: CallTarget? = nil, fromName: String? = nil, ringTime: Duration? = nil) {
+        self.to = to
+        self.fromName = fromName
+        self.ringTime = ringTime
+    }
+}

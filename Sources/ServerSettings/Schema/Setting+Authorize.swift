@@ -1,0 +1,18 @@
+import Configuration
+
+/// The backend that authorizes calls.
+extension Setting {
+    package static let authorizeURL = Setting(
+        "authorize.url", .text(longest: 1024), example: "https://backend.example.com/authorize", part: .authorization,
+        "Asked with a POST before each invite is accepted. Needs authorize.secret_file.")
+    package static let authorizeSecretFile = Setting(
+        "authorize.secret_file", .path, example: "/etc/reveille/authorize-secret", part: .authorization,
+        "Secrets that sign the requests (Standard Webhooks): whsec_ and Base64, one a line. All sign.")
+    package static let authorizeTimeout = Setting(
+        "authorize.timeout_ms", .integer(50...5000), .int(800), part: .authorization,
+        "How long an invite waits for the answer.")
+    package static let authorizeOnFailure = Setting(
+        "authorize.on_failure", .choice(["allow", "deny"]), .string("deny"), part: .authorization,
+        "What becomes of an invite without an answer: timeouts, errors, and while the hook is not asked after failures."
+    )
+}

@@ -1,0 +1,245 @@
+import CallVocabulary
+import RecordModel
+import Testing
+
+@testable import CallCore
+
+@Suite("An invite that a backend authorizes")
+struct AuthorizationTests {
+    private let world: World
+    private let alice: Phone
+    private let bob: Phone
+    private let carol: Phone
+
+    init() { (world, alice, bob, carol) = Self.scene(AuthorizationPolicy()) }
+
+    private static func scene(
+        _ policy: AuthorizationPolicy, limits: CoreLimits = CoreLimits()
+    ) -> (World, Phone, Phone, Phone) {
+        let world = World(limits: limits, authorization: policy)
+        return (world, world.online("alice"), world.online("bob"), world.online("carol"))
+    }
+
+    private func invite(_ call: CallID, to phone: Phone? = nil, video: Bool = false) -> ClientRequest {
+        .invite(Invite(call: call, to: .user((phone ?? bob).user), video: video))
+    }
+
+    /// Invites, and returns the question.
+    private func ask(_ call: CallID) throws -> AuthorizationQuestion {
+        alice.send(invite(call))
+        return try #require(world.questions.last)
+    }
+
+    private func answer(_ question: AuthorizationQuestion, _ answer: AuthorizationAnswer) {
+        world.step(.authorized(question.call, number: question.number, answer))
+    }
+
+    @Test("is not acknowledged, stored or offered before the answer; then it is like any other")
+    func allowed() throws {
+        let call = world.newCall()
+        let custom = RawJSON("{\"a\":1}")
+        alice.send(.invite(Invite(call: call, to: .user(bob.user), video: true, custom: custom)))
+        let question = try #require(world.questions.first)
+        #expect(
+            question
+                == AuthorizationQuestion(
+                    number: question.number, call: call, caller: alice.party, to: .user(bob.user), video: true,
+                    custom: custom))
+        #expect(alice.unanswered == 1 && world.store.calls[call] == nil && bob.offers(of: call).isEmpty)
+        #expect(world.core.census.authorizations == 1)
+        answer(question, .allowed(CallPermit()))
+        #expect(alice.unanswered == 0 && bob.offers(of: call).count == 1)
+        #expect(bob.offers(of: call).first?.to == .user(bob.user))
+        #expect(bob.answer(call).reply == .won)
+        #expect(world.core.census.authorizations == 0 && world.questions.count == 1)
+    }
+
+    @Test("rings whom the answer names, under its name and for its time; the invite may be repeated as it was")
+    func changed() throws {
+        let call = world.newCall()
+        let question = try ask(call)
+        answer(
+            question,
+            .allowed(CallPermit(to: .user(carol.user), fromName: "Alice & Co", ringTime: .seconds(10))))
+        #expect(bob.offers(of: call).isEmpty)
+        let offer = try #require(carol.offers(of: call).first)
+        #expect(offer.fromName == "Alice & Co" && offer.expiresAt == world.now + .seconds(10))
+        #expect(offer.to == .user(carol.user))
+        #expect(alice.ask(invite(call)).reply == .invited(call, .routing, expiresAt: offer.expiresAt))
+        #expect(alice.ask(invite(call, to: carol)).code == .conflict)
+        #expect(world.questions.count == 1)
+        let second = try ask(world.newCall())
+        answer(second, .allowed(CallPermit(ringTime: .seconds(600))))
+        #expect(bob.offers(of: second.call).first?.expiresAt == world.now + world.timers.longestRing)
+    }
+
+    @Test("that the answer refuses is forbidden with its reason, and leaves nothing behind")
+    func refused() throws {
+        let call = world.newCall()
+        answer(try ask(call), .refused("No credit."))
+        #expect(alice.lastAnswer == .failure(SignalError(.forbidden, "No credit.")))
+        #expect(world.store.calls[call] == nil && bob.offers(of: call).isEmpty)
+        // Not remembered: the next attempt is asked about again.
+        answer(try ask(call), .allowed(CallPermit()))
+        #expect(world.questions.count == 2 && bob.offers(of: call).count == 1)
+    }
+
+    @Test("without an answer in time is refused or allowed by the policy, and a late answer changes nothing")
+    func overdue() throws {
+        for allows in [false, true] {
+            for fails in [false, true] {
+                var policy = AuthorizationPolicy()
+                policy.allowsOnFailure = allows
+                let (world, alice, bob, _) = Self.scene(policy)
+                let call = world.newCall()
+                alice.send(.invite(Invite(call: call, to: .user(bob.user))))
+                let question = try #require(world.questions.first)
+                if fails {
+                    world.step(.authorized(call, number: question.number, .failed))
+                } else {
+                    world.advance(.milliseconds(799))
+                    #expect(alice.unanswered == 1)
+                    world.advance(.milliseconds(1))
+                }
+                #expect(alice.unanswered == 0 && bob.offers(of: call).count == (allows ? 1 : 0))
+                #expect(alice.lastAnswer?.code == (allows ? nil : .overloaded(retryAfter: .seconds(2))))
+                world.step(.authorized(call, number: question.number, .allowed(CallPermit())))
+                #expect(bob.offers(of: call).count == (allows ? 1 : 0))
+            }
+        }
+    }
+
+    @Test("that is repeated meanwhile has one question and the same answer; another body is a conflict")
+    func repeated() throws {
+        let call = world.newCall()
+        let question = try ask(call)
+        alice.send(invite(call))
+        #expect(alice.ask(invite(call, video: true)).code == .conflict)
+        #expect(world.online("alice").ask(invite(call)).code == .conflict)
+        #expect(bob.ask(invite(call)).code == .forbidden)
+        #expect(world.questions.count == 1 && alice.unanswered == 2)
+        answer(question, .allowed(CallPermit()))
+        #expect(alice.unanswered == 0 && bob.offers(of: call).count == 1)
+    }
+
+    @Test("takes the caller's candidates along, in order")
+    func candidates() throws {
+        let call = world.newCall()
+        let question = try ask(call)
+        let candidates = (1...3).map { RawJSON(bytes: Array("{\"candidate\":\"\($0)\"}".utf8)) }
+        for candidate in candidates {
+            alice.notify(.candidates(CallCandidates(call: call, candidates: [candidate], isFinal: false)))
+        }
+        answer(question, .allowed(CallPermit()))
+        let events = bob.events.compactMap { event -> [RawJSON]? in
+            switch event {
+            case .incoming(let incoming) where incoming.call == call: Array(incoming.candidates)
+            case .candidates(let batch) where batch.call == call: Array(batch.candidates)
+            default: nil
+            }
+        }
+        #expect(events.flatMap { $0 } == candidates)
+    }
+
+    @Test("that the caller withdraws is over, whatever the answer")
+    func withdrawn() throws {
+        let call = world.newCall()
+        let question = try ask(call)
+        #expect(bob.hangUp(call).code == .forbidden)
+        #expect(alice.hangUp(call).reply == .callState(.ended, .cancelled))
+        #expect(alice.lastAnswer?.code == .callEnded(.cancelled) && alice.unanswered == 0)
+        answer(question, .allowed(CallPermit()))
+        world.advance(.seconds(1))
+        #expect(world.store.calls[call] == nil && bob.offers(of: call).isEmpty)
+        #expect(world.core.census.authorizations == 0)
+    }
+
+    @Test("of a connection that is lost meanwhile has no effect, and may be repeated on the next one")
+    func connectionLost() throws {
+        let call = world.newCall()
+        let question = try ask(call)
+        alice.lose()
+        alice.resume()
+        alice.send(invite(call))
+        #expect(world.questions.count == 1)
+        answer(question, .allowed(CallPermit()))
+        #expect(bob.offers(of: call).count == 1 && alice.lastAnswer?.reply != nil)
+
+        let other = world.newCall()
+        let second = try ask(other)
+        alice.lose()
+        answer(second, .allowed(CallPermit()))
+        #expect(world.store.calls[other] == nil && bob.offers(of: other).isEmpty)
+        #expect(world.core.census.authorizations == 0)
+    }
+
+    @Test("loses to nothing by waiting: glare, draining and a full server are decided when the answer comes")
+    func conditionsAtTheAnswer() throws {
+        let question = try ask(world.newCall())
+        // Bob calls Alice meanwhile, and is allowed first.
+        let other = world.newCall()
+        bob.send(.invite(Invite(call: other, to: .user(alice.user))))
+        answer(try #require(world.questions.last), .allowed(CallPermit()))
+        answer(question, .allowed(CallPermit()))
+        let states = [question.call, other].map { world.store.calls[$0]?.endReason }
+        #expect(states.filter { $0 == .glare }.count == 1 && states.filter { $0 == nil }.count == 1)
+
+        let late = try ask(world.newCall())
+        world.step(.drainingBegan(within: .seconds(60)))
+        answer(late, .allowed(CallPermit()))
+        #expect(alice.lastAnswer?.code == .draining && world.store.calls[late.call] == nil)
+        let count = world.questions.count
+        #expect(alice.ask(invite(world.newCall())).code == .draining && world.questions.count == count)
+    }
+
+    @Test("beyond the number that may wait is decided by the policy at once")
+    func bounded() throws {
+        var policy = AuthorizationPolicy()
+        policy.mostWaiting = 2
+        let (world, alice, bob, _) = Self.scene(policy)
+        let calls = (0..<2).map { _ in world.newCall() }
+        for call in calls { alice.send(.invite(Invite(call: call, to: .user(bob.user)))) }
+        let third = alice.ask(.invite(Invite(call: world.newCall(), to: .user(bob.user))))
+        #expect(third.code == .overloaded(retryAfter: .seconds(2)))
+        #expect(world.core.counters.hits(of: .authorizations) == 1)
+        #expect(
+            alice.ask(.invite(Invite(call: calls[0], to: .user(bob.user)))).code == .overloaded(retryAfter: .seconds(1))
+        )
+        world.advance(.seconds(1))
+        #expect(world.core.census.authorizations == 0 && alice.unanswered == 0)
+    }
+
+    @Test("is gone after a restart, and its repetition is asked about")
+    func restart() throws {
+        let call = world.newCall()
+        let question = try ask(call)
+        world.restart()
+        answer(question, .allowed(CallPermit()))
+        #expect(world.store.calls[call] == nil)
+        for phone in [alice, bob] { phone.open() }
+        answer(try ask(call), .allowed(CallPermit()))
+        #expect(bob.offers(of: call).count == 1)
+    }
+
+    @Test("is asked about only while the server is configured so; an open question is answered in any case")
+    func reconfigured() throws {
+        let question = try ask(world.newCall())
+        world.step(.reconfigured(CoreSettings(authorization: .some(nil))))
+        #expect(alice.call(bob) != question.call && world.questions.count == 1)
+        answer(question, .refused("No."))
+        #expect(alice.lastAnswer?.code == .forbidden)
+        world.step(.reconfigured(CoreSettings(authorization: AuthorizationPolicy())))
+        _ = try ask(world.newCall())
+        #expect(world.questions.count == 2)
+    }
+
+    @Test("holds nothing else: other calls ring, are answered and end while it waits")
+    func others() throws {
+        answer(try ask(world.newCall()), .allowed(CallPermit()))
+        let call = try #require(world.questions.first?.call)
+        _ = try ask(world.newCall())
+        #expect(bob.ask(.ringing(call)).reply != nil && bob.answer(call).reply == .won)
+        #expect(alice.hangUp(call).reply == .callState(.ended, .hangup))
+        #expect(alice.unanswered == 1)
+    }
+}

@@ -1,0 +1,99 @@
+import CallVocabulary
+import SignalProtocol
+import Testing
+
+@testable import CallServer
+
+@Suite("Questions to an authorization hook")
+struct AuthorizationCircuitTests {
+    private func question(_ number: UInt64 = 1, to: String = "bob", custom: String? = nil) -> AuthorizationQuestion {
+        AuthorizationQuestion(
+            number: number, call: CallID(high: number, low: number),
+            caller: Party(user: Handle("alice")!, device: DeviceID(high: 1, low: 1)), to: .user(Handle(to)!),
+            video: false, custom: custom.map { RawJSON(bytes: Array($0.utf8)) })  // Literals that are handles.
+    }
+
+    @Test("stop after five failures in a row, but for one each three seconds, until one is answered")
+    func circuit() {
+        var circuit = AuthorizationCircuit()
+        var now = Instant(milliseconds: 0)
+        for _ in 0..<4 { circuit.failed(at: now) }
+        circuit.succeeded()
+        for _ in 0..<4 { circuit.failed(at: now) }
+        #expect(!circuit.isOpen && circuit.admits(at: now))
+        circuit.failed(at: now)
+        #expect(circuit.isOpen && !circuit.admits(at: now) && !circuit.admits(at: now + .milliseconds(2999)))
+        now = now + .seconds(3)
+        #expect(circuit.admits(at: now) && !circuit.admits(at: now))
+        circuit.failed(at: now + .seconds(1))
+        #expect(!circuit.admits(at: now + .seconds(3)) && circuit.admits(at: now + .seconds(4)))
+        circuit.succeeded()
+        #expect(!circuit.isOpen && circuit.admits(at: now) && circuit.admits(at: now))
+    }
+
+    @Test("are answered from an answer to an equal question while it counts; the oldest are forgotten")
+    func recentAnswers() {
+        var recent = RecentAnswers(kept: 2)
+        let now = Instant(milliseconds: 0)
+        let key = RecentAnswers.key(question())
+        #expect(key == RecentAnswers.key(question(2)))
+        for other in [question(to: "carol"), question(custom: "1")] { #expect(RecentAnswers.key(other) != key) }
+        recent.insert(key, .refused("No."), until: now + .seconds(1))
+        #expect(recent.find(key, at: now + .milliseconds(999)) == .refused("No."))
+        #expect(recent.find(key, at: now + .seconds(1)) == nil)
+        for name in ["u1", "u2", "u3", "u4"] {
+            recent.insert(RecentAnswers.key(question(to: name)), .failed, until: now + .seconds(9))
+        }
+        #expect(recent.find(key, at: now) == nil)
+        #expect(recent.find(RecentAnswers.key(question(to: "u4")), at: now) == .failed)
+    }
+
+    // printf 'msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.{"test": 2432232314}' | openssl dgst -sha256 -binary \
+    //     -mac HMAC -macopt hexkey:$(printf MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw | base64 -d | od -An -tx1 | tr -d ' \n') | base64
+    @Test("are signed as Standard Webhooks says, with each secret")
+    func signature() throws {
+        let text = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n"
+        let secrets = try #require(WebhookSignature.secrets(in: text))
+        let body = Array(#"{"test": 2432232314}"#.utf8)
+        let fields = WebhookSignature.fields(
+            id: "msg_p5jXN8AQM9LWM0D4loKWxJek", seconds: 1_614_265_330, body: body, secrets: secrets)
+        #expect(
+            fields.map { "\($0.name): \($0.value)" } == [
+                "webhook-id: msg_p5jXN8AQM9LWM0D4loKWxJek", "webhook-timestamp: 1614265330",
+                "webhook-signature: v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+            ])
+        let two = WebhookSignature.fields(id: "a", seconds: 1, body: [], secrets: secrets + secrets)
+        #expect(two[2].value.split(separator: " ").count == 2)
+        for bad in ["", "whsec_", "whsec_c2hvcnQ=", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", text + "x"] {
+            #expect(WebhookSignature.secrets(in: bad) == nil, "\(bad)")
+        }
+    }
+
+    @Test("have a body, and answers that are taken or refused with the member at fault")
+    func bodies() throws {
+        #expect(
+            String(decoding: AuthorizationBody.encode(question(custom: "{\"a\":1}")), as: UTF8.self)
+                == #"{"type":"call.invite","call_id":"00000000-0000-0001-0000-000000000001","caller":"alice","#
+                + #""device_id":"00000000-0000-0001-0000-000000000001","to":"bob","video":false,"custom":{"a":1}}"#)
+        for (text, answer, ttl) in [
+            (#"{"allow":true}"#, .allowed(CallPermit()), 0),
+            (
+                #"{"allow":true,"to":{"group":"desk"},"from_name":"A","ring_ms":5000,"ttl":60,"more":1}"#,
+                .allowed(CallPermit(to: .group("desk"), fromName: "A", ringTime: .seconds(5))), 60
+            ),
+            (#"{"allow":false}"#, .refused("The call is not allowed."), 0),
+            (#"{"allow":false,"reason":"No\u0007 credit.","to":5}"#, .refused("No credit."), 0),
+        ] as [(String, AuthorizationAnswer, Int)] {
+            let found = try AuthorizationBody.decode(Array(text.utf8))
+            #expect(found.answer == answer && found.lifetime == .seconds(ttl), "\(text)")
+        }
+        for (text, words) in [
+            ("", "JSON"), ("[]", "object"), ("{}", "allow"), (#"{"allow":1}"#, "allow"),
+            (#"{"allow":true,"to":""}"#, "to"), (#"{"allow":true,"ring_ms":4999}"#, "ring_ms"),
+            (#"{"allow":true,"ttl":-1}"#, "ttl"), (#"{"allow":true,"from_name":1}"#, "from_name"),
+        ] {
+            let error = #expect(throws: SignalError.self) { try AuthorizationBody.decode(Array(text.utf8)) }
+            #expect(error?.message.contains(words) == true, "\(text): \(error?.message ?? "")")
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import CallCore
+import CallServer
+import CallVocabulary
+import Foundation
+import OutgoingHTTP
+import SoftphoneKit
+import SoftphoneSession
+import Testing
+
+/// A server whose invites the backend of the article `AuthorizeCalls` authorizes.
+@Suite("A backend that authorizes calls", .world, .timeLimit(.minutes(2)))
+struct AuthorizationHookTests {
+    private static let secret = Array("0123456789abcdef0123456789abcdef".utf8)
+
+    /// The article's example, on a port of its own.
+    private func backend() async throws -> (program: Program, address: WebAddress) {
+        let article = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Sources/CallServer/CallServer.docc/AuthorizeCalls.md").standardized
+        let text = try String(contentsOf: article, encoding: .utf8)
+        let code = try #require(text.split(separator: "```python\n").last?.split(separator: "```").first)
+        try FileManager.default.createDirectory(atPath: world.folder, withIntermediateDirectories: true)
+        let (script, secret) = (world.folder + "/backend.py", world.folder + "/secret")
+        try Data(code.utf8).write(to: URL(fileURLWithPath: script))
+        try Data("whsec_\(Data(Self.secret).base64EncodedString())\n".utf8).write(to: URL(fileURLWithPath: secret))
+        let program = try world.start("/usr/bin/python3", [script, secret, "0"])
+        let port = try await program.output.first("the port") { $0 }
+        return (program, try #require(WebAddress("http://127.0.0.1:\(port)/authorize")))
+    }
+
+    private func server(_ address: WebAddress, secret: [UInt8] = secret) async throws -> CallServer {
+        try await world.startServer {
+            $0.authorization = AuthorizationConfiguration(address: address, secrets: [secret])
+        }
+    }
+
+    private func questions(_ server: CallServer, _ result: String) async throws -> Bool {
+        try await HTTPAnswer.curl(server, "/metrics").body.contains(
+            "reveille_authorization_questions_total{result=\"\(result)\"} 1\n")
+    }
+
+    @Test("allows a call under another name, and refuses one with its reason")
+    func example() async throws {
+        let (_, address) = try await backend()
+        let server = try await server(address)
+        let (alice, bob) = (
+            try await world.onlinePhone("alice", at: server.address),
+            try await world.onlinePhone("bob", at: server.address)
+        )
+        _ = try await world.onlinePhone("carol", at: server.address)
+        let call = try await alice.connects(to: bob)
+        #expect(try await bob.state(.connected, of: call).fromName == "Alice A.")
+        let refusal = await #expect(throws: (any Error).self) {
+            _ = try await alice.softphone.call(.user("carol"))
+        }
+        #expect("\(try #require(refusal))".contains("Carol is away."))
+        for result in ["allowed", "denied"] { #expect(try await questions(server, result)) }
+    }
+
+    @Test("that is not there, or does not know the signature, leaves the policy to decide until it is back")
+    func failures() async throws {
+        let (program, address) = try await backend()
+        let server = try await server(address, secret: Array(repeating: 1, count: 32))
+        let (alice, bob) = (
+            try await world.onlinePhone("alice", at: server.address),
+            try await world.onlinePhone("bob", at: server.address)
+        )
+        let refusal = await #expect(throws: (any Error).self) { _ = try await alice.softphone.call(.user("bob")) }
+        #expect("\(try #require(refusal))".contains("cannot be authorized"))
+        #expect(try await questions(server, "failed"))
+        await program.abandon()
+        var reload = ServerReload()
+        var configuration = AuthorizationConfiguration(address: address, secrets: [Self.secret])
+        configuration.policy.allowsOnFailure = true
+        reload.authorization = configuration
+        try await server.reload(reload)
+        _ = try await alice.connects(to: bob)
+    }
+}
