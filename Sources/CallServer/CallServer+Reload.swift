@@ -50,9 +50,9 @@ extension CallServer {
             ])
     }
 
-    private func setMaxConnections(_ count: Int, perAddress: Int?, proxies: [AddressRange]) {
+    private func setMaxConnections(_ count: Int, perAddress: Int?, proxies: TrustedProxies) {
         webSockets.setMaxConnections(
-            ServerConfiguration.served(of: count), perAddress: perAddress, unsharedAddresses: proxies)
+            ServerConfiguration.served(of: count), perAddress: perAddress, proxies: proxies)
         let descriptors = DescriptorLimit.current
         guard DescriptorLimit.needed(forConnections: count) > descriptors else { return }
         parts.log.warning(

@@ -81,6 +81,9 @@ struct ServerParts: Sendable {
     ) throws -> WebSocketServer {
         var listener = configuration.listener
         listener.onPressure = { [log] in $0.warn(log) }
+        listener.onRefusal = { [refusals = sessions.refusals, clock] in
+            refusals.write(Refusal($0), now: clock.now())
+        }
         guard configuration.shards == 1, configuration.tls == nil else {
             return try WebSocketServer(configuration: listener, makeHandler: makeHandler)
         }

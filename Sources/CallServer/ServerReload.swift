@@ -19,7 +19,7 @@ public struct ServerReload: Sendable {
     public var maxConnections: Int?
     /// nil for a quarter of ``maxConnections``.
     public var maxConnectionsPerAddress: Int?
-    public var proxies: [AddressRange] = []
+    public var proxies = TrustedProxies()
     /// Lower limits end nothing that exists.
     public var limits: CoreLimits?
     /// Running deadlines are kept.

@@ -88,13 +88,14 @@ final class HTTPExchange {
         } catch {
             return refuse(.text(error.words + "\n", status: error.status))
         }
-        socket.peer = head.client(behind: peer, server.proxies)
+        socket.peer = socket.admission.proxies?.client(behind: peer, head.value(of: .forwardedFor)) ?? peer
         if socket.admission.isReserve, !server.reservedPaths.contains(head.path) { return refuse(Self.isFull) }
         guard !Upgrade.isAsked(by: head) else {
             if let refusal = Upgrade.refusal(of: head, server: server) {
                 server.events.handshakeRefused(HandshakeRefusal(peer: socket.peer, cause: .status(refusal.status)))
                 return refuse(refusal)
             }
+            guard socket.peer == peer || server.events.admitsForwarded(socket) else { return refuse(Self.isShareTaken) }
             return socket.upgrade(Upgrade.answer(to: head, server: server), rest: rest)
         }
         begin(head, from: socket.peer)
@@ -223,6 +224,12 @@ final class HTTPExchange {
 
     func connectionClosed() {
         socket = nil
+    }
+
+    private static var isShareTaken: HTTPResponse {
+        var response = HTTPResponse.text("too many connections from your address; try again later\n", status: 429)
+        response.headers = [("Retry-After", "10")]
+        return response
     }
 
     private static var isFull: HTTPResponse {

@@ -5,6 +5,7 @@ import CallVocabulary
 import Configuration
 import EventLoop
 import Foundation
+import LibWebSockets
 import PushClient
 import PushCore
 import ServerSettings
@@ -66,8 +67,9 @@ struct SchemaTests {
             !setting.isForCommands && !setting.key.hasPrefix("log.") && !setting.key.hasPrefix("push.simulator")
                 && !setting.key.hasPrefix("push.apns") && !setting.key.hasPrefix("push.fcm")
                 && setting.key != "listen.insecure" && setting.key != "push.profiles"
-                // Of no use without keys.
+                // Of no use without keys, or proxies.
                 && !["tokens.jwks_url", "tokens.issuer", "tokens.audience", "tokens.user_claim"].contains(setting.key)
+                && setting.key != "listen.proxy_protocol"
         case .address, .addressOrOff, .path, .paths: false
         }
     }
@@ -134,6 +136,19 @@ struct SchemaTests {
         try scene.write("retention:\n  calls_days: 30\n  pushes_days: 0\n  missed_days: 1")
         let retention = try scene.load().serverConfiguration().retention
         #expect(retention == RetentionPolicy(calls: .seconds(30 * 86_400), pushes: nil, missed: .seconds(86_400)))
+    }
+
+    @Test("proxies send a header where the settings say so, which without proxies is a warning")
+    func proxyProtocol() throws {
+        let addresses = try [#require(AddressRange("10.0.0.5")), #require(AddressRange("fd00::/8"))]
+        for sendHeaders in [false, true] {
+            try scene.write("listen.proxies: 10.0.0.5, fd00::/8\nlisten.proxy_protocol: \(sendHeaders)")
+            let proxies = try scene.load().serverConfiguration().proxies
+            #expect(proxies == TrustedProxies(addresses: addresses, sendHeaders: sendHeaders))
+            #expect(try scene.faults() == [])
+        }
+        try scene.write("listen.proxy_protocol: true")
+        #expect(try scene.faults().count == 1 && scene.load().serverConfiguration().proxies.sendHeaders)
     }
 
     @Test("a burst that was not given follows the messages a second")

@@ -11,7 +11,8 @@ extension Setting {
         Section(
             title: "Where clients connect",
             settings: [
-                .listenHost, .listenPort, .listenInsecure, .listenProxies, .listenOrigins, .tlsCertificate, .tlsKey,
+                .listenHost, .listenPort, .listenInsecure, .listenProxies, .listenProxyProtocol, .listenOrigins,
+                .tlsCertificate, .tlsKey,
             ]),
         Section(title: "Tokens of users", settings: tokens),
         Section(title: "Calls and sessions", settings: calls),
