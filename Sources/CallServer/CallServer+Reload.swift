@@ -31,6 +31,7 @@ extension CallServer {
         }
         if let push = checked.push { await parts.push.reload(push) }
         if let limits = reload.connectionLimits { for shard in shards { shard.postAlways(.limited(limits)) } }
+        if let rates = reload.rates { parts.rates.apply(rates) }
         if let count = reload.maxConnections {
             setMaxConnections(count, perAddress: reload.maxConnectionsPerAddress, proxies: reload.proxies)
         }

@@ -30,6 +30,7 @@ public struct ServerConfiguration: Sendable {
     /// The policy of users that have none of their own.
     public var policy = UserPolicy()
     public var connectionLimits = ConnectionLimits()
+    public var rates = RateLimits()
     public var push = PushService.Configuration()
     /// Whose user tokens open sessions.
     public var tokens = TokenConfiguration()

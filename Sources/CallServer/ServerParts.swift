@@ -17,6 +17,7 @@ struct ServerParts: Sendable {
     let storedCalls: StoredCalls
     let counters: SignalCounters
     let sessions: SessionRecords
+    let rates: RateLimiters
     let routes: HTTPRoutes
     let log: Logger
     private let certificates: LoopBound<CertificateWatch>
@@ -41,7 +42,8 @@ struct ServerParts: Sendable {
             clock: clock, tokens: tokens, core: core, store: store, push: push,
             history: HistoryReader(queries: queries, core: core.inbox),
             storedCalls: StoredCalls(search: { try await queries.call($0) }, core: core.inbox, log: log),
-            counters: SignalCounters(), sessions: sessions, routes: HTTPRoutes(version: CallServer.version), log: log,
+            counters: SignalCounters(), sessions: sessions, rates: RateLimiters(configuration.rates),
+            routes: HTTPRoutes(version: CallServer.version), log: log,
             certificates: LoopBound(CertificateWatch(loop: core.loop, log: log), on: core.loop), sweep: sweep)
     }
 
@@ -80,6 +82,7 @@ struct ServerParts: Sendable {
         makeHandler: @escaping @Sendable (_ shard: Int, _ loop: EventLoop) -> any ShardHandler
     ) throws -> WebSocketServer {
         var listener = configuration.listener
+        listener.connectRate = rates[.connectsPerAddress]
         listener.onPressure = { [log] in $0.warn(log) }
         listener.onRefusal = { [refusals = sessions.refusals, clock] in
             refusals.write(Refusal($0), now: clock.now())
@@ -94,7 +97,7 @@ struct ServerParts: Sendable {
         SignalShard.Environment(
             shard: shard, loop: loop, core: core.inbox, tokens: tokens, routes: routes, clock: clock,
             welcome: configuration.welcome, limits: configuration.connectionLimits, counters: counters,
-            sessions: sessions, profileNames: { [push] in push.profileNames }, log: log)
+            rates: rates, sessions: sessions, profileNames: { [push] in push.profileNames }, log: log)
     }
 
     /// Stops all parts, upstream parts first.
@@ -135,6 +138,9 @@ extension ConnectionPressure.Report {
             case .share:
                 "an address reached its connection limit (limits.connections_per_address); if it is a proxy, list "
                     + "it in listen.proxies"
+            case .rate:
+                "an address opens connections faster than limits.connects_per_address; if it is a proxy, list it in "
+                    + "listen.proxies"
             case .eviction:
                 "the connection limit is reached (limits.connections): connections without a session are closed, the "
                     + "oldest first"

@@ -98,7 +98,7 @@ final class HTTPExchange {
             guard socket.peer == peer || server.events.admitsForwarded(socket) else { return refuse(Self.isShareTaken) }
             return socket.upgrade(Upgrade.answer(to: head, server: server), rest: rest)
         }
-        begin(head, from: socket.peer)
+        begin(head, from: socket)
         guard case .readingBody = state else { return }
         let mine = number
         rest.withUnsafeBytes { readBody($0) }
@@ -111,7 +111,7 @@ final class HTTPExchange {
     }
 
     /// Refuses an invalid request, or starts to read the body.
-    private func begin(_ head: RequestHead, from peer: PeerAddress) {
+    private func begin(_ head: RequestHead, from socket: ServerSocket) {
         guard let method = HTTPRequest.Method(rawValue: head.method) else {
             var refusal = HTTPResponse.text("unknown method\n", status: 405)
             refusal.headers = [("Allow", "GET, HEAD, POST")]
@@ -120,7 +120,8 @@ final class HTTPExchange {
         number += 1
         let request = HTTPRequest(
             method: method, path: head.path, query: head.query, authorization: head.value(of: .authorization),
-            contentType: head.value(of: .contentType), peer: peer)
+            contentType: head.value(of: .contentType), peer: socket.peer,
+            network: socket.admission.proxies.map { socket.peer.limited(behind: $0) } ?? socket.network)
         let origin = head.value(of: .origin)
         let answering = Answering(
             method: method, origin: origin,
@@ -128,7 +129,7 @@ final class HTTPExchange {
             persistence: head.persistence)
         // From here on a refusal knows the method: a response to HEAD has no body.
         state = .readingBody(Body(request: request, length: 0, answering: answering))
-        if let origin, let origins = socket?.server?.origins {
+        if let origin, let origins = socket.server?.origins {
             guard origins.allows(origin) else { return refuse(AllowedOrigins.refusal(of: origin)) }
         }
         let isChunked = head.value(of: .transferEncoding) != nil
@@ -162,7 +163,7 @@ final class HTTPExchange {
         let head = body.request
         let request = HTTPRequest(
             method: head.method, path: head.path, query: head.query, authorization: head.authorization,
-            contentType: head.contentType, peer: head.peer, body: body.bytes)
+            contentType: head.contentType, peer: head.peer, network: head.network, body: body.bytes)
         events.requested(request, HTTPResponder(exchange: self, request: number))
     }
 

@@ -122,6 +122,7 @@ extension ServerReload {
             case .push: push = configuration.push
             case .tokens: tokens = configuration.tokens
             case .connectionLimits: connectionLimits = configuration.connectionLimits
+            case .rates: rates = configuration.rates
             case .connections:
                 maxConnections = configuration.maxConnections
                 maxConnectionsPerAddress = configuration.maxConnectionsPerAddress

@@ -11,7 +11,7 @@ import Synchronization
 /// | at the limit, some unvouched | is accepted, and the oldest unvouched one is evicted |
 /// | at the limit, all vouched for | is accepted for the reserved paths only, and the oldest of these is evicted |
 /// | at limit and reserve, one can be evicted or is still arriving | waits in the kernel |
-/// | at limit and reserve otherwise, or at the limit for its address | is closed at once |
+/// | at limit and reserve otherwise, or at a limit for its address | is closed at once |
 final class Listener: Sendable {
     /// The most descriptors that wait for one shard. Adoption takes about 20 µs each.
     private static let mailboxCapacity = 4096
@@ -145,8 +145,8 @@ final class Listener: Sendable {
         let isFull = total >= bounds.connections
         let mayEvict = isFull && total < bounds.connections + bounds.reserve
         guard !isFull || mayEvict else { return refuse(descriptor, .full, peer) }
-        if let network, !shares.take(network) {
-            return refuse(descriptor, .share, peer)
+        if let network, let cause = shares.take(network, now: loop.milliseconds) {
+            return refuse(descriptor, cause, peer)
         }
         guard isFull else { return hand(descriptor, admission()) }
         let isEvicting = evict()
@@ -218,7 +218,7 @@ struct ConnectionBounds: Sendable {
     var proxies: TrustedProxies
 }
 
-/// The number of connections of each address. Any thread.
+/// The number of connections of each address, and their rate. Any thread.
 final class AddressShares: Sendable {
     private struct State {
         /// For one IPv4 address, or one IPv6 /64 network.
@@ -228,17 +228,26 @@ final class AddressShares: Sendable {
 
     private let state: Mutex<State>
 
-    init(limit: Int) { state = Mutex(State(limit: limit)) }
+    private let rate: RateLimiter?
+
+    /// - Parameter rate: of new connections; nil for any.
+    init(limit: Int, rate: RateLimiter? = nil) {
+        state = Mutex(State(limit: limit))
+        self.rate = rate
+    }
 
     func setLimit(_ limit: Int) { state.withLock { $0.limit = limit } }
 
-    /// - Returns: false when the limit is reached.
-    func take(_ network: PeerAddress) -> Bool {
-        state.withLock { state in
+    /// Counts one more connection.
+    /// - Parameter now: of a monotonic clock, in milliseconds.
+    /// - Returns: nil when it is counted; otherwise which limit is reached.
+    func take(_ network: PeerAddress, now: UInt64) -> ConnectionPressure.Cause? {
+        if rate?.take(RateLimiter.Key(network), now: Int64(now)) != nil { return .rate }
+        return state.withLock { state in
             let count = state.counts[network] ?? 0
-            guard count < state.limit else { return false }
+            guard count < state.limit else { return .share }
             state.counts[network] = count + 1
-            return true
+            return nil
         }
     }
 

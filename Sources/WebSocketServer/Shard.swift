@@ -372,8 +372,8 @@ extension Shard: ServerSocketEvents {
         guard socket.network == nil, let proxies = socket.admission.proxies,
             let network = socket.peer.limited(behind: proxies)
         else { return true }
-        guard shares.take(network) else {
-            pressure.note(.share, peer: socket.peer)
+        if let cause = shares.take(network, now: loop.milliseconds) {
+            pressure.note(cause, peer: socket.peer)
             return false
         }
         socket.network = network

@@ -32,6 +32,8 @@ public final class WebSocketConnection {
 
     /// The client's address, as reported by a trusted proxy if there is one.
     public let address: PeerAddress
+    /// The key for limits by address; nil for an address without one.
+    public let network: PeerAddress?
     /// The side that ended the connection first. Valid once it is closed.
     public private(set) var ending = Ending.network
     // Proof for `unowned(unsafe)`: the socket owns this, and tells its end (`closed`) before it goes.
@@ -50,6 +52,7 @@ public final class WebSocketConnection {
         self.socket = socket
         self.shard = shard
         address = socket.peer
+        network = socket.network
     }
 
     /// The peer's address and port; empty if unknown.

@@ -38,6 +38,8 @@ public final class WebSocketServer: Sendable {
         /// The most connections of one IPv4 address or one IPv6 /64 network; nil for a quarter of `maxConnections`.
         /// Loopback and Unix sockets have no such limit.
         public var maxConnectionsPerAddress: Int?
+        /// Limits new connections of an address, as ``maxConnectionsPerAddress`` counts it; nil for any number.
+        public var connectRate: RateLimiter?
         /// The proxies whose word for a client's address is taken. They have no such limit themselves.
         public var proxies = TrustedProxies()
         /// The web pages that may connect.
@@ -73,11 +75,11 @@ public final class WebSocketServer: Sendable {
         public var shards: [ShardStatistics]
         /// Connections accepted by the listener.
         public var accepted: UInt64
-        /// Connections closed at once because of `maxConnections` or of the limit for one address.
+        /// Connections closed at once because of `maxConnections` or of a limit for one address.
         public var refused: UInt64
         /// Connections of proxies closed because of an invalid or missing PROXY protocol header.
         public var headersRefused: UInt64
-        /// The part of `refused` caused by the limit for one address.
+        /// The part of `refused` caused by the limits for one address.
         public var refusedByShare: UInt64
         /// Connections accepted at `maxConnections`, for the reserved paths at most.
         public var full: UInt64
@@ -126,7 +128,7 @@ public final class WebSocketServer: Sendable {
         self.makeHandler = makeHandler
         state = Mutex(State(maxConnections: configuration.maxConnections))
         pressure = ConnectionPressure(report: configuration.onPressure)
-        shares = AddressShares(limit: configuration.connectionsPerAddress)
+        shares = AddressShares(limit: configuration.connectionsPerAddress, rate: configuration.connectRate)
         if let name = configuration.soleLoop {
             precondition(configuration.shards == 1, "one loop has one shard")
             acceptorLoop = try EventLoop(name: name, scheduling: .batch)
@@ -150,7 +152,7 @@ public final class WebSocketServer: Sendable {
         self.makeHandler = makeHandler
         state = Mutex(State(maxConnections: configuration.maxConnections))
         pressure = ConnectionPressure(report: configuration.onPressure)
-        shares = AddressShares(limit: configuration.connectionsPerAddress)
+        shares = AddressShares(limit: configuration.connectionsPerAddress, rate: configuration.connectRate)
         acceptorLoop = loop
         shardLoops = [loop]
         ownsLoops = false
@@ -310,7 +312,7 @@ public final class WebSocketServer: Sendable {
     /// The present counters. Any thread.
     public var statistics: Statistics {
         let (listener, limit) = state.withLock { ($0.listener, $0.maxConnections) }
-        let (full, byShare) = (pressure.count(.full), pressure.count(.share))
+        let (full, byShare) = (pressure.count(.full), pressure.count(.share) + pressure.count(.rate))
         return Statistics(
             shards: counters.map(\.snapshot), accepted: listener?.accepted ?? 0, refused: full + byShare,
             headersRefused: listener?.headersRefused ?? 0, refusedByShare: byShare, full: full,

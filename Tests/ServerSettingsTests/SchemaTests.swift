@@ -90,6 +90,7 @@ struct SchemaTests {
             case .limits: "limits"
             case .connectionLimits: "connection limits"
             case .connections: "connections"
+            case .rates: "rates"
             case .policy: "policy"
             case .push: "push"
             case .tokens: "tokens"
@@ -102,7 +103,8 @@ struct SchemaTests {
     private static func parts(_ configuration: ServerConfiguration) -> [(String, String)] {
         [
             ("timers", "\(configuration.timers)"), ("limits", "\(configuration.limits)"),
-            ("connection limits", "\(configuration.connectionLimits)"), ("policy", "\(configuration.policy)"),
+            ("connection limits", "\(configuration.connectionLimits)"), ("rates", "\(configuration.rates)"),
+            ("policy", "\(configuration.policy)"),
             (
                 "connections",
                 "\(configuration.maxConnections) \(String(describing: configuration.maxConnectionsPerAddress)) "

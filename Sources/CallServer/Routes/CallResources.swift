@@ -69,7 +69,7 @@ final class CallResources {
         case .success(let token):
             guard checks < Self.mostQuestions else { return turnAway(respond) }
             checks += 1
-            tokens.check(token) { [weak self] in
+            tokens.check(token, from: request.network) { [weak self] in
                 self?.checks -= 1
                 if case .failure(let refusal) = $0 { respond(Self.refusal(of: refusal), nil) }
             }
@@ -94,7 +94,7 @@ final class CallResources {
         lastSerial -= 1
         questions[serial] = Question(deadline: clock.now() + patience, respond: respond)
         if !isTimerSet { setTimer(after: patience) }
-        tokens.check(token) { [weak self] in self?.checked($0, question, serial) }
+        tokens.check(token, from: request.network) { [weak self] in self?.checked($0, question, serial) }
     }
 
     private struct Refused: Error {
@@ -121,11 +121,15 @@ final class CallResources {
         return .success(token)
     }
 
-    private static func refusal(of refusal: TokenAuthority.Refusal) -> HTTPResponse {
-        .refusal(
-            SignalError(.unauthenticated, refusal.message),
-            // RFC 6750, 3.1.
-            headers: [("WWW-Authenticate", "Bearer error=\"invalid_token\"")])
+    private static func refusal(of failure: TokenChecker.Failure) -> HTTPResponse {
+        switch failure {
+        case .refused(let refusal):
+            .refusal(
+                SignalError(.unauthenticated, refusal.message),
+                // RFC 6750, 3.1.
+                headers: [("WWW-Authenticate", "Bearer error=\"invalid_token\"")])
+        case .tooMany(let wait): .refusal(.tooManyFailedTokens(wait))
+        }
     }
 
     /// Handles the core's answer to a request, which may have timed out.

@@ -46,5 +46,5 @@ extension Setting {
         [
             .ringTimeSeconds, .callSeconds, .connections, .connectionsPerAddress, .messagesPerSecond, .messageBurst,
             .refusedMessages,
-        ] + ofCore.map(\.setting)
+        ] + ofRates.map(\.setting) + ofCore.map(\.setting)
 }

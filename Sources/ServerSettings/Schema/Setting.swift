@@ -19,7 +19,7 @@ public struct Setting: Sendable {
 
     /// The part of a running server that takes a change on SIGHUP.
     public enum Part: Sendable {
-        case tls, admin, push, tokens, connectionLimits, connections, limits, timers, policy, log
+        case tls, admin, push, tokens, connectionLimits, connections, rates, limits, timers, policy, log
     }
 
     /// Dotted: `listen.port`. A number's key ends in its unit, unless it counts things.

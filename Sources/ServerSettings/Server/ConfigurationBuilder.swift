@@ -40,6 +40,7 @@ struct ConfigurationBuilder {
             addresses: proxies(), sendHeaders: settings.flag(.listenProxyProtocol))
         configuration.origins = origins()
         configuration.connectionLimits = settings.connectionLimits
+        configuration.rates = settings.rates
         configuration.limits = settings.limits
         configuration.retention = RetentionPolicy(
             calls: settings.days(.retentionCalls), pushes: settings.days(.retentionPushes),
