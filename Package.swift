@@ -316,7 +316,7 @@ let package = Package(
         tests("TerminalScreenTests", ["TerminalScreen"]),
         tests(
             "WatchTests", ["AdminProtocol", "CallVocabulary", "TerminalScreen", "reveille"], exclude: ["Screens"]),
-        tests("LibWebSocketsTests", ["LibWebSockets"]),
+        tests("LibWebSocketsTests", ["LibWebSockets", "ByteMutation", "Determinism"]),
         tests(
             "WebSocketServerTests",
             [

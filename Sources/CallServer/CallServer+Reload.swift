@@ -37,6 +37,7 @@ extension CallServer {
         if let push = checked.push { await parts.push.reload(push) }
         if let endpoints = reload.webhooks { try await parts.webhooks.reload(endpoints) }
         if let limits = reload.connectionLimits { for shard in shards { shard.postAlways(.limited(limits)) } }
+        if let rates = reload.rates { parts.rates.apply(rates) }
         if let count = reload.maxConnections {
             setMaxConnections(count, perAddress: reload.maxConnectionsPerAddress, proxies: reload.proxies)
         }
@@ -59,9 +60,9 @@ extension CallServer {
             ])
     }
 
-    private func setMaxConnections(_ count: Int, perAddress: Int?, proxies: [AddressRange]) {
+    private func setMaxConnections(_ count: Int, perAddress: Int?, proxies: TrustedProxies) {
         webSockets.setMaxConnections(
-            ServerConfiguration.served(of: count), perAddress: perAddress, unsharedAddresses: proxies)
+            ServerConfiguration.served(of: count), perAddress: perAddress, proxies: proxies)
         let descriptors = DescriptorLimit.current
         guard DescriptorLimit.needed(forConnections: count) > descriptors else { return }
         parts.log.warning(

@@ -269,11 +269,10 @@ extension ServerConfiguration {
         var listener = WebSocketServer.Configuration(address: address, shards: shards)
         listener.maxConnections = servedConnections
         listener.maxConnectionsPerAddress = maxConnectionsPerAddress
-        listener.unsharedAddresses = proxies
         listener.reservedPaths = HTTPRoutes.alwaysServed
         listener.vouchesForAll = false
         listener.tls = tls
-        listener.proxies = .thisMachine(and: proxies)
+        listener.proxies = proxies
         listener.origins = origins
         return listener
     }

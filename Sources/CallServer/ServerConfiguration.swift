@@ -22,9 +22,8 @@ public struct ServerConfiguration: Sendable {
     public var maxConnections = 100_000
     /// The most connections of one IPv4 address or one IPv6 /64 network; nil for a quarter of ``maxConnections``.
     public var maxConnectionsPerAddress: Int?
-    /// The addresses of proxies. They are exempt from that limit, and pass the client's address in `X-Forwarded-For`,
-    /// as proxies on this machine do.
-    public var proxies: [AddressRange] = []
+    /// The proxies in front. They are exempt from that limit, and tell the clients' addresses.
+    public var proxies = TrustedProxies()
     /// The web pages that may connect as clients.
     public var origins = AllowedOrigins.any
     public var timers = CallTimers()
@@ -32,6 +31,7 @@ public struct ServerConfiguration: Sendable {
     /// The policy of users that have none of their own.
     public var policy = UserPolicy()
     public var connectionLimits = ConnectionLimits()
+    public var rates = RateLimits()
     public var push = PushService.Configuration()
     /// Whose user tokens open sessions.
     public var tokens = TokenConfiguration()

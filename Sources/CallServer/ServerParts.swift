@@ -21,6 +21,7 @@ struct ServerParts: Sendable {
     let storedCalls: StoredCalls
     let counters: SignalCounters
     let sessions: SessionRecords
+    let rates: RateLimiters
     let routes: HTTPRoutes
     let backends: BackendServices
     let log: Logger
@@ -59,8 +60,8 @@ struct ServerParts: Sendable {
             authorization: authorization, core: core, store: store, push: push, webhooks: webhooks,
             history: HistoryReader(queries: queries, core: core.inbox),
             storedCalls: StoredCalls(search: { try await queries.call($0) }, core: core.inbox, log: log),
-            counters: SignalCounters(), sessions: sessions, routes: HTTPRoutes(version: CallServer.version),
-            backends: backends, log: log,
+            counters: SignalCounters(), sessions: sessions, rates: RateLimiters(configuration.rates),
+            routes: HTTPRoutes(version: CallServer.version), backends: backends, log: log,
             certificates: LoopBound(CertificateWatch(loop: core.loop, log: log), on: core.loop), sweep: sweep)
     }
 
@@ -109,7 +110,11 @@ struct ServerParts: Sendable {
         makeHandler: @escaping @Sendable (_ shard: Int, _ loop: EventLoop) -> any ShardHandler
     ) throws -> WebSocketServer {
         var listener = configuration.listener
+        listener.connectRate = rates[.connectsPerAddress]
         listener.onPressure = { [log] in $0.warn(log) }
+        listener.onRefusal = { [refusals = sessions.refusals, clock] in
+            refusals.write(Refusal($0), now: clock.now())
+        }
         guard configuration.shards == 1, configuration.tls == nil else {
             return try WebSocketServer(configuration: listener, makeHandler: makeHandler)
         }
@@ -120,8 +125,8 @@ struct ServerParts: Sendable {
         SignalShard.Environment(
             shard: shard, loop: loop, core: core.inbox, tokens: tokens, turn: turn, routes: routes,
             backends: backends, clock: clock, welcome: configuration.welcome, limits: configuration.connectionLimits,
-            counters: counters,
-            sessions: sessions, profileNames: { [push] in push.profileNames }, log: log)
+            counters: counters, rates: rates, sessions: sessions, profileNames: { [push] in push.profileNames },
+            log: log)
     }
 
     /// Stops all parts, upstream parts first.
@@ -165,6 +170,9 @@ extension ConnectionPressure.Report {
             case .share:
                 "an address reached its connection limit (limits.connections_per_address); if it is a proxy, list "
                     + "it in listen.proxies"
+            case .rate:
+                "an address opens connections faster than limits.connects_per_address; if it is a proxy, list it in "
+                    + "listen.proxies"
             case .eviction:
                 "the connection limit is reached (limits.connections): connections without a session are closed, the "
                     + "oldest first"

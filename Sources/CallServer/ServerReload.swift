@@ -24,11 +24,13 @@ public struct ServerReload: Sendable {
     public var turn: TurnConfiguration??
     /// Applies to present connections too, from their next message on.
     public var connectionLimits: ConnectionLimits?
+    /// Applies at once; what was used before counts on.
+    public var rates: RateLimits?
     /// Applies to new connections. ``maxConnectionsPerAddress`` and ``proxies`` are applied only if this is set.
     public var maxConnections: Int?
     /// nil for a quarter of ``maxConnections``.
     public var maxConnectionsPerAddress: Int?
-    public var proxies: [AddressRange] = []
+    public var proxies = TrustedProxies()
     /// Lower limits end nothing that exists.
     public var limits: CoreLimits?
     /// Running deadlines are kept.
@@ -82,6 +84,7 @@ public struct ServerReload: Sendable {
     private func checkNumbers() throws(ServerConfigurationError) {
         let problems: [(String, String?)] = [
             ("limits", limits?.problem), ("timers", timers?.problem), ("connection_limits", connectionLimits?.problem),
+            ("rates", rates?.problem),
             ("max_connections", (maxConnections ?? 1) < 1 ? "there is at least 1" : nil),
         ]
         for case (let field, let problem?) in problems {

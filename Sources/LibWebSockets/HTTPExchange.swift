@@ -88,16 +88,17 @@ final class HTTPExchange {
         } catch {
             return refuse(.text(error.words + "\n", status: error.status))
         }
-        socket.peer = head.client(behind: peer, server.proxies)
+        socket.peer = socket.admission.proxies?.client(behind: peer, head.value(of: .forwardedFor)) ?? peer
         if socket.admission.isReserve, !server.reservedPaths.contains(head.path) { return refuse(Self.isFull) }
         guard !Upgrade.isAsked(by: head) else {
             if let refusal = Upgrade.refusal(of: head, server: server) {
                 server.events.handshakeRefused(HandshakeRefusal(peer: socket.peer, cause: .status(refusal.status)))
                 return refuse(refusal)
             }
+            guard socket.peer == peer || server.events.admitsForwarded(socket) else { return refuse(Self.isShareTaken) }
             return socket.upgrade(Upgrade.answer(to: head, server: server), rest: rest)
         }
-        begin(head, from: socket.peer)
+        begin(head, from: socket)
         guard case .readingBody = state else { return }
         let mine = number
         rest.withUnsafeBytes { readBody($0) }
@@ -110,7 +111,7 @@ final class HTTPExchange {
     }
 
     /// Refuses an invalid request, or starts to read the body.
-    private func begin(_ head: RequestHead, from peer: PeerAddress) {
+    private func begin(_ head: RequestHead, from socket: ServerSocket) {
         guard let method = HTTPRequest.Method(rawValue: head.method) else {
             var refusal = HTTPResponse.text("unknown method\n", status: 405)
             refusal.headers = [("Allow", "GET, HEAD, POST")]
@@ -120,7 +121,8 @@ final class HTTPExchange {
         let request = HTTPRequest(
             method: method, target: head.target, path: head.path, query: head.query,
             authorization: head.value(of: .authorization), contentType: head.value(of: .contentType),
-            accept: head.value(of: .accept), idempotencyKey: head.value(of: .idempotencyKey), peer: peer)
+            accept: head.value(of: .accept), idempotencyKey: head.value(of: .idempotencyKey), peer: socket.peer,
+            network: socket.admission.proxies.map { socket.peer.limited(behind: $0) } ?? socket.network)
         let origin = head.value(of: .origin)
         let answering = Answering(
             method: method, origin: origin,
@@ -128,7 +130,7 @@ final class HTTPExchange {
             persistence: head.persistence)
         // From here on a refusal knows the method: a response to HEAD has no body.
         state = .readingBody(Body(request: request, length: 0, answering: answering))
-        if let origin, let origins = socket?.server?.origins {
+        if let origin, let origins = socket.server?.origins {
             guard origins.allows(origin) else { return refuse(AllowedOrigins.refusal(of: origin)) }
         }
         let isChunked = head.value(of: .transferEncoding) != nil
@@ -163,7 +165,7 @@ final class HTTPExchange {
         let request = HTTPRequest(
             method: head.method, target: head.target, path: head.path, query: head.query,
             authorization: head.authorization, contentType: head.contentType, accept: head.accept,
-            idempotencyKey: head.idempotencyKey, peer: head.peer, body: body.bytes)
+            idempotencyKey: head.idempotencyKey, peer: head.peer, network: head.network, body: body.bytes)
         events.requested(request, HTTPResponder(exchange: self, request: number))
     }
 
@@ -225,6 +227,12 @@ final class HTTPExchange {
 
     func connectionClosed() {
         socket = nil
+    }
+
+    private static var isShareTaken: HTTPResponse {
+        var response = HTTPResponse.text("too many connections from your address; try again later\n", status: 429)
+        response.headers = [("Retry-After", "10")]
+        return response
     }
 
     private static var isFull: HTTPResponse {

@@ -26,13 +26,15 @@ public struct HTTPRequest: Sendable {
     public let idempotencyKey: String?
     /// The client's address; behind a trusted proxy, the address from `X-Forwarded-For`.
     public let peer: PeerAddress
+    /// The key for limits by address; nil for an address without one: of this machine, or of a proxy.
+    public let network: PeerAddress?
     /// At most ``longestBody`` bytes.
     public let body: [UInt8]
 
     public init(
         method: Method, target: String = "", path: String, query: String = "", authorization: String? = nil,
         contentType: String? = nil, accept: String? = nil, idempotencyKey: String? = nil,
-        peer: PeerAddress = PeerAddress(), body: [UInt8] = []
+        peer: PeerAddress = PeerAddress(), network: PeerAddress? = nil, body: [UInt8] = []
     ) {
         self.method = method
         self.target = target
@@ -43,6 +45,7 @@ public struct HTTPRequest: Sendable {
         self.authorization = authorization
         self.contentType = contentType
         self.peer = peer
+        self.network = network
         self.body = body
     }
 }

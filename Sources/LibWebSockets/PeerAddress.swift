@@ -42,7 +42,7 @@ public struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// A numeric address without a port, as proxies write it: `203.0.113.9`, `2001:db8::1`, `[2001:db8::1]`.
     /// - Returns: nil for any other text.
-    public init?(numeric text: some StringProtocol) {
+    public init?(numeric text: some StringProtocol, port: UInt16 = 0) {
         let bare = text.hasPrefix("[") && text.hasSuffix("]") ? String(text.dropFirst().dropLast()) : String(text)
         guard bare.utf8.count < INET6_ADDRSTRLEN else { return nil }
         var (old, new) = (in_addr(), in6_addr())
@@ -53,6 +53,21 @@ public struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
         } else {
             return nil
         }
+        self.port = port
+    }
+
+    /// - Parameter bytes: 4 or 16, in network order.
+    package init(bytes: some Collection<UInt8>, port: UInt16) {
+        precondition(bytes.count == 4 || bytes.count == 16, "an address has 4 or 16 bytes")
+        var (old, new) = (in_addr(), in6_addr())
+        if bytes.count == 4 {
+            withUnsafeMutableBytes(of: &old) { $0.copyBytes(from: bytes) }
+            set(old)
+        } else {
+            withUnsafeMutableBytes(of: &new) { $0.copyBytes(from: bytes) }
+            set(new)
+        }
+        self.port = port
     }
 
     private mutating func set(_ address: in_addr) {
@@ -87,6 +102,9 @@ public struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
         return Process(user: UInt32(truncatingIfNeeded: low), id: Int32(bitPattern: UInt32(truncatingIfNeeded: high)))
     }
 
+    /// Whether there is no address: the peer has reset the connection.
+    package var isUnknown: Bool { family == 0 }
+
     /// Whether the peer is on this machine: a loopback address or a Unix socket.
     public var isLocal: Bool {
         switch Int32(family) {
@@ -97,6 +115,12 @@ public struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
         case AF_INET6: high == 0 && low.byteSwapped == 1
         default: false
         }
+    }
+
+    /// The key for limits by address; nil for addresses without one: of this machine, and of proxies, which may stand for
+    /// many clients.
+    package func limited(behind proxies: TrustedProxies) -> PeerAddress? {
+        isLocal || proxies.contains(self) ? nil : network
     }
 
     /// The key for limits by address: the address without its port, for IPv6 the /64 of a subscriber.

@@ -80,15 +80,6 @@ package struct RequestHead {
         return words.contains("keep-alive") ? .keepIfSaid : .close
     }
 
-    /// The client's address. A trusted proxy adds it as the last entry of `X-Forwarded-For`; the client can forge the
-    /// earlier entries.
-    func client(behind peer: PeerAddress, _ proxies: ProxyTrust) -> PeerAddress {
-        guard proxies.isTrusted(peer), let last = value(of: .forwardedFor)?.split(separator: ",").last,
-            let client = PeerAddress(numeric: String(last.drop { $0 == " " }.prefix { $0 != " " }))
-        else { return peer }
-        return client
-    }
-
     /// - Parameter bytes: up to and including the empty line.
     package init(_ bytes: some Collection<UInt8>) throws(Fault) {
         var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

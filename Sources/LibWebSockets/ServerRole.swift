@@ -4,7 +4,6 @@ import TLS
 public struct ServerRole {
     let path: String
     let subprotocol: String
-    let proxies: ProxyTrust
     let origins: AllowedOrigins
     let maxFrameBytes: Int
     /// The paths served to a connection of the reserve; other requests get 503.
@@ -17,33 +16,17 @@ public struct ServerRole {
     unowned(unsafe) let events: any ServerSocketEvents
 
     package init(
-        path: String, subprotocol: String, proxies: ProxyTrust = .nobody, origins: AllowedOrigins = .any,
-        maxFrameBytes: Int = 65_536,
+        path: String, subprotocol: String, origins: AllowedOrigins = .any, maxFrameBytes: Int = 65_536,
         reservedPaths: Set<String> = [], tls: TLSCertificate?, clients: ClientAuthorities? = nil,
         events: any ServerSocketEvents
     ) {
         self.path = path
         self.subprotocol = subprotocol
-        self.proxies = proxies
         self.origins = origins
         self.maxFrameBytes = maxFrameBytes
         self.reservedPaths = reservedPaths
         self.tls = tls
         self.clients = clients
         self.events = events
-    }
-}
-
-/// The peers trusted as proxies, which name their clients in `X-Forwarded-For`.
-public enum ProxyTrust: Sendable {
-    case nobody
-    /// Loopback addresses and these ranges.
-    case thisMachine(and: [AddressRange] = [])
-
-    func isTrusted(_ peer: PeerAddress) -> Bool {
-        switch self {
-        case .nobody: false
-        case .thisMachine(let ranges): peer.isLocal || ranges.contains { $0.contains(peer) }
-        }
     }
 }

@@ -46,9 +46,11 @@ package final class ServerSocket {
     private var wsi: OpaquePointer?
     // Proof for `unowned(unsafe)`: the context closes all its sockets before it is released.
     private unowned(unsafe) let context: LWSContext
-    /// The client's address; after the request, the address from a trusted proxy's `X-Forwarded-For`.
+    /// The client's address: the admission's until the first request, then as a proxy told it in `X-Forwarded-For`.
     package internal(set) var peer: PeerAddress
     package let admission: Admission
+    /// The address that counts this connection, see ``PeerAddress/limited(behind:)``.
+    package var network: PeerAddress?
     package var watch = Watch.request
     /// Whether the connection is unvouched: it is evicted first at the limit.
     package var isStranger = false
@@ -77,7 +79,8 @@ package final class ServerSocket {
         self.wsi = wsi
         self.context = context
         self.admission = admission
-        peer = PeerAddress(descriptor: lws_get_socket_fd(wsi))
+        peer = admission.peer
+        network = admission.network
         if let tls = lws_get_ssl(wsi) {
             reveille_tls_write_in_parts(tls)
             SSL_up_ref(tls)
@@ -332,13 +335,25 @@ package func hasUnread(_ descriptor: Int32) -> Bool {
 
 /// The listener's decision on an accepted connection.
 package struct Admission: Sendable {
+    /// The address of the socket, or of a PROXY protocol header.
+    package let peer: PeerAddress
     /// The key for limits by address; nil for an address without a limit.
     package let network: PeerAddress?
+    /// The trusted proxies, if the peer is one of them.
+    package let proxies: TrustedProxies?
+    /// The length of the connection's PROXY protocol header, in bytes.
+    package let headerBytes: Int
     /// Whether the limit was reached: only ``ServerRole/reservedPaths`` are served.
     package let isReserve: Bool
 
-    package init(network: PeerAddress? = nil, isReserve: Bool = false) {
+    package init(
+        peer: PeerAddress = PeerAddress(), network: PeerAddress? = nil, proxies: TrustedProxies? = nil,
+        headerBytes: Int = 0, isReserve: Bool = false
+    ) {
+        self.peer = peer
         self.network = network
+        self.proxies = proxies
+        self.headerBytes = headerBytes
         self.isReserve = isReserve
     }
 }
@@ -364,6 +379,8 @@ package protocol ServerSocketEvents: AnyObject {
     func socketClosed(owner: AnyObject)
     /// The descriptor is closed; for a WebSocket, after `socketClosed`.
     func socketReleased(_ socket: ServerSocket)
+    /// Whether the client that a proxy forwards to this WebSocket may have another connection; counts it then.
+    func admitsForwarded(_ socket: ServerSocket) -> Bool
     /// The response that refuses a WebSocket handshake, whatever the path; nil to permit it.
     func refusal(authorization: String?) -> HTTPResponse?
     /// A WebSocket handshake failed: the path or subprotocol is not served, the request is invalid, or it was refused.

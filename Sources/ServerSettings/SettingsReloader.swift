@@ -130,6 +130,7 @@ extension ServerReload {
             case .authorization: authorization = .some(configuration.authorization)
             case .turn: turn = .some(configuration.turn)
             case .connectionLimits: connectionLimits = configuration.connectionLimits
+            case .rates: rates = configuration.rates
             case .connections:
                 maxConnections = configuration.maxConnections
                 maxConnectionsPerAddress = configuration.maxConnectionsPerAddress

@@ -1,27 +1,27 @@
 import Glibc
-import LibWebSockets
 
 /// A second descriptor of an accepted connection, to ask what arrived on it once the library has closed the first.
 struct Arrival: ~Copyable {
     private let descriptor: Int32
-    let peer: PeerAddress
+    /// The bytes of its PROXY protocol header.
+    private let headerBytes: UInt64
 
     /// nil when no descriptor is left.
-    init?(_ accepted: Int32) {
+    init?(_ accepted: Int32, headerBytes: Int) {
         let copy = fcntl(accepted, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { return nil }
-        (descriptor, peer) = (copy, PeerAddress(descriptor: accepted))
+        (descriptor, self.headerBytes) = (copy, UInt64(headerBytes))
     }
 
     deinit { close(descriptor) }
 
-    /// Whether the peer has sent anything, read or not.
+    /// Whether the peer has sent anything after the header, read or not.
     var hasBytes: Bool {
         var info = TCPInfo()
         var size = socklen_t(MemoryLayout<TCPInfo>.size)
         guard getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &size) == 0 else { return false }
         // The end of the stream counts as one.
-        return info.bytesReceived > 1
+        return info.bytesReceived > headerBytes + 1
     }
 
     /// `struct tcp_info` of linux/tcp.h up to `tcpi_bytes_received`; that of the C library ends before it.

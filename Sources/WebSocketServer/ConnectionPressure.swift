@@ -9,6 +9,8 @@ public final class ConnectionPressure: Sendable {
         case full
         /// The limit for the address was reached.
         case share
+        /// The rate of new connections of the address was reached.
+        case rate
         /// The connection was accepted, and the oldest unvouched one was evicted.
         case eviction
         /// The process ran out of descriptors.

@@ -11,7 +11,7 @@ import Synchronization
 /// | at the limit, some unvouched | is accepted, and the oldest unvouched one is evicted |
 /// | at the limit, all vouched for | is accepted for the reserved paths only, and the oldest of these is evicted |
 /// | at limit and reserve, one can be evicted or is still arriving | waits in the kernel |
-/// | at limit and reserve otherwise, or at the limit for its address | is closed at once |
+/// | at limit and reserve otherwise, or at a limit for its address | is closed at once |
 final class Listener: Sendable {
     /// The most descriptors that wait for one shard. Adoption takes about 20 µs each.
     private static let mailboxCapacity = 4096
@@ -32,17 +32,25 @@ final class Listener: Sendable {
     private let targets: [Target]
     private let pressure: ConnectionPressure
     private let shares: AddressShares
+    private let headerSpan: Duration
+    private let onRefusal: @Sendable (HandshakeRefusal) -> Void
     private let bounds: Mutex<ConnectionBounds>
     // Proof for `nonisolated(unsafe)`: touched on `loop` only, which the acceptor checks.
     private nonisolated(unsafe) var acceptor: SocketAcceptor?
+    // Proof for `nonisolated(unsafe)`: as for `acceptor`.
+    private nonisolated(unsafe) var headers: ProxyHeaders?
     private let acceptedCount = Atomic<UInt64>(0)
     private let exhaustedCount = Atomic<UInt64>(0)
+    private let headersRefusedCount = Atomic<UInt64>(0)
 
     init(
         loop: EventLoop, shards: [LoopBound<Shard>], counters: [ShardCounters], shares: AddressShares,
-        pressure: ConnectionPressure, bounds: ConnectionBounds
+        pressure: ConnectionPressure, bounds: ConnectionBounds, headerSpan: Duration,
+        onRefusal: @escaping @Sendable (HandshakeRefusal) -> Void
     ) {
         self.loop = loop
+        self.headerSpan = headerSpan
+        self.onRefusal = onRefusal
         self.shares = shares
         self.pressure = pressure
         self.bounds = Mutex(bounds)
@@ -56,6 +64,7 @@ final class Listener: Sendable {
 
     var accepted: UInt64 { acceptedCount.load(ordering: .relaxed) }
     var exhausted: UInt64 { exhaustedCount.load(ordering: .relaxed) }
+    var headersRefused: UInt64 { headersRefusedCount.load(ordering: .relaxed) }
 
     /// Applies to new connections; existing ones stay. Any thread.
     func setBounds(_ change: (inout ConnectionBounds) -> Void) {
@@ -67,6 +76,10 @@ final class Listener: Sendable {
     func start(at address: SocketAddress) async throws -> SocketAddress {
         let result: Result<SocketAddress, any Error>? = await loop.run { [self] in
             Result {
+                headers = ProxyHeaders(
+                    loop: loop, span: headerSpan,
+                    onHeader: { [unowned self] in admit($0, from: $1, $2) },
+                    onFault: { [unowned self] in refuse($1, from: $0) })
                 let acceptor = try SocketAcceptor(
                     loop: loop, address: address, hasRoom: { [unowned self] in hasRoom() },
                     onAccept: { [unowned self] in place($0) })
@@ -81,20 +94,20 @@ final class Listener: Sendable {
     func stop() async {
         _ = await loop.run { [self] in
             updateExhausted()
-            acceptor = nil
+            (acceptor, headers) = (nil, nil)
         }
     }
 
     /// Closes the socket and, if requested, ends the loop, without waiting.
     func abandon(stoppingLoop: Bool) {
-        loop.execute { [self] in acceptor = nil }
+        loop.execute { [self] in (acceptor, headers) = (nil, nil) }
         if stoppingLoop { loop.stop() }
     }
 
     /// - Returns: false when the reserve is full, but a connection is being evicted or can be once its shard has it.
     private func hasRoom() -> Bool {
         let most = bounds.withLock { $0.connections + $0.reserve }
-        guard targets.reduce(0, { $0 + $1.held }) >= most else { return true }
+        guard held >= most else { return true }
         guard targets.allSatisfy({ $0.counters.unsettled == 0 }) else { return false }
         return !evict()
     }
@@ -102,34 +115,55 @@ final class Listener: Sendable {
     private func place(_ descriptor: Int32) {
         acceptedCount.add(1, ordering: .relaxed)
         updateExhausted()
-        let bounds = bounds.withLock { $0 }
+        let proxies = bounds.withLock(\.proxies)
         let peer = PeerAddress(descriptor: descriptor)
-        // A local peer may be a proxy of many clients.
-        let hasShare = !peer.isLocal && !bounds.exempt.contains { $0.contains(peer) }
-        let network = hasShare ? peer.network : nil
-        let total = targets.reduce(0) { $0 + $1.held }
+        // A proxy's check may be over already.
+        guard !peer.isUnknown else {
+            close(descriptor)
+            return
+        }
+        if proxies.sendHeaders, proxies.contains(peer), let headers {
+            headers.read(descriptor, from: peer)
+        } else {
+            admit(descriptor, from: peer, nil)
+        }
+    }
+
+    /// - Parameters:
+    ///   - peer: of the socket.
+    ///   - header: from a proxy.
+    private func admit(_ descriptor: Int32, from peer: PeerAddress, _ header: ProxyHeader?) {
+        let bounds = bounds.withLock { $0 }
+        let peer = header?.client ?? peer
+        let network = peer.limited(behind: bounds.proxies)
+        func admission(isReserve: Bool = false) -> Admission {
+            Admission(
+                peer: peer, network: network, proxies: bounds.proxies.contains(peer) ? bounds.proxies : nil,
+                headerBytes: header?.count ?? 0, isReserve: isReserve)
+        }
+        let total = held
         let isFull = total >= bounds.connections
         let mayEvict = isFull && total < bounds.connections + bounds.reserve
         guard !isFull || mayEvict else { return refuse(descriptor, .full, peer) }
-        if let network, !shares.take(network, upTo: bounds.connectionsPerAddress) {
-            return refuse(descriptor, .share, peer)
+        if let network, let cause = shares.take(network, now: loop.milliseconds) {
+            return refuse(descriptor, cause, peer)
         }
-        guard isFull else { return hand(descriptor, Admission(network: network), peer) }
+        guard isFull else { return hand(descriptor, admission()) }
         let isEvicting = evict()
         let leaving = targets.reduce(0) { $0 + $1.counters.leaving.load(ordering: .relaxed) }
         if isEvicting, total - leaving < bounds.connections {
             pressure.note(.eviction, peer: peer)
-            hand(descriptor, Admission(network: network), peer)
+            hand(descriptor, admission())
         } else if bounds.hasReservedPaths {
             pressure.note(.full, peer: peer)
-            hand(descriptor, Admission(network: network, isReserve: true), peer)
+            hand(descriptor, admission(isReserve: true))
         } else {
             if let network { shares.giveBack(network) }
             refuse(descriptor, .full, peer)
         }
     }
 
-    private func hand(_ descriptor: Int32, _ admission: Admission, _ peer: PeerAddress) {
+    private func hand(_ descriptor: Int32, _ admission: Admission) {
         // There is at least one shard.
         let best = targets.min { $0.held < $1.held }!
         // Counted before the shard sees it, because the shard decrements the count.
@@ -139,7 +173,15 @@ final class Listener: Sendable {
         best.counters.arriving.subtract(1, ordering: .relaxed)
         best.counters.held.subtract(1, ordering: .relaxed)
         if let network = admission.network { shares.giveBack(network) }
-        refuse(descriptor, .full, peer)
+        refuse(descriptor, .full, admission.peer)
+    }
+
+    /// Connections of all shards, and those that wait for a header.
+    private var held: Int { targets.reduce(headers?.count ?? 0) { $0 + $1.held } }
+
+    private func refuse(_ fault: ProxyHeader.Fault, from proxy: PeerAddress) {
+        headersRefusedCount.add(1, ordering: .relaxed)
+        onRefusal(HandshakeRefusal(peer: proxy, cause: .proxyHeader(fault)))
     }
 
     /// Evicts the oldest unvouched connection of the shard with the most of them.
@@ -173,30 +215,46 @@ struct ConnectionBounds: Sendable {
     /// Connections beyond the limit for a short time: during evictions, and for the reserved paths.
     var reserve: Int
     var hasReservedPaths: Bool
-    /// For one IPv4 address, or one IPv6 /64 network.
-    var connectionsPerAddress: Int
-    /// Addresses without a limit, such as proxies. Loopback has none either.
-    var exempt: [AddressRange]
+    var proxies: TrustedProxies
 }
 
-/// The number of connections of each address. Any thread.
+/// The number of connections of each address, and their rate. Any thread.
 final class AddressShares: Sendable {
-    private let counts = Mutex<[PeerAddress: Int]>([:])
+    private struct State {
+        /// For one IPv4 address, or one IPv6 /64 network.
+        var limit: Int
+        var counts: [PeerAddress: Int] = [:]
+    }
 
-    /// - Returns: false when the limit is reached.
-    func take(_ network: PeerAddress, upTo limit: Int) -> Bool {
-        counts.withLock { counts in
-            let count = counts[network] ?? 0
-            guard count < limit else { return false }
-            counts[network] = count + 1
-            return true
+    private let state: Mutex<State>
+
+    private let rate: RateLimiter?
+
+    /// - Parameter rate: of new connections; nil for any.
+    init(limit: Int, rate: RateLimiter? = nil) {
+        state = Mutex(State(limit: limit))
+        self.rate = rate
+    }
+
+    func setLimit(_ limit: Int) { state.withLock { $0.limit = limit } }
+
+    /// Counts one more connection.
+    /// - Parameter now: of a monotonic clock, in milliseconds.
+    /// - Returns: nil when it is counted; otherwise which limit is reached.
+    func take(_ network: PeerAddress, now: UInt64) -> ConnectionPressure.Cause? {
+        if rate?.take(RateLimiter.Key(network), now: Int64(now)) != nil { return .rate }
+        return state.withLock { state in
+            let count = state.counts[network] ?? 0
+            guard count < state.limit else { return .share }
+            state.counts[network] = count + 1
+            return nil
         }
     }
 
     func giveBack(_ network: PeerAddress) {
-        counts.withLock { counts in
-            let count = (counts[network] ?? 1) - 1
-            counts[network] = count == 0 ? nil : count
+        state.withLock { state in
+            let count = (state.counts[network] ?? 1) - 1
+            state.counts[network] = count == 0 ? nil : count
         }
     }
 }

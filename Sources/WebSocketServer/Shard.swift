@@ -22,6 +22,7 @@ final class Shard {
     private let hasTLS: Bool
     private let vouchesForAll: Bool
     private let shares: AddressShares
+    private let pressure: ConnectionPressure
     /// The token required from clients; nil accepts all.
     private var bearerToken: BearerToken?
     private var readingToken: BearerToken?
@@ -60,7 +61,7 @@ final class Shard {
     /// - Throws: ``LWSError`` when libwebsockets cannot initialize.
     init(
         loop: EventLoop, configuration: WebSocketServer.Configuration, certificate: TLSCertificate?,
-        counters: ShardCounters, shares: AddressShares
+        counters: ShardCounters, shares: AddressShares, pressure: ConnectionPressure
     ) throws {
         loop.assertIsCurrent()
         self.loop = loop
@@ -71,6 +72,7 @@ final class Shard {
         vouchesForAll = configuration.vouchesForAll
         hasTLS = certificate != nil
         self.shares = shares
+        self.pressure = pressure
         bearerToken = configuration.bearerToken
         readingToken = configuration.readingToken
         lastSerial = configuration.firstSerial - 1
@@ -82,8 +84,7 @@ final class Shard {
         messages = DeadlineList(span: configuration.requestTimeout)
         closing = DeadlineList(span: Self.closeSpan)
         let role = ServerRole(
-            path: configuration.path, subprotocol: configuration.subprotocol, proxies: configuration.proxies,
-            origins: configuration.origins,
+            path: configuration.path, subprotocol: configuration.subprotocol, origins: configuration.origins,
             maxFrameBytes: configuration.maxFrameBytes, reservedPaths: configuration.reservedPaths, tls: certificate,
             clients: configuration.clientAuthorities, events: self)
         contexts = try ServerContexts(
@@ -106,23 +107,23 @@ final class Shard {
             defer { counters.arriving.subtract(1, ordering: .relaxed) }
             guard let contexts, stop == nil else {
                 close(descriptor)
-                released(admission)
+                released(admission.network)
                 continue
             }
-            let arrival = hasTLS ? Arrival(descriptor) : nil
+            let arrival = hasTLS ? Arrival(descriptor, headerBytes: admission.headerBytes) : nil
             guard !contexts.adopt(descriptor, as: admission) else { continue }
             counters.connectionsFailed.add()
             // The first bytes are no valid TLS handshake. A load balancer's check sends none.
             if let arrival, arrival.hasBytes {
-                handshakeRefused(HandshakeRefusal(peer: arrival.peer, cause: .tls))
+                handshakeRefused(HandshakeRefusal(peer: admission.peer, cause: .tls))
             }
-            released(admission)
+            released(admission.network)
         }
     }
 
-    private func released(_ admission: Admission) {
+    private func released(_ network: PeerAddress?) {
         counters.held.subtract(1, ordering: .relaxed)
-        if let network = admission.network { shares.giveBack(network) }
+        if let network { shares.giveBack(network) }
         destroyIfEmpty()
     }
 
@@ -368,7 +369,20 @@ extension Shard: ServerSocketEvents {
         withList(socket.watch) { $0.remove(socket) }
         vouch(for: socket)
         if socket.isEvicted { counters.leaving.subtract(1, ordering: .relaxed) }
-        released(socket.admission)
+        released(socket.network)
+    }
+
+    func admitsForwarded(_ socket: ServerSocket) -> Bool {
+        // Its proxy has no share. A socket whose proxy has one, because it is not trusted any more, keeps that.
+        guard socket.network == nil, let proxies = socket.admission.proxies,
+            let network = socket.peer.limited(behind: proxies)
+        else { return true }
+        if let cause = shares.take(network, now: loop.milliseconds) {
+            pressure.note(cause, peer: socket.peer)
+            return false
+        }
+        socket.network = network
+        return true
     }
 
     func refusal(authorization: String?) -> HTTPResponse? {

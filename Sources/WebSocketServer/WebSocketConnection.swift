@@ -34,6 +34,8 @@ public final class WebSocketConnection {
     public let address: PeerAddress
     /// Whether the client showed the listener's token for reading.
     public let isReading: Bool
+    /// The key for limits by address; nil for an address without one.
+    public let network: PeerAddress?
     /// The side that ended the connection first. Valid once it is closed.
     public private(set) var ending = Ending.network
     // Proof for `unowned(unsafe)`: the socket owns this, and tells its end (`closed`) before it goes.
@@ -53,6 +55,7 @@ public final class WebSocketConnection {
         self.shard = shard
         address = socket.peer
         self.isReading = isReading
+        network = socket.network
     }
 
     /// The peer's address and port; empty if unknown.

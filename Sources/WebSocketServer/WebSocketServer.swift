@@ -38,10 +38,10 @@ public final class WebSocketServer: Sendable {
         /// The most connections of one IPv4 address or one IPv6 /64 network; nil for a quarter of `maxConnections`.
         /// Loopback and Unix sockets have no such limit.
         public var maxConnectionsPerAddress: Int?
-        /// Further addresses without such a limit, such as proxies.
-        public var unsharedAddresses: [AddressRange] = []
-        /// The proxies whose client address is trusted.
-        public var proxies = ProxyTrust.nobody
+        /// Limits new connections of an address, as ``maxConnectionsPerAddress`` counts it; nil for any number.
+        public var connectRate: RateLimiter?
+        /// The proxies whose word for a client's address is taken. They have no such limit themselves.
+        public var proxies = TrustedProxies()
         /// The web pages that may connect.
         public var origins = AllowedOrigins.any
         /// Paths that the reserve of connections serves when all others are in use.
@@ -49,8 +49,10 @@ public final class WebSocketServer: Sendable {
         /// Whether WebSockets are vouched for from their handshake on. Otherwise, until
         /// ``WebSocketConnection/vouch()``, the connection is evicted when a new one needs room.
         public var vouchesForAll = true
-        /// Called on the acceptor's loop with reports of connections without room, at a limited rate.
+        /// Called on any loop with reports of connections without room, at a limited rate.
         public var onPressure: @Sendable (ConnectionPressure.Report) -> Void = { _ in }
+        /// Called on the acceptor's loop for each connection that is closed for its PROXY protocol header.
+        public var onRefusal: @Sendable (HandshakeRefusal) -> Void = { _ in }
         /// Certificate and key for wss; nil for plain ws.
         public var tls: TLSFiles?
         /// The authorities of certificates that clients must show; nil asks for none. Needs `tls`.
@@ -66,6 +68,10 @@ public final class WebSocketServer: Sendable {
             self.address = address
             self.shards = shards
         }
+
+        fileprivate var connectionsPerAddress: Int {
+            maxConnectionsPerAddress ?? WebSocketServer.share(of: maxConnections)
+        }
     }
 
     /// Counters of the server since its start. A snapshot: its parts may be some messages apart.
@@ -73,9 +79,11 @@ public final class WebSocketServer: Sendable {
         public var shards: [ShardStatistics]
         /// Connections accepted by the listener.
         public var accepted: UInt64
-        /// Connections closed at once because of `maxConnections` or of the limit for one address.
+        /// Connections closed at once because of `maxConnections` or of a limit for one address.
         public var refused: UInt64
-        /// The part of `refused` caused by the limit for one address.
+        /// Connections of proxies closed because of an invalid or missing PROXY protocol header.
+        public var headersRefused: UInt64
+        /// The part of `refused` caused by the limits for one address.
         public var refusedByShare: UInt64
         /// Connections accepted at `maxConnections`, for the reserved paths at most.
         public var full: UInt64
@@ -110,7 +118,7 @@ public final class WebSocketServer: Sendable {
     private let counters: [ShardCounters]
     private let makeHandler: @Sendable (_ shard: Int, _ loop: EventLoop) -> any ShardHandler
     private let state: Mutex<State>
-    private let shares = AddressShares()
+    private let shares: AddressShares
     private let pressure: ConnectionPressure
 
     /// - Parameter makeHandler: called by ``start()`` once for each shard, on that shard's loop.
@@ -124,6 +132,7 @@ public final class WebSocketServer: Sendable {
         self.makeHandler = makeHandler
         state = Mutex(State(maxConnections: configuration.maxConnections))
         pressure = ConnectionPressure(report: configuration.onPressure)
+        shares = AddressShares(limit: configuration.connectionsPerAddress, rate: configuration.connectRate)
         if let name = configuration.soleLoop {
             precondition(configuration.shards == 1, "one loop has one shard")
             acceptorLoop = try EventLoop(name: name, scheduling: .batch)
@@ -147,6 +156,7 @@ public final class WebSocketServer: Sendable {
         self.makeHandler = makeHandler
         state = Mutex(State(maxConnections: configuration.maxConnections))
         pressure = ConnectionPressure(report: configuration.onPressure)
+        shares = AddressShares(limit: configuration.connectionsPerAddress, rate: configuration.connectRate)
         acceptorLoop = loop
         shardLoops = [loop]
         ownsLoops = false
@@ -171,12 +181,10 @@ public final class WebSocketServer: Sendable {
             let shards = try await startShards(certificate)
             let bounds = ConnectionBounds(
                 connections: configuration.maxConnections, reserve: Self.reserve,
-                hasReservedPaths: !configuration.reservedPaths.isEmpty,
-                connectionsPerAddress: configuration.maxConnectionsPerAddress
-                    ?? Self.share(of: configuration.maxConnections), exempt: configuration.unsharedAddresses)
+                hasReservedPaths: !configuration.reservedPaths.isEmpty, proxies: configuration.proxies)
             let listener = Listener(
                 loop: acceptorLoop, shards: shards, counters: counters, shares: shares, pressure: pressure,
-                bounds: bounds)
+                bounds: bounds, headerSpan: configuration.requestTimeout, onRefusal: configuration.onRefusal)
             state.withLock { $0.listener = listener }
             return try await listener.start(at: configuration.address)
         } catch {
@@ -198,7 +206,7 @@ public final class WebSocketServer: Sendable {
                 Result {
                     let shard = try Shard(
                         loop: loop, configuration: configuration, certificate: certificate, counters: counters[index],
-                        shares: shares)
+                        shares: shares, pressure: pressure)
                     shard.begin(with: makeHandler(index, loop))
                     return LoopBound(shard, on: loop)
                 }
@@ -239,17 +247,17 @@ public final class WebSocketServer: Sendable {
     /// Sets the limit for new connections; existing connections stay, even above it.
     /// - Parameters:
     ///   - perAddress: nil for a quarter of `count`.
-    ///   - unsharedAddresses: nil keeps the present ones.
-    public func setMaxConnections(_ count: Int, perAddress: Int? = nil, unsharedAddresses: [AddressRange]? = nil) {
+    ///   - proxies: nil keeps the present ones.
+    public func setMaxConnections(_ count: Int, perAddress: Int? = nil, proxies: TrustedProxies? = nil) {
         precondition(count > 0, "a listener takes at least one connection")
         let listener = state.withLock { state in
             state.maxConnections = count
             return state.listener
         }
+        shares.setLimit(perAddress ?? Self.share(of: count))
         listener?.setBounds { bounds in
             bounds.connections = count
-            bounds.connectionsPerAddress = perAddress ?? Self.share(of: count)
-            if let unsharedAddresses { bounds.exempt = unsharedAddresses }
+            if let proxies { bounds.proxies = proxies }
         }
     }
 
@@ -309,10 +317,10 @@ public final class WebSocketServer: Sendable {
     /// The present counters. Any thread.
     public var statistics: Statistics {
         let (listener, limit) = state.withLock { ($0.listener, $0.maxConnections) }
-        let (full, byShare) = (pressure.count(.full), pressure.count(.share))
+        let (full, byShare) = (pressure.count(.full), pressure.count(.share) + pressure.count(.rate))
         return Statistics(
             shards: counters.map(\.snapshot), accepted: listener?.accepted ?? 0, refused: full + byShare,
-            refusedByShare: byShare, full: full, evicted: pressure.count(.eviction), limit: limit,
-            exhausted: listener?.exhausted ?? 0)
+            headersRefused: listener?.headersRefused ?? 0, refusedByShare: byShare, full: full,
+            evicted: pressure.count(.eviction), limit: limit, exhausted: listener?.exhausted ?? 0)
     }
 }

@@ -6,6 +6,7 @@ import LibWebSockets
 import SignalProtocol
 import TestCleanup
 import Testing
+import WebSocketServer
 
 @testable import CallServer
 
@@ -51,8 +52,9 @@ private final class Fixture {
             let core = Mailbox<CoreInput>(loop: loop, capacity: coreCapacity) { for fact in $0 { input.yield(fact) } }
             let slot = Slot()
             slot.resources = CallResources(
-                shard: 3, loop: loop, core: core, tokens: TokenChecker(tokens, loop: loop), clock: ServerClock(),
-                counters: counters,
+                shard: 3, loop: loop, core: core,
+                tokens: TokenChecker(tokens, loop: loop, failures: RateLimiter(perMinute: 600)),
+                clock: ServerClock(), counters: counters,
                 patience: patience)
             return LoopBound(slot, on: loop)
         }

@@ -37,8 +37,7 @@ struct SignalShardTests {
                     environment: SignalShard.Environment(
                         shard: index, loop: loop, core: core, tokens: plain.tokens, turn: plain.turn,
                         routes: plain.routes, backends: plain.backends, clock: plain.clock, welcome: plain.welcome,
-                        limits: plain.limits,
-                        counters: plain.counters, sessions: plain.sessions,
+                        limits: plain.limits, counters: plain.counters, rates: plain.rates, sessions: plain.sessions,
                         profileNames: plain.profileNames, log: plain.log))
                 shard.mailbox.withLock {
                     $0 = Mailbox(loop: loop, capacity: 100) { [weak signal] in signal?.receive(&$0) }

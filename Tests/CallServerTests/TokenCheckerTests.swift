@@ -3,9 +3,11 @@ import CallVocabulary
 import ClientTokens
 import EventJournal
 import EventLoop
+import LibWebSockets
 import Synchronization
 import TestCleanup
 import Testing
+import WebSocketServer
 
 @testable import CallServer
 
@@ -28,7 +30,7 @@ import Testing
         let authority = try await TokenAuthority(folder: .temporary(), clock: ServerClock(sources))
         let loop = try EventLoop.started("shard-test")
         let made = await loop.run {
-            LoopBound(TokenChecker(authority, loop: loop), on: loop)
+            LoopBound(TokenChecker(authority, loop: loop, failures: RateLimiter(perMinute: 600)), on: loop)
         }
         checker = try #require(made)
         (self.authority, self.loop) = (authority, loop)
@@ -39,7 +41,7 @@ import Testing
         let (answers, answer) = AsyncStream.makeStream(of: (TokenChecker.Result, Bool).self)
         loop.execute { [checker] in
             var isChecking = true
-            checker.value.check(token) { answer.yield(($0, isChecking)) }
+            checker.value.check(token, from: nil) { answer.yield(($0, isChecking)) }
             isChecking = false
         }
         var iterator = answers.makeAsyncIterator()
@@ -63,11 +65,11 @@ import Testing
         }
         // Any change to the claims makes another token.
         let other = try await check(token + "A")
-        #expect(throws: TokenAuthority.Refusal.self) { try other.result.get() }
+        #expect(throws: TokenChecker.Failure.self) { try other.result.get() }
         #expect(!other.isAtOnce)
         // A refused token is refused again.
         let once = try await check(token + "A")
-        #expect(throws: TokenAuthority.Refusal.self) { try once.result.get() }
+        #expect(throws: TokenChecker.Failure.self) { try once.result.get() }
         #expect(!once.isAtOnce)
     }
 
@@ -89,7 +91,9 @@ import Testing
             loop.execute { [checker] in
                 let asker = Asker()
                 kept.value.asker = asker
-                checker.value.check(token) { [asker] _ in withExtendedLifetime(asker) { answers.append(true) } }
+                checker.value.check(token, from: nil) { [asker] _ in
+                    withExtendedLifetime(asker) { answers.append(true) }
+                }
             }
             try await answers.wait(for: true)
             #expect(await loop.run { kept.value.asker == nil } == true)
@@ -102,13 +106,49 @@ import Testing
         let answers = Journal<Int>()
         let isAtOnce = await loop.run { [checker] in
             for number in 1...3 {
-                checker.value.check(token) { if case .success = $0 { answers.append(number) } }
+                checker.value.check(token, from: nil) { if case .success = $0 { answers.append(number) } }
             }
             return !answers.entries.isEmpty
         }
         #expect(isAtOnce == false)
         try await answers.wait(for: "all three") { $0.count == 3 }
         #expect(Set(answers.entries) == [1, 2, 3])
+    }
+
+    @Test("with too many refused from an address, verifies no further token from there; known ones are still good")
+    func failures() async throws {
+        let address = try #require(PeerAddress(numeric: "203.0.113.9")).network
+        let bob = try #require(Handle("bob"))
+        let (known, fresh) = (
+            try await authority.mint(user: bob, lifetime: .seconds(60)),
+            try await authority.mint(user: bob, lifetime: .seconds(61))
+        )
+        let (authority, loop, answers) = (self.authority, self.loop, Journal<String>())
+        let made = await loop.run {
+            LoopBound(TokenChecker(authority, loop: loop, failures: RateLimiter(perMinute: 2)), on: loop)
+        }
+        let limited = try #require(made)
+        var expected: [String] = []
+        for (token, from, answer) in [
+            (known, address, "good"), ("made-up", address, "refused"), ("wake1.made-up", address, "refused"),
+            (fresh, address, "too many"), ("made-up", address, "too many"), (known, address, "good"),
+            ("wake1.made-up", address, "refused"), ("made-up", nil, "refused"), (fresh, nil, "good"),
+        ] {
+            expected.append(answer)
+            loop.execute {
+                limited.value.check(token, from: from) { result in
+                    switch result {
+                    case .success: answers.append("good")
+                    case .failure(.refused): answers.append("refused")
+                    case .failure(.tooMany(let wait)): answers.append(wait <= .seconds(30) ? "too many" : "\(wait)")
+                    }
+                }
+            }
+            try await answers.wait(for: "an answer") { [count = expected.count] in $0.count == count }
+        }
+        #expect(answers.entries == expected)
+        // Those that were not verified are not counted as refused.
+        #expect(authority.counters.refusals(.malformed) + authority.counters.refusals(.wake) == 4)
     }
 
     @Test("makes no callback after its release, and is not retained by work in progress")
@@ -120,9 +160,11 @@ import Testing
             let kept = WeakParts()
             do {
                 let asker = Asker()
-                let checker = TokenChecker(authority, loop: loop)
+                let checker = TokenChecker(authority, loop: loop, failures: RateLimiter(perMinute: 600))
                 (kept.asker, kept.checker) = (asker, checker)
-                checker.check(token) { [asker] _ in withExtendedLifetime(asker) { answers.append("of the released") } }
+                checker.check(token, from: nil) { [asker] _ in
+                    withExtendedLifetime(asker) { answers.append("of the released") }
+                }
             }
             return kept.asker == nil && kept.checker == nil
         }
@@ -142,7 +184,7 @@ import Testing
         let late = try await check(token)
         #expect(late.isAtOnce)
         #expect { try late.result.get() } throws: {
-            if case .expired? = $0 as? TokenAuthority.Refusal { true } else { false }
+            if case .refused(.expired)? = $0 as? TokenChecker.Failure { true } else { false }
         }
     }
 

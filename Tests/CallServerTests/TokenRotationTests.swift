@@ -4,6 +4,7 @@ import EventLoop
 import Foundation
 import TestCleanup
 import Testing
+import WebSocketServer
 
 @testable import CallServer
 
@@ -23,7 +24,10 @@ struct TokenRotationTests {
         try Data("\(old)\n".utf8).write(to: URL(fileURLWithPath: folder.path + "/client-token.key"))
         let authority = try await TokenAuthority(folder: folder)
         let loop = try EventLoop.started("shard-test")
-        checker = try #require(await loop.run { LoopBound(TokenChecker(authority, loop: loop), on: loop) })
+        checker = try #require(
+            await loop.run {
+                LoopBound(TokenChecker(authority, loop: loop, failures: RateLimiter(perMinute: 600)), on: loop)
+            })
         (self.authority, self.loop) = (authority, loop)
     }
 
@@ -32,7 +36,7 @@ struct TokenRotationTests {
         let (answers, answer) = AsyncStream.makeStream(of: (Bool, Bool).self)
         loop.execute { [checker] in
             var isChecking = true
-            checker.value.check(token) { result in
+            checker.value.check(token, from: nil) { result in
                 answer.yield(((try? result.get()) != nil, isChecking))
             }
             isChecking = false

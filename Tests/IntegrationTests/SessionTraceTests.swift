@@ -16,11 +16,12 @@ struct SessionTraceTests {
 
     /// A server in its own process with a metrics listener.
     private static func serve(
-        _ arguments: String...
+        _ arguments: String..., environment: [String: String] = [:]
     ) async throws -> (program: Program, address: String, metrics: String) {
         let program = try world.start(
             Program.reveille,
-            ["serve", "--data", world.folder, "--port", "0", "--metrics-listen", "127.0.0.1:0"] + arguments)
+            ["serve", "--data", world.folder, "--port", "0", "--metrics-listen", "127.0.0.1:0"] + arguments,
+            environment: environment)
         let line = try await program.errors.first("the server listens") {
             $0.contains(#""message":"listening""#) ? $0 : nil
         }
@@ -87,7 +88,7 @@ struct SessionTraceTests {
 
     @Test("HTTP requests without a valid token, and refused handshakes, are counted and logged with the client address")
     func refusals() async throws {
-        let (program, address, metrics) = try await Self.serve()
+        let (program, address, metrics) = try await Self.serve(environment: ["REVEILLE_LISTEN_PROXIES": "127.0.0.1"])
         let path = "/v1/calls/3554fbe6-9e3d-44fc-aaea-8955b60bb83f"
         let client = ["--header", "X-Forwarded-For: 10.0.0.1, 203.0.113.9"]
         for options in [client, client + ["--header", "Authorization: Bearer made-up"]] {

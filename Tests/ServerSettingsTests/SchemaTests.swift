@@ -5,6 +5,7 @@ import CallVocabulary
 import Configuration
 import EventLoop
 import Foundation
+import LibWebSockets
 import PushClient
 import PushCore
 import ServerSettings
@@ -68,10 +69,11 @@ struct SchemaTests {
                 && setting.key != "listen.insecure" && setting.key != "push.profiles"
                 // Of no use without admin.client_ca.
                 && setting.key != "admin.client_names"
-                // Of no use without keys.
+                // Of no use without keys, or proxies.
                 && !["turn.urls", "turn.ttl_seconds", "authorize.url", "authorize.timeout_ms", "authorize.on_failure"]
                     .contains(setting.key)
                 && !["tokens.jwks_url", "tokens.issuer", "tokens.audience", "tokens.user_claim"].contains(setting.key)
+                && setting.key != "listen.proxy_protocol"
         case .address, .addressOrOff, .path, .paths: false
         }
     }
@@ -92,6 +94,7 @@ struct SchemaTests {
             case .limits: "limits"
             case .connectionLimits: "connection limits"
             case .connections: "connections"
+            case .rates: "rates"
             case .policy: "policy"
             case .push: "push"
             case .tokens: "tokens"
@@ -106,7 +109,8 @@ struct SchemaTests {
     private static func parts(_ configuration: ServerConfiguration) -> [(String, String)] {
         [
             ("timers", "\(configuration.timers)"), ("limits", "\(configuration.limits)"),
-            ("connection limits", "\(configuration.connectionLimits)"), ("policy", "\(configuration.policy)"),
+            ("connection limits", "\(configuration.connectionLimits)"), ("rates", "\(configuration.rates)"),
+            ("policy", "\(configuration.policy)"),
             (
                 "connections",
                 "\(configuration.maxConnections) \(String(describing: configuration.maxConnectionsPerAddress)) "
@@ -141,6 +145,19 @@ struct SchemaTests {
         try scene.write("retention:\n  calls_days: 30\n  pushes_days: 0\n  missed_days: 1")
         let retention = try scene.load().serverConfiguration().retention
         #expect(retention == RetentionPolicy(calls: .seconds(30 * 86_400), pushes: nil, missed: .seconds(86_400)))
+    }
+
+    @Test("proxies send a header where the settings say so, which without proxies is a warning")
+    func proxyProtocol() throws {
+        let addresses = try [#require(AddressRange("10.0.0.5")), #require(AddressRange("fd00::/8"))]
+        for sendHeaders in [false, true] {
+            try scene.write("listen.proxies: 10.0.0.5, fd00::/8\nlisten.proxy_protocol: \(sendHeaders)")
+            let proxies = try scene.load().serverConfiguration().proxies
+            #expect(proxies == TrustedProxies(addresses: addresses, sendHeaders: sendHeaders))
+            #expect(try scene.faults() == [])
+        }
+        try scene.write("listen.proxy_protocol: true")
+        #expect(try scene.faults().count == 1 && scene.load().serverConfiguration().proxies.sendHeaders)
     }
 
     @Test("a burst that was not given follows the messages a second")

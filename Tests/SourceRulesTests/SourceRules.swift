@@ -159,6 +159,16 @@ enum SourceRules {
         }
     }
 
+    /// Each test suite or test target that an article names exists: `CallTableTests`, `CallCoreTests`.
+    static func namedSuites(_ tree: SourceTree) -> [String] {
+        let parts = tree.files.flatMap { file in file.path.split(separator: "/") }
+        let names = Set(parts.map { part in String(part.prefix { $0 != "." }) })
+        return tree.articles.flatMap { article in
+            article.text.matches(of: /`(\w+Tests)`/).map { String($0.1) }.filter { !names.contains($0) }
+                .map { "\(article.path) names \($0), which does not exist" }
+        }
+    }
+
     static func readme(_ tree: SourceTree) -> [String] {
         tree.readmeBytes > longestReadme ? ["README.md has \(tree.readmeBytes) bytes"] : []
     }

@@ -11,7 +11,8 @@ struct SourceRulesTests {
         ("simulation", SourceRules.simulation), ("storeKinds", SourceRules.storeKinds),
         ("receipts", SourceRules.receipts), ("proofs", SourceRules.proofs),
         ("functionLengths", SourceRules.functionLengths), ("names", SourceRules.names),
-        ("articles", SourceRules.articles), ("namedFiles", SourceRules.namedFiles), ("readme", SourceRules.readme),
+        ("articles", SourceRules.articles), ("namedFiles", SourceRules.namedFiles),
+        ("namedSuites", SourceRules.namedSuites), ("readme", SourceRules.readme),
     ]
 
     @Test("hold in this tree", arguments: rules.map(\.name))
@@ -75,6 +76,10 @@ struct SourceRulesTests {
         #expect(
             SourceRules.namedFiles(Self.tree("", article: "See `Calls/File.swift` and `CallCore/File.swift`."))
                 == ["Sources/CallCore/CallCore.docc/CallCore.md names Calls/File.swift, which does not exist"])
+        #expect(
+            SourceRules.namedSuites(
+                Self.tree("", in: "KnownTests", article: "See `KnownTests`, `OtherTests`, `Tests`."))
+                == ["Sources/KnownTests/KnownTests.docc/KnownTests.md names OtherTests, which does not exist"])
         let package = PackageDescription("")
         #expect(!SourceRules.readme(SourceTree(package: package, files: [], readmeBytes: 10_001)).isEmpty)
     }

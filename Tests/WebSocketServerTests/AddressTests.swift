@@ -23,13 +23,25 @@ struct AddressTests {
 
     @Test("an address has its share and no more, and what it gives back it may have again")
     func shares() throws {
-        let shares = AddressShares()
+        let shares = AddressShares(limit: 2)
         let (one, other) = (try network("192.0.2.1"), try network("2001:db8::1"))
-        #expect(shares.take(one, upTo: 2) && shares.take(one, upTo: 2))
-        #expect(!shares.take(one, upTo: 2))
-        #expect(shares.take(other, upTo: 2))
+        #expect(shares.take(one, now: 0) == nil && shares.take(one, now: 0) == nil)
+        #expect(shares.take(one, now: 0) == .share)
+        #expect(shares.take(other, now: 0) == nil)
         shares.giveBack(one)
-        #expect(shares.take(one, upTo: 2) && !shares.take(one, upTo: 2))
+        #expect(shares.take(one, now: 0) == nil && shares.take(one, now: 0) == .share)
+    }
+
+    @Test("an address opens so many connections in a minute, whether they stay or not")
+    func rate() throws {
+        let shares = AddressShares(limit: 100, rate: RateLimiter(perMinute: 3))
+        let (one, other) = (try network("192.0.2.1"), try network("2001:db8::1"))
+        for _ in 0..<3 {
+            #expect(shares.take(one, now: 1000) == nil)
+            shares.giveBack(one)
+        }
+        #expect(shares.take(one, now: 1000) == .rate && shares.take(other, now: 1000) == nil)
+        #expect(shares.take(one, now: 21_000) == nil && shares.take(one, now: 21_000) == .rate)
     }
 
     @Test("what there is no room for is counted each time, and told of once in half a minute for each cause")

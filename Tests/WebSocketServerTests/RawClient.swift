@@ -11,23 +11,37 @@ final class RawClient: Sendable {
     private let descriptor: Int32
     private let loop: EventLoop
 
-    init(port: UInt16) throws {
+    /// - Parameter source: the client's own address.
+    init(port: UInt16, from source: String = "127.0.0.1") throws {
         loop = try EventLoop(name: "raw client")
         loop.start()
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var limit = timeval(tv_sec: 10, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        guard Self.withAddress(source, 0, { bind(descriptor, $0, $1) }) == 0,
+            Self.withAddress("127.0.0.1", port, { Glibc.connect(descriptor, $0, $1) }) == 0
+        else { throw Failure(description: "connect: \(errno)") }
+    }
+
+    private static func withAddress(
+        _ host: String, _ port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        let result = withUnsafeBytes(of: &address) {
+        address.sin_addr.s_addr = inet_addr(host)
+        return withUnsafeBytes(of: &address) {
             // A variable has an address.
-            Glibc.connect(
-                descriptor, $0.baseAddress!.assumingMemoryBound(to: sockaddr.self),
-                socklen_t(MemoryLayout<sockaddr_in>.size))
+            body($0.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t(MemoryLayout<sockaddr_in>.size))
         }
-        guard result == 0 else { throw Failure(description: "connect: \(errno)") }
+    }
+
+    /// What the server takes for the client's address; the handshake is complete.
+    func shownAddress() async throws -> String {
+        try await sendFrame(opcode: 1, Array("who am I".utf8))
+        var bytes: [UInt8] = []
+        while frames(in: bytes).isEmpty { bytes += try await readMore() }
+        return String(decoding: frames(in: bytes)[0].payload, as: UTF8.self)
     }
 
     deinit {

@@ -36,6 +36,7 @@ struct ServerContextsTests {
         func socketIsWritable(owner: AnyObject) {}
         func socketClosed(owner: AnyObject) { journal.append(.closed) }
         func socketReleased(_ socket: ServerSocket) { journal.append(.released) }
+        func admitsForwarded(_ socket: ServerSocket) -> Bool { true }
         func refusal(authorization: String?) -> HTTPResponse? { nil }
         func handshakeRefused(_ refusal: HandshakeRefusal) {}
         func requestBegan(_ request: HTTPRequest, _ responder: HTTPResponder) {}

@@ -69,7 +69,7 @@ final class CallResources {
         case .success(let token):
             guard checks < Self.mostQuestions else { return turnAway(respond) }
             checks += 1
-            tokens.check(token) { [weak self] in
+            tokens.check(token, from: request.network) { [weak self] in
                 self?.checks -= 1
                 if case .failure(let refusal) = $0 { respond(Self.refusal(of: refusal), nil) }
             }
@@ -94,7 +94,7 @@ final class CallResources {
         lastSerial -= 1
         questions[serial] = Question(deadline: clock.now() + patience, respond: respond)
         if !isTimerSet { setTimer(after: patience) }
-        tokens.check(token) { [weak self] in self?.checked($0, question, serial) }
+        tokens.check(token, from: request.network) { [weak self] in self?.checked($0, question, serial) }
     }
 
     struct Refused: Error {
@@ -122,8 +122,11 @@ final class CallResources {
         return .success(token)
     }
 
-    static func refusal(of refusal: TokenAuthority.Refusal) -> HTTPResponse {
-        unauthenticated(SignalError(.unauthenticated, refusal.message))
+    static func refusal(of failure: TokenChecker.Failure) -> HTTPResponse {
+        switch failure {
+        case .refused(let refusal): unauthenticated(SignalError(.unauthenticated, refusal.message))
+        case .tooMany(let wait): .refusal(.tooManyFailedTokens(wait))
+        }
     }
 
     /// RFC 6750, 3.1.

@@ -40,6 +40,15 @@ extension HTTPResponse {
     }
 }
 
+extension SignalError {
+    /// A token was not looked at, because of ``RateLimit/failedTokensPerAddress``.
+    static func tooManyFailedTokens(_ wait: Duration) -> SignalError {
+        SignalError(
+            .rateLimited(retryAfter: wait),
+            "Too many invalid tokens from your address; wait \(wait.wholeMilliseconds) ms.")
+    }
+}
+
 extension SignalError.Code {
     var httpStatus: Int {
         switch self {

@@ -30,7 +30,7 @@ final class TurnResource {
                 return respond(.refusal(SignalError(.overloaded(retryAfter: .seconds(1)), "The server is busy.")), nil)
             }
             checks += 1
-            tokens.check(token) { [weak self] in
+            tokens.check(token, from: request.network) { [weak self] in
                 guard let self else { return }
                 checks -= 1
                 switch $0 {

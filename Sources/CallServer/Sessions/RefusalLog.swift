@@ -24,6 +24,12 @@ struct Refusal: Sendable {
     var device: DeviceID?
 }
 
+extension Refusal {
+    init(_ handshake: HandshakeRefusal) {
+        self.init(kind: .handshake, peer: handshake.peer, reason: handshake.reason, detail: handshake.detail)
+    }
+}
+
 /// Logs refused clients at notice, rate-limited so that a flood of bad tokens does not flood the log. For each reason
 /// and address there are ``linesEach`` lines in a ``window``, then one line with the count of the others.
 ///

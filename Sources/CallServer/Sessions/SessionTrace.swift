@@ -99,10 +99,7 @@ final class SessionTrace {
     }
 
     /// Logs a refused WebSocket handshake, or a failed TLS handshake.
-    func refused(_ refusal: HandshakeRefusal) {
-        records.refusals.write(
-            Refusal(kind: .handshake, peer: refusal.peer, reason: refusal.reason), now: clock.now())
-    }
+    func refused(_ refusal: HandshakeRefusal) { records.refusals.write(Refusal(refusal), now: clock.now()) }
 
     /// Counts an HTTP response about a call; logs a missing or invalid token.
     /// - Parameter user: the user of the token, if known.

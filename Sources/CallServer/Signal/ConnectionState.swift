@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import WebSocketServer
 
 /// The rate limits of one connection.
 public struct ConnectionLimits: Equatable, Sendable {
@@ -96,6 +97,8 @@ final class ConnectionState {
 
     let connectedAt: Instant
     private(set) var phase = Phase.unopened
+    /// The user's key for limits; nil before a valid token.
+    private(set) var user: RateLimiter.Key?
     /// The index of its last message in the current ``Delivery``.
     var lastMessage: Int?
     /// The rate limits of messages, and of refusals; nil until the first one. A session starts with full buckets.
@@ -133,9 +136,16 @@ final class ConnectionState {
     /// A `session.open` was read, and its token is being checked.
     func check(_ request: RequestID, at now: Instant) { phase = .checking(Asked(request: request, at: now)) }
 
+    /// The token was not checked. The client may ask again.
+    func forgetCheck() {
+        if case .checking = phase { phase = .unopened }
+    }
+
     /// The token is valid, and the core gets the request.
     func handOver(_ holder: Holder) {
-        if case .checking(let asked) = phase { phase = .opening(asked, holder) }
+        guard case .checking(let asked) = phase else { return }
+        phase = .opening(asked, holder)
+        user = RateLimiter.Key(holder.grant.user)
     }
 
     /// The core takes no request at present.

@@ -26,6 +26,7 @@ final class SignalShard: ShardHandler {
         /// The initial limits.
         let limits: ConnectionLimits
         let counters: SignalCounters
+        let rates: RateLimiters
         let sessions: SessionRecords
         /// The names of the payload profiles that a push token can ask for, sorted.
         let profileNames: @Sendable () -> [String]
@@ -64,7 +65,8 @@ final class SignalShard: ShardHandler {
     init(environment: Environment) {
         self.environment = environment
         limits = environment.limits
-        tokens = TokenChecker(environment.tokens, loop: environment.loop)
+        tokens = TokenChecker(
+            environment.tokens, loop: environment.loop, failures: environment.rates[.failedTokensPerAddress])
         calls = CallResources(
             shard: environment.shard, loop: environment.loop, core: environment.core, tokens: tokens,
             clock: environment.clock, counters: environment.counters)
@@ -128,12 +130,20 @@ final class SignalShard: ShardHandler {
     private func admit(_ connection: WebSocketConnection, _ state: ConnectionState) -> ConnectionState.Verdict {
         let verdict = state.admit(now: environment.clock.now(), limits: limits)
         switch verdict {
-        case .admitted, .refused: break
+        case .admitted:
+            if let user = state.user, let wait = wait(.messagesPerUser, user) { return .refused(retryAfter: wait) }
+        case .refused: break
         case .abuse:
             trace.abused(connection, state)
             close(connection, .abuse)
         }
         return verdict
+    }
+
+    /// Counts one more for the key.
+    /// - Returns: nil when the limit allows it; otherwise the time until it does.
+    private func wait(_ limit: RateLimit, _ key: RateLimiter.Key) -> Duration? {
+        environment.rates[limit].take(key, now: Int64(environment.loop.milliseconds))
     }
 
     private func take(
@@ -163,12 +173,17 @@ final class SignalShard: ShardHandler {
             case .open: refuseAgain(request, "This connection has a session already.", on: connection, state)
             case .unopened, .refused:
                 state.check(request, at: environment.clock.now())
-                check(open, request, connection.serial)
+                check(open, request, connection)
             }
         case .session, .call, .owner:
             guard state.holder != nil else { return refuseUnopened(request, on: connection) }
             if case .owner(.updateDevice(let push)) = command, let fault = unknownProfile(in: push) {
                 return refuse(request, .invalidParams, fault, on: connection)
+            }
+            if case .owner(.invite) = command, let user = state.user, let wait = wait(.invitesPerUser, user) {
+                return refuse(
+                    request, .rateLimited(retryAfter: wait),
+                    "You place too many calls; call again in \(wait.wholeMilliseconds) ms.", on: connection)
             }
             gather(.client(.requested(id(connection), request, command)))
         }
@@ -225,12 +240,19 @@ final class SignalShard: ShardHandler {
                 responder.respond(response)
             }
         }
-        if let resource = CallResource(path: request.path) {
-            calls.ask(resource, request, respond: respond(to: request, responder))
-        } else if request.path == TurnResource.path {
-            turn.ask(request, respond: respond(to: request, responder))
+        let resource = CallResource(path: request.path)
+        guard resource != nil || request.path == TurnResource.path else {
+            return environment.routes.answer(request, to: .client, LoopBound(responder, on: environment.loop))
+        }
+        let respond = respond(to: request, responder)
+        if let network = request.network, let wait = wait(.requestsPerAddress, RateLimiter.Key(network)) {
+            let words = "Too many requests from your address; try again later."
+            return respond(.refusal(SignalError(.rateLimited(retryAfter: wait), words)), nil)
+        }
+        if let resource {
+            calls.ask(resource, request, respond: respond)
         } else {
-            environment.routes.answer(request, to: .client, LoopBound(responder, on: environment.loop))
+            turn.ask(request, respond: respond)
         }
     }
 
@@ -244,8 +266,11 @@ final class SignalShard: ShardHandler {
     // MARK: Tokens
 
     /// Checks the token, once per session; until then other requests of the connection are refused.
-    private func check(_ open: SessionOpen, _ request: RequestID, _ serial: UInt64) {
-        tokens.check(open.token) { [weak self] in self?.checked($0, open, request, serial) }
+    private func check(_ open: SessionOpen, _ request: RequestID, _ connection: WebSocketConnection) {
+        let serial = connection.serial
+        tokens.check(open.token, from: connection.network) { [weak self] in
+            self?.checked($0, open, request, serial)
+        }
     }
 
     private func checked(
@@ -253,7 +278,12 @@ final class SignalShard: ShardHandler {
     ) {
         guard let connection = connections[serial], let state = connection.state as? ConnectionState else { return }
         switch result {
-        case .failure(let refusal):
+        case .failure(.tooMany(let wait)):
+            state.forgetCheck()
+            let error = SignalError.tooManyFailedTokens(wait)
+            trace.refused(.rateLimited, error.message, on: connection, device: open.device.id)
+            refuse(request, error.code, error.message, on: connection)
+        case .failure(.refused(let refusal)):
             trace.refused(.badToken, refusal.message, on: connection, device: open.device.id)
             refuse(request, .unauthenticated, refusal.message, on: connection)
             close(connection, .badToken)
@@ -264,7 +294,16 @@ final class SignalShard: ShardHandler {
                 refuse(request, .unauthenticated, words, on: connection)
                 return close(connection, .badToken)
             }
-            state.handOver(ConnectionState.Holder(grant: verified.grant, device: open.device.id))
+            let holder = ConnectionState.Holder(grant: verified.grant, device: open.device.id)
+            state.handOver(holder)
+            if let wait = wait(.opensPerDevice, RateLimiter.Key(holder.key))
+                ?? wait(.opensPerUser, RateLimiter.Key(holder.grant.user))
+            {
+                state.putOff()
+                let words = "Too many sessions are opened for \(holder.grant.user); wait \(wait.wholeMilliseconds) ms."
+                trace.refused(.rateLimited, words, on: connection, user: holder.grant.user, device: holder.device)
+                return refuse(request, .rateLimited(retryAfter: wait), words, on: connection)
+            }
             // After the inputs of the same device on other connections.
             passOn()
             // From here on the core knows the connection, and must be told of its end.

@@ -1,11 +1,19 @@
 import ClientTokens
 import EventLoop
+import LibWebSockets
+import WebSocketServer
 
 /// Checks the tokens of one shard's clients. Wake tokens, and JWTs that were verified recently, are checked at once,
 /// because a phone opens many sessions with one token. Other JWTs are checked off the loop. Confined to the shard's
 /// loop.
 final class TokenChecker {
-    typealias Result = Swift.Result<TokenAuthority.Verified, TokenAuthority.Refusal>
+    typealias Result = Swift.Result<TokenAuthority.Verified, Failure>
+
+    enum Failure: Error {
+        case refused(TokenAuthority.Refusal)
+        /// The client's address has had too many tokens refused; this one was not looked at.
+        case tooMany(retryAfter: Duration)
+    }
 
     /// A weak reference for the check, which must not retain the checker.
     private struct WeakChecker {
@@ -14,29 +22,42 @@ final class TokenChecker {
 
     private let authority: TokenAuthority
     private let loop: EventLoop
+    private let failures: RateLimiter
     private var recent = RecentTokens()
     /// The generation of the keys that verified `recent`.
     private var generation: UInt64
     private var waiting: [UInt64: (Result) -> Void] = [:]
     private var checks: UInt64 = 0
 
-    init(_ authority: TokenAuthority, loop: EventLoop) {
+    /// - Parameter failures: limits refused tokens by address.
+    init(_ authority: TokenAuthority, loop: EventLoop, failures: RateLimiter) {
+        self.failures = failures
         self.authority = authority
         self.loop = loop
         generation = authority.generation
     }
 
-    /// - Parameter completion: called on the loop, at once or later, unless the checker is released before.
-    func check(_ token: String, then completion: @escaping (Result) -> Void) {
-        let completion = counting(completion)
-        if let result = authority.verifyWakeToken(token) { return completion(result) }
+    /// - Parameters:
+    ///   - network: the client's key for limits by address; nil for an address without one.
+    ///   - completion: called on the loop, at once or later, unless the checker is released before.
+    func check(_ token: String, from network: PeerAddress?, then completion: @escaping (Result) -> Void) {
+        let address = network.map { RateLimiter.Key($0) }
+        let completion = counting(address, completion)
+        // Known tokens and those of pushes are served whatever comes from the same address: neither costs a signature.
+        if let result = authority.verifyWakeToken(token) { return completion(result.mapError { .refused($0) }) }
         forgetFormerKeys()
-        if let verified = recent.find(token) { return completion(authority.recheck(verified)) }
+        if let verified = recent.find(token) {
+            return completion(authority.recheck(verified).mapError { .refused($0) })
+        }
+        if let address, let wait = failures.wait(address, now: Int64(loop.milliseconds)) {
+            return completion(.failure(.tooMany(retryAfter: wait)))
+        }
         checks += 1
         waiting[checks] = completion
         let me = LoopBound(WeakChecker(checker: self), on: loop)
         let number = checks
         authority.verifyWithNewerKeys(token) { result, generation in
+            let result = result.mapError { Failure.refused($0) }
             me.loop.execute { me.value.checker?.checked(token, result, number, generation) }
         }
     }
@@ -47,9 +68,14 @@ final class TokenChecker {
         waiting.removeValue(forKey: number)?(result)
     }
 
-    private func counting(_ completion: @escaping (Result) -> Void) -> (Result) -> Void {
-        { [counters = authority.counters] result in
-            if case .failure(let refusal) = result { counters.count(refusal) }
+    private func counting(
+        _ address: RateLimiter.Key?, _ completion: @escaping (Result) -> Void
+    ) -> (Result) -> Void {
+        { [counters = authority.counters, failures, loop] result in
+            if case .failure(.refused(let refusal)) = result {
+                counters.count(refusal)
+                if let address { failures.charge(address, now: Int64(loop.milliseconds)) }
+            }
             completion(result)
         }
     }

@@ -6,6 +6,8 @@ import StoreInterface
 struct ServerProcess: Sendable {
     /// Far more than a phone of the load sends: the load measures the server, not its limits.
     private static let unlimited = ["--messages-per-second", "1000000"]
+    private static let unlimitedRates = Dictionary(
+        uniqueKeysWithValues: RateLimit.allCases.map { ($0.rawValue, 10_000_000) })
 
     let url: String
     let metricsURL: String
@@ -28,7 +30,8 @@ struct ServerProcess: Sendable {
     ) async throws -> ServerProcess {
         var arguments = ["serve", "--port", "0", "--data", folder + "/server", "--shards", "\(server.shards)"]
         arguments += ["--metrics-listen", "127.0.0.1:0"] + unlimited
-        if !limits.isEmpty, !server.arguments.contains(where: { $0.hasPrefix("--config") }) {
+        if !server.arguments.contains(where: { $0.hasPrefix("--config") }) {
+            let limits = limits.merging(unlimitedRates) { limit, _ in limit }
             arguments += ["--config", try write(limits, to: folder + "/server.yaml")]
         }
         let certificate = server.usesTLS ? try RunCertificate(in: folder) : nil

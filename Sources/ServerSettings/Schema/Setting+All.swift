@@ -11,7 +11,8 @@ extension Setting {
         Section(
             title: "Where clients connect",
             settings: [
-                .listenHost, .listenPort, .listenInsecure, .listenProxies, .listenOrigins, .tlsCertificate, .tlsKey,
+                .listenHost, .listenPort, .listenInsecure, .listenProxies, .listenProxyProtocol, .listenOrigins,
+                .tlsCertificate, .tlsKey,
             ]),
         Section(title: "Tokens of users", settings: tokens),
         Section(title: "Backends", settings: [.backendTokensFile]),
@@ -54,5 +55,5 @@ extension Setting {
             .ringTimeSeconds, .callSeconds, .deviceDays, .connections, .connectionsPerAddress, .messagesPerSecond,
             .messageBurst,
             .refusedMessages,
-        ] + ofCore.map(\.setting)
+        ] + ofRates.map(\.setting) + ofCore.map(\.setting)
 }

@@ -29,6 +29,26 @@ extension Setting {
         "limits.refused_messages", .integer(1...1_000_000), .int(ConnectionLimits().refusalsUntilAbuse),
         part: .connectionLimits, "Messages refused in a minute after which a client is sent away.")
 
+    /// Those of addresses, users and devices: as many at once as in a minute.
+    static let ofRates: [(setting: Setting, limit: RateLimit)] = RateLimit.allCases.map { limit in
+        let meaning =
+            switch limit {
+            case .connectsPerAddress: "Connections in a minute from one address or IPv6 network of 64 bits."
+            case .requestsPerAddress: "HTTP requests about calls in a minute from one address or network."
+            case .failedTokensPerAddress:
+                "Refused tokens in a minute from one address or network; more are not verified."
+            case .opensPerUser: "Sessions opened in a minute by one user."
+            case .opensPerDevice: "Sessions opened in a minute by one device."
+            case .invitesPerUser: "Calls placed in a minute by one user, with or without a push."
+            case .messagesPerUser: "Messages in a minute from all connections of one user."
+            }
+        return (
+            Setting(
+                "limits.\(limit.rawValue)", .integer(1...10_000_000), .int(limit.standard), part: .rates, meaning),
+            limit
+        )
+    }
+
     /// Those of the core, each with its place there.
     static let ofCore: [(setting: Setting, path: any WritableKeyPath<CoreLimits, Int> & Sendable)] = [
         limit("live_calls", 1...10_000_000, \.liveCalls, "Calls that have not ended."),

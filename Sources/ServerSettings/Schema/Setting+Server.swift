@@ -26,7 +26,11 @@ extension Setting {
         "Listen beyond this machine without TLS. For a server behind a proxy that does TLS.")
     package static let listenProxies = Setting(
         "listen.proxies", .text(longest: 2048), example: "10.0.0.5, 10.1.0.0/16, fd00::/8", part: .connections,
-        "Addresses of proxies in front. Not counted by address, and their X-Forwarded-For is believed (from the next start on)."
+        "Addresses of proxies in front. The client is the last address in their X-Forwarded-For that is not listed here."
+    )
+    package static let listenProxyProtocol = Setting(
+        "listen.proxy_protocol", .flag, .bool(false), part: .connections,
+        "Each connection of listen.proxies begins with a PROXY protocol header (HAProxy: send-proxy-v2), before TLS if any."
     )
     package static let listenOrigins = Setting(
         "listen.origins", .text(longest: 2048), .string("any"), example: "https://app.example.com",

@@ -20,7 +20,7 @@ public struct Setting: Sendable {
     /// The part of a running server that takes a change on SIGHUP.
     public enum Part: Sendable {
         case tls, admin, push, tokens, backends, turn, authorization, webhooks
-        case connectionLimits, connections, limits, timers, policy, log
+        case connectionLimits, connections, rates, limits, timers, policy, log
     }
 
     /// Dotted: `listen.port`. A number's key ends in its unit, unless it counts things.

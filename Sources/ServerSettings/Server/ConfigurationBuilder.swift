@@ -40,9 +40,11 @@ struct ConfigurationBuilder {
         configuration.policy = settings.policy
         configuration.maxConnections = settings.integer(.connections) ?? configuration.maxConnections
         configuration.maxConnectionsPerAddress = settings.integer(.connectionsPerAddress)
-        configuration.proxies = proxies()
+        configuration.proxies = TrustedProxies(
+            addresses: proxies(), sendHeaders: settings.flag(.listenProxyProtocol))
         configuration.origins = origins()
         configuration.connectionLimits = settings.connectionLimits
+        configuration.rates = settings.rates
         configuration.limits = settings.limits
         configuration.retention = RetentionPolicy(
             calls: settings.days(.retentionCalls), pushes: settings.days(.retentionPushes),
@@ -111,6 +113,11 @@ struct ConfigurationBuilder {
                     .listenProxies, "'\(text)' is no address and no range of them",
                     "give numeric addresses with commas between them, such as 10.0.0.5, 10.1.0.0/16, fd00::/8")
             }
+        }
+        if ranges.isEmpty, settings.flag(.listenProxyProtocol) {
+            fault(
+                .warning, .listenProxyProtocol, "no proxy is named that could send a header",
+                "name the proxies in listen.proxies, or take this away")
         }
         return ranges
     }

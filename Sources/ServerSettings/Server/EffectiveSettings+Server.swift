@@ -36,6 +36,12 @@ extension EffectiveSettings {
         return limits
     }
 
+    var rates: RateLimits {
+        var rates = RateLimits()
+        for (setting, limit) in Setting.ofRates { rates[limit] = integer(setting) ?? rates[limit] }
+        return rates
+    }
+
     var limits: CoreLimits {
         var limits = CoreLimits()
         for (setting, path) in Setting.ofCore { limits[keyPath: path] = integer(setting) ?? limits[keyPath: path] }

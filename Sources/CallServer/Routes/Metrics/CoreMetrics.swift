@@ -1,16 +1,19 @@
 import CallCore
 import CallVocabulary
+import WebSocketServer
 
 /// Metrics of the call core.
 enum CoreMetrics {
-    static func add(_ core: CoreSnapshot, to report: inout PrometheusText) {
+    static func add(_ core: CoreSnapshot, _ rates: RateLimiters, to report: inout PrometheusText) {
         addCalls(core, to: &report)
         addPushes(core, to: &report)
         addSessions(core, to: &report)
         report.metric("reveille_draining", .gauge, "1 while no new calls are taken.", core.isDraining ? 1 : 0)
         report.metric(
-            "reveille_limits_hit_total", .counter, "Requests refused or truncated at a limit of the core, by limit.",
-            CoreLimit.allCases.map { ("limit=\"\($0.rawValue)\"", Double(core.counters.hits(of: $0))) })
+            "reveille_limits_hit_total", .counter,
+            "Requests and connections refused or truncated at a limit, by limit.",
+            CoreLimit.allCases.map { ("limit=\"\($0.rawValue)\"", Double(core.counters.hits(of: $0))) }
+                + RateLimit.allCases.map { ("limit=\"\($0.rawValue)\"", Double(rates[$0].refused)) })
         report.metric(
             "reveille_core_held", .gauge, "Objects that the core holds in memory, by kind.",
             [

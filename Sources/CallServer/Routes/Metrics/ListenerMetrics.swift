@@ -47,6 +47,9 @@ enum ListenerMetrics {
             "reveille_connections_refused_by_address_total", .counter,
             "Connections refused at the limit of their address.", listener.refusedByShare)
         report.metric(
+            "reveille_proxy_headers_refused_total", .counter,
+            "Connections of proxies closed for a missing or invalid PROXY protocol header.", listener.headersRefused)
+        report.metric(
             "reveille_connections_evicted_total", .counter,
             "Connections without a session closed to make room for new ones.", listener.evicted)
     }

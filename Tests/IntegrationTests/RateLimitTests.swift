@@ -1,0 +1,168 @@
+import CallServer
+import CallVocabulary
+import ChildProcess
+import Foundation
+import LibWebSockets
+import SoftphoneKit
+import SoftphoneSession
+import Testing
+
+/// Limits for addresses, users and devices, over all of their connections. Addresses are those that a proxy tells: this
+/// machine's own have no limit.
+@Suite("A limit for a minute in a running server", .world)
+struct RateLimitTests {
+    private func start(_ limits: [RateLimit: Int]) async throws -> CallServer {
+        let proxy = try #require(AddressRange("127.0.0.1"))
+        return try await world.startServer {
+            $0.proxies.addresses = [proxy]
+            for (limit, value) in limits { $0.rates[limit] = value }
+        }
+    }
+
+    private func hits(_ server: CallServer, _ limit: RateLimit) async throws -> Double? {
+        let address = try #require(server.metricsAddress)
+        return try await HTTPAnswer.metric(
+            #"reveille_limits_hit_total{limit="\#(limit.rawValue)"}"#, at: "http://\(address)/metrics")
+    }
+
+    private func get(_ server: CallServer, from address: String, _ token: String) async throws -> HTTPAnswer {
+        try await HTTPAnswer.curl([
+            "--header", "X-Forwarded-For: \(address)", "--header", "Authorization: Bearer \(token)",
+            "http://\(server.address)/v1/calls/3554fbe6-9e3d-44fc-aaea-8955b60bb83f",
+        ])
+    }
+
+    @Test("failed tokens: an address with too many gets 429, while known tokens and other addresses are served")
+    func failedTokens() async throws {
+        let server = try await start([.failedTokensPerAddress: 3])
+        let bob: Handle = "bob"
+        let known = try await server.mintToken(user: bob, lifetime: .seconds(60))
+        let fresh = try await server.mintToken(user: bob, lifetime: .seconds(61))
+        #expect(try await get(server, from: "203.0.113.9", known).status == 403)
+        for number in 0..<3 { #expect(try await get(server, from: "203.0.113.9", "made-up-\(number)").status == 401) }
+        for token in ["made-up", fresh] {
+            let refused = try await get(server, from: "203.0.113.9", token)
+            #expect(refused.status == 429 && 1...20 ~= Int(refused.headers["retry-after"] ?? "") ?? 0)
+            #expect(refused.body.contains(#""rate_limited""#) && refused.body.contains("retry_after_ms"))
+        }
+        #expect(try await get(server, from: "203.0.113.9", known).status == 403)
+        #expect(try await get(server, from: "203.0.113.10", fresh).status == 403)
+        #expect(try await hits(server, .failedTokensPerAddress) == 2)
+        // The same limit for session.open, which stays possible on the connection.
+        let answers = try await python(
+            server, from: "203.0.113.9",
+            """
+            for token in ["made-up", "\(try await server.mintToken(user: bob, lifetime: .seconds(62)))", "\(known)"]:
+                await ws.send(open(token))
+                print(await ws.recv())
+            """)
+        let lines = answers.split(separator: "\n")
+        #expect(
+            lines.count == 3 && lines[0].contains("rate_limited") && lines[1].contains("rate_limited"), "\(answers)")
+        #expect(lines.last?.contains("session_id") == true, "\(answers)")
+    }
+
+    @Test("requests and connections of one address")
+    func addresses() async throws {
+        let server = try await start([.requestsPerAddress: 2, .connectsPerAddress: 3])
+        let token = try await server.mintToken(user: "bob", lifetime: .seconds(60))
+        var statuses: [Int] = []
+        for address in ["203.0.113.9", "203.0.113.9", "203.0.113.9", "203.0.113.10"] {
+            statuses.append(try await get(server, from: address, token).status)
+        }
+        #expect(statuses == [403, 403, 429, 403])
+        for number in 0..<4 {
+            let answer = try await python(server, from: "203.0.113.20", "print('open')")
+            #expect(answer.contains(number < 3 ? "open" : "429"), "\(answer)")
+        }
+        #expect(try await hits(server, .requestsPerAddress) == 1)
+        #expect(try await hits(server, .connectsPerAddress) == 1)
+    }
+
+    @Test("calls of one user, over all of its devices; another user's are placed")
+    func invites() async throws {
+        let server = try await start([.invitesPerUser: 2])
+        let phones = [
+            try await world.onlinePhone("alice", at: server.address),
+            try await world.onlinePhone("alice", at: server.address),
+        ]
+        _ = try await world.onlinePhone("bob", at: server.address)
+        for phone in phones {
+            let call = try await phone.softphone.call(.user("bob"))
+            _ = try await phone.hangUp(call)
+        }
+        for phone in phones {
+            await #expect {
+                _ = try await phone.softphone.call(.user("bob"))
+            } throws: { "\($0)".contains("rate") }
+        }
+        let carol = try await world.onlinePhone("carol", at: server.address)
+        _ = try await carol.softphone.call(.user("bob"))
+        #expect(try await hits(server, .invitesPerUser) == 2)
+    }
+
+    @Test("sessions of one device, and of one user; the answer says when the next may be opened")
+    func opens() async throws {
+        let server = try await start([.opensPerDevice: 2, .opensPerUser: 3])
+        let token = try await server.mintToken(user: "bob", lifetime: .seconds(60))
+        var answers: [String] = []
+        for device in [1, 1, 1, 2, 3] {
+            answers.append(
+                try await python(
+                    server, from: "203.0.113.9", "await ws.send(open('\(token)', \(device)))\nprint(await ws.recv())"))
+        }
+        let isOpened = answers.map { $0.contains("session_id") }
+        #expect(isOpened == [true, true, false, true, false], "\(answers)")
+        for answer in [answers[2], answers[4]] {
+            #expect(answer.contains("rate_limited") && answer.contains("retry_after_ms"))
+        }
+        for limit in [RateLimit.opensPerDevice, .opensPerUser] { #expect(try await hits(server, limit) == 1) }
+    }
+
+    @Test("messages of one user, over all connections; a reload lifts the limit")
+    func messages() async throws {
+        let server = try await start([.messagesPerUser: 5])
+        let token = try await server.mintToken(user: "bob", lifetime: .seconds(60))
+        let list = #"{"jsonrpc":"2.0","id":2,"method":"call.list","params":{}}"#
+        let body = """
+            await ws.send(open('\(token)'))
+            print(await ws.recv())
+            for _ in range(4):
+                await ws.send('\(list)')
+                print(await ws.recv())
+            """
+        func refusals(_ answer: String) -> Int { answer.components(separatedBy: "rate_limited").count - 1 }
+        let first = try await python(server, from: "203.0.113.9", body)
+        let second = try await python(server, from: "203.0.113.9", body)
+        // Those before the session is open do not count.
+        #expect(refusals(first) == 0 && refusals(second) == 3, "\(first) \(second)")
+        var reload = ServerReload()
+        reload.rates = RateLimits()
+        try await server.reload(reload)
+        #expect(refusals(try await python(server, from: "203.0.113.9", body)) == 0)
+    }
+
+    /// Runs the lines with an open WebSocket `ws`, and a function `open(token, device)` for the text of `session.open`.
+    private func python(_ server: CallServer, from address: String, _ body: String) async throws -> String {
+        let script = """
+            import asyncio, json, sys, websockets
+            def open(token, device=1):
+                device = "3554fbe6-9e3d-44fc-aaea-%012d" % device
+                return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "session.open", "params": {
+                    "token": token, "device": {"id": device, "platform": "ios"}}})
+            async def main():
+                async with websockets.connect(sys.argv[1], subprotocols=["reveille.v1"],
+                                              extra_headers={"X-Forwarded-For": sys.argv[2]}) as ws:
+                    await ws.recv()
+            \(body.split(separator: "\n").map { "        " + $0 }.joined(separator: "\n"))
+            try:
+                asyncio.run(asyncio.wait_for(main(), 20))
+            except websockets.InvalidStatusCode as refused:
+                print(refused.status_code)
+            """
+        let result = try await ChildProcess.run(
+            "/usr/bin/python3", ["-", "ws://\(server.address)/v1/signal", address], input: script)
+        #expect(result.ending == .exit(0), "\(result.output)")
+        return result.output
+    }
+}

@@ -1,0 +1,237 @@
+import ChildProcess
+import EventJournal
+import EventLoop
+import Foundation
+import Glibc
+import LibWebSockets
+import TestCertificates
+import TestCleanup
+import Testing
+
+@testable import WebSocketServer
+
+/// The addresses of clients behind a proxy that sends PROXY protocol headers.
+@Suite("A listener behind a proxy", .cleanup, .timeLimit(.minutes(1)))
+struct ProxyTests {
+    private static let line = "PROXY TCP4 203.0.113.9 192.0.2.1 56789 443\r\n"
+
+    private func start(
+        proxy: String = "127.0.0.1", faults: Journal<HandshakeRefusal> = Journal(),
+        _ adjust: (inout WebSocketServer.Configuration) -> Void = { _ in }
+    ) async throws -> TestServer {
+        let addresses = [try #require(AddressRange(proxy))]
+        return try await TestServer.start {
+            $0.proxies = TrustedProxies(addresses: addresses, sendHeaders: true)
+            $0.onRefusal = { faults.append($0) }
+            adjust(&$0)
+        }
+    }
+
+    /// A client whose connection begins with `header`.
+    private func client(_ server: TestServer, _ header: some Sequence<UInt8>) async throws -> RawClient {
+        let client = try RawClient(port: server.address.port)
+        try await client.write(Array(header))
+        return client
+    }
+
+    @Test("a client has the address of its proxy's header, on a thread of its own and on the server's sole one")
+    func address() async throws {
+        for loop in [nil, "sole"] {
+            let server = try await start { $0.soleLoop = loop }
+            let client = try await client(server, Self.line.utf8)
+            #expect(try await client.handshake().hasPrefix("HTTP/1.1 101"))
+            #expect(try await client.shownAddress() == "203.0.113.9:56789")
+        }
+    }
+
+    @Test("a header in many parts is put together, and the request in the same part as its end is read")
+    func parts() async throws {
+        let server = try await start()
+        let request = "GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
+        let client = try RawClient(port: server.address.port)
+        // Each part is read before the next one is sent: the server reads in the turn after the answer of another client.
+        for byte in Self.line.utf8.dropLast() {
+            try await client.write([byte])
+            _ = try await self.client(server, (Self.line + request).utf8).readToEnd()
+        }
+        try await client.write(Array("\n".utf8) + Array(request.utf8))
+        #expect(String(decoding: try await client.readToEnd(), as: UTF8.self).hasSuffix("fine\n"))
+        #expect(server.server.statistics.headersRefused == 0)
+    }
+
+    @Test(
+        "a proxy's connection without a valid header is closed, and the log's line says what is wrong",
+        arguments: [
+            ("GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n", ProxyHeader.Fault.foreign), ("\u{16}\u{03}\u{01}", .foreign),
+            ("PROXY TCP4 somewhere else 1 2\r\n", .line), ("PROXY TCP4 203.0.113.9", .ended),
+        ])
+    func faults(_ start: String, _ fault: ProxyHeader.Fault) async throws {
+        let faults = Journal<HandshakeRefusal>()
+        let server = try await self.start(faults: faults)
+        let client = try await client(server, start.utf8)
+        if fault == .ended { client.endWriting() }
+        #expect(try await client.readToEnd().isEmpty)
+        #expect(faults.entries.map(\.cause) == [.proxyHeader(fault)])
+        #expect(
+            faults.entries[0].detail == fault.rawValue && faults.entries[0].peer.description.hasPrefix("127.0.0.1:"))
+        #expect(server.server.statistics.headersRefused == 1)
+    }
+
+    @Test("a header that does not come in time ends the connection; a connection without a byte is no fault")
+    func deadlines() async throws {
+        let faults = Journal<HandshakeRefusal>()
+        let server = try await start(faults: faults) { $0.requestTimeout = .milliseconds(50) }
+        #expect(try await client(server, "PROXY TCP4 ".utf8).readToEnd().isEmpty)
+        #expect(faults.entries.map(\.cause) == [.proxyHeader(.late)])
+        let check = try RawClient(port: server.address.port)
+        check.endWriting()
+        #expect(try await check.readToEnd().isEmpty)
+        #expect(faults.entries.count == 1)
+    }
+
+    @Test("the oldest connection without its header gives way when too many wait")
+    func crowd() async throws {
+        let faults = Journal<HandshakeRefusal>()
+        let server = try await start(faults: faults)
+        let clients = try (0...ProxyHeaders.mostWaiting).map { _ in try RawClient(port: server.address.port) }
+        #expect(try await clients[0].readToEnd().isEmpty)
+        #expect(faults.entries.map(\.cause) == [.proxyHeader(.late)])
+        try await clients[1].write(Self.line)
+        #expect(try await clients[1].handshake().hasPrefix("HTTP/1.1 101"))
+    }
+
+    @Test("the header of a stranger is not looked at: it is no request")
+    func stranger() async throws {
+        let faults = Journal<HandshakeRefusal>()
+        let server = try await start(proxy: "127.0.0.2", faults: faults)
+        let refused = try await client(server, Self.line.utf8)
+        #expect(try await refused.handshake().hasPrefix("HTTP/1.1 400 "))
+        let plain = try RawClient(port: server.address.port)
+        #expect(try await plain.handshake().hasPrefix("HTTP/1.1 101"))
+        #expect(faults.entries.isEmpty)
+    }
+
+    @Test("clients are limited by their own addresses, told by a header or by X-Forwarded-For")
+    func shares() async throws {
+        for sendsHeaders in [true, false] {
+            let server = try await start {
+                $0.proxies.sendHeaders = sendsHeaders
+                $0.maxConnectionsPerAddress = 2
+            }
+            func handshake(_ client: RawClient, from address: String) async throws -> String {
+                if sendsHeaders { try await client.write("PROXY TCP4 \(address) 192.0.2.1 1 443\r\n") }
+                return try await client.handshake(more: sendsHeaders ? "" : "X-Forwarded-For: \(address)\r\n")
+            }
+            var clients = try (0..<4).map { _ in try RawClient(port: server.address.port) }
+            #expect(try await handshake(clients[0], from: "203.0.113.9").hasPrefix("HTTP/1.1 101"))
+            #expect(try await handshake(clients[1], from: "203.0.113.9").hasPrefix("HTTP/1.1 101"))
+            let refusal = try await handshake(clients[2], from: "203.0.113.9")
+            #expect(sendsHeaders ? refusal.isEmpty : refusal.hasPrefix("HTTP/1.1 429 "))
+            #expect(sendsHeaders || refusal.contains("Retry-After: "))
+            #expect(try await handshake(clients[3], from: "203.0.113.10").hasPrefix("HTTP/1.1 101"))
+            #expect(server.server.statistics.refusedByShare == 1)
+            clients.removeFirst()
+            try await server.journal.wait(for: .closed(1))
+            // The descriptor is released in the turn after the handler is told.
+            _ = await server.loops[0].run {}
+            let next = try RawClient(port: server.address.port)
+            #expect(try await handshake(next, from: "203.0.113.9").hasPrefix("HTTP/1.1 101"))
+        }
+    }
+
+    @Test("X-Forwarded-For counts when the header names another proxy, and not when it names a client")
+    func chain() async throws {
+        let server = try await start(proxy: "127.0.0.0/8")
+        let forwarded = "X-Forwarded-For: 203.0.113.9\r\n"
+        for (source, shown) in [("127.0.0.3", "203.0.113.9"), ("198.51.100.7", "198.51.100.7:1")] {
+            let client = try await client(server, "PROXY TCP4 \(source) 192.0.2.1 1 443\r\n".utf8)
+            #expect(try await client.handshake(more: forwarded).hasPrefix("HTTP/1.1 101"))
+            #expect(try await client.shownAddress() == shown)
+        }
+    }
+
+    // MARK: HAProxy
+
+    /// Starts HAProxy in front of `server`, which knows it as 127.0.0.9.
+    /// - Returns: HAProxy's port.
+    private func haproxy(
+        before server: TestServer, mode: String = "tcp", options: String, more: String = ""
+    ) async throws -> UInt16 {
+        let port = try Self.freePort()
+        let path = NSTemporaryDirectory() + "haproxy-\(UUID().uuidString.prefix(8)).cfg"
+        try """
+        defaults
+            mode \(mode)
+            timeout connect 10s
+            timeout client 10s
+            timeout server 10s
+        listen signal
+            bind 127.0.0.1:\(port)
+            \(more)
+            server reveille \(server.address) source 127.0.0.9 \(options)
+
+        """.write(toFile: path, atomically: true, encoding: .utf8)
+        let words = Journal<String>()
+        let program = try ChildProcess.find("haproxy", package: "haproxy")
+        let haproxy = try ChildProcess.start(
+            program, ["-W", "-f", path], output: .pipe { words.append(String(decoding: $0, as: UTF8.self)) })
+        atEnd {
+            await haproxy.stop(atMost: .seconds(5))
+            try? FileManager.default.removeItem(atPath: path)
+        }
+        try await words.wait(for: "HAProxy's start") { $0.joined().contains("Loading success.") }
+        return port
+    }
+
+    private static func freePort() throws -> UInt16 {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        defer { close(listener) }
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        name.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &name) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, length) == 0 && getsockname(listener, $0, &length) == 0
+            }
+        }
+        try #require(isBound)
+        return UInt16(bigEndian: name.sin_port)
+    }
+
+    @Test(
+        "HAProxy's headers of both versions are read",
+        arguments: ["send-proxy", "send-proxy-v2", "send-proxy-v2-ssl-cn"])
+    func haproxyHeaders(_ option: String) async throws {
+        let server = try await start(proxy: "127.0.0.9")
+        let client = try RawClient(port: try await haproxy(before: server, options: option), from: "127.0.0.5")
+        #expect(try await client.handshake().hasPrefix("HTTP/1.1 101"))
+        #expect(try await client.shownAddress().hasPrefix("127.0.0.5:"))
+    }
+
+    @Test("with TLS behind HAProxy's header, which its own checks send too without being refused")
+    func haproxyTLS() async throws {
+        let identity = try await TestIdentity()
+        let faults = Journal<HandshakeRefusal>()
+        let server = try await start(proxy: "127.0.0.9", faults: faults) { $0.tls = identity.files }
+        let port = try await haproxy(before: server, options: "send-proxy-v2 check inter 20ms rise 2")
+        let url = WebSocketURL(isSecure: true, host: "localhost", port: port, path: "/v1/signal")
+        let (client, journal) = try await TestClient.opened(to: url, trust: identity.trust)
+        client.send("who am I")
+        let shown = try await journal.first("the address") { if case .received(let text) = $0 { text } else { nil } }
+        #expect(shown.hasPrefix("127.0.0.1:"))
+        // Checks before the client's connection have been accepted by now.
+        #expect(faults.entries.isEmpty)
+        #expect(server.refusals.entries == [])
+        #expect(server.server.statistics.shards[0].handshakesRefused == 0)
+    }
+
+    @Test("HAProxy's X-Forwarded-For is believed, whatever the client puts before it")
+    func haproxyForwardedFor() async throws {
+        let server = try await start(proxy: "127.0.0.9") { $0.proxies.sendHeaders = false }
+        let port = try await haproxy(before: server, mode: "http", options: "", more: "option forwardfor")
+        let client = try RawClient(port: port, from: "127.0.0.5")
+        #expect(try await client.handshake(more: "X-Forwarded-For: 203.0.113.9\r\n").hasPrefix("HTTP/1.1 101"))
+        #expect(try await client.shownAddress() == "127.0.0.5")
+    }
+}
