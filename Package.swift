@@ -130,7 +130,7 @@ let package = Package(
         library(
             "CallServer",
             [
-                "TLS", "AdminServer", "ClientTokens", "PushVocabulary", "AdminProtocol", "CallMonitor",
+                "TLS", "AdminServer", "CLinux", "ClientTokens", "PushVocabulary", "AdminProtocol", "CallMonitor",
                 "CallVocabulary", "CallCore", "PushCore", "PushClient", "SignalProtocol", "EventLoop",
                 "WebSocketServer", "WebhookClient", "CallStore", "LibWebSockets", "ServerLog",
                 "StoreInterface", "OutgoingHTTP",
@@ -272,11 +272,12 @@ let package = Package(
             [
                 "TLS", "AdminServer", "ClientTokens", "PushVocabulary", "CallServer", "AdminKit", "AdminProtocol",
                 "CallCore",
-                "CallMonitor", "CallStore", "StoreInterface", "CallVocabulary", "ChildProcess",
+                "CallMonitor", "CallStore", "OutgoingHTTP", "StoreInterface", "CallVocabulary", "ChildProcess",
                 "PushClient", "PushCore", "PushTestServer", "SoftphoneKit", "SoftphoneSession",
                 "EventLoop",
                 "EventJournal", "HTTP2", "SignalProtocol",
-                "LibWebSockets", "LogCapture", "ServerLog", "TestCertificates", "TestCleanup", "WebSocketServer", log,
+                "LibWebSockets", "LogCapture", "ServerLog", "TestCertificates", "TestCleanup", "WebSocketServer",
+                "WebhookClient", log,
             ]),
         tests(
             "ServerSettingsTests",

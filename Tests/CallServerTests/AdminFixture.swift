@@ -1,14 +1,17 @@
 import AdminKit
 import AdminProtocol
 import CallCore
+import CallStore
 import CallVocabulary
 import EventJournal
 import EventLoop
 import LibWebSockets
 import Logging
+import OutgoingHTTP
 import Synchronization
 import TestCleanup
 import Testing
+import WebhookClient
 
 @testable import AdminServer
 @testable import CallServer
@@ -28,10 +31,12 @@ final class AdminFixture: Sendable {
         let mailbox = Mutex<Mailbox<AdminMessage>?>(nil)
     }
 
-    /// - Parameter reply: the core's answer to a command; nil leaves it to ``answer(_:_:)``.
+    /// - Parameters:
+    ///   - endpoint: the name of a webhook endpoint, which nobody serves; nil for none.
+    ///   - reply: the core's answer to a command; nil leaves it to ``answer(_:_:)``.
     init(
         inboxCapacity: Int = 1000, listener: AdminListenerConfiguration? = nil, log: Logger = .none,
-        _ reply: @escaping @Sendable (AdminCommand) -> Answer? = { _ in nil }
+        endpoint: String? = nil, _ reply: @escaping @Sendable (AdminCommand) -> Answer? = { _ in nil }
     ) async throws {
         folder = try .temporary()
         socket = try folder.adminSocket()
@@ -47,11 +52,27 @@ final class AdminFixture: Sendable {
             }
         }
         let hooks = AdminHooks(setLogLevel: { $0 ?? "info" }, stop: {})
+        var environment = try AdminShard.Environment.plain(folder, core: inbox, hooks: hooks, log: log)
+        environment.webhooks = try await Self.webhooks(folder, endpoint)
         service = try await AdminService.start(
-            at: socket, listener: listener?.networkListener(),
-            environment: .plain(folder, core: inbox, hooks: hooks, log: log))
+            at: socket, listener: listener?.networkListener(), environment: environment)
         slot.mailbox.withLock { $0 = service.mailbox }
         atEnd { await self.end() }
+    }
+
+    private static func webhooks(_ folder: DataFolder, _ endpoint: String?) async throws -> WebhookService? {
+        guard let endpoint, let address = WebAddress("http://127.0.0.1:1/"),
+            let secret = WebhookSecret(WebhookSecret.make())
+        else { return nil }
+        let clock = ServerClock()
+        let webhooks = try WebhookService(
+            WebhookService.Environment(
+                queries: try SQLiteQueries.open(folder: folder.path, thread: "test"), now: { clock.now() },
+                wall: { clock.wall($0) }, wallTime: { clock.wallTime() }, load: { nil }, save: { _ in },
+                userAgent: "test", log: .none))
+        try await webhooks.start([WebhookEndpoint(name: endpoint, address: address, secrets: [secret])])
+        atEnd { await webhooks.stop() }
+        return webhooks
     }
 
     func client(patience: Duration = AdminClient.standardPatience) throws -> AdminClient {

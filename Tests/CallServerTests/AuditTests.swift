@@ -45,11 +45,15 @@ struct AuditTests {
         case .groupDelete: (DeleteGroup(sales), "name: sales")
         case .aliasSet: (SetAlias(alias: sales, user: alice), "alias: sales")
         case .aliasDelete: (DeleteAlias(sales), "alias: sales")
+        case .webhookPause: (PauseWebhook("billing"), "name: billing")
+        case .webhookResume: (ResumeWebhook("billing"), "name: billing")
+        case .webhookReplay: (ReplayWebhook("billing", since: Instant(milliseconds: 7)), "since_ms: 7")
+        case .webhookTest: (TestWebhook("billing"), "name: billing")
         case .serverDrain: (Drain(deadlineMilliseconds: 60_000), "deadline_ms: 60000")
         case .serverStop: (StopServer(), "params={}")
         case .logSet: (SetLogLevel("debug"), "level: debug")
         case .callList, .callGet, .callSubscribe, .sessionList, .deviceList, .deviceGet, .pushList, .pushGet,
-            .pushAudit, .userGet, .groupList, .groupGet, .aliasList, .statsGet, .statsSubscribe, .serverInfo,
+            .pushAudit, .userGet, .groupList, .groupGet, .aliasList, .webhookList, .statsGet, .statsSubscribe, .serverInfo,
             .unsubscribe:
             nil
         }
@@ -66,7 +70,8 @@ struct AuditTests {
             #expect(type.method == method)
             let (request, parameters) = try #require(Self.sample(method))
             let lines = LogLines()
-            let client = try await AdminFixture(log: lines.logger()) { _ in .success(.done) }.client()
+            let fixture = try await AdminFixture(log: lines.logger(), endpoint: "billing") { _ in .success(.done) }
+            let client = try fixture.client()
             func perform(_ request: some AdminRequest) async throws { _ = try await client.perform(request) }
             try await perform(request)
             // After the answer and its log line.

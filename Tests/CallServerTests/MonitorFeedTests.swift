@@ -22,7 +22,7 @@ struct MonitorFeedTests {
                 switch message {
                 case .fed: news.append("fed")
                 case .feedLost: news.append("lost")
-                case .answered, .read, .loaded, .coreFigures, .liveFigures, .backend: news.append("?")
+                case .answered, .replied, .loaded, .coreFigures, .liveFigures, .backend: news.append("?")
                 }
             }
         }

@@ -55,10 +55,12 @@ final class ServerHarness: Sendable {
             core: parts.core.inbox, reads: reads, hooks: configuration.adminHooks, figures: .plain(parts.core),
             now: { clock.now() }, log: log)
         environment.feedCapacity = configuration.monitorCapacity
+        environment.webhooks = parts.webhooks
         admin = try await AdminService.start(at: adminSocket, environment: environment)
         admin.begin(with: store.recovered)
         let outputs = CoreOutputs(
-            shards: ShardOutlets([mailbox], log: log), push: parts.push, core: parts.core.inbox,
+            shards: ShardOutlets([mailbox], log: log), push: parts.push, webhooks: parts.webhooks,
+            core: parts.core.inbox,
             storedCalls: parts.storedCalls, history: parts.history,
             authorization: parts.authorization, admin: admin.mailbox, feed: admin.feed)
         await parts.core.run(configuration, parts.clock, store.recovered, store.recordLog, outputs, log)

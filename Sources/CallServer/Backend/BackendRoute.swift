@@ -6,10 +6,12 @@ enum BackendRoute: CaseIterable {
     case callStart, callGet, callConnected, callHangup, callRecord, callEnd, callExport
     case pushGet, pushExport
     case userGet, userSet, userBlock, userUnblock, userForward
-    case deviceList, deviceGet, deviceResume
+    case userRevoke
+    case deviceList, deviceGet, deviceResume, deviceDelete
     case sessionList, sessionDrop
     case groupList, groupGet, groupSet, groupDelete
     case aliasList, aliasSet, aliasDelete
+    case webhookList, webhookPause, webhookResume, webhookReplay, webhookTest
     case stats, drain, stop, logLevel
 
     static let root = "/v1/backend"
@@ -31,9 +33,11 @@ enum BackendRoute: CaseIterable {
         case .userBlock: (.post, "/users/{user}/block")
         case .userUnblock: (.post, "/users/{user}/unblock")
         case .userForward: (.put, "/users/{user}/forward")
+        case .userRevoke: (.post, "/users/{user}/revoke")
         case .deviceList: (.get, "/users/{user}/devices")
         case .deviceGet: (.get, "/users/{user}/devices/{device_id}")
         case .deviceResume: (.post, "/users/{user}/devices/{device_id}/resume")
+        case .deviceDelete: (.delete, "/users/{user}/devices/{device_id}")
         case .sessionList: (.get, "/users/{user}/sessions")
         case .sessionDrop: (.delete, "/users/{user}/sessions/{device_id}")
         case .groupList: (.get, "/groups")
@@ -43,6 +47,11 @@ enum BackendRoute: CaseIterable {
         case .aliasList: (.get, "/aliases")
         case .aliasSet: (.put, "/aliases/{alias}")
         case .aliasDelete: (.delete, "/aliases/{alias}")
+        case .webhookList: (.get, "/webhooks")
+        case .webhookPause: (.post, "/webhooks/{name}/pause")
+        case .webhookResume: (.post, "/webhooks/{name}/resume")
+        case .webhookReplay: (.post, "/webhooks/{name}/replay")
+        case .webhookTest: (.post, "/webhooks/{name}/test")
         case .stats: (.get, "/stats")
         case .drain: (.post, "/server/drain")
         case .stop: (.post, "/server/stop")
@@ -53,11 +62,12 @@ enum BackendRoute: CaseIterable {
     var role: BackendToken.Role {
         switch self {
         case .callGet, .callRecord, .callExport, .pushGet, .pushExport, .userGet, .deviceList, .deviceGet, .sessionList,
-            .groupList, .groupGet, .aliasList, .stats:
+            .groupList, .groupGet, .aliasList, .webhookList, .stats:
             .read
         case .callStart, .callConnected, .callHangup: .calls
-        case .callEnd, .userSet, .userBlock, .userUnblock, .userForward, .deviceResume, .sessionDrop, .groupSet,
-            .groupDelete, .aliasSet, .aliasDelete, .drain, .stop, .logLevel:
+        case .callEnd, .userSet, .userBlock, .userUnblock, .userForward, .userRevoke, .deviceResume, .deviceDelete,
+            .sessionDrop, .groupSet, .groupDelete, .aliasSet, .aliasDelete, .webhookPause, .webhookResume,
+            .webhookReplay, .webhookTest, .drain, .stop, .logLevel:
             .admin
         }
     }
@@ -84,9 +94,11 @@ enum BackendRoute: CaseIterable {
         case .userBlock: .admin(.userBlock)
         case .userUnblock: .admin(.userUnblock)
         case .userForward: .admin(.userForward)
+        case .userRevoke: .admin(.userRevoke)
         case .deviceList: .admin(.deviceList)
         case .deviceGet: .admin(.deviceGet)
         case .deviceResume: .admin(.deviceResume)
+        case .deviceDelete: .admin(.deviceDelete)
         case .sessionList: .admin(.sessionList)
         case .sessionDrop: .admin(.sessionDrop)
         case .groupList: .admin(.groupList)
@@ -96,6 +108,11 @@ enum BackendRoute: CaseIterable {
         case .aliasList: .admin(.aliasList)
         case .aliasSet: .admin(.aliasSet)
         case .aliasDelete: .admin(.aliasDelete)
+        case .webhookList: .admin(.webhookList)
+        case .webhookPause: .admin(.webhookPause)
+        case .webhookResume: .admin(.webhookResume)
+        case .webhookReplay: .admin(.webhookReplay)
+        case .webhookTest: .admin(.webhookTest)
         case .stats: .admin(.statsGet)
         case .drain: .admin(.serverDrain)
         case .stop: .admin(.serverStop)

@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 
 /// The clocks of the machine, in milliseconds; tests substitute their own.
@@ -27,12 +28,8 @@ public struct ClockSources: Sendable {
             boot: bootOfThisMachine)
     }
 
-    private static func read(_ clock: clockid_t) -> Int64 {
-        var time = timespec()
-        // Cannot fail: Linux has these clocks since 2.6.39.
-        clock_gettime(clock, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    }
+    /// Cannot fail: Linux has these clocks since 2.6.39.
+    private static func read(_ clock: clockid_t) -> Int64 { reveille_clock_milliseconds(clock) }
 
     /// The kernel's boot id, with the time namespace, which may shift `CLOCK_BOOTTIME` in a container.
     private static var bootOfThisMachine: String? {
