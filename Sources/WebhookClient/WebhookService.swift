@@ -59,18 +59,19 @@ public final class WebhookService: Sendable {
     /// Whether the loop is told of ``newest`` soon.
     private let isNoted = Atomic<Bool>(false)
 
+    /// Starts the thread, which ends with ``stop()``.
     /// - Throws: `SystemError`, `TLSFailure`.
     public init(_ environment: Environment) throws {
         self.environment = environment
         loop = try EventLoop(name: "webhooks", scheduling: .batch)
         tls = try TLSClientContext(trust: .system, speaking: .http1)
         desk = LoopBound(Desk(), on: loop)
+        loop.start()
     }
 
     /// Starts to send. Call it once, before the core records events.
     /// - Throws: `StoreFailure`, or what saving the state throws.
     public func start(_ endpoints: [WebhookEndpoint]) async throws {
-        loop.start()
         let bytes = environment.load()
         let state = bytes.flatMap { DeliveryState($0) }
         if bytes != nil, state == nil, !endpoints.isEmpty {

@@ -139,7 +139,8 @@ struct AdminNetworkTests {
             SetUser(sales, UserPolicyChange(doNotDisturb: true)), BlockCallers(sales, [sales]),
             UnblockCallers(sales, [sales]), ForwardCalls(sales, busy: nil, noAnswer: nil, noAnswerSeconds: nil),
             RevokeTokens(sales), SetGroup(name: sales, strategy: .all, members: [sales]), DeleteGroup(sales),
-            SetAlias(alias: sales, user: sales), DeleteAlias(sales), Drain(deadlineMilliseconds: 1), StopServer(),
+            SetAlias(alias: sales, user: sales), DeleteAlias(sales), PauseWebhook("billing"), ResumeWebhook("billing"),
+            ReplayWebhook("billing", since: Instant(milliseconds: 1)), TestWebhook("billing"), Drain(deadlineMilliseconds: 1), StopServer(),
             SetLogLevel("debug"),
         ]
         let all = AdminMethod.allCases.filter { if case .changes = $0.effect { true } else { false } }

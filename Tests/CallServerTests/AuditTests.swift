@@ -53,7 +53,8 @@ struct AuditTests {
         case .serverStop: (StopServer(), "params={}")
         case .logSet: (SetLogLevel("debug"), "level: debug")
         case .callList, .callGet, .callSubscribe, .sessionList, .deviceList, .deviceGet, .pushList, .pushGet,
-            .pushAudit, .userGet, .groupList, .groupGet, .aliasList, .webhookList, .statsGet, .statsSubscribe, .serverInfo,
+            .pushAudit, .userGet, .groupList, .groupGet, .aliasList, .webhookList, .statsGet, .statsSubscribe,
+            .serverInfo,
             .unsubscribe:
             nil
         }

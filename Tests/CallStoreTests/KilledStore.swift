@@ -113,6 +113,10 @@ enum KilledStore {
             blocked: [handle("mallory")], forwardBusy: .group("desk"), forwardNoAnswer: .user(handle("carol")),
             noAnswerAfter: .seconds(20)))
     static let revocation = RevocationRecord(handle: handle("carol"), issuedBefore: at(4100))
+    static let event = EventRecord(
+        id: EventID(high: 5, low: 1), at: at(5000), subject: .call(new, number: 1, .invited(custom: nil)))
+    static let deviceEvent = EventRecord(
+        id: EventID(high: 5, low: 2), at: at(5001), subject: .device(device("dave", tokens: []), .suspended))
     static let alias = Alias(handle: handle("+81312345678"), user: handle("bob"))
     static let newAlias = Alias(handle: handle("reception"), user: handle("carol"))
 
@@ -146,7 +150,7 @@ extension KilledStore {
         .call(stillAnswered), .leg(stillAnsweredLeg),
         .descriptions(DescriptionsRecord(call: stillAnswered.id, answer: answerText)),
         .call(over), .leg(overLeg), .push(overPush), .missed(user: handle("carol"), missed(over, at: 4040)),
-        .push(notice(1)),
+        .push(notice(1)), .event(event),
     ]
 
     static let inJournal: [[StoreRecord]] = [
@@ -163,6 +167,7 @@ extension KilledStore {
             .missed(user: handle("bob"), missed(over, at: 4050)),
             .groupDeleted("sales"), .group(newGroup), .aliasDeleted(alias.handle), .alias(newAlias),
             .user(.full("carol")), .push(notice(2)), .rules(rules), .group(delayedGroup), .revocation(revocation),
+            .event(deviceEvent),
         ],
     ]
 

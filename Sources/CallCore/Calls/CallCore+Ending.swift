@@ -145,7 +145,6 @@ extension CallCore {
         }
         calls[call.id] = nil
         call.callerDevice.placedCalls -= 1
-        if call.isFromBackend { outsiders.remove(call.callerDevice.user) }
         if call.isFromArchive { archivedLegs -= max(1, call.legs.count) }
         legCount -= call.legs.count
         for leg in call.legs {
@@ -160,6 +159,8 @@ extension CallCore {
         }
         call.callerDevice.user.forgetDropped(call.callerDevice)
         call.removeLegs()
+        // Last: the call's devices do not retain their user.
+        if call.isFromBackend { outsiders.remove(call.callerDevice.user) }
         return true
     }
 }
