@@ -1,0 +1,87 @@
+import CallCore
+import CallVocabulary
+import Foundation
+import StoreInterface
+import Testing
+
+@testable import CallStore
+
+/// Events for other systems in the store.
+struct EventTests {
+    private static func call(_ number: UInt64) -> CallRecord {
+        CallRecord(
+            id: CallID(high: 8, low: number), caller: Party(user: handle("alice"), device: DeviceID(high: 1, low: 1)),
+            callerName: nil, to: .user(handle("bob")), video: false, inviteDigest: 1, state: .routing,
+            createdAt: at(1), ringsUntil: at(2))
+    }
+
+    private static func event(_ number: UInt64, at time: Int64) -> EventRecord {
+        var call = call(number)
+        call.eventCount = 1
+        return EventRecord(
+            id: EventID(high: 9, low: number), at: Instant(milliseconds: time),
+            subject: .call(call, number: 1, .invited(custom: nil)))
+    }
+
+    private static func records(_ numbers: ClosedRange<UInt64>) -> [StoreRecord] {
+        numbers.flatMap { [.call(call($0)), .event(event($0, at: Int64($0) * 1000))] }
+    }
+
+    @Test("events are read in order, by page and by bytes, with the body as it was made")
+    func pages() throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        try store.commit(Self.records(1...5))
+        let reader = try StoreReader.open(folder: folder.path)
+        defer { reader.close() }
+        let first = try reader.events(after: 0, limit: 3, bytes: .max)
+        #expect(first.map(\.position) == [1, 2, 3] && first.map(\.kind) == [.callInvited, .callInvited, .callInvited])
+        #expect(first[0].subject == .call(Self.call(1).id) && first[0].at == Instant(milliseconds: 1000))
+        #expect(try reader.events(after: 3, limit: 3, bytes: .max).map(\.position) == [4, 5])
+        // The first event that exceeds the sum still comes, so that a page is never empty.
+        #expect(try reader.events(after: 0, limit: 5, bytes: 1).map(\.position) == [1])
+        #expect(try reader.events(at: [5, 2, 77]).map(\.position) == [2, 5])
+        #expect(try reader.lastEvent() == 5)
+        let body = try JSONSerialization.jsonObject(with: Data(first[0].body.bytes)) as? [String: Any]
+        #expect(body?["type"] as? String == "call.invited")
+        store.close()
+    }
+
+    @Test("the position before a time is that of the last event before it")
+    func times() throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        let reader = try StoreReader.open(folder: folder.path)
+        defer { reader.close() }
+        #expect(try reader.lastEvent() == 0)
+        #expect(try reader.eventPosition(before: Instant(milliseconds: 0)) == 0)
+        try store.commit(Self.records(1...3))
+        for (time, position) in [(0, 0), (1000, 0), (1001, 1), (3000, 2), (3001, 3)] as [(Int64, Int64)] {
+            #expect(try reader.eventPosition(before: Instant(milliseconds: time)) == position)
+        }
+        store.close()
+    }
+
+    @Test("the position of a deleted event is not used again, also after a restart")
+    func positions() throws {
+        let folder = try TemporaryFolder()
+        var store = try CallStore.open(folder: folder.path)
+        try store.commit(Self.records(1...3))
+        let policy = RetentionPolicy(events: RetentionPolicy.shortestAge)
+        var run = RetentionRun(policy, now: Instant(milliseconds: 3000) + RetentionPolicy.shortestAge)
+        run.step = .events
+        let deleted = try store.tables.deleteSlice(&run, rows: 100) { false }
+        #expect(deleted.events == 2, "those from before 3 s")
+        store.close()
+        store = try CallStore.open(folder: folder.path)
+        run = RetentionRun(policy, now: Instant(milliseconds: 9000) + RetentionPolicy.shortestAge)
+        run.step = .events
+        #expect(try store.tables.deleteSlice(&run, rows: 100) { false }.events == 1)
+        try store.commit(Self.records(4...4))
+        let reader = try StoreReader.open(folder: folder.path)
+        defer { reader.close() }
+        #expect(try reader.events(after: 0, limit: 10, bytes: .max).map(\.position) == [4])
+        #expect(try reader.lastEvent() == 4)
+        store.close()
+    }
+}
