@@ -1,10 +1,11 @@
+import CallVocabulary
 import Crypto
 import Foundation
 
 /// A secret that signs messages, as Standard Webhooks has it: `whsec_` and Base64 for HMAC-SHA256 (signatures `v1`),
 /// `whsk_` and Base64 for an Ed25519 private key (signatures `v1a`).
-public struct WebhookSecret: Equatable, Sendable {
-    private enum Key: Equatable {
+public struct WebhookSecret: Hashable, Sendable, Redacted {
+    private enum Key: Hashable {
         case symmetric([UInt8])
         /// The private key of 32 bytes.
         case ed25519([UInt8])
@@ -28,6 +29,14 @@ public struct WebhookSecret: Equatable, Sendable {
     private static func bytes(_ text: String, after prefix: String) -> [UInt8]? {
         guard text.hasPrefix(prefix) else { return nil }
         return Data(base64Encoded: String(text.dropFirst(prefix.count))).map { Array($0) }
+    }
+
+    /// The secrets of a text, one a line; nil for any other text.
+    package static func all(in text: String) -> [WebhookSecret]? {
+        let lines = text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
+            .filter { !$0.isEmpty }
+        let secrets = lines.compactMap { WebhookSecret($0) }
+        return secrets.isEmpty || secrets.count < lines.count ? nil : secrets
     }
 
     /// A new symmetric secret, as text.
@@ -54,7 +63,7 @@ public struct WebhookSecret: Equatable, Sendable {
 extension [WebhookSecret] {
     /// The header fields that identify and sign a message (Standard Webhooks 1.0).
     /// - Parameter timestamp: of this attempt, in seconds since 1970.
-    func fields(id: String, timestamp: Int64, body: [UInt8]) -> [(name: String, value: String)] {
+    package func fields(id: String, timestamp: Int64, body: [UInt8]) -> [(name: String, value: String)] {
         let signatures = map { $0.signature(id: id, timestamp: timestamp, body: body) }
         return [
             ("Content-Type", "application/json"), ("webhook-id", id), ("webhook-timestamp", "\(timestamp)"),

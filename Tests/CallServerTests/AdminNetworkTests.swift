@@ -140,8 +140,8 @@ struct AdminNetworkTests {
             UnblockCallers(sales, [sales]), ForwardCalls(sales, busy: nil, noAnswer: nil, noAnswerSeconds: nil),
             RevokeTokens(sales), SetGroup(name: sales, strategy: .all, members: [sales]), DeleteGroup(sales),
             SetAlias(alias: sales, user: sales), DeleteAlias(sales), PauseWebhook("billing"), ResumeWebhook("billing"),
-            ReplayWebhook("billing", since: Instant(milliseconds: 1)), TestWebhook("billing"), Drain(deadlineMilliseconds: 1), StopServer(),
-            SetLogLevel("debug"),
+            ReplayWebhook("billing", since: Instant(milliseconds: 1)), TestWebhook("billing"),
+            Drain(deadlineMilliseconds: 1), StopServer(), SetLogLevel("debug"),
         ]
         let all = AdminMethod.allCases.filter { if case .changes = $0.effect { true } else { false } }
         precondition(Set(changes.map { type(of: $0).method }) == Set(all), "each change is here")

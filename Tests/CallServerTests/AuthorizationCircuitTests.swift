@@ -48,27 +48,6 @@ struct AuthorizationCircuitTests {
         #expect(recent.find(RecentAnswers.key(question(to: "u4")), at: now) == .failed)
     }
 
-    // printf 'msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.{"test": 2432232314}' | openssl dgst -sha256 -binary \
-    //     -mac HMAC -macopt hexkey:$(printf MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw | base64 -d | od -An -tx1 | tr -d ' \n') | base64
-    @Test("are signed as Standard Webhooks says, with each secret")
-    func signature() throws {
-        let text = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n"
-        let secrets = try #require(WebhookSignature.secrets(in: text))
-        let body = Array(#"{"test": 2432232314}"#.utf8)
-        let fields = WebhookSignature.fields(
-            id: "msg_p5jXN8AQM9LWM0D4loKWxJek", seconds: 1_614_265_330, body: body, secrets: secrets)
-        #expect(
-            fields.map { "\($0.name): \($0.value)" } == [
-                "webhook-id: msg_p5jXN8AQM9LWM0D4loKWxJek", "webhook-timestamp: 1614265330",
-                "webhook-signature: v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
-            ])
-        let two = WebhookSignature.fields(id: "a", seconds: 1, body: [], secrets: secrets + secrets)
-        #expect(two[2].value.split(separator: " ").count == 2)
-        for bad in ["", "whsec_", "whsec_c2hvcnQ=", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", text + "x"] {
-            #expect(WebhookSignature.secrets(in: bad) == nil, "\(bad)")
-        }
-    }
-
     @Test("have a body, and answers that are taken or refused with the member at fault")
     func bodies() throws {
         #expect(

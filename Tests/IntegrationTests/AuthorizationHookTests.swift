@@ -6,11 +6,12 @@ import OutgoingHTTP
 import SoftphoneKit
 import SoftphoneSession
 import Testing
+import WebhookClient
 
 /// A server whose invites the backend of the article `AuthorizeCalls` authorizes.
 @Suite("A backend that authorizes calls", .world, .timeLimit(.minutes(2)))
 struct AuthorizationHookTests {
-    private static let secret = Array("0123456789abcdef0123456789abcdef".utf8)
+    private static let secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
 
     /// The article's example, on a port of its own.
     private func backend() async throws -> (program: Program, address: WebAddress) {
@@ -21,14 +22,15 @@ struct AuthorizationHookTests {
         try FileManager.default.createDirectory(atPath: world.folder, withIntermediateDirectories: true)
         let (script, secret) = (world.folder + "/backend.py", world.folder + "/secret")
         try Data(code.utf8).write(to: URL(fileURLWithPath: script))
-        try Data("whsec_\(Data(Self.secret).base64EncodedString())\n".utf8).write(to: URL(fileURLWithPath: secret))
+        try Data("\(Self.secret)\n".utf8).write(to: URL(fileURLWithPath: secret))
         let program = try world.start("/usr/bin/python3", [script, secret, "0"])
         let port = try await program.output.first("the port") { $0 }
         return (program, try #require(WebAddress("http://127.0.0.1:\(port)/authorize")))
     }
 
-    private func server(_ address: WebAddress, secret: [UInt8] = secret) async throws -> CallServer {
-        try await world.startServer {
+    private func server(_ address: WebAddress, secret: String = secret) async throws -> CallServer {
+        let secret = try #require(WebhookSecret(secret))
+        return try await world.startServer {
             $0.authorization = AuthorizationConfiguration(address: address, secrets: [secret])
         }
     }
@@ -59,7 +61,7 @@ struct AuthorizationHookTests {
     @Test("that is not there, or does not know the signature, leaves the policy to decide until it is back")
     func failures() async throws {
         let (program, address) = try await backend()
-        let server = try await server(address, secret: Array(repeating: 1, count: 32))
+        let server = try await server(address, secret: WebhookSecret.make())
         let (alice, bob) = (
             try await world.onlinePhone("alice", at: server.address),
             try await world.onlinePhone("bob", at: server.address)
@@ -69,7 +71,8 @@ struct AuthorizationHookTests {
         #expect(try await questions(server, "failed"))
         await program.abandon()
         var reload = ServerReload()
-        var configuration = AuthorizationConfiguration(address: address, secrets: [Self.secret])
+        let secret = try #require(WebhookSecret(Self.secret))
+        var configuration = AuthorizationConfiguration(address: address, secrets: [secret])
         configuration.policy.allowsOnFailure = true
         reload.authorization = configuration
         try await server.reload(reload)

@@ -2,6 +2,7 @@ import CallCore
 import CallServer
 import ServerSettings
 import Testing
+import WebhookClient
 
 @Suite("Settings of the authorization hook")
 struct AuthorizeSettingsTests {
@@ -26,7 +27,9 @@ struct AuthorizeSettingsTests {
         #expect(try scene.faults() == [])
         let standard = try #require(try scene.load().serverConfiguration().authorization)
         #expect("\(standard.address)" == "https://backend.example.com/authorize")
-        #expect(standard.secrets.count == 2 && standard.secrets[0] == Array("0123456789abcdef01234567".utf8))
+        #expect(
+            standard.secrets.count == 2
+                && standard.secrets[0] == WebhookSecret("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"))
         #expect(standard.policy == AuthorizationPolicy())
         try write(Self.url + Self.file + "authorize.timeout_ms: 50\nauthorize.on_failure: allow\n")
         let policy = try scene.load().serverConfiguration().authorization?.policy

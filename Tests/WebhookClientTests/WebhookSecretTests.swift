@@ -17,6 +17,17 @@ struct WebhookSecretTests {
         #expect(values["webhook-timestamp"] == "1614265330")
     }
 
+    @Test("a file has one secret a line, and nothing else; no secret is printed")
+    func files() throws {
+        let text = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n"
+        let secrets = try #require(WebhookSecret.all(in: "\n" + text + text))
+        #expect(secrets.count == 2 && secrets[0] == secrets[1])
+        #expect("\(secrets)".contains("redacted") && !String(reflecting: secrets).contains("[77"))
+        for bad in ["", "\n", "whsec_", "whsec_c2hvcnQ=", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", text + "x"] {
+            #expect(WebhookSecret.all(in: bad) == nil, "\(bad)")
+        }
+    }
+
     @Test("each secret signs, the newest first")
     func rotation() throws {
         let secrets = try (0..<2).map { _ in try #require(WebhookSecret(WebhookSecret.make())) }

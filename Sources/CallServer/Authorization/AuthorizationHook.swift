@@ -7,15 +7,16 @@ import OutgoingHTTP
 import SignalProtocol
 import Synchronization
 import TLS
+import WebhookClient
 
 /// The backend that authorizes invites.
 public struct AuthorizationConfiguration: Equatable, Sendable {
     public var address: WebAddress
     /// Each signs the requests.
-    @Secret public var secrets: [[UInt8]]
+    public var secrets: [WebhookSecret]
     public var policy: AuthorizationPolicy
 
-    public init(address: WebAddress, secrets: [[UInt8]], policy: AuthorizationPolicy = AuthorizationPolicy()) {
+    public init(address: WebAddress, secrets: [WebhookSecret], policy: AuthorizationPolicy = AuthorizationPolicy()) {
         self.address = address
         self.secrets = secrets
         self.policy = policy
@@ -117,11 +118,8 @@ private final class Asker {
         if let known = recent.find(key, at: now) { return settle(question, known, .cached) }
         guard let configuration, circuit.admits(at: now) else { return settle(question, .failed, .skipped) }
         let body = AuthorizationBody.encode(question)
-        let fields =
-            [(name: "Content-Type", value: "application/json")]
-            + WebhookSignature.fields(
-                id: "\(question.call)", seconds: clock.wallTime().wholeSeconds, body: body,
-                secrets: configuration.secrets)
+        let fields = configuration.secrets.fields(
+            id: "\(question.call)", timestamp: clock.wallTime().wholeSeconds, body: body)
         let request = WebRequest(
             .post, configuration.address, fields: fields, body: body, patience: configuration.policy.timeout,
             longestAnswer: AuthorizationBody.longestAnswer, isRepeatable: true)

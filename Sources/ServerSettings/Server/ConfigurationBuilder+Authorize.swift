@@ -2,6 +2,7 @@ import CallCore
 import CallServer
 import Foundation
 import OutgoingHTTP
+import WebhookClient
 
 /// The backend that authorizes calls.
 extension ConfigurationBuilder {
@@ -25,7 +26,7 @@ extension ConfigurationBuilder {
             return nil
         }
         guard let secretText = file(path, .authorizeSecretFile, isPrivate: true) else { return nil }
-        guard let secrets = WebhookSignature.secrets(in: secretText) else {
+        guard let secrets = WebhookSecret.all(in: secretText) else {
             fault(
                 .content, .authorizeSecretFile,
                 "\(path) does not hold secrets of whsec_ and 24 to 64 bytes in Base64, one a line",
