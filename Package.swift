@@ -310,8 +310,7 @@ let package = Package(
         tests(
             "WebhookClientTests",
             [
-                "WebhookClient", "CallCore", "CallVocabulary", "Determinism", "EventLoop", "OutgoingHTTP",
-                "StoreInterface", log,
+                "WebhookClient", "CallCore", "CallVocabulary", "Determinism", "StoreInterface",
             ]),
         tests("ServerLogTests", ["ServerLog", "EventLoop", log, memoryLog]),
         tests("EventLoopTests", ["EventLoop", "EventJournal", "TestCleanup"]),

@@ -48,6 +48,13 @@ struct DocumentedKeysTests {
         return CallView(call, counts: CallCounts())
     }
 
+    private static func webhook() -> WebhookView {
+        var view = WebhookView(name: "a", url: "https://a.example/", events: [.callEnded], state: .active, backlog: 0)
+        (view.oldestAt, view.lastTakenAt, view.lastFailureAt) = (time, time, time)
+        view.lastFailure = "the receiver answered 500"
+        return view
+    }
+
     /// Every view with all that it can have.
     private static func samples() throws -> [(String, any Encodable)] {
         var push = try #require(Scenarios.rejected.pushes.first)
@@ -82,6 +89,8 @@ struct DocumentedKeysTests {
             ("AuditView", AuditView(LedgerCounts(), violations: [], overdue: [])), ("DeviceView", DeviceView(device)),
             ("SessionView", session), ("UserView", UserView(summary)), ("GroupView", GroupView(group)),
             ("AliasView", AliasView(Alias(handle: alice, user: alice))), ("LogLevelView", LogLevelView(level: "info")),
+            ("WebhooksView", WebhooksView(endpoints: [])), ("WebhookView", webhook()),
+            ("WebhookTestView", WebhookTestView(isTaken: false, status: 500, failure: "x", tookMilliseconds: 1)),
             ("ServerInfo", ServerInfo.sample(isDraining: true)), ("StatsView", stats), ("StatsView.Calls", stats.calls),
             ("StatsView.Sessions", stats.sessions), ("StatsView.Stage", stats.stages[0]),
             ("StatsView.Pushes", stats.pushes), ("StatsView.PushPool", stats.pushPools[0]),
@@ -130,7 +139,9 @@ struct DocumentedKeysTests {
             GetGroup(bob),
             SetGroup(name: bob, strategy: .all, members: [bob], delays: ["bob": 5]), DeleteGroup(bob),
             ListAliases(after: "x"),
-            SetAlias(alias: bob, user: bob), DeleteAlias(bob), GetStats(), SubscribeToStats(intervalMilliseconds: 1000),
+            SetAlias(alias: bob, user: bob), DeleteAlias(bob), ListWebhooks(), PauseWebhook("a"), ResumeWebhook("a"),
+            ReplayWebhook("a", since: Scenarios.begin), TestWebhook("a"), GetStats(),
+            SubscribeToStats(intervalMilliseconds: 1000),
             GetServerInfo(), Drain(deadlineMilliseconds: 1), StopServer(), SetLogLevel("info"),
             Unsubscribe(subscription: 1),
         ]
