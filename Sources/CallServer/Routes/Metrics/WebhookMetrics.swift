@@ -5,7 +5,6 @@ import WebhookClient
 enum WebhookMetrics {
     /// - Parameter now: wall time.
     static func add(_ endpoints: [WebhookStatus], now: Instant, to report: inout PrometheusText) {
-        guard !endpoints.isEmpty else { return }
         func samples(_ value: (WebhookStatus) -> Double) -> [(String, Double)] {
             endpoints.map { ("endpoint=\"\($0.name)\"", value($0)) }
         }
