@@ -78,6 +78,9 @@ struct DeliveryQueue {
         }
     }
 
+    /// Passes over events that retention has deleted.
+    mutating func pass(to position: Int64) { cursor = max(cursor, position) }
+
     /// Adds an event that an earlier process had not settled. In order, and before ``take(_:of:now:)``.
     mutating func restore(_ event: StoredEvent, attempts: Int, due: Instant) {
         hold(event, attempts: attempts, due: due)

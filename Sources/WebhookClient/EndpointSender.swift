@@ -162,15 +162,20 @@ final class EndpointSender {
         _ queries: any StoreQueries, after position: Int64, for sender: LoopBound<EndpointSender>, _ reading: Int
     ) {
         Task {
-            // After an error, the store recovers or the server stops.
+            // Before the events: what is in the tables by then and not among the events was deleted. After an error,
+            // the store recovers or the server stops.
+            let last = try? await queries.lastEvent()
             let events = try? await queries.events(after: position, limit: page, bytes: pageBytes)
-            sender.loop.execute { sender.value.take(events ?? [], asked: reading) }
+            sender.loop.execute { sender.value.take(events, through: last, asked: reading) }
         }
     }
 
-    private func take(_ found: [StoredEvent], asked reading: Int) {
+    /// - Parameters:
+    ///   - found: nil when they could not be read.
+    ///   - last: the last event in the tables, as of before.
+    private func take(_ found: [StoredEvent]?, through last: Int64?, asked reading: Int) {
         guard reading == self.reading, timer != nil else { return }
-        if found.isEmpty {
+        guard let found, !found.isEmpty || (last ?? 0) > queue.cursor else {
             // Committed, and not in the tables yet.
             let retry = LoopBound(self, on: loop)
             lagTimer = LoopTimer(loop: loop) {
@@ -183,6 +188,7 @@ final class EndpointSender {
         }
         isReading = false
         isChanged = true
+        if found.isEmpty, let last { queue.pass(to: last) }
         queue.take(found, of: endpoint.kinds, now: environment.now())
         goOn()
     }

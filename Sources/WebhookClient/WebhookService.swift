@@ -109,6 +109,7 @@ public final class WebhookService: Sendable {
     private func open(
         _ endpoints: [WebhookEndpoint], _ states: [String: DeliveryState.Endpoint], newFrom position: Int64
     ) async throws {
+        guard !endpoints.isEmpty else { return }
         let last = newest.load(ordering: .acquiring)
         var opened: [(WebhookEndpoint, DeliveryState.Endpoint, [StoredEvent])] = []
         for endpoint in endpoints {

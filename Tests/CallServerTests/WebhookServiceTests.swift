@@ -1,0 +1,138 @@
+import CallCore
+import CallStore
+import CallVocabulary
+import Foundation
+import OutgoingHTTP
+import Synchronization
+import TestCleanup
+import Testing
+import WebhookClient
+
+@testable import CallServer
+
+/// The places of endpoints in the stored events, across starts, changes and restored stores. Nobody receives: the address
+/// refuses connections.
+@Suite("The places of webhook endpoints", .cleanup, .timeLimit(.minutes(1)))
+struct WebhookServiceTests {
+    private let folder: DataFolder
+    private let state = State()
+
+    private final class State: Sendable {
+        let bytes = Mutex<[UInt8]?>(nil)
+    }
+
+    init() throws { folder = try .temporary() }
+
+    private func endpoint(_ name: String, kinds: Set<EventKind> = Set(EventKind.allCases)) throws -> WebhookEndpoint {
+        let address = try #require(WebAddress("http://127.0.0.1:1/"))
+        let secret = try #require(WebhookSecret(WebhookSecret.make()))
+        return WebhookEndpoint(name: name, address: address, secrets: [secret], kinds: kinds)
+    }
+
+    private func service() throws -> WebhookService {
+        let clock = ServerClock()
+        let queries = try SQLiteQueries.open(folder: folder.path, thread: "test")
+        atEnd { await queries.close() }
+        return try WebhookService(
+            WebhookService.Environment(
+                queries: queries, now: { clock.now() }, wall: { clock.wall($0) }, wallTime: { clock.wallTime() },
+                load: { [state] in state.bytes.withLock { $0 } },
+                save: { [state] bytes in state.bytes.withLock { $0 = bytes } }, userAgent: "test", log: .none))
+    }
+
+    /// - Parameter members: of the endpoint `a`.
+    private func setState(_ members: String) {
+        state.bytes.withLock { $0 = Array("{\"endpoints\":{\"a\":{\(members)}}}".utf8) }
+    }
+
+    private func commit(_ count: Int) throws {
+        let store = try CallStore.open(folder: folder.path)
+        let device = DeviceRecord(
+            key: DeviceKey(user: Handle("bob")!, device: DeviceID(high: 1, low: 1)), platform: .ios, app: nil,
+            name: nil,
+            tokens: [], seenAt: Instant(milliseconds: 1), unreportedStreak: 0, suspendedAt: nil)
+        try store.commit(
+            (0..<count).map { number in
+                .event(
+                    EventRecord(
+                        id: .random(), at: Instant(milliseconds: Int64(number)), subject: .device(device, .registered)))
+            })
+        store.close()
+    }
+
+    /// The backlogs by endpoint, once each has read what there is.
+    private func backlogs(_ service: WebhookService) async -> [String: Int] {
+        Dictionary(uniqueKeysWithValues: await service.statuses().map { ($0.name, $0.backlog) })
+    }
+
+    @Test("without a state nothing counts as delivered; a new endpoint beside others begins with the next event")
+    func places() async throws {
+        try commit(3)
+        var service = try service()
+        try await service.start([try endpoint("old")])
+        #expect(await backlogs(service) == ["old": 3])
+        try await service.reload([try endpoint("old"), try endpoint("new")])
+        #expect(await backlogs(service) == ["old": 3, "new": 0])
+        await service.stop()
+        try commit(2)
+        service = try self.service()
+        try await service.start([try endpoint("old"), try endpoint("new"), try endpoint("newest")])
+        #expect(await backlogs(service) == ["old": 5, "new": 2, "newest": 0])
+        await service.stop()
+    }
+
+    @Test("an endpoint whose place is behind a restored store goes on with the next event")
+    func restored() async throws {
+        try commit(3)
+        setState(#""cursor":77,"isPaused":false,"unsettled":[{"attempts":1,"due":1,"position":70}],"givenUp":4"#)
+        let service = try service()
+        try await service.start([try endpoint("a")])
+        let status = try #require(await service.statuses().first)
+        #expect(status.backlog == 0 && status.givenUp == 4)
+        await service.stop()
+    }
+
+    @Test("events that retention has deleted are passed over")
+    func deleted() async throws {
+        try commit(4)
+        setState(#""cursor":0,"isPaused":true,"unsettled":[],"givenUp":0"#)
+        let database = folder.path + "/reveille.sqlite3"
+        try sqlite(database, "DELETE FROM event")
+        let service = try service()
+        try await service.start([try endpoint("a")])
+        #expect(await backlogs(service) == ["a": 4], "a paused endpoint reads nothing")
+        #expect(await service.resume("a"))
+        while await backlogs(service) != ["a": 0] { await Task.yield() }
+        await service.stop()
+    }
+
+    @Test("a paused endpoint stays so after a restart; unknown names are refused")
+    func paused() async throws {
+        try commit(0)
+        var service = try service()
+        try await service.start([try endpoint("a")])
+        #expect(await service.pause("a"))
+        #expect(await service.pause("b") == false)
+        #expect(await service.resume("b") == false)
+        #expect(try await service.replay("b", since: Instant(milliseconds: 0)) == false)
+        #expect(await service.test("b") == nil)
+        guard case .failed? = await service.test("a") else {
+            Issue.record("a test message was taken by nobody")
+            return
+        }
+        await service.stop()
+        service = try self.service()
+        try await service.start([try endpoint("a")])
+        #expect(await service.statuses().first?.state == .paused)
+        await service.stop()
+    }
+
+    private func sqlite(_ path: String, _ sql: String) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/sqlite3")
+        process.arguments = [path, sql]
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+    }
+}
