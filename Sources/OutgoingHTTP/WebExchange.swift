@@ -27,7 +27,8 @@ public final class WebExchange {
     func begin() {
         timer = LoopTimer(loop: client.loop) { [weak self] in
             guard let self else { return }
-            fail("no response within \(request.patience)")
+            // Patience is of whole milliseconds.
+            fail("no response within \(Int(request.patience / .milliseconds(1))) ms")
         }
         timer?.start(after: request.patience)
         if let connection = client.takeIdle(request.address.origin) {

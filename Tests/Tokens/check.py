@@ -271,7 +271,7 @@ def check_address():
         ("a page", {"body": b"<html>"}, "holds neither a JWK Set"),
         ("no key", {"body": b'{"keys":[]}'}, "no key that can be used"),
         ("an error", {"status": 503}, "the status 503"),
-        ("slow", {"delay": 7}, "no response within 5 s"),
+        ("slow", {"delay": 7}, "no response within 5000 ms"),
         ("encoded", {"fields": {"Content-Encoding": "gzip"}}, "is encoded (gzip)"),
     ]:
         provider = Provider(port)
