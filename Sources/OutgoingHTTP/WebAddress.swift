@@ -1,7 +1,7 @@
 import EventLoop
 import Foundation
 
-/// The address of a resource of another server: `https://`, or `http://` on this machine.
+/// The URL of a resource of another server: `https://`, or `http://` with `localhost` or a loopback address.
 public struct WebAddress: Equatable, Sendable, CustomStringConvertible {
     public let isSecure: Bool
     /// Without the brackets of an IPv6 address.

@@ -1,7 +1,7 @@
 import EventLoop
 import TLS
 
-/// Sends requests to other servers over HTTP/1.1 and keeps idle connections for the next ones. Follows no redirect.
+/// Sends requests to other servers over HTTP/1.1 and reuses idle connections. Follows no redirect.
 /// Confined to the loop.
 public final class WebClient {
     /// The most idle connections to one origin, and in all.

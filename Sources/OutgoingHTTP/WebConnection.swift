@@ -1,8 +1,8 @@
 import EventLoop
 import TLS
 
-/// A connection to an origin, with TLS or without. Belongs to one exchange at a time, or rests. Confined to the loop;
-/// keeps itself alive until it is closed.
+/// A connection to an origin, with TLS or without. Belongs to one exchange at a time, or is idle. Confined to the
+/// loop; keeps itself alive until it is closed.
 final class WebConnection {
     enum Event {
         case connected

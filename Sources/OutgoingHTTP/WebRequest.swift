@@ -4,14 +4,15 @@ public struct WebRequest: Sendable {
 
     public var method: Method
     public var address: WebAddress
-    /// Beside `Host`, `Accept`, `User-Agent`, `Content-Length` and `Accept-Encoding`, which the client adds.
+    /// Header fields. The client adds `Host`, `Accept`, `User-Agent`, `Content-Length` and `Accept-Encoding`.
     public var fields: [(name: String, value: String)]
     public var body: [UInt8]
-    /// The timeout, from the start to the end of the answer, with the look-up of the name and all attempts.
+    /// The timeout for the whole exchange: name resolution, all attempts, and the answer to its last byte.
     public var patience: Duration
     /// The most bytes of the answer's body. A longer answer is a failure.
     public var longestAnswer: Int
-    /// The receiver may get it twice: it is sent again on a new connection when a kept connection ends without an answer.
+    /// Whether the receiver may get the request twice. If a kept connection closes without an answer, the request is
+    /// sent again on a new connection.
     public var isRepeatable: Bool
 
     public init(
@@ -31,7 +32,7 @@ public struct WebRequest: Sendable {
         self.isRepeatable = isRepeatable
     }
 
-    /// The bytes of the request, as RFC 9112 has them.
+    /// The bytes of the request (RFC 9112).
     func bytes(userAgent: String) -> [UInt8] {
         var lines = ["\(method.rawValue) \(address.target) HTTP/1.1", "Host: \(address.authority)"]
         lines += ["Accept: application/json, */*;q=0.1", "Accept-Encoding: identity", "User-Agent: \(userAgent)"]
@@ -54,7 +55,7 @@ public struct WebAnswer: Equatable, Sendable {
         self.body = body
     }
 
-    /// The values of the field, joined as RFC 9110, section 5.3 says; nil without it.
+    /// The field's values, joined with commas (RFC 9110, section 5.3); nil if the answer does not have the field.
     /// - Parameter name: in lower case.
     public func field(_ name: String) -> String? {
         let values = fields.filter { $0.name == name }.map(\.value)

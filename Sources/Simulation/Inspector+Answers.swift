@@ -82,9 +82,10 @@ extension Inspector {
         }
     }
 
-    /// The state of the call for a device; nil for a device without a leg that is not the caller.
+    /// The state of the call for a device; nil for a device without a leg that is not the caller. A dropped device sees
+    /// what its user sees.
     private func standing(of id: CallID, for key: DeviceKey?) -> (CallState, EndReason?)? {
-        guard let key, let call = decided.calls[id] else { return nil }
+        guard let key, decided.devices[key] != nil, let call = decided.calls[id] else { return nil }
         if let leg = decided.leg(id, key) {
             return leg.state == .ended ? (.ended, leg.endReason) : (call.state, call.endReason)
         }

@@ -3,20 +3,21 @@ import DequeModule
 import Determinism
 import StoreInterface
 
-/// The events that one endpoint has yet to take: which is sent when. Pure: no I/O and no clock.
+/// The events that one endpoint has not accepted yet, and the time of each next attempt. Pure: no I/O and no clock.
 ///
-/// The event at ``cursor`` and those before it were read from the store; of them, the ones in the queue have no result
-/// yet. Events of one subject are sent one after the other, and a failed one is sent again before the next. Others pass it.
+/// All events up to ``cursor`` were read from the store. The queue holds those without a result. Events of one subject
+/// are sent one after the other: a failed event is retried before the next is sent. Other subjects do not wait.
 struct DeliveryQueue {
-    /// The pauses after the first attempt, the second and so on; an event is given up after the attempt behind the last.
-    /// They are those that Standard Webhooks recommends.
+    /// The pause after each attempt. An event is given up when the attempt after the last pause fails. The values are
+    /// the ones that Standard Webhooks recommends.
     static let pauses: [Duration] = [
         .seconds(5), .seconds(5 * 60), .seconds(30 * 60), .seconds(2 * 3600), .seconds(5 * 3600), .seconds(10 * 3600),
         .seconds(14 * 3600), .seconds(20 * 3600), .seconds(24 * 3600),
     ]
-    /// Attempts at a time.
+    /// The most attempts in flight.
     static let mostInFlight = 8
-    /// The most events that are held, and their bodies' bytes. Further ones stay in the store.
+    /// No event is read while the queue holds this many events, or this many bytes of bodies. Further events stay in
+    /// the store.
     static let mostHeld = 1000
     static let mostBytes = 4 << 20
     /// Failures in a row after which only one attempt is made at a time, with a pause after each.
@@ -27,7 +28,7 @@ struct DeliveryQueue {
 
     enum Outcome: Equatable {
         case taken
-        /// - Parameter retryAfter: the receiver is overloaded, and asks for no message before.
+        /// - Parameter retryAfter: how long an overloaded receiver asks for no message.
         case failed(retryAfter: Duration?)
     }
 
@@ -54,8 +55,10 @@ struct DeliveryQueue {
     private var inFlight = 0
     /// Attempts that failed since the last success.
     private(set) var failures = 0
-    /// No attempt is made before.
+    /// No attempt is made before: the pause of a failing endpoint.
     private var rests: Instant?
+    /// No attempt is made before: the receiver's `Retry-After`.
+    private var heeds: Instant?
 
     init(cursor: Int64) { self.cursor = cursor }
 
@@ -70,7 +73,7 @@ struct DeliveryQueue {
         held.sorted { $0.key < $1.key }.map { ($0.key, $0.value.attempts, $0.value.due) }
     }
 
-    /// Adds the next events of the store, in order; leaves out those of other kinds.
+    /// Adds the next events of the store, in order; skips events of other kinds.
     mutating func take(_ events: [StoredEvent], of kinds: Set<EventKind>, now: Instant) {
         for event in events where event.position > cursor {
             cursor = event.position
@@ -78,7 +81,7 @@ struct DeliveryQueue {
         }
     }
 
-    /// Passes over events that retention has deleted.
+    /// Skips events that retention has deleted.
     mutating func pass(to position: Int64) { cursor = max(cursor, position) }
 
     /// Adds an event that an earlier process had not settled. In order, and before ``take(_:of:now:)``.
@@ -96,9 +99,9 @@ struct DeliveryQueue {
     /// Starts the next attempt.
     /// - Returns: nil when none is due.
     mutating func next(at now: Instant) -> StoredEvent? {
-        guard inFlight < mostInFlight, rests.map({ $0 <= now }) ?? true, let position = ready.popDue(now: now) else {
-            return nil
-        }
+        guard inFlight < mostInFlight, [rests, heeds].allSatisfy({ $0.map { $0 <= now } ?? true }),
+            let position = ready.popDue(now: now)
+        else { return nil }
         inFlight += 1
         held[position]?.isInFlight = true
         return held[position]?.event
@@ -107,7 +110,7 @@ struct DeliveryQueue {
     /// When ``next(at:)`` may return an event; nil while it waits for a result.
     var nextDue: Instant? {
         guard inFlight < mostInFlight, let next = ready.next else { return nil }
-        return rests.map { max($0, next) } ?? next
+        return [rests, heeds].reduce(next) { max($0, $1 ?? $0) }
     }
 
     private var mostInFlight: Int { isProbing ? 1 : Self.mostInFlight }
@@ -123,7 +126,7 @@ struct DeliveryQueue {
             let wasProbing = isProbing
             (failures, rests) = (0, nil)
             drop(position, event.event, now: now)
-            if wasProbing { hasten(now) }
+            if wasProbing { hastenRetries(now) }
             return .taken
         case .failed(let retryAfter):
             failures += 1
@@ -145,12 +148,10 @@ struct DeliveryQueue {
     }
 
     private mutating func rest(_ retryAfter: Duration?, _ now: Instant) {
-        var pause = retryAfter.map { min($0, Self.longestRetryAfter) } ?? .zero
-        if isProbing {
-            let doublings = min(failures - Self.failuresUntilProbing, 6)
-            pause = max(pause, min(.seconds(1 << doublings), Self.longestProbePause))
-        }
-        if pause > .zero { rests = max(rests ?? now, now + pause) }
+        if let retryAfter { heeds = max(heeds ?? now, now + min(retryAfter, Self.longestRetryAfter)) }
+        guard isProbing else { return }
+        let doublings = min(failures - Self.failuresUntilProbing, 6)
+        rests = max(rests ?? now, now + min(.seconds(1 << doublings), Self.longestProbePause))
     }
 
     private mutating func drop(_ position: Int64, _ event: StoredEvent, now: Instant) {
@@ -164,25 +165,33 @@ struct DeliveryQueue {
         _ = ready.add(next, at: max(now, held[next]?.due ?? now))
     }
 
-    /// Makes all next attempts due now: the receiver is back, or an administrator says so.
+    /// Makes all retries due now, whatever the receiver asked for: an administrator resumed the endpoint.
     mutating func hasten(_ now: Instant) {
-        rests = nil
+        (rests, heeds) = (nil, nil)
+        hastenRetries(now)
+    }
+
+    /// Makes all retries due now. A pause that is cut short does not use up an attempt: otherwise a receiver that comes
+    /// and goes would use up all attempts within minutes.
+    private mutating func hastenRetries(_ now: Instant) {
         ready = DeadlineQueue()
         for (_, positions) in subjects.sorted(by: { ($0.value.first ?? 0) < ($1.value.first ?? 0) }) {
-            guard let first = positions.first, held[first]?.isInFlight == false else { continue }
-            held[first]?.due = now
+            guard let first = positions.first, var event = held[first], !event.isInFlight else { continue }
+            if event.due > now { event.attempts = max(0, event.attempts - 1) }
+            event.due = now
+            held[first] = event
             _ = ready.add(first, at: now)
         }
     }
 
-    /// Goes back to an earlier position, to send what follows it again. No attempt may be in flight.
+    /// Goes back to an earlier position, to send the events after it again. No attempt may be in flight.
     mutating func rewind(to position: Int64, now: Instant) {
         let kept = unsettled.filter { $0.position <= position }.compactMap { held[$0.position]?.event }
         self = DeliveryQueue(cursor: position)
         for event in kept { hold(event, attempts: 0, due: now) }
     }
 
-    /// Ends all attempts without a result: they are made again.
+    /// Ends all attempts in flight without a result; their events are sent again.
     mutating func abandonAttempts(now: Instant) {
         for (position, event) in held.sorted(by: { $0.key < $1.key }) where event.isInFlight {
             held[position]?.isInFlight = false

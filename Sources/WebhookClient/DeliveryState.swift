@@ -1,9 +1,9 @@
 import Foundation
 
-/// What a process leaves to the next one about the deliveries of each endpoint: `webhooks.json` in the data folder.
+/// The state of the deliveries of each endpoint, kept across restarts: `webhooks.json` in the data folder.
 ///
-/// It is written at most once a second, and at a stop. A process that is killed leaves an older state, so that the next one
-/// sends some events twice, and none not at all.
+/// It is written at most once a second, and at a stop. A killed process leaves an older state: the next process sends
+/// some events twice and loses none.
 struct DeliveryState: Codable, Equatable {
     struct Endpoint: Codable, Equatable {
         /// The position of the last event that was read.

@@ -13,7 +13,7 @@ final class EndpointSender {
     /// The events read from the store at once, and their bodies' bytes.
     private static let page = 256
     private static let pageBytes = 1 << 20
-    /// The pause before a look for events that are committed and not in the tables yet.
+    /// The pause before the next read, while committed events are not in the tables yet.
     private static let lag = Duration.milliseconds(100)
 
     struct Figures: Equatable {
@@ -41,13 +41,13 @@ final class EndpointSender {
     /// The position of the last committed event.
     private var newest: Int64
     private var isReading = false
-    /// Changes with each rewind, so that a page that was asked for before is ignored.
+    /// Changes with each rewind, so that a page that was requested before it is ignored.
     private var reading = 0
     private var exchanges: [Int64: WebExchange] = [:]
     private var timer: LoopTimer?
     private var lagTimer: LoopTimer?
     private var random = SystemRandomness()
-    /// Something has changed that the state file does not have.
+    /// Whether ``state`` has changed since it was saved.
     var isChanged = false
 
     init(
@@ -76,7 +76,7 @@ final class EndpointSender {
 
     private var isActive: Bool { !isPaused && disabled == nil }
 
-    /// Events that were recorded and have no result, also of other kinds than the endpoint gets.
+    /// Events without a result. Events that were not read yet count, whatever their kind.
     var backlog: Int { Int(max(0, newest - queue.cursor)) + queue.count }
 
     var state: DeliveryState.Endpoint {
@@ -175,6 +175,8 @@ final class EndpointSender {
     ///   - last: the last event in the tables, as of before.
     private func take(_ found: [StoredEvent]?, through last: Int64?, asked reading: Int) {
         guard reading == self.reading, timer != nil else { return }
+        // A commit that was repeated has more positions than it has events.
+        newest = max(newest, last ?? 0)
         guard let found, !found.isEmpty || (last ?? 0) > queue.cursor else {
             // Committed, and not in the tables yet.
             let retry = LoopBound(self, on: loop)

@@ -1,15 +1,15 @@
 import CallVocabulary
 import OutgoingHTTP
 
-/// A receiver of events: where they go, which, and how they are signed.
+/// A receiver of events: its address, its secrets and its filter.
 public struct WebhookEndpoint: Equatable, Sendable {
     /// The most endpoints of a server.
     public static let most = 16
 
-    /// Unique among the endpoints. The state file knows the endpoint by it.
+    /// Unique among the endpoints. Identifies the endpoint in the state file.
     public var name: String
     public var address: WebAddress
-    /// At least one. Each signs, so that a receiver can change from one to the next.
+    /// At least one. Each signs every message, so that a receiver can change to a new secret.
     public var secrets: [WebhookSecret]
     /// The events that are sent.
     public var kinds: Set<EventKind>

@@ -2,7 +2,7 @@ import CallVocabulary
 import Crypto
 import Foundation
 
-/// A secret that signs messages, as Standard Webhooks has it: `whsec_` and Base64 for HMAC-SHA256 (signatures `v1`),
+/// A secret that signs messages as Standard Webhooks defines: `whsec_` and Base64 for HMAC-SHA256 (signatures `v1`),
 /// `whsk_` and Base64 for an Ed25519 private key (signatures `v1a`).
 public struct WebhookSecret: Hashable, Sendable, Redacted {
     private enum Key: Hashable {
@@ -13,7 +13,7 @@ public struct WebhookSecret: Hashable, Sendable, Redacted {
 
     private let key: Key
 
-    /// nil unless it is a symmetric key of 24 to 64 bytes, or an Ed25519 key of 32 (with or without its public half).
+    /// nil unless it is a symmetric key of 24 to 64 bytes, or an Ed25519 key of 32 bytes (or 64, with the public key).
     public init?(_ text: String) {
         if let bytes = Self.bytes(text, after: "whsec_") {
             guard (24...64).contains(bytes.count) else { return nil }
@@ -31,7 +31,7 @@ public struct WebhookSecret: Hashable, Sendable, Redacted {
         return Data(base64Encoded: String(text.dropFirst(prefix.count))).map { Array($0) }
     }
 
-    /// The secrets of a text, one a line; nil for any other text.
+    /// The secrets of a text, one per line; nil for any other text.
     package static func all(in text: String) -> [WebhookSecret]? {
         let lines = text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
             .filter { !$0.isEmpty }

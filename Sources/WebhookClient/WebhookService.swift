@@ -7,8 +7,8 @@ import StoreInterface
 import Synchronization
 import TLS
 
-/// Sends events to the endpoints, on a thread of its own. A receiver that is slow or down delays no call: events wait in
-/// the store. May be used from any thread.
+/// Sends events to the endpoints, on a thread of its own. A receiver that is slow or down delays no call, because
+/// events wait in the store. May be used from any thread.
 public final class WebhookService: Sendable {
     public struct Environment: Sendable {
         public var queries: any StoreQueries
@@ -17,7 +17,7 @@ public final class WebhookService: Sendable {
         public var wall: @Sendable (Instant) -> Instant
         /// The system clock, for signatures.
         public var wallTime: @Sendable () -> Instant
-        /// Reads and writes the state of the deliveries; nil when there is none.
+        /// Reads and writes the state of the deliveries, as bytes. `load` returns nil when none was saved.
         public var load: @Sendable () -> [UInt8]?
         public var save: @Sendable ([UInt8]) throws -> Void
         public var userAgent: String
@@ -42,7 +42,7 @@ public final class WebhookService: Sendable {
 
     /// The result of a test message.
     public enum TestResult: Equatable, Sendable {
-        /// - Parameter taken: whether the receiver would have taken an event.
+        /// - Parameter isTaken: whether the status is one of 200 to 299.
         case answered(status: Int, isTaken: Bool, took: Duration)
         case failed(String)
     }
@@ -56,7 +56,7 @@ public final class WebhookService: Sendable {
     private let desk: LoopBound<Desk>
     /// The position of the last committed event.
     private let newest = Atomic<Int64>(0)
-    /// Whether the loop is told of ``newest`` soon.
+    /// Whether a task that reads ``newest`` is queued on the loop.
     private let isNoted = Atomic<Bool>(false)
 
     /// Starts the thread, which ends with ``stop()``.
@@ -70,7 +70,7 @@ public final class WebhookService: Sendable {
     }
 
     /// Starts to send. Call it once, before the core records events.
-    /// - Throws: `StoreFailure`, or what saving the state throws.
+    /// - Throws: `StoreFailure`, or the error of `Environment.save`.
     public func start(_ endpoints: [WebhookEndpoint]) async throws {
         let bytes = environment.load()
         let state = bytes.flatMap { DeliveryState($0) }
@@ -91,7 +91,8 @@ public final class WebhookService: Sendable {
         }
     }
 
-    /// Replaces the endpoints. One that keeps its name keeps its place; a new one gets the events from now on.
+    /// Replaces the endpoints. An endpoint with a known name continues after its last event; a new endpoint gets the
+    /// events that are recorded from now on.
     public func reload(_ endpoints: [WebhookEndpoint]) async throws {
         let names = Set(endpoints.map(\.name))
         let known = await loop.run { [desk] in
@@ -119,12 +120,14 @@ public final class WebhookService: Sendable {
                     "the store is older than the webhooks' state: an endpoint goes on with the next event",
                     metadata: ["endpoint": .string(endpoint.name)])
                 state.cursor = last
-                state.unsettled = []
+                state.unsettled.removeAll { $0.position > last }
             }
             opened.append((endpoint, state, try await environment.queries.events(at: state.unsettled.map(\.position))))
         }
         // On disk before the first event: an endpoint without a place would start at a later one.
-        let saved: Result<Void, any Error>? = await loop.run { [desk, loop, tls, environment, opened] in
+        let saved: Result<Void, any Error>? = await loop.run { [self, opened] in
+            // Events that were committed meanwhile have told the other endpoints only.
+            let last = newest.load(ordering: .acquiring)
             let senders = desk.value.client(loop, tls, environment.userAgent)
             for (endpoint, state, unsettled) in opened {
                 desk.value.senders[endpoint.name] = EndpointSender(
@@ -151,7 +154,7 @@ public final class WebhookService: Sendable {
 
     // MARK: Administration
 
-    /// The endpoints, by name.
+    /// The endpoints, sorted by name.
     public func statuses() async -> [WebhookStatus] {
         await loop.run { [desk] in
             desk.value.senders.sorted { $0.key < $1.key }.map { WebhookStatus($0.value) }
@@ -162,10 +165,12 @@ public final class WebhookService: Sendable {
     /// - Returns: false for an unknown name.
     public func pause(_ name: String) async -> Bool { await change(name) { $0.pause() } }
 
-    /// Sends again, also to an endpoint that is disabled.
+    /// Sends again, also to a disabled endpoint. Retries are due at once.
+    /// - Returns: false for an unknown name.
     public func resume(_ name: String) async -> Bool { await change(name) { $0.resume() } }
 
-    /// Sends the events from `time` on again, in wall time, as far as the store has them.
+    /// Sends all stored events since `time` (wall time) again.
+    /// - Returns: false for an unknown name.
     public func replay(_ name: String, since time: Instant) async throws(StoreFailure) -> Bool {
         let position = try await environment.queries.eventPosition(before: time)
         return await change(name) { $0.rewind(to: position) }
@@ -180,7 +185,7 @@ public final class WebhookService: Sendable {
         } ?? false
     }
 
-    /// Sends a message of the type `webhook.test`, which is no event.
+    /// Sends a message of the type `webhook.test`, outside the queue.
     /// - Returns: nil for an unknown name.
     public func test(_ name: String) async -> TestResult? {
         let began = ContinuousClock.now
@@ -215,12 +220,12 @@ public final class WebhookService: Sendable {
     }
 }
 
-/// What belongs to the loop.
+/// The state that is confined to the loop.
 private final class Desk {
     var senders: [String: EndpointSender] = [:]
     var saveTimer: LoopTimer?
     private var client: WebClient?
-    /// The last attempt to save failed.
+    /// Whether the last attempt to save failed.
     private var isUnsaved = false
 
     func client(_ loop: EventLoop, _ tls: TLSClientContext, _ userAgent: String) -> WebClient {

@@ -6,9 +6,9 @@ public struct WebhookStatus: Equatable, Sendable {
     public enum State: String, Sendable, CaseIterable {
         /// Events are sent.
         case active
-        /// The last attempts failed; one is made at a time.
+        /// The last attempts failed; one event is sent at a time.
         case failing
-        /// By an administrator.
+        /// An administrator paused the endpoint.
         case paused
         /// The receiver answered 410.
         case disabled
@@ -18,15 +18,15 @@ public struct WebhookStatus: Equatable, Sendable {
     public var url: String
     public var kinds: Set<EventKind>
     public var state: State
-    /// Events without a result. Those that were not read yet are counted whatever their kind.
+    /// Events without a result. Events that were not read yet count, whatever their kind.
     public var backlog: Int
-    /// When the oldest event without a result was recorded, of those that were read; wall time.
+    /// The time at which the oldest event without a result was recorded. Only events that were read count.
     public var oldest: Instant?
-    /// Since the start of the server.
+    /// Events accepted since the start of the server.
     public var taken: UInt64
     /// Attempts that failed, since the start of the server.
     public var failed: UInt64
-    /// Events given up after the last attempt.
+    /// Events given up after the last attempt, also before the start of the server.
     public var givenUp: UInt64
     public var lastTaken: Instant?
     public var lastFailure: String?

@@ -132,6 +132,40 @@ struct DeliveryQueueTests {
         #expect(queue.nextDue.map { $0 <= Self.start + DeliveryQueue.longestRetryAfter } == true)
     }
 
+    @Test("an event that is taken does not end the pause that the receiver asked for")
+    mutating func heeded() {
+        take((1...3).map { Self.event($0, of: Self.call(UInt64($0))) })
+        #expect(started() == [1, 2, 3])
+        _ = finish(1, .failed(retryAfter: .seconds(600)))
+        #expect(finish(2) == .taken)
+        take([Self.event(4, of: Self.call(4))])
+        #expect(started(at: Self.start + .seconds(599)) == [])
+        #expect(queue.nextDue == Self.start + .seconds(600))
+    }
+
+    @Test("a receiver that comes and goes does not use up the attempts of its events")
+    mutating func flapping() {
+        take((1...6).map { Self.event($0, of: Self.call(UInt64($0))) })
+        var now = Self.start
+        var position: Int64 = 7
+        for _ in 0..<30 {
+            // Down, until one attempt is made at a time.
+            while !queue.isProbing {
+                now = max(now, queue.nextDue ?? now)
+                for position in started(at: now) {
+                    #expect(finish(position, .failed(retryAfter: nil), at: now) != .givenUp)
+                }
+            }
+            // Then one event is taken.
+            take([Self.event(position, of: Self.call(UInt64(position)))], at: now)
+            position += 1
+            now = max(now, queue.nextDue ?? now)
+            if let event = queue.next(at: now) { #expect(finish(event.position, at: now) == .taken) }
+            if queue.count < 6 { take([Self.event(position, of: Self.call(UInt64(position)))], at: now) }
+            position += 1
+        }
+    }
+
     @Test("waiting attempts can be made due now, also during a pause that the receiver asked for")
     mutating func hastened() {
         take([1, 2].map { Self.event($0, of: Self.call(UInt64($0))) })

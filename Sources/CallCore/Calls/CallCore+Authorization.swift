@@ -85,7 +85,8 @@ extension CallCore {
 
     /// - Returns: whether an invite without an answer is allowed; it is refused otherwise.
     private func isAllowedWithoutAnswer(_ connection: ConnectionID, _ request: RequestID) -> Bool {
-        if authorization?.allowsOnFailure == true { return true }
+        // Nothing is authorized any more, or a failure allows the call.
+        if authorization?.allowsOnFailure ?? true { return true }
         refuse(
             connection, request, .overloaded(retryAfter: .seconds(2)),
             "The call cannot be authorized right now; try again shortly.")

@@ -1,9 +1,10 @@
 import CallVocabulary
 import Determinism
 
-/// Events for other systems. The function that takes a step records its event, so that both are in one commit.
+/// Records events for other systems. The function that changes a call also records the event, so that both are in one
+/// commit.
 extension CallCore {
-    /// Persists the call after a step, with the event that tells it.
+    /// Persists the call after a step, and records the step's event.
     func persist(_ call: Call, _ change: EventRecord.CallChange) {
         guard recordsEvents else { return persist(call) }
         call.eventCount += 1
@@ -11,7 +12,7 @@ extension CallCore {
         add(.call(call.record, number: call.eventCount, change))
     }
 
-    /// Records an event of the call that is no step of the call itself.
+    /// Records an event about the call that does not change the call.
     func record(_ change: EventRecord.CallChange, of call: Call) {
         if recordsEvents { persist(call, change) }
     }

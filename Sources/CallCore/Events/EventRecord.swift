@@ -1,7 +1,7 @@
 import CallVocabulary
 
-/// An event for other systems (webhooks). It is a record, so that it is durable with the step that it tells. Records of
-/// events are only added; retention deletes them.
+/// An event for other systems (webhooks). It is a record, so that it is in the same commit as the change that it
+/// describes. Event records are only added; retention deletes them.
 public struct EventRecord: Equatable, Sendable {
     /// The object that changed, after the step. Events of one subject are delivered in order.
     public enum Subject: Equatable, Sendable {

@@ -228,6 +228,8 @@ extension CallCore {
 
     /// Drops a token that the provider has declared invalid.
     func dropToken(_ token: PushToken, of device: Device) {
+        // It may have moved to another device, or been dropped after another push.
+        guard device.registration(of: token) != nil else { return }
         directory.removeToken(token, from: device)
         persist(device)
         record(.tokenDead(token), of: device)

@@ -7,8 +7,8 @@ import Foundation
 import LibWebSockets
 import StoreInterface
 
-/// A page of ended calls, or of closed pushes, in an order that only grows at its end: a backend that goes on at `next`
-/// misses none and reads none twice.
+/// A page of ended calls, or of closed pushes. New rows are only appended to the order, so a backend that continues at
+/// `next` reads each row exactly once.
 struct BackendExport: Sendable {
     enum Kind: Sendable {
         case calls, pushes
@@ -71,7 +71,7 @@ struct BackendExport: Sendable {
         }
     }
 
-    /// - Parameter next: nil if nothing was found: then the backend goes on where this page began.
+    /// - Parameter next: nil if nothing was found; the backend then continues at the page's own cursor.
     private func response<Line: ExportLine>(
         _ items: [Line.Item], _ next: ExportCursor?, _: Line.Type
     ) -> HTTPResponse {
@@ -90,7 +90,7 @@ struct BackendExport: Sendable {
         return response
     }
 
-    /// A field as RFC 4180 has it. One that a spreadsheet would take for a formula gets an apostrophe.
+    /// A CSV field (RFC 4180). A text that a spreadsheet would read as a formula gets an apostrophe.
     private static func quoted(_ text: String) -> String {
         let isFormula = text.first.map { "=+-@\t\r".contains($0) } == true && Int64(text) == nil
         let text = isFormula ? "'" + text : text

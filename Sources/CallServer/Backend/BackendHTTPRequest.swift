@@ -5,9 +5,9 @@ import Foundation
 import LibWebSockets
 import SignalProtocol
 
-/// A backend's request, read from HTTP: who asks for what.
+/// A backend's request, read from HTTP: its token, its resource and its parameters.
 struct BackendHTTPRequest {
-    /// What is to be done.
+    /// The operation, and the part of the server that performs it.
     enum Work {
         /// - Parameter wait: how long a follow waits.
         case core(BackendRequest, wait: Duration?)
@@ -15,7 +15,7 @@ struct BackendHTTPRequest {
         case export(BackendExport)
     }
 
-    /// The longest time that a follow waits: below that after which the listener closes a request without a response.
+    /// The longest `wait` of a follow, in seconds: shorter than the listener's timeout for a response.
     static let longestWait = 25
     private static let longestKey = 255
 
@@ -113,7 +113,7 @@ struct BackendHTTPRequest {
         return Array(data)
     }
 
-    /// A member in a query. A text that is no number or flag is left to be refused.
+    /// A query parameter as a JSON value. Invalid numbers and flags stay text, which the admin API refuses.
     private static func value(_ text: String, of name: String) -> Any {
         switch name {
         case "limit": Int(text) ?? text
@@ -123,7 +123,7 @@ struct BackendHTTPRequest {
     }
 }
 
-/// A request of a backend that is refused by its head.
+/// Why a backend's request is refused before its body is read.
 enum BackendRefusal: Error {
     case noToken
     case unknownToken
@@ -169,7 +169,7 @@ enum BackendRefusal: Error {
 }
 
 extension HTTPRequest {
-    /// The members of the query; of repeated ones the last.
+    /// The query's parameters. The last of repeated parameters counts.
     fileprivate var queryItems: [String: String] {
         get throws(SignalError) {
             var items: [String: String] = [:]

@@ -15,9 +15,9 @@ import Logging
 /// One for each shard, confined to its loop. Requests in progress are bounded in number and in time, even after their
 /// clients have disconnected. A request that waits for a change takes no thread.
 final class BackendResources {
-    /// The most requests in progress on one shard, with those that wait for a change.
+    /// The most requests in progress on one shard, including requests that wait for a change.
     static let mostQuestions = 1024
-    /// The most reads for exports on one shard, with those that were given up.
+    /// The most reads for exports on one shard, including reads whose request has timed out.
     static let mostReads = 16
     /// How long an answer may take.
     static let standardPatience = Duration.seconds(10)

@@ -3,7 +3,7 @@ import EventLoop
 import LibWebSockets
 import Synchronization
 
-/// What the resources of backends on all shards share. May be used from any thread.
+/// The services that ``BackendResources`` on all shards share. May be used from any thread.
 final class BackendServices: Sendable {
     let tokens: BackendTokens
     /// Reads a page for an export.

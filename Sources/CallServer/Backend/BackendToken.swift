@@ -3,9 +3,9 @@ import CallVocabulary
 import Crypto
 import EventLoop
 
-/// A bearer token of a backend: its name, and what it may do. The token itself is known to the backend alone.
+/// A backend's bearer token: its name, role, scope and hash. Only the backend has the token itself.
 public struct BackendToken: Equatable, Sendable {
-    /// What a token allows; each role has the rights of those before it.
+    /// The rights of a token. Each role includes the rights of the roles before it.
     public enum Role: String, CaseIterable, Comparable, Sendable {
         case read, calls, admin
 
@@ -20,7 +20,7 @@ public struct BackendToken: Equatable, Sendable {
         }
     }
 
-    /// A line of a file that is no token, and why.
+    /// An invalid line of a file of tokens, and the reason.
     public struct Fault: Error, Equatable, CustomStringConvertible, Sendable {
         public let line: Int
         public let reason: String
@@ -42,7 +42,7 @@ public struct BackendToken: Equatable, Sendable {
 
     // MARK: The file
 
-    /// Reads a file of tokens: one a line, as ``line``; empty lines and those that begin with `#` are skipped.
+    /// Reads a file of tokens, one per line in the form ``form``. Skips empty lines and lines that begin with `#`.
     public static func read(_ text: String) throws(Fault) -> [BackendToken] {
         var tokens: [BackendToken] = []
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
@@ -90,7 +90,7 @@ public struct BackendToken: Equatable, Sendable {
             }
     }
 
-    /// The scope that a text stands for; nil for another text.
+    /// Parses a scope; nil for an invalid text.
     public static func scope(_ text: some StringProtocol) -> BackendScope? {
         if text == "*" { return BackendScope() }
         let users = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }

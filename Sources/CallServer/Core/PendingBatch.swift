@@ -61,6 +61,8 @@ extension CoreInput {
     /// The refusal of a request that is not passed to the core; nil for other inputs.
     func refusal(_ error: SignalError) -> RequestRefusal? {
         switch self {
+        // It is not repeated.
+        case .client(.backend(_, _, .unfollow, _)): nil
         case .client(let input): input.request.map { .client(input.connection, $0, error) }
         case .administered(let request, _): .administrator(request, AdminRefusal(.limitReached, error.message))
         case .connectionLost, .push, .store, .authorized, .drainingBegan, .reconfigured: nil

@@ -19,7 +19,7 @@ struct DevicesCommand: AsyncParsableCommand {
         @Argument(help: "The user's handle.", completion: KnownIDs.users, transform: Handle.init(argument:))
         var user: Handle
         @Argument(
-            help: "The device's id, or the first or last digits of it.", completion: KnownIDs.devices,
+            help: "The device's id, or its first or last digits.", completion: KnownIDs.devices,
             transform: IDPart<DeviceSubject>.init(argument:)) var device: IDPart<DeviceSubject>
 
         var missing: String { DeviceText.missing(user, device) }
@@ -36,8 +36,8 @@ struct DevicesCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List devices, by user.",
             discussion: """
-                Reads the data folder, whether or not a server runs on it, or asks the server that --server names over \
-                the admin API.
+                Reads the data folder, whether or not a server uses it. With --server the command asks that server \
+                over the admin API.
 
                   reveille devices list --user alice
                   reveille devices list --suspended --output json
@@ -46,7 +46,7 @@ struct DevicesCommand: AsyncParsableCommand {
         @Option(
             help: "Only entries of this user.", completion: KnownIDs.users, transform: Handle.init(argument:))
         var user: Handle?
-        @Flag(help: "Only suspended devices. They get alerts for calls, because they do not report VoIP pushes.")
+        @Flag(help: "Only suspended devices. They get alerts for calls, because they left VoIP pushes unreported.")
         var suspended = false
         @OptionGroup var output: OutputOptions
         @OptionGroup var server: ServerOptions
@@ -62,7 +62,7 @@ struct DevicesCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show one device: app, push tokens, health.",
             discussion: """
-                Reads from the same place as the list. Exit code 1: there is no such device.
+                Reads the data folder, or the server that --server names. Exit code 1: there is no such device.
 
                   reveille devices show alice 1a2b3c4d
                 """)
@@ -101,11 +101,11 @@ struct DevicesCommand: AsyncParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete a device with its push tokens: no call rings it any more.",
+            abstract: "Delete a device with its push tokens; calls no longer ring it.",
             discussion: """
                 Needs a running server. The device's session is closed as after a logout, and its calls end as if it \
-                had logged out. An app that still has a valid token registers the device again; \
-                reveille users revoke keeps it out. Exit code 1: there is no such device.
+                had logged out. An app with a valid token can register the device again; \
+                reveille users revoke prevents that. Exit code 1: there is no such device.
 
                   reveille devices delete alice 1a2b3c4d
                 """)

@@ -8,20 +8,20 @@ extension TokenCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create a token for a backend.",
             discussion: """
-                A backend starts and follows calls, and administers the server, by HTTP below /v1/backend. The token is
-                printed once: the file has its SHA-256. A running server takes it after SIGHUP. To revoke a token, delete its
-                line and send SIGHUP.
+                A backend starts and follows calls, and administers the server, over HTTP below /v1/backend. The token
+                is printed once: the file has only its SHA-256. A running server accepts it after SIGHUP. To revoke a
+                token, delete its line and send SIGHUP.
 
                   reveille token backend pbx --role calls
                   reveille token backend crm --role admin --users 'support-*,alice'
                 """)
 
         @Argument(help: "The token's name, for logs and messages.") var name: String
-        @Option(help: "What it allows: read, calls or admin; each has the rights of those before it.") var role:
+        @Option(help: "The role: read, calls or admin; each includes the rights of the roles before it.") var role:
             BackendToken.Role
         @Option(
             help: ArgumentHelp(
-                "The users it acts for: handles with commas between; one may end in * for all that begin so.",
+                "The users it acts for: comma-separated handles; support-* matches a prefix. Default: all users.",
                 valueName: "list")) var users: String?
         @Option(help: "The file, if it is not backend-tokens in the data folder.", completion: .file()) var file:
             String?

@@ -6,9 +6,9 @@ import Foundation
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
-        abstract: "Create a token for a user or a backend, or say whether a server takes one.",
+        abstract: "Create a token for a user or a backend, or explain why a server accepts or refuses a token.",
         discussion: """
-            Without a subcommand's name, create is meant.
+            The default subcommand is create.
 
               reveille token alice
               reveille token explain eyJhbGciOi…

@@ -6,11 +6,11 @@ import ServerSettings
 extension TokenCommand {
     struct Explain: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say whether a server takes a client token, and why.",
+            abstract: "Explain why a server accepts or refuses a client token.",
             discussion: """
-                Verifies the token as `reveille serve` with these options would; the server need not run. The claims are \
-                shown also when the signature is wrong. Exit code 0: the token is taken; 1: it is refused. With - the \
-                token is read from standard input, and stays out of the shell's history.
+                Verifies the token as `reveille serve` with these options would; the server need not run. The claims \
+                are shown even if the signature is wrong. Exit code 0: the token is accepted; 1: it is refused. With - \
+                the command reads the token from standard input, which keeps it out of the shell's history.
 
                   reveille token explain eyJhbGciOi…
                   reveille token explain - --config /etc/reveille/reveille.yaml

@@ -5,12 +5,12 @@ import CallVocabulary
 extension UsersCommand {
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Revoke a user's tokens: log all devices out, and refuse tokens from before now.",
+            abstract: "Revoke a user's tokens: log out all devices, and refuse tokens issued before now.",
             discussion: """
-                Needs a running server. Every session of the user is closed, and no push follows, until a device opens a \
-                session with a newer token. A token is as old as its iat says; one without iat is refused from now on. \
-                The command holds for good and also for a user who has not registered yet. A later time replaces an \
-                earlier one.
+                Needs a running server. The server closes every session of the user, and sends no pushes until a \
+                device opens a session with a newer token. The time of issue is the token's iat; a token without iat \
+                is refused. The revocation is permanent; a later time replaces an earlier one. The user need not be \
+                registered yet.
 
                   reveille users revoke alice
                   reveille users revoke alice --before "2026-09-18 14:00"

@@ -4,12 +4,12 @@ import CallVocabulary
 
 /// Block lists and forwarding.
 extension UsersCommand {
-    /// A user, and callers of theirs.
+    /// A user, and callers to block or unblock.
     struct Callers: ParsableArguments {
         @Argument(help: "The user's handle.", completion: KnownIDs.users, transform: Handle.init(argument:))
         var user: Handle
         @Argument(
-            help: "Handles of callers. An alias is replaced by the user that it names now.",
+            help: "Handles of callers. An alias stands for the user that it names now.",
             completion: KnownIDs.usersAndAliases, transform: Handle.init(argument:)) var callers: [Handle]
 
         func validate() throws {
@@ -25,8 +25,8 @@ extension UsersCommand {
         static let configuration = CommandConfiguration(
             abstract: "Block callers: their calls do not ring, and are not missed calls.",
             discussion: """
-                A blocked caller does not learn of the block: calls end as declined, as with do not disturb. Live calls continue. In a \
-                group only this user is left out.
+                Calls of a blocked caller end as declined, as with do not disturb, so the caller does not learn of the \
+                block. Live calls continue. A call to a group rings the other members.
 
                   reveille users block alice mallory
                 """)
@@ -57,8 +57,8 @@ extension UsersCommand {
         static let configuration = CommandConfiguration(
             abstract: "Forward the calls that the user does not answer; --off ends forwarding.",
             discussion: """
-                Replaces the present forwarding. Calls to lists and groups are not forwarded, nor are declined calls. A \
-                call is forwarded limits.forwards times at most.
+                Replaces the user's earlier forwarding. Declined calls and calls to lists and groups are not \
+                forwarded. A call is forwarded at most limits.forwards times.
 
                   reveille users forward alice --no-answer carol --after 20s
                   reveille users forward alice --busy group:support --no-answer group:support
@@ -68,10 +68,10 @@ extension UsersCommand {
         @Argument(help: "The user's handle.", completion: KnownIDs.users, transform: Handle.init(argument:))
         var user: Handle
         @Option(
-            help: "The user, alias or group:NAME that is rung when the user is busy.",
+            help: "The user, alias or group:NAME to ring when the user is busy.",
             completion: KnownIDs.usersAndAliases, transform: target) var busy: CallTarget?
         @Option(
-            help: "The user, alias or group:NAME that is rung when no device of the user answers or can be reached.",
+            help: "The user, alias or group:NAME to ring when no device of the user answers or can be reached.",
             completion: KnownIDs.usersAndAliases, transform: target) var noAnswer: CallTarget?
         @Option(
             help: "How long the user's devices ring first, in whole seconds. Default: the ring time of the call.",

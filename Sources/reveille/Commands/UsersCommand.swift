@@ -5,7 +5,7 @@ import CallVocabulary
 struct UsersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "users",
-        abstract: "Show a user, set what happens to calls to the user, and revoke the user's tokens.",
+        abstract: "Show a user, set policies, block callers, forward calls, and revoke the user's tokens.",
         discussion: """
             Needs a running server.
 
@@ -52,7 +52,7 @@ struct UsersCommand: AsyncParsableCommand {
         @Option(help: "on: a second call rings; off: it ends as busy.") var callWaiting: Switch?
         @Option(help: "on: no device rings; calls end as declined and are recorded as missed.") var doNotDisturb:
             Switch?
-        @Option(help: "What a decline ends: the ringing of all devices, or of the declining device only.")
+        @Option(help: "Whether a decline stops the ringing of all devices, or of the declining device only.")
         var decline: DeclinePolicy?
         @Option(help: "The push that tells offline devices of the user about a missed call.")
         var missedCalls: MissedCallPush?

@@ -4,9 +4,9 @@ import CallVocabulary
 
 struct WebhooksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "webhooks", abstract: "Watch and operate the endpoints that get events.",
+        commandName: "webhooks", abstract: "List, test, pause, resume and replay webhook endpoints.",
         discussion: """
-            The endpoints are in the file that webhooks.file names. Needs a running server.
+            The setting webhooks.file names the file with the endpoints. Needs a running server.
 
               reveille webhooks list
               reveille webhooks test billing
@@ -56,7 +56,7 @@ struct WebhooksCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Send a test message and show the answer.",
             discussion: """
-                The message has the type webhook.test. The exit code is 0 only if the receiver takes it.
+                The message has the type webhook.test. The exit code is 0 only if the answer has a status of 200 to 299.
 
                   reveille webhooks test billing
                 """)
@@ -78,10 +78,9 @@ struct WebhooksCommand: AsyncParsableCommand {
 
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Send the events from a time on again, in order.",
+            abstract: "Send all events since a time again, in order.",
             discussion: """
-                The receiver knows events that it has had by their webhook-id. Events older than retention.events_days are
-                gone.
+                A repeated event has its original webhook-id. The store keeps events for retention.events_days only.
 
                   reveille webhooks replay billing --since 2h
                 """)
@@ -100,7 +99,7 @@ struct WebhooksCommand: AsyncParsableCommand {
 
     struct Pause: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Send no events until resume; they wait in the store.",
+            abstract: "Stop sending events until resume; they wait in the store.",
             discussion: "  reveille webhooks pause billing")
 
         @OptionGroup var endpoint: Endpoint
@@ -116,7 +115,7 @@ struct WebhooksCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Send events again to an endpoint that is paused, disabled or failing.",
             discussion: """
-                Events that wait for a later attempt are sent now.
+                Events that wait for a retry are sent now.
 
                   reveille webhooks resume billing
                 """)
