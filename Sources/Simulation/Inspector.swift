@@ -120,6 +120,8 @@ final class Inspector {
             if found?.call.state == .ended { memory.keep(call, until: now + timers.archive) }
         case .store(.callSearchFailed(let call)): memory.searchIsOver(call)
         case .push(.ended(let push, .unsent)): queued.remove(push)
+        // The push client has queued it again. A drop that came while it was on the wire had no effect.
+        case .push(.ended(let push, .returned)): queued.insert(push)
         case .drainingBegan: isDraining = true
         // Simulations never reconfigure: the inspector uses the initial timers.
         case .reconfigured: break
