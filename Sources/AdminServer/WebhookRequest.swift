@@ -11,7 +11,7 @@ protocol WebhookRequest: AdminRequest {
 
 extension ListWebhooks: WebhookRequest {
     func perform(_ webhooks: WebhookService) async -> WebhooksView {
-        WebhooksView(endpoints: await webhooks.statuses().map { WebhookView($0) })
+        WebhooksView(endpoints: await webhooks.endpoints())
     }
 }
 
@@ -51,27 +51,5 @@ extension Bool {
 extension AdminRefusal {
     fileprivate static func noEndpoint(_ name: String) -> AdminRefusal {
         AdminRefusal(.notFound, "There is no webhook endpoint '\(name)'; webhooks.file has them.")
-    }
-}
-
-extension WebhookView {
-    init(_ status: WebhookStatus) {
-        let state: State =
-            switch status.state {
-            case .active: .active
-            case .failing: .failing
-            case .paused: .paused
-            case .disabled: .disabled
-            }
-        self.init(
-            name: status.name, url: status.url, events: EventKind.allCases.filter(status.kinds.contains), state: state,
-            backlog: status.backlog)
-        oldestAt = Timestamp(status.oldest)
-        taken = status.taken
-        failedAttempts = status.failed
-        givenUp = status.givenUp
-        lastTakenAt = Timestamp(status.lastTaken)
-        lastFailure = status.lastFailure
-        lastFailureAt = Timestamp(status.lastFailureAt)
     }
 }

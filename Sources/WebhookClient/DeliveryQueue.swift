@@ -99,9 +99,9 @@ struct DeliveryQueue {
     /// Starts the next attempt.
     /// - Returns: nil when none is due.
     mutating func next(at now: Instant) -> StoredEvent? {
-        guard inFlight < mostInFlight, [rests, heeds].allSatisfy({ $0.map { $0 <= now } ?? true }),
-            let position = ready.popDue(now: now)
-        else { return nil }
+        guard inFlight < mostInFlight, pauseEnd.map({ $0 <= now }) ?? true, let position = ready.popDue(now: now) else {
+            return nil
+        }
         inFlight += 1
         held[position]?.isInFlight = true
         return held[position]?.event
@@ -110,8 +110,10 @@ struct DeliveryQueue {
     /// When ``next(at:)`` may return an event; nil while it waits for a result.
     var nextDue: Instant? {
         guard inFlight < mostInFlight, let next = ready.next else { return nil }
-        return [rests, heeds].reduce(next) { max($0, $1 ?? $0) }
+        return pauseEnd.map { max($0, next) } ?? next
     }
+
+    private var pauseEnd: Instant? { [rests, heeds].compactMap(\.self).max() }
 
     private var mostInFlight: Int { isProbing ? 1 : Self.mostInFlight }
 

@@ -155,9 +155,9 @@ public final class WebhookService: Sendable {
     // MARK: Administration
 
     /// The endpoints, sorted by name.
-    public func statuses() async -> [WebhookStatus] {
+    public func endpoints() async -> [WebhookView] {
         await loop.run { [desk] in
-            desk.value.senders.sorted { $0.key < $1.key }.map { WebhookStatus($0.value) }
+            desk.value.senders.sorted { $0.key < $1.key }.map { WebhookView($0.value) }
         } ?? []
     }
 

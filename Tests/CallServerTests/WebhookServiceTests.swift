@@ -1,3 +1,4 @@
+import AdminProtocol
 import CallCore
 import CallStore
 import CallVocabulary
@@ -60,9 +61,9 @@ struct WebhookServiceTests {
         store.close()
     }
 
-    /// The backlogs by endpoint, once each has read what there is.
+    /// The backlog of each endpoint.
     private func backlogs(_ service: WebhookService) async -> [String: Int] {
-        Dictionary(uniqueKeysWithValues: await service.statuses().map { ($0.name, $0.backlog) })
+        Dictionary(uniqueKeysWithValues: await service.endpoints().map { ($0.name, $0.backlog) })
     }
 
     @Test("without a state nothing counts as delivered; a new endpoint beside others begins with the next event")
@@ -87,7 +88,7 @@ struct WebhookServiceTests {
         setState(#""cursor":77,"isPaused":false,"unsettled":[{"attempts":1,"due":1,"position":70}],"givenUp":4"#)
         let service = try service()
         try await service.start([try endpoint("a")])
-        let status = try #require(await service.statuses().first)
+        let status = try #require(await service.endpoints().first)
         #expect(status.backlog == 0 && status.givenUp == 4)
         await service.stop()
     }
@@ -123,7 +124,7 @@ struct WebhookServiceTests {
         await service.stop()
         service = try self.service()
         try await service.start([try endpoint("a")])
-        #expect(await service.statuses().first?.state == .paused)
+        #expect(await service.endpoints().first?.state == .paused)
         await service.stop()
     }
 

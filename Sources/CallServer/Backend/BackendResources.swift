@@ -21,15 +21,12 @@ final class BackendResources {
     static let mostReads = 16
     /// How long an answer may take.
     static let standardPatience = Duration.seconds(10)
-    private static let retryAfter = Duration.seconds(1)
     /// Each request has a serial of its own, so that all can have the same id.
     private static let request = RequestID.number(0)
 
-    typealias Respond = (HTTPResponse, Handle?) -> Void
+    typealias Respond = CallResources.Respond
 
-    private struct Question {
-        let deadline: Instant
-        let respond: Respond
+    private struct Context {
         /// The call of a request that waits for its change.
         var followed: CallID?
         /// Whether the call's id comes from an `Idempotency-Key`.
@@ -46,16 +43,11 @@ final class BackendResources {
     private let core: Mailbox<CoreInput>
     private let services: BackendServices
     private let clock: ServerClock
-    private let counters: SignalCounters
     private let log: Logger
     private let patience: Duration
-    private var questions: [UInt64: Question] = [:]
+    /// Their serials begin in the middle of the range: neither a WebSocket nor ``CallResources`` has such a serial.
+    private let requests: OpenRequests<Context>
     private var reads = 0
-    /// Counts down from the middle of the range: neither a WebSocket nor ``CallResources`` has such a serial.
-    private var lastSerial = UInt64.max / 2
-    private var timer: LoopTimer?
-    /// When the timer fires; nil while it does not run.
-    private var due: Instant?
 
     init(
         shard: Int, loop: EventLoop, core: Mailbox<CoreInput>, services: BackendServices, clock: ServerClock,
@@ -66,10 +58,11 @@ final class BackendResources {
         self.core = core
         self.services = services
         self.clock = clock
-        self.counters = counters
         self.log = log
         self.patience = patience
-        timer = LoopTimer(loop: loop) { [weak self] in self?.giveUpOverdue() }
+        requests = OpenRequests(
+            atMost: Self.mostQuestions, from: .max / 2, loop: loop, clock: clock, counters: counters)
+        requests.onOverdue = { [weak self] serial, request in self?.overdue(serial, request) }
     }
 
     /// Refuses a request by its head, before its body has arrived.
@@ -95,56 +88,43 @@ final class BackendResources {
         } catch {
             return respond(.refusal(error), nil)
         }
-        guard questions.count < Self.mostQuestions else { return turnAway(respond) }
-        let serial = lastSerial
-        lastSerial -= 1
         switch work {
         case .core(let command, let wait):
-            var question = Question(deadline: clock.now() + (wait ?? patience), respond: respond)
-            if wait != nil { question.followed = command.call }
-            question.isKeyed = asked.isKeyed(request)
-            begin(question, serial)
+            let context = Context(followed: wait == nil ? nil : command.call, isKeyed: asked.isKeyed(request))
+            guard let serial = requests.begin(respond, within: wait ?? patience, context) else { return }
             if !core.post(.client(.backend(connection(serial), Self.request, command, asked.token.scope))) {
                 lost(serial)
             }
         case .admin(let method, let params):
-            begin(Question(deadline: clock.now() + patience, respond: respond), serial)
+            guard let serial = requests.begin(respond, within: patience, Context()) else { return }
             administer(method, params, asked.token, request, serial)
         case .export(let export):
-            guard reads < Self.mostReads else { return turnAway(respond) }
-            begin(Question(deadline: clock.now() + patience, respond: respond), serial)
+            guard reads < Self.mostReads else { return requests.turnAway(respond) }
+            guard let serial = requests.begin(respond, within: patience, Context()) else { return }
             read(export, serial)
         }
     }
 
     private func connection(_ serial: UInt64) -> ConnectionID { ConnectionID(shard: shard, serial: serial) }
 
-    private func begin(_ question: Question, _ serial: UInt64) {
-        questions[serial] = question
-        guard due.map({ question.deadline < $0 }) ?? true else { return }
-        setTimer(at: question.deadline)
-    }
-
     // MARK: Answers
 
     /// Handles the core's answer to a request, which may have timed out.
     func answered(_ serial: UInt64, _ message: ServerMessage) {
-        guard let question = questions.removeValue(forKey: serial) else { return }
+        guard let request = requests.remove(serial) else { return }
         switch message {
-        case .reply(_, let reply): question.respond(.result(reply, now: clock.time()), nil)
+        case .reply(_, let reply): request.respond(.result(reply, now: clock.time()), nil)
         case .error(_, let error):
             var response = HTTPResponse.refusal(error)
             // draft-ietf-httpapi-idempotency-key-header, 2.7: the key was used with another body.
-            if question.isKeyed, case .conflict = error.code { response.status = 422 }
-            question.respond(response, nil)
+            if request.context.isKeyed, case .conflict = error.code { response.status = 422 }
+            request.respond(response, nil)
         case .welcome, .event: preconditionFailure("a question is answered, and told nothing else")
         }
     }
 
     /// Handles a lost answer: this shard's mailbox was full.
-    func lost(_ serial: UInt64) {
-        if let question = questions.removeValue(forKey: serial) { turnAway(question.respond) }
-    }
+    func lost(_ serial: UInt64) { requests.lost(serial) }
 
     private func administer(
         _ method: AdminMethod, _ params: [UInt8], _ token: BackendToken, _ request: HTTPRequest, _ serial: UInt64
@@ -181,37 +161,15 @@ final class BackendResources {
     }
 
     private func finish(_ serial: UInt64, _ response: HTTPResponse) {
-        questions.removeValue(forKey: serial)?.respond(response, nil)
+        requests.remove(serial)?.respond(response, nil)
     }
 
-    private func turnAway(_ respond: Respond) {
-        counters.countUnansweredQuestion()
-        respond(
-            .refusal(SignalError(.overloaded(retryAfter: Self.retryAfter), "The server is busy; try again shortly.")),
-            nil)
-    }
-
-    // MARK: Time
-
-    private func setTimer(at deadline: Instant) {
-        due = deadline
-        timer?.start(after: max(.zero, deadline - clock.now()))
-    }
-
-    private func giveUpOverdue() {
-        due = nil
-        let now = clock.now()
-        for (serial, question) in questions where question.deadline <= now {
-            questions[serial] = nil
-            guard let call = question.followed else {
-                turnAway(question.respond)
-                continue
-            }
-            // Posted unconditionally: there is one for each request.
-            core.postAlways(.client(.backend(connection(serial), Self.request, .unfollow(call), BackendScope())))
-            question.respond(.unchanged, nil)
-        }
-        if let next = questions.values.map(\.deadline).min() { setTimer(at: next) }
+    /// A request that waits for a change is told that there is none.
+    private func overdue(_ serial: UInt64, _ request: OpenRequests<Context>.Request) {
+        guard let call = request.context.followed else { return requests.turnAway(request.respond) }
+        // Posted unconditionally: there is one for each request.
+        core.postAlways(.client(.backend(connection(serial), Self.request, .unfollow(call), BackendScope())))
+        request.respond(.unchanged, nil)
     }
 }
 

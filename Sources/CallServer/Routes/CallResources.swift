@@ -18,35 +18,22 @@ final class CallResources {
     static let mostQuestions = 256
     /// How long the core may take. The phone has a few seconds in the background, and asks again.
     static let standardPatience = Duration.seconds(10)
-    /// The retry delay for a client that was refused for lack of capacity.
-    private static let retryAfter = Duration.seconds(1)
     /// Each request has a serial of its own, so that all can have the same id.
     private static let request = RequestID.number(0)
 
-    /// Takes the response, and the user of the request's token, if known.
-    typealias Respond = (HTTPResponse, Handle?) -> Void
-
-    private struct Question {
-        let deadline: Instant
-        let respond: Respond
-        /// The user of the token; nil while it is being checked.
-        var user: Handle?
-    }
+    /// The context is the user of the token; nil while it is being checked.
+    private typealias Requests = OpenRequests<Handle?>
+    typealias Respond = OpenRequests<Handle?>.Respond
 
     private let shard: Int
     private let loop: EventLoop
     private let core: Mailbox<CoreInput>
     private let tokens: TokenChecker
     private let clock: ServerClock
-    private let counters: SignalCounters
     private let patience: Duration
-    private var questions: [UInt64: Question] = [:]
+    private let requests: Requests
     /// Token checks of requests whose body has not arrived.
     private var checks = 0
-    /// Counts down from the maximum: the listener's WebSockets count up from 1, so the serials never collide.
-    private var lastSerial = UInt64.max
-    private var timer: LoopTimer?
-    private var isTimerSet = false
 
     init(
         shard: Int, loop: EventLoop, core: Mailbox<CoreInput>, tokens: TokenChecker, clock: ServerClock,
@@ -57,9 +44,9 @@ final class CallResources {
         self.core = core
         self.tokens = tokens
         self.clock = clock
-        self.counters = counters
         self.patience = patience
-        timer = LoopTimer(loop: loop) { [weak self] in self?.giveUpOverdue() }
+        requests = OpenRequests(
+            atMost: Self.mostQuestions, from: .max, loop: loop, clock: clock, counters: counters)
     }
 
     /// Refuses a request by its head, before its body has arrived: a wrong method, a missing or invalid token.
@@ -67,7 +54,7 @@ final class CallResources {
         switch Self.token(of: request, methods: resource.methods) {
         case .failure(let refusal): respond(refusal.response, nil)
         case .success(let token):
-            guard checks < Self.mostQuestions else { return turnAway(respond) }
+            guard checks < Self.mostQuestions else { return requests.turnAway(respond) }
             checks += 1
             tokens.check(token, from: request.network) { [weak self] in
                 self?.checks -= 1
@@ -89,11 +76,7 @@ final class CallResources {
         } catch {
             return respond(.refusal(error), nil)
         }
-        guard questions.count < Self.mostQuestions else { return turnAway(respond) }
-        let serial = lastSerial
-        lastSerial -= 1
-        questions[serial] = Question(deadline: clock.now() + patience, respond: respond)
-        if !isTimerSet { setTimer(after: patience) }
+        guard let serial = requests.begin(respond, within: patience, nil) else { return }
         tokens.check(token, from: request.network) { [weak self] in self?.checked($0, question, serial) }
     }
 
@@ -136,69 +119,43 @@ final class CallResources {
 
     /// Handles the core's answer to a request, which may have timed out.
     func answered(_ serial: UInt64, _ message: ServerMessage) {
-        guard let question = questions.removeValue(forKey: serial) else { return }
+        guard let request = requests.remove(serial) else { return }
         switch message {
-        case .reply(_, let reply): question.respond(.result(reply, now: clock.time()), question.user)
+        case .reply(_, let reply): request.respond(.result(reply, now: clock.time()), request.context)
         case .error(_, let error):
-            question.respond(
-                error.code == .unauthenticated ? Self.unauthenticated(error) : .refusal(error), question.user)
+            request.respond(
+                error.code == .unauthenticated ? Self.unauthenticated(error) : .refusal(error), request.context)
         case .welcome, .event: preconditionFailure("a question is answered, and told nothing else")
         }
     }
 
     /// Handles a lost answer: this shard's mailbox was full.
-    func lost(_ serial: UInt64) {
-        if let question = questions.removeValue(forKey: serial) { turnAway(question.respond) }
-    }
+    func lost(_ serial: UInt64) { requests.lost(serial) }
 
     // MARK: Tokens
 
     private func checked(
         _ result: TokenChecker.Result, _ question: CallResource.Question, _ serial: UInt64
     ) {
-        guard let respond = questions[serial]?.respond else { return }
+        guard let respond = requests[serial]?.respond else { return }
         switch result {
         case .failure(let refusal):
-            questions[serial] = nil
+            requests[serial] = nil
             respond(Self.refusal(of: refusal), nil)
         case .success(let verified):
             if let bound = verified.device, let named = question.device, bound != named {
-                questions[serial] = nil
+                requests[serial] = nil
                 return respond(
                     .refusal(SignalError(.unauthenticated, "The token is for another device: \(bound).")),
                     verified.grant.user)
             }
-            questions[serial]?.user = verified.grant.user
+            requests[serial]?.context = verified.grant.user
             let connection = ConnectionID(shard: shard, serial: serial)
             let device = verified.device ?? question.device
             if !core.post(.client(.asked(connection, Self.request, question.command, verified.grant, device))) {
                 lost(serial)
             }
         }
-    }
-
-    // MARK: Time
-
-    private func setTimer(after delay: Duration) {
-        isTimerSet = true
-        timer?.start(after: delay)
-    }
-
-    private func giveUpOverdue() {
-        isTimerSet = false
-        let now = clock.now()
-        for (serial, question) in questions where question.deadline <= now {
-            questions[serial] = nil
-            turnAway(question.respond)
-        }
-        if let next = questions.values.map(\.deadline).min() { setTimer(after: next - now) }
-    }
-
-    private func turnAway(_ respond: Respond) {
-        counters.countUnansweredQuestion()
-        respond(
-            .refusal(SignalError(.overloaded(retryAfter: Self.retryAfter), "The server is busy; try again shortly.")),
-            nil)
     }
 }
 

@@ -31,6 +31,12 @@ final class SignalShard: ShardHandler {
         /// The names of the payload profiles that a push token can ask for, sorted.
         let profileNames: @Sendable () -> [String]
         let log: Logger
+
+        /// Counts one more for the key.
+        /// - Returns: nil when the limit allows it; otherwise the time until it does.
+        func wait(_ limit: RateLimit, _ key: RateLimiter.Key) -> Duration? {
+            rates[limit].take(key, now: Int64(loop.milliseconds))
+        }
     }
 
     /// A weak reference for other threads: the shard, with its timer, must be released on its own loop.
@@ -45,9 +51,7 @@ final class SignalShard: ShardHandler {
 
     private let environment: Environment
     private let tokens: TokenChecker
-    private let calls: CallResources
-    private let backends: BackendResources
-    private let turn: TurnResource
+    private let resources: ShardResources
     private let trace: SessionTrace
     private var limits: ConnectionLimits
     private var connections: [UInt64: WebSocketConnection] = [:]
@@ -67,15 +71,9 @@ final class SignalShard: ShardHandler {
         limits = environment.limits
         tokens = TokenChecker(
             environment.tokens, loop: environment.loop, failures: environment.rates[.failedTokensPerAddress])
-        calls = CallResources(
-            shard: environment.shard, loop: environment.loop, core: environment.core, tokens: tokens,
-            clock: environment.clock, counters: environment.counters)
-        backends = BackendResources(
-            shard: environment.shard, loop: environment.loop, core: environment.core, services: environment.backends,
-            clock: environment.clock, counters: environment.counters, log: environment.log)
-        turn = TurnResource(environment.turn, tokens: tokens, clock: environment.clock)
         trace = SessionTrace(
             shard: environment.shard, records: environment.sessions, clock: environment.clock, log: environment.log)
+        resources = ShardResources(environment, tokens: tokens, trace: trace)
         unopenedTimer = LoopTimer(loop: environment.loop) { [weak self] in self?.unopenedAreDue() }
     }
 
@@ -131,19 +129,15 @@ final class SignalShard: ShardHandler {
         let verdict = state.admit(now: environment.clock.now(), limits: limits)
         switch verdict {
         case .admitted:
-            if let user = state.user, let wait = wait(.messagesPerUser, user) { return .refused(retryAfter: wait) }
+            if let user = state.user, let wait = environment.wait(.messagesPerUser, user) {
+                return .refused(retryAfter: wait)
+            }
         case .refused: break
         case .abuse:
             trace.abused(connection, state)
             close(connection, .abuse)
         }
         return verdict
-    }
-
-    /// Counts one more for the key.
-    /// - Returns: nil when the limit allows it; otherwise the time until it does.
-    private func wait(_ limit: RateLimit, _ key: RateLimiter.Key) -> Duration? {
-        environment.rates[limit].take(key, now: Int64(environment.loop.milliseconds))
     }
 
     private func take(
@@ -180,7 +174,8 @@ final class SignalShard: ShardHandler {
             if case .owner(.updateDevice(let push)) = command, let fault = unknownProfile(in: push) {
                 return refuse(request, .invalidParams, fault, on: connection)
             }
-            if case .owner(.invite) = command, let user = state.user, let wait = wait(.invitesPerUser, user) {
+            if case .owner(.invite) = command, let user = state.user, let wait = environment.wait(.invitesPerUser, user)
+            {
                 return refuse(
                     request, .rateLimited(retryAfter: wait),
                     "You place too many calls; call again in \(wait.wholeMilliseconds) ms.", on: connection)
@@ -219,49 +214,9 @@ final class SignalShard: ShardHandler {
         if state?.holder != nil { environment.core.postAlways(.connectionLost(id(connection))) }
     }
 
-    func requestBegan(_ request: HTTPRequest, _ responder: HTTPResponder) {
-        if BackendRoute.isBackend(path: request.path) {
-            return backends.examine(request) { [trace] response, user in
-                trace.answered(request, response, user: user)
-                responder.respond(response)
-            }
-        }
-        guard let resource = CallResource(path: request.path) else {
-            // These routes do not use the body.
-            return requested(request, responder)
-        }
-        calls.examine(resource, request, respond: respond(to: request, responder))
-    }
+    func requestBegan(_ request: HTTPRequest, _ responder: HTTPResponder) { resources.began(request, responder) }
 
-    func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {
-        if BackendRoute.isBackend(path: request.path) {
-            return backends.ask(request) { [trace] response, user in
-                trace.answered(request, response, user: user)
-                responder.respond(response)
-            }
-        }
-        let resource = CallResource(path: request.path)
-        guard resource != nil || request.path == TurnResource.path else {
-            return environment.routes.answer(request, to: .client, LoopBound(responder, on: environment.loop))
-        }
-        let respond = respond(to: request, responder)
-        if let network = request.network, let wait = wait(.requestsPerAddress, RateLimiter.Key(network)) {
-            let words = "Too many requests from your address; try again later."
-            return respond(.refusal(SignalError(.rateLimited(retryAfter: wait), words)), nil)
-        }
-        if let resource {
-            calls.ask(resource, request, respond: respond)
-        } else {
-            turn.ask(request, respond: respond)
-        }
-    }
-
-    private func respond(to request: HTTPRequest, _ responder: HTTPResponder) -> CallResources.Respond {
-        { [trace] response, user in
-            trace.answered(request, response, user: user)
-            responder.respond(response)
-        }
-    }
+    func requested(_ request: HTTPRequest, _ responder: HTTPResponder) { resources.answer(request, responder) }
 
     // MARK: Tokens
 
@@ -296,8 +251,8 @@ final class SignalShard: ShardHandler {
             }
             let holder = ConnectionState.Holder(grant: verified.grant, device: open.device.id)
             state.handOver(holder)
-            if let wait = wait(.opensPerDevice, RateLimiter.Key(holder.key))
-                ?? wait(.opensPerUser, RateLimiter.Key(holder.grant.user))
+            if let wait = environment.wait(.opensPerDevice, RateLimiter.Key(holder.key))
+                ?? environment.wait(.opensPerUser, RateLimiter.Key(holder.grant.user))
             {
                 state.putOff()
                 let words = "Too many sessions are opened for \(holder.grant.user); wait \(wait.wholeMilliseconds) ms."
@@ -363,15 +318,13 @@ final class SignalShard: ShardHandler {
                 if let (connection, state) = connection(serial) {
                     delivery.add(index, to: connection, state)
                 } else if case .send(_, let message) = messages[index] {
-                    calls.answered(serial, message)
-                    backends.answered(serial, message)
+                    resources.answered(serial, message)
                 }
             case .disconnect(let serial, _):
                 if let (connection, state) = connection(serial) {
                     delivery.add(index, to: connection, state)
                 } else {
-                    calls.lost(serial)
-                    backends.lost(serial)
+                    resources.lost(serial)
                 }
             case .limited(let limits): self.limits = limits
             }

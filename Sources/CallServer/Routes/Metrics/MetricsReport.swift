@@ -52,7 +52,7 @@ struct MetricsReport: Sendable {
         AuthorizationMetrics.add(parts.authorization.figures, to: &report)
         TokenMetrics.add(
             parts.tokens.counters, keys: parts.tokens.verifier.provider?.keys.count ?? 0, to: &report)
-        WebhookMetrics.add(await parts.webhooks.statuses(), now: parts.clock.time(), to: &report)
+        WebhookMetrics.add(await parts.webhooks.endpoints(), now: parts.clock.time(), to: &report)
         StoreMetrics.add(parts.store.recordLog, to: &report)
         StoreMetrics.add(parts.store.recordLog.retention, to: &report)
         PushMetrics.add(parts.push.statistics, now: parts.clock.now(), to: &report)

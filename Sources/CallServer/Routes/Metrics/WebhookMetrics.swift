@@ -1,11 +1,11 @@
+import AdminProtocol
 import CallVocabulary
-import WebhookClient
 
 /// Metrics of the webhooks, by endpoint.
 enum WebhookMetrics {
     /// - Parameter now: wall time.
-    static func add(_ endpoints: [WebhookStatus], now: Instant, to report: inout PrometheusText) {
-        func samples(_ value: (WebhookStatus) -> Double) -> [(String, Double)] {
+    static func add(_ endpoints: [WebhookView], now: Instant, to report: inout PrometheusText) {
+        func samples(_ value: (WebhookView) -> Double) -> [(String, Double)] {
             endpoints.map { ("endpoint=\"\($0.name)\"", value($0)) }
         }
         report.metric(
@@ -13,7 +13,7 @@ enum WebhookMetrics {
             samples { Double($0.taken) })
         report.metric(
             "reveille_webhook_attempts_failed_total", .counter, "Attempts to send an event that failed.",
-            samples { Double($0.failed) })
+            samples { Double($0.failedAttempts) })
         report.metric(
             "reveille_webhook_events_given_up_total", .counter, "Events given up after the last attempt.",
             samples { Double($0.givenUp) })
@@ -21,7 +21,7 @@ enum WebhookMetrics {
             "reveille_webhook_backlog", .gauge, "Events that wait for the endpoint.", samples { Double($0.backlog) })
         report.metric(
             "reveille_webhook_oldest_seconds", .gauge, "Age of the oldest event that waits for the endpoint.",
-            samples { $0.oldest.map { Double(max(0, (now - $0).wholeMilliseconds)) / 1000 } ?? 0 })
+            samples { $0.oldestAt.map { Double(max(0, (now - $0.instant).wholeMilliseconds)) / 1000 } ?? 0 })
         report.metric(
             "reveille_webhook_active", .gauge,
             "1 while events are sent; 0 while the endpoint fails, is paused or disabled.",

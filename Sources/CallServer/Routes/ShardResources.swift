@@ -1,0 +1,79 @@
+import CallVocabulary
+import EventLoop
+import LibWebSockets
+import SignalProtocol
+import WebSocketServer
+
+/// The HTTP resources of one shard: calls and TURN for phones, the API for backends, and what all servers have. Confined
+/// to the shard's loop.
+final class ShardResources {
+    private let environment: SignalShard.Environment
+    private let calls: CallResources
+    private let backends: BackendResources
+    private let turn: TurnResource
+    private let trace: SessionTrace
+
+    init(_ environment: SignalShard.Environment, tokens: TokenChecker, trace: SessionTrace) {
+        self.environment = environment
+        self.trace = trace
+        calls = CallResources(
+            shard: environment.shard, loop: environment.loop, core: environment.core, tokens: tokens,
+            clock: environment.clock, counters: environment.counters)
+        backends = BackendResources(
+            shard: environment.shard, loop: environment.loop, core: environment.core, services: environment.backends,
+            clock: environment.clock, counters: environment.counters, log: environment.log)
+        turn = TurnResource(environment.turn, tokens: tokens, clock: environment.clock)
+    }
+
+    /// Refuses a request by its head. A request without a body is answered.
+    func began(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        if BackendRoute.isBackend(path: request.path) {
+            backends.examine(request, respond: respond(to: request, responder))
+        } else if let resource = CallResource(path: request.path) {
+            calls.examine(resource, request, respond: respond(to: request, responder))
+        } else {
+            // These routes do not use the body.
+            answer(request, responder)
+        }
+    }
+
+    func answer(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        let respond = respond(to: request, responder)
+        if BackendRoute.isBackend(path: request.path) { return backends.ask(request, respond: respond) }
+        let resource = CallResource(path: request.path)
+        guard resource != nil || request.path == TurnResource.path else {
+            return environment.routes.answer(request, to: .client, LoopBound(responder, on: environment.loop))
+        }
+        if let network = request.network, let wait = environment.wait(.requestsPerAddress, RateLimiter.Key(network)) {
+            let words = "Too many requests from your address; try again later."
+            return respond(.refusal(SignalError(.rateLimited(retryAfter: wait), words)), nil)
+        }
+        if let resource {
+            calls.ask(resource, request, respond: respond)
+        } else {
+            turn.ask(request, respond: respond)
+        }
+    }
+
+    private func respond(to request: HTTPRequest, _ responder: HTTPResponder) -> CallResources.Respond {
+        { [trace] response, user in
+            trace.answered(request, response, user: user)
+            responder.respond(response)
+        }
+    }
+
+    /// The core's answer to a request of the resources. Serials of others are ignored.
+    func answered(_ serial: UInt64, _ message: ServerMessage) {
+        calls.answered(serial, message)
+        backends.answered(serial, message)
+    }
+
+    /// The shard's mailbox had no room for the core's answer.
+    func lost(_ serial: UInt64) {
+        calls.lost(serial)
+        backends.lost(serial)
+    }
+}
+
+@available(*, unavailable)
+extension ShardResources: Sendable {}
