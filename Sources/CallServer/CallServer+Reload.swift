@@ -20,6 +20,8 @@ extension CallServer {
         let checked = try reload.checked()
         try checkListeners(reload)
         let tokens = try reload.tokens.map { try parts.tokens.verifier(for: $0) }
+        // First, because it writes a file, and may fail.
+        if let endpoints = reload.webhooks { try await parts.webhooks.reload(endpoints) }
         if let certificate = checked.certificate {
             await webSockets.replaceCertificate(with: certificate)
             // The metrics listener has TLS, with the same certificate, if the clients' listener has.
@@ -35,7 +37,6 @@ extension CallServer {
         if let authorization = reload.authorization { parts.authorization.replace(with: authorization) }
         if let turn = reload.turn { parts.turn.replace(with: turn) }
         if let push = checked.push { await parts.push.reload(push) }
-        if let endpoints = reload.webhooks { try await parts.webhooks.reload(endpoints) }
         if let limits = reload.connectionLimits { for shard in shards { shard.postAlways(.limited(limits)) } }
         if let rates = reload.rates { parts.rates.apply(rates) }
         if let count = reload.maxConnections {

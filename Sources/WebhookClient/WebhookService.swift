@@ -93,18 +93,19 @@ public final class WebhookService: Sendable {
 
     /// Replaces the endpoints. An endpoint with a known name continues after its last event; a new endpoint gets the
     /// events that are recorded from now on.
+    /// - Throws: `StoreFailure`, or what saving the state throws; nothing has changed then.
     public func reload(_ endpoints: [WebhookEndpoint]) async throws {
+        let known = await loop.run { [desk] in Set(desk.value.senders.keys) }
+        let new = endpoints.filter { known?.contains($0.name) == false }
+        try await open(new, [:], newFrom: newest.load(ordering: .acquiring))
         let names = Set(endpoints.map(\.name))
-        let known = await loop.run { [desk] in
+        await loop.run { [desk] in
             for (name, sender) in desk.value.senders where !names.contains(name) {
                 sender.stop()
                 desk.value.senders[name] = nil
             }
             for endpoint in endpoints { desk.value.senders[endpoint.name]?.change(to: endpoint) }
-            return Set(desk.value.senders.keys)
         }
-        let new = endpoints.filter { known?.contains($0.name) == false }
-        try await open(new, [:], newFrom: newest.load(ordering: .acquiring))
     }
 
     private func open(
@@ -126,6 +127,9 @@ public final class WebhookService: Sendable {
         }
         // On disk before the first event: an endpoint without a place would start at a later one.
         let saved: Result<Void, any Error>? = await loop.run { [self, opened] in
+            var present = desk.value.state
+            for (endpoint, state, _) in opened { present.endpoints[endpoint.name] = state }
+            do { try environment.save(present.bytes) } catch { return .failure(error) }
             // Events that were committed meanwhile have told the other endpoints only.
             let last = newest.load(ordering: .acquiring)
             let senders = desk.value.client(loop, tls, environment.userAgent)
@@ -133,10 +137,9 @@ public final class WebhookService: Sendable {
                 desk.value.senders[endpoint.name] = EndpointSender(
                     endpoint, environment, client: senders, loop: loop, state: state, unsettled: unsettled, newest: last
                 )
+                desk.value.senders[endpoint.name]?.note(newest: last)
             }
-            let result = Result { try environment.save(desk.value.state.bytes) }
-            for (endpoint, _, _) in opened { desk.value.senders[endpoint.name]?.note(newest: last) }
-            return result
+            return .success(())
         }
         try saved?.get()
     }

@@ -20,6 +20,12 @@ struct WebhookServiceTests {
 
     private final class State: Sendable {
         let bytes = Mutex<[UInt8]?>(nil)
+        let isFull = Mutex(false)
+
+        func save(_ new: [UInt8]) throws {
+            if isFull.withLock({ $0 }) { throw CocoaError(.fileWriteOutOfSpace) }
+            bytes.withLock { $0 = new }
+        }
     }
 
     init() throws { folder = try .temporary() }
@@ -38,7 +44,7 @@ struct WebhookServiceTests {
             WebhookService.Environment(
                 queries: queries, now: { clock.now() }, wall: { clock.wall($0) }, wallTime: { clock.wallTime() },
                 load: { [state] in state.bytes.withLock { $0 } },
-                save: { [state] bytes in state.bytes.withLock { $0 = bytes } }, userAgent: "test", log: .none))
+                save: { [state] in try state.save($0) }, userAgent: "test", log: .none))
     }
 
     /// - Parameter members: of the endpoint `a`.
@@ -79,6 +85,20 @@ struct WebhookServiceTests {
         service = try self.service()
         try await service.start([try endpoint("old"), try endpoint("new"), try endpoint("newest")])
         #expect(await backlogs(service) == ["old": 5, "new": 2, "newest": 0])
+        await service.stop()
+    }
+
+    @Test("a change whose new endpoint has no place on disk is refused, and nothing has changed")
+    func refused() async throws {
+        try commit(3)
+        let service = try service()
+        try await service.start([try endpoint("old")])
+        state.isFull.withLock { $0 = true }
+        await #expect(throws: CocoaError.self) { try await service.reload([try endpoint("new")]) }
+        #expect(await backlogs(service) == ["old": 3])
+        state.isFull.withLock { $0 = false }
+        try await service.reload([try endpoint("new")])
+        #expect(await backlogs(service) == ["new": 0])
         await service.stop()
     }
 
