@@ -29,6 +29,8 @@ public final class CallCore {
     var pairBounds = PairBounds()
     var outsiders = Outsiders()
     var followers = Followers()
+    /// The step has changed calls that requests wait for.
+    var hasChangedFollowedCalls = false
     /// Notices without an outcome.
     var notices: [PushID: Notice] = [:]
     var deadlines = DeadlineQueue<Deadline>()
@@ -179,7 +181,7 @@ public final class CallCore {
         self.now = now
         swap(&effects, &buffer)
         body()
-        answerFollowers()
+        if hasChangedFollowedCalls { answerFollowers() }
         if mayExceedEndedCalls { leaveToStore() }
         swap(&effects, &buffer)
     }
@@ -248,7 +250,7 @@ public final class CallCore {
     /// Persists the call; a record not yet handed over is replaced by a later one. The `waking` record and the last one
     /// before the end are kept, because the call's timeline has no other trace of them.
     func persist(_ call: Call) {
-        followers.noteChange(of: call.id)
+        if followers.count > 0 { noteFollowed(call) }
         guard call.state != .ended else {
             call.recordPlace = nil
             return persist(.call(call.record))
@@ -294,9 +296,8 @@ public final class CallCore {
 
     func isLive(_ call: CallID) -> Bool { calls[call]?.isLive == true }
 
-    func cancel(_ token: inout DeadlineQueue<Deadline>.Token?) {
+    func cancel(_ token: DeadlineQueue<Deadline>.Token?) {
         if let token { deadlines.cancel(token) }
-        token = nil
     }
 }
 

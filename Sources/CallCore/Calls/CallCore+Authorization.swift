@@ -166,7 +166,8 @@ extension CallCore {
     }
 
     private func close(_ question: OpenQuestion) {
-        cancel(&question.deadline)
+        cancel(question.deadline)
+        question.deadline = nil
         openQuestions[question.invite.call] = nil
         waitingForAnswers -= question.waiting.count
     }

@@ -90,8 +90,13 @@ extension CallCore {
         }
     }
 
+    func noteFollowed(_ call: Call) {
+        if followers.noteChange(of: call.id) { hasChangedFollowedCalls = true }
+    }
+
     /// Answers the requests that wait for the calls that this step changed.
     func answerFollowers() {
+        hasChangedFollowedCalls = false
         for id in followers.takeChanged() {
             guard let call = calls[id] else { continue }
             let view = backendView(of: call)
@@ -193,12 +198,14 @@ struct Followers {
         if waiting[call]?.isEmpty == true { waiting[call] = nil }
     }
 
-    mutating func noteChange(of call: CallID) {
-        if !waiting.isEmpty, waiting[call] != nil { changed.append(call) }
+    /// - Returns: whether requests wait for the call.
+    mutating func noteChange(of call: CallID) -> Bool {
+        guard waiting[call] != nil else { return false }
+        changed.append(call)
+        return true
     }
 
     mutating func takeChanged() -> [CallID] {
-        guard !changed.isEmpty else { return [] }
         defer { changed = [] }
         return changed
     }

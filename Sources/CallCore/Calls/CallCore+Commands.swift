@@ -220,8 +220,10 @@ extension CallCore {
     }
 
     private func win(_ call: Call, _ leg: Leg, _ sdp: RawJSON?) {
-        cancel(&call.deadline)
-        cancel(&call.huntDeadline)
+        cancel(call.deadline)
+        call.deadline = nil
+        cancel(call.huntDeadline)
+        call.huntDeadline = nil
         endDelivery(of: leg)
         call.answer(by: leg, at: now, connectsUntil: now + timers.connect)
         leg.answer(at: now)
@@ -242,7 +244,7 @@ extension CallCore {
     /// Stores the winner's SDP, because either side may have to be told again, even after a restart.
     private func describe(_ call: Call, _ sdp: RawJSON) {
         call.descriptions.answer = sdp
-        followers.noteChange(of: call.id)
+        noteFollowed(call)
         persist(.descriptions(call.descriptions))
     }
 
@@ -294,7 +296,8 @@ extension CallCore {
         case .answered:
             let isComplete = call.mediaConnected(role, at: now)
             if isComplete {
-                cancel(&call.deadline)
+                cancel(call.deadline)
+                call.deadline = nil
                 limitDuration(of: call, connectedAt: now)
                 dropSDP(of: call)
                 dropCandidates(of: call)

@@ -8,8 +8,10 @@ extension CallCore {
     /// - Parameter mergedInto: the call that continues in its place, after a glare.
     func endCall(_ call: Call, _ reason: EndReason, by party: Party?, mergedInto: CallID? = nil) {
         let wasUnanswered = call.isUnanswered
-        cancel(&call.deadline)
-        cancel(&call.huntDeadline)
+        cancel(call.deadline)
+        call.deadline = nil
+        cancel(call.huntDeadline)
+        call.huntDeadline = nil
         call.end(reason, by: party, at: now, mergedInto: mergedInto, lostAt: lossThatEnds(call, reason, party))
         liveCallCount -= 1
         // `reason` is a member of `allCases`.

@@ -34,8 +34,10 @@ extension CallCore {
         var callees = call.callees
         guard callees.forward(to: Callees(of: target, in: directory), butFor: call.caller.user) else { return false }
         for leg in call.legs where leg.isOpen { closeLeg(leg, reason, by: nil, isOwnAct: false) }
-        cancel(&call.deadline)
-        cancel(&call.huntDeadline)
+        cancel(call.deadline)
+        call.deadline = nil
+        cancel(call.huntDeadline)
+        call.huntDeadline = nil
         let ringsUntil =
             now
             + ringTime(of: callees, forwards: call.forwards.count + 1, caller: call.caller.user, asked: call.ringTime)

@@ -49,7 +49,7 @@ extension CallCore {
             return true
         }
         guard device.hold(batch, limits) else { return refuseCandidates(batch) }
-        followers.noteChange(of: call.id)
+        noteFollowed(call)
         storeForReturn(batch, of: call, from: sender)
         return true
     }

@@ -42,7 +42,7 @@ extension CallCore {
         guard let role = call.partyRole(of: device), call.absences[role] == nil else { return }
         let until = now + timers.resume
         call.absences[role] = Absence(lostAt: now, until: until, isRecorded: false)
-        followers.noteChange(of: call.id)
+        noteFollowed(call)
         recordAbsence(role, of: call)
         if call.answer != nil { tellPeer(of: device, in: call, .away(until: until)) }
     }
@@ -54,7 +54,7 @@ extension CallCore {
             guard let role = call.partyRole(of: device), call.absences[role] != nil else { continue }
             recordAbsence(role, of: call, returnedAt: now)
             call.absences[role] = nil
-            followers.noteChange(of: call.id)
+            noteFollowed(call)
             if call.answer != nil { tellPeer(of: device, in: call, .back) }
         }
     }

@@ -90,7 +90,8 @@ extension CallCore {
     /// Advances the hunt to the next member, and to those whose turn comes at the same time.
     /// - Returns: nil when no member is left.
     private func takeTurns(_ call: Call) -> [Turn]? {
-        cancel(&call.huntDeadline)
+        cancel(call.huntDeadline)
+        call.huntDeadline = nil
         let handles = call.callees.handles
         guard var rung = call.hunt?.rung, rung < handles.count else { return nil }
         // A delay from the start of the target counts from when this turn was due, even when it comes early or late.
@@ -179,7 +180,8 @@ extension CallCore {
     /// Stops waiting for a sign of life.
     func endDelivery(of leg: Leg) {
         guard leg.deliveryDeadline != nil else { return }
-        cancel(&leg.deliveryDeadline)
+        cancel(leg.deliveryDeadline)
+        leg.deliveryDeadline = nil
         leg.device.undelivered.removeAll { $0 === leg }
     }
 

@@ -115,7 +115,8 @@ extension CallCore {
         if let session { deliver(.state(change(of: call, for: .callee, by: device.party, sdp: nil)), to: session) }
         guard session?.connection == nil else { return }
         if let session {
-            cancel(&session.resumeDeadline)
+            cancel(session.resumeDeadline)
+            session.resumeDeadline = nil
             session.resumeDeadline = deadlines.add(.resume(session), at: now + timers.resume)
         } else {
             awaitReturn(of: device)

@@ -21,8 +21,10 @@ extension CallCore {
         user.devices.removeAll { $0 === device }
         device.isDropped = true
         if device.isInMemoryOfCalls { user.dropped[device.key.device] = device }
-        cancel(&device.absence)
-        cancel(&device.ageDeadline)
+        cancel(device.absence)
+        device.absence = nil
+        cancel(device.ageDeadline)
+        device.ageDeadline = nil
         device.heldMedia = []
         persist(.deviceDropped(device.key))
         forgetTokens(of: device)
@@ -70,7 +72,8 @@ extension CallCore {
     /// Sets the deadline of a device's age. A device that is online is noted twice in its age, so that its row is never
     /// as old as that.
     func awaitAge(of device: Device) {
-        cancel(&device.ageDeadline)
+        cancel(device.ageDeadline)
+        device.ageDeadline = nil
         guard let age = timers.deviceAge else { return }
         var due = min(device.seenAt + age, now + age / 2)
         if due <= now {

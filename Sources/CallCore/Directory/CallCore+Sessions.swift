@@ -55,7 +55,8 @@ extension CallCore {
         if let old = device.session {
             replace(old, as: grant.scope.isWake && old.scope == .full ? .pingTimeout : .replaced)
             // The device's calls lose this session now, and so have the whole window to be taken up again.
-            cancel(&device.absence)
+            cancel(device.absence)
+            device.absence = nil
         }
         if grant.scope.isWake {
             awaitReturn(of: device)
@@ -63,7 +64,8 @@ extension CallCore {
                 noteAway(device, from: call)
             }
         } else {
-            cancel(&device.absence)
+            cancel(device.absence)
+            device.absence = nil
         }
         let session = Session(
             id: makeSessionID(), device: device, scope: grant.scope, resumeToken: makeToken(), openedAt: now)
@@ -127,7 +129,8 @@ extension CallCore {
             directory.detach(session)
             effects.append(.disconnect(stale, .replaced))
         }
-        cancel(&session.resumeDeadline)
+        cancel(session.resumeDeadline)
+        session.resumeDeadline = nil
         session.resumeToken = makeToken()
         counters.sessionsResumed += 1
         return session
@@ -266,7 +269,8 @@ extension CallCore {
         let device = session.device
         if session.connection != nil { noteSeen(device) }
         directory.detach(session)
-        cancel(&session.resumeDeadline)
+        cancel(session.resumeDeadline)
+        session.resumeDeadline = nil
         guard device.session === session else { return }
         device.session = nil
         heldSessions -= 1
@@ -280,7 +284,8 @@ extension CallCore {
             directory.detach(old)
             effects.append(.disconnect(connection, code))
         }
-        cancel(&old.resumeDeadline)
+        cancel(old.resumeDeadline)
+        old.resumeDeadline = nil
         old.device.heldMedia += old.unacknowledgedMedia
         old.device.session = nil
         heldSessions -= 1

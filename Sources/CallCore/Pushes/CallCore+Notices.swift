@@ -67,7 +67,8 @@ extension CallCore {
 
     /// Queues the notice, or defers it until the budget allows it.
     private func line(_ notice: Notice) {
-        cancel(&notice.deadline)
+        cancel(notice.deadline)
+        notice.deadline = nil
         let device = notice.device
         var due = notice.record.expiresAt
         if notice.record.purpose == .sync,
@@ -101,7 +102,8 @@ extension CallCore {
         }
         guard device.mayBeSent(to: notice.record.token, for: purpose, at: now) else { return redirect(notice) }
         if purpose == .sync { device.backgroundBudget.spend(at: now, limits) }
-        cancel(&notice.deadline)
+        cancel(notice.deadline)
+        notice.deadline = nil
         change(notice) { $0.send(at: now) }
         effects.append(.confirmPush(notice.id))
     }
@@ -211,7 +213,8 @@ extension CallCore {
     /// Applies the last change of a notice, and removes it from memory; the store keeps its record.
     private func finish(_ notice: Notice, _ body: (LedgerLine) -> Void) {
         change(notice, body)
-        cancel(&notice.deadline)
+        cancel(notice.deadline)
+        notice.deadline = nil
         ledger.remove(status: notice.record.status, report: notice.record.report)
         notices[notice.id] = nil
         notice.device.notices.removeAll { $0 === notice }

@@ -290,7 +290,8 @@ extension CallCore {
         guard push.record.owesReport else { return }
         switch push.record.report {
         case .awaited, .unreported, .acted:
-            cancel(&push.reportDeadline)
+            cancel(push.reportDeadline)
+            push.reportDeadline = nil
             let due = (push.record.answeredAt ?? push.record.sentAt).map { $0 + timers.report }
             let isLate = due.map { $0 <= now } ?? false
             change(push) { $0.report(report.result, error: report.error, isLate: isLate, at: now) }

@@ -54,7 +54,8 @@ extension CallCore {
         guard let push = leg.push, push.isOut, push.record.owesReport else { return }
         switch push.record.report {
         case .awaited, .unreported:
-            cancel(&push.reportDeadline)
+            cancel(push.reportDeadline)
+            push.reportDeadline = nil
             change(push) { $0.act(byWakeToken: byWakeToken, at: now) }
         case .acted:
             guard byWakeToken, !push.hasWoken else { return }
