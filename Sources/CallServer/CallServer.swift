@@ -269,6 +269,7 @@ extension ServerConfiguration {
         var listener = WebSocketServer.Configuration(address: address, shards: shards)
         listener.maxConnections = servedConnections
         listener.maxConnectionsPerAddress = maxConnectionsPerAddress
+        listener.maxUnreadBytes = maxUnreadBytes
         listener.reservedPaths = HTTPRoutes.alwaysServed
         listener.vouchesForAll = false
         listener.tls = tls

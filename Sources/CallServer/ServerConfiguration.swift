@@ -7,6 +7,7 @@ import LibWebSockets
 import PushClient
 import StoreInterface
 import TLS
+import WebSocketServer
 import WebhookClient
 
 /// The configuration of a server. The defaults work on a single machine without setup.
@@ -22,6 +23,8 @@ public struct ServerConfiguration: Sendable {
     public var maxConnections = 100_000
     /// The most connections of one IPv4 address or one IPv6 /64 network; nil for a quarter of ``maxConnections``.
     public var maxConnectionsPerAddress: Int?
+    /// The most bytes that wait for all clients to read, together.
+    public var maxUnreadBytes = WebSocketServer.standardUnreadBytes
     /// The proxies in front. They are exempt from that limit, and tell the clients' addresses.
     public var proxies = TrustedProxies()
     /// The web pages that may connect as clients.

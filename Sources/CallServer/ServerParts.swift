@@ -123,7 +123,9 @@ struct ServerParts: Sendable {
 
     func environment(_ configuration: ServerConfiguration, _ shard: Int, _ loop: EventLoop) -> SignalShard.Environment {
         SignalShard.Environment(
-            shard: shard, loop: loop, core: core.inbox, tokens: tokens, turn: turn, routes: routes,
+            shard: shard, loop: loop, core: core.inbox,
+            commitWait: { [log = store.recordLog] in log.waitingSince.map { $0.duration(to: .now) } },
+            tokens: tokens, turn: turn, routes: routes,
             backends: backends, clock: clock, welcome: configuration.welcome, limits: configuration.connectionLimits,
             counters: counters, rates: rates, sessions: sessions, profileNames: { [push] in push.profileNames },
             log: log)

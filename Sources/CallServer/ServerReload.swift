@@ -30,6 +30,7 @@ public struct ServerReload: Sendable {
     public var maxConnections: Int?
     /// nil for a quarter of ``maxConnections``.
     public var maxConnectionsPerAddress: Int?
+    public var maxUnreadBytes: Int?
     public var proxies = TrustedProxies()
     /// Lower limits end nothing that exists.
     public var limits: CoreLimits?

@@ -152,6 +152,9 @@ public final class EventLoop: SerialExecutor, Sendable {
     /// The durations of all turns so far. Any thread.
     public var statistics: LoopStatistics { turnClock.statistics }
 
+    /// How busy the loop is. Any thread.
+    public var load: LoopLoad { turnClock.load }
+
     /// Marks the start of a turn; each callback that may be the first of a turn calls it. The time of a C library
     /// before its callback is not counted: libuv reports the end of its wait only at the cost of another system call
     /// (`UV_METRICS_IDLE_TIME` in 1.44). Loop's thread only.

@@ -55,7 +55,7 @@ package final class ServerSocket {
     /// Whether the connection is unvouched: it is evicted first at the limit.
     package var isStranger = false
     package var isEvicted = false
-    var links = InlineArray<2, DeadlineLinks>(repeating: DeadlineLinks())
+    var links = InlineArray<3, DeadlineLinks>(repeating: DeadlineLinks())
     /// The TLS state until the handshake is done. Outlives the library's own reference.
     private var handshake: OpaquePointer?
     private var exchange: HTTPExchange?
@@ -67,6 +67,10 @@ package final class ServerSocket {
     /// Output that the kernel has not accepted.
     private var outgoing: [UInt8] = []
     private var sent = 0
+    /// Bytes of messages that wait behind this output, as its owner says.
+    package var queuedBytes = 0 { didSet { noteUnread() } }
+    /// Bytes of output that wait for the client to read: this socket's and its owner's.
+    package private(set) var unreadBytes = 0
     private var ending = Ending.none
     /// Input is dropped.
     private var isDeaf = false
@@ -133,6 +137,7 @@ package final class ServerSocket {
         guard let wsi, !isBroken else { return false }
         guard !isBlocked else {
             outgoing += bytes
+            noteUnread()
             return true
         }
         guard let taken = bytes.withUnsafeBytes({ transmit($0, wsi) }) else {
@@ -142,6 +147,7 @@ package final class ServerSocket {
         if taken < bytes.count {
             outgoing = Array(bytes[taken...])
             lws_callback_on_writable(wsi)
+            noteUnread()
         }
         return true
     }
@@ -179,6 +185,7 @@ package final class ServerSocket {
                 return end()
             }
             sent += taken
+            noteUnread()
             guard sent == outgoing.count else {
                 if sent > Self.spentOutput {
                     outgoing.removeFirst(sent)
@@ -187,11 +194,23 @@ package final class ServerSocket {
                 lws_callback_on_writable(wsi)
                 return
             }
-            outgoing = []
-            sent = 0
+            dropOutput()
         }
         finishIfFlushed()
         if let owner, !mustEnd { server?.events.socketIsWritable(owner: owner) }
+    }
+
+    private func dropOutput() {
+        outgoing = []
+        sent = 0
+        noteUnread()
+    }
+
+    private func noteUnread() {
+        let change = outgoing.count - sent + queuedBytes - unreadBytes
+        guard change != 0 else { return }
+        unreadBytes += change
+        server?.events.socketUnread(self, change: change)
     }
 
     /// Requests a call of `socketIsWritable` once the kernel has accepted all output.
@@ -242,6 +261,8 @@ package final class ServerSocket {
         guard let wsi, !mustEnd else { return }
         mustEnd = true
         isDeaf = true
+        isBroken = true
+        dropOutput()
         // Within a callback, its result closes the connection.
         guard !isCalled else { return }
         lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_ASYNC)
@@ -317,7 +338,8 @@ package final class ServerSocket {
         isDeaf = true
         exchange?.connectionClosed()
         exchange = nil
-        (outgoing, carried) = ([], [])
+        carried = []
+        dropOutput()
         guard let owner else { return }
         self.owner = nil
         server?.events.socketClosed(owner: owner)
@@ -374,6 +396,8 @@ package protocol ServerSocketEvents: AnyObject {
     ///   - messages: messages completed in it.
     ///   - isInMessage: whether a message or frame is incomplete.
     func socketRead(_ socket: ServerSocket, messages: Int, isInMessage: Bool)
+    /// The number of bytes that wait for the client to read has changed.
+    func socketUnread(_ socket: ServerSocket, change: Int)
     /// The kernel accepted all output, after `requestWritable` or a blocked write.
     func socketIsWritable(owner: AnyObject)
     func socketClosed(owner: AnyObject)

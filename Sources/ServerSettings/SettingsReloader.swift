@@ -134,6 +134,7 @@ extension ServerReload {
             case .connections:
                 maxConnections = configuration.maxConnections
                 maxConnectionsPerAddress = configuration.maxConnectionsPerAddress
+                maxUnreadBytes = configuration.maxUnreadBytes
                 proxies = configuration.proxies
             case .limits: limits = configuration.limits
             case .timers: timers = configuration.timers

@@ -44,6 +44,10 @@ final class Shard {
     private var closing: DeadlineList
     /// Unvouched connections, the oldest first. They have no deadline in this list.
     private var strangers = DeadlineList(span: .zero, place: 1)
+    /// Connections with unread bytes, the one that has read nothing for the longest time first. They have no deadline
+    /// in this list.
+    private var slowReaders = DeadlineList(span: .zero, place: 2)
+    private let unreadLimit: UnreadLimit
     /// Deadlines up to this time are checked once all bytes received by then are read; nil while none is due.
     private var judgedUpTo: UInt64?
     private var lastSerial: UInt64
@@ -61,7 +65,7 @@ final class Shard {
     /// - Throws: ``LWSError`` when libwebsockets cannot initialize.
     init(
         loop: EventLoop, configuration: WebSocketServer.Configuration, certificate: TLSCertificate?,
-        counters: ShardCounters, shares: AddressShares, pressure: ConnectionPressure
+        counters: ShardCounters, shares: AddressShares, pressure: ConnectionPressure, unreadLimit: UnreadLimit
     ) throws {
         loop.assertIsCurrent()
         self.loop = loop
@@ -73,6 +77,7 @@ final class Shard {
         hasTLS = certificate != nil
         self.shares = shares
         self.pressure = pressure
+        self.unreadLimit = unreadLimit
         bearerToken = configuration.bearerToken
         readingToken = configuration.readingToken
         lastSerial = configuration.firstSerial - 1
@@ -351,6 +356,26 @@ extension Shard: ServerSocketEvents {
         case .pinged: move(socket, to: isInMessage ? .message : .idle)
         case .message: if messages > 0 || !isInMessage { move(socket, to: isInMessage ? .message : .idle) }
         case .request, .work, .answer, .kept, .discard, .closing: break
+        }
+    }
+
+    func socketUnread(_ socket: ServerSocket, change: Int) {
+        if socket.unreadBytes != change { slowReaders.remove(socket) }
+        if socket.unreadBytes > 0 { slowReaders.append(socket, now: loop.milliseconds) }
+        let unread = counters.unread.add(change, ordering: .relaxed).newValue
+        if change > 0, unread > unreadLimit.bytesPerShard { dropSlowReaders() }
+    }
+
+    /// Closes the slowest readers until the bytes of the others are within the limit.
+    private func dropSlowReaders() {
+        while counters.unread.load(ordering: .relaxed) > unreadLimit.bytesPerShard, let socket = slowReaders.first {
+            // Without a queue, all its bytes are output that a close frame would have to wait for.
+            if let connection = connection(socket), connection.isOpen, connection.queuedBytes > 0 {
+                connection.endSlowReader()
+            } else {
+                counters.slowConsumers.add()
+                socket.cut()
+            }
         }
     }
 

@@ -26,6 +26,8 @@ final class ShardCounters: Sendable {
     let connectionsFailed = Counter()
     let requests = Counter()
     let unfinished = Counter()
+    /// Bytes that wait for clients to read.
+    let unread = Atomic<Int>(0)
     /// Descriptors passed to the shard and not released yet. Also written by the acceptor.
     let held = Atomic<Int>(0)
     /// The part of `held` that the shard has not adopted yet. Also written by the acceptor.
@@ -52,6 +54,6 @@ final class ShardCounters: Sendable {
             messagesOut: messagesOut.value, bytesIn: bytesIn.value, bytesOut: bytesOut.value,
             slowConsumers: slowConsumers.value, pingTimeouts: pingTimeouts.value, badFrames: badFrames.value,
             handshakesRefused: handshakesRefused.value, connectionsFailed: connectionsFailed.value,
-            requests: requests.value, unfinished: unfinished.value)
+            requests: requests.value, unfinished: unfinished.value, unreadBytes: unread.load(ordering: .relaxed))
     }
 }

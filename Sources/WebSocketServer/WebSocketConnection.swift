@@ -145,14 +145,28 @@ public final class WebSocketConnection {
 
     private func enqueue(_ text: [UInt8]) -> Bool {
         guard queue.byteCount + text.count <= shard.maxQueuedBytes else {
-            shard.counters.slowConsumers.add()
-            queue.removeAll()
-            close(code: 3001, reason: "slow consumer")
+            endSlowReader()
             return false
         }
         queue.append(text)
         socket.requestWritable()
-        return true
+        // Then this connection may be the one that has to go.
+        socket.queuedBytes = queue.byteCount
+        return isOpen
+    }
+
+    /// Drops the queue of a client that does not read, and closes with 3001. A client that does not read its close is
+    /// cut.
+    func endSlowReader() {
+        guard isOpen else { return socket.cut() }
+        shard.counters.slowConsumers.add()
+        dropQueue()
+        close(code: 3001, reason: "slow consumer")
+    }
+
+    private func dropQueue() {
+        queue.removeAll()
+        socket.queuedBytes = 0
     }
 
     // MARK: From the shard
@@ -211,6 +225,7 @@ public final class WebSocketConnection {
         case .open, .closing: break
         case .closeSent, .ceased, .closed: return
         }
+        defer { socket.queuedBytes = queue.byteCount }
         while !socket.isBlocked {
             if owesPing {
                 owesPing = false
@@ -253,7 +268,7 @@ public final class WebSocketConnection {
         switch phase {
         case .open, .closing:
             phase = .ceased
-            queue.removeAll()
+            dropQueue()
             shard.move(socket, to: .closing)
         // Its deadline is set already.
         case .closeSent: phase = .ceased
@@ -270,7 +285,7 @@ public final class WebSocketConnection {
 
     func closed() {
         phase = .closed
-        queue.removeAll()
+        dropQueue()
     }
 }
 

@@ -24,6 +24,9 @@ public final class WebSocketServer: Sendable {
         public var maxFrameBytes = 65536
         /// The most bytes queued for one client; more closes the connection with 3001.
         public var maxQueuedBytes = 1 << 20
+        /// The most bytes that wait for all clients together; beyond that, connections are closed, the one that has read
+        /// nothing for the longest time first.
+        public var maxUnreadBytes = WebSocketServer.standardUnreadBytes
         /// The interval between pings to a client.
         public var pingInterval = Duration.seconds(25)
         /// The longest silence of a client after a ping; then the connection is closed with 3002.
@@ -95,6 +98,9 @@ public final class WebSocketServer: Sendable {
         public var exhausted: UInt64
     }
 
+    /// The value of ``Configuration/maxUnreadBytes`` unless set.
+    public static let standardUnreadBytes = 256 << 20
+
     /// The connections permitted beyond `maxConnections` for a short time: for reserved paths, and during evictions.
     public static let reserve = 32
 
@@ -120,6 +126,7 @@ public final class WebSocketServer: Sendable {
     private let state: Mutex<State>
     private let shares: AddressShares
     private let pressure: ConnectionPressure
+    private let unreadLimit: UnreadLimit
 
     /// - Parameter makeHandler: called by ``start()`` once for each shard, on that shard's loop.
     /// - Throws: `SystemError` when the process is out of descriptors.
@@ -133,6 +140,7 @@ public final class WebSocketServer: Sendable {
         state = Mutex(State(maxConnections: configuration.maxConnections))
         pressure = ConnectionPressure(report: configuration.onPressure)
         shares = AddressShares(limit: configuration.connectionsPerAddress, rate: configuration.connectRate)
+        unreadLimit = UnreadLimit(bytes: configuration.maxUnreadBytes, shards: configuration.shards)
         if let name = configuration.soleLoop {
             precondition(configuration.shards == 1, "one loop has one shard")
             acceptorLoop = try EventLoop(name: name, scheduling: .batch)
@@ -157,6 +165,7 @@ public final class WebSocketServer: Sendable {
         state = Mutex(State(maxConnections: configuration.maxConnections))
         pressure = ConnectionPressure(report: configuration.onPressure)
         shares = AddressShares(limit: configuration.connectionsPerAddress, rate: configuration.connectRate)
+        unreadLimit = UnreadLimit(bytes: configuration.maxUnreadBytes, shards: configuration.shards)
         acceptorLoop = loop
         shardLoops = [loop]
         ownsLoops = false
@@ -206,7 +215,7 @@ public final class WebSocketServer: Sendable {
                 Result {
                     let shard = try Shard(
                         loop: loop, configuration: configuration, certificate: certificate, counters: counters[index],
-                        shares: shares, pressure: pressure)
+                        shares: shares, pressure: pressure, unreadLimit: unreadLimit)
                     shard.begin(with: makeHandler(index, loop))
                     return LoopBound(shard, on: loop)
                 }
@@ -260,6 +269,9 @@ public final class WebSocketServer: Sendable {
             if let proxies { bounds.proxies = proxies }
         }
     }
+
+    /// Sets ``Configuration/maxUnreadBytes``.
+    public func setMaxUnreadBytes(_ count: Int) { unreadLimit.set(count) }
 
     // MARK: Stop
 

@@ -23,7 +23,8 @@ private final class Fixture {
     private var responses: AsyncStream<HTTPResponse>.AsyncIterator
     private var inputs: AsyncStream<CoreInput>.AsyncIterator
 
-    init(patience: Duration = .seconds(600)) async throws {
+    /// - Parameter commitWait: above the bound of ``CallAdmission``, the server is overloaded.
+    init(patience: Duration = .seconds(600), commitWait: Duration? = nil) async throws {
         let made = BackendToken.make(name: "pbx", role: .calls, scope: BackendScope(users: ["alice"]))
         text = made.text
         let services = BackendServices(tokens: BackendTokens(try BackendToken.read(made.line))) { _ in .text("") }
@@ -38,8 +39,11 @@ private final class Fixture {
             let core = Mailbox<CoreInput>(loop: loop, capacity: 10_000) { for fact in $0 { input.yield(fact) } }
             let slot = Slot()
             slot.resources = BackendResources(
-                shard: 3, loop: loop, core: core, services: services, clock: ServerClock(),
-                counters: SignalCounters(), log: .none, patience: patience)
+                shard: 3, loop: loop, core: core, services: services,
+                admission: CallAdmission(
+                    clock: ServerClock(), counters: SignalCounters(), log: .none, loads: { (loop.load, loop.load) },
+                    commitWait: { commitWait }),
+                clock: ServerClock(), counters: SignalCounters(), log: .none, patience: patience)
             return LoopBound(slot, on: loop)
         }
         self.slot = try #require(slot)
@@ -107,6 +111,16 @@ struct BackendResourcesTests {
         #expect(request == .hangup(Fixture.call, .iceFailed))
         await patient.lose(connection)
         #expect(try await patient.nextResponse().status == 503)
+    }
+
+    @Test("an overloaded server refuses a new call with 503, and takes requests about others")
+    func overloaded() async throws {
+        let fixture = try await Fixture(commitWait: .seconds(1))
+        await fixture.ask(.post, "/calls", #"{"from":"alice","to":"bob"}"#)
+        let refusal = try await fixture.nextResponse()
+        #expect(refusal.status == 503 && refusal.headers.contains { $0.0 == "Retry-After" })
+        await fixture.ask(.post, "/calls/\(Fixture.call)/hangup")
+        #expect(try await fixture.nextInput().request == .hangup(Fixture.call, .hangup))
     }
 
     @Test("a conflict is 422 for a key that was used with another body, and 409 for a chosen id")

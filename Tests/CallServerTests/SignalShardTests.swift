@@ -20,6 +20,8 @@ struct SignalShardTests {
         let core: Mailbox<CoreInput>
         let inputs = Journal<CoreInput>()
         let shard = Mutex<Mailbox<ShardMessage>?>(nil)
+        /// Above the bound of ``CallAdmission``, the server is overloaded.
+        let commitWait = CommitWait()
         let clientLoop: EventLoop
         let context: LoopBound<LWSContext>
         let url: WebSocketURL
@@ -29,14 +31,16 @@ struct SignalShardTests {
             coreLoop = try EventLoop(name: "core")
             core = Mailbox(loop: coreLoop, capacity: room) { [inputs] in for input in $0 { inputs.append(input) } }
             let configuration = ServerConfiguration(address: .anyPort, data: harness.folder, shards: 1)
-            let (parts, core, shard) = (harness.parts, core, ShardSlot())
+            let (parts, core, shard, commitWait) = (harness.parts, core, ShardSlot(), commitWait)
             server = try WebSocketServer(configuration: WebSocketServer.Configuration(address: .anyPort)) {
                 index, loop in
                 let plain = parts.environment(configuration, index, loop)
                 let signal = SignalShard(
                     environment: SignalShard.Environment(
-                        shard: index, loop: loop, core: core, tokens: plain.tokens, turn: plain.turn,
-                        routes: plain.routes, backends: plain.backends, clock: plain.clock, welcome: plain.welcome,
+                        shard: index, loop: loop, core: core, commitWait: { commitWait.value.withLock { $0 } },
+                        tokens: plain.tokens,
+                        turn: plain.turn, routes: plain.routes, backends: plain.backends, clock: plain.clock,
+                        welcome: plain.welcome,
                         limits: plain.limits, counters: plain.counters, rates: plain.rates, sessions: plain.sessions,
                         profileNames: plain.profileNames, log: plain.log))
                 shard.mailbox.withLock {
@@ -59,6 +63,10 @@ struct SignalShardTests {
                 await server.stop(closeCode: 3000, reason: "", grace: .milliseconds(100))
                 await coreLoop.stopAndWait()
             }
+        }
+
+        final class CommitWait: Sendable {
+            let value = Mutex<Duration?>(nil)
         }
 
         private final class ShardSlot: Sendable {
@@ -133,6 +141,29 @@ struct SignalShardTests {
                 .client(.requested(id, .number(1), .get(calls[0]))),
                 .client(.requested(id, .number(2), .get(calls[1]))),
             ])
+    }
+
+    @Test("an overloaded server refuses a new call, and takes the answer and the hang-up of others")
+    func overload() async throws {
+        let world = try await World(room: 100)
+        let (client, frames) = try await world.connect()
+        try await world.open(client)
+        world.coreLoop.start()
+        world.commitWait.value.withLock { $0 = .seconds(1) }
+        let call = CallID.random()
+        let parameters = #"{"call_id":"\#(call)","to":"bob"}"#
+        let invite = #"{"jsonrpc":"2.0","id":1,"method":"call.invite","params":\#(parameters)}"#
+        let others = ["answer", "hangup"].enumerated().map { id, method in
+            #"{"jsonrpc":"2.0","id":\#(id + 2),"method":"call.\#(method)","params":{"call_id":"\#(call)"}}"#
+        }
+        await world.send([invite] + others, by: client)
+        try await world.inputs.wait(for: "answer and hang-up") { $0.count == 3 }
+        try await frames.wait(for: "the refusal") { $0.count == 2 }
+        #expect(frames.entries[1].contains(#""id":1,"#))
+        #expect(frames.entries[1].contains(#""code":"overloaded","retry_after_ms":1001"#))
+        world.commitWait.value.withLock { $0 = nil }
+        await world.send([invite], by: client)
+        try await world.inputs.wait(for: "the invite") { $0.count == 4 }
     }
 
     @Test("relayed content reaches the core in memory that the shard reuses")

@@ -33,6 +33,7 @@ struct ServerContextsTests {
             if case .text(let text) = frame { _ = (owner as? Owner)?.socket.write(text) }
         }
         func socketRead(_ socket: ServerSocket, messages: Int, isInMessage: Bool) {}
+        func socketUnread(_ socket: ServerSocket, change: Int) {}
         func socketIsWritable(owner: AnyObject) {}
         func socketClosed(owner: AnyObject) { journal.append(.closed) }
         func socketReleased(_ socket: ServerSocket) { journal.append(.released) }

@@ -49,8 +49,15 @@ extension CallCore {
         if let resumed = resume(open.resume, device, grant) {
             directory.attach(resumed, to: connection, at: now)
             finishOpening(resumed, connection, request, grant, replayAfter: open.resume?.lastSeq)
-            return
+        } else {
+            let session = newSession(device, open, grant)
+            directory.attach(session, to: connection, at: now)
+            finishOpening(session, connection, request, grant, replayAfter: nil)
         }
+    }
+
+    /// Replaces the device's session by a new one.
+    private func newSession(_ device: Device, _ open: SessionOpen, _ grant: SessionGrant) -> Session {
         let isColdStart = open.resume == nil && device.session?.scope.isWake != true
         if let old = device.session {
             replace(old, as: grant.scope.isWake && old.scope == .full ? .pingTimeout : .replaced)
@@ -72,8 +79,7 @@ extension CallCore {
         if isColdStart { session.inheritedCalls = device.user.liveCalls.filter { $0.isParty(device) }.map(\.id) }
         device.session = session
         heldSessions += 1
-        directory.attach(session, to: connection, at: now)
-        finishOpening(session, connection, request, grant, replayAfter: nil)
+        return session
     }
 
     /// Finds or creates the device, and updates it from the request.

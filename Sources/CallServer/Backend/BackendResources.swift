@@ -42,6 +42,7 @@ final class BackendResources {
     private let loop: EventLoop
     private let core: Mailbox<CoreInput>
     private let services: BackendServices
+    private let admission: CallAdmission
     private let clock: ServerClock
     private let log: Logger
     private let patience: Duration
@@ -50,13 +51,15 @@ final class BackendResources {
     private var reads = 0
 
     init(
-        shard: Int, loop: EventLoop, core: Mailbox<CoreInput>, services: BackendServices, clock: ServerClock,
-        counters: SignalCounters, log: Logger, patience: Duration = BackendResources.standardPatience
+        shard: Int, loop: EventLoop, core: Mailbox<CoreInput>, services: BackendServices,
+        admission: CallAdmission, clock: ServerClock, counters: SignalCounters, log: Logger,
+        patience: Duration = BackendResources.standardPatience
     ) {
         self.shard = shard
         self.loop = loop
         self.core = core
         self.services = services
+        self.admission = admission
         self.clock = clock
         self.log = log
         self.patience = patience
@@ -92,6 +95,10 @@ final class BackendResources {
         case .core(let command, let wait):
             let context = Context(followed: wait == nil ? nil : command.call, isKeyed: asked.isKeyed(request))
             guard let serial = requests.begin(respond, within: wait ?? patience, context) else { return }
+            if case .invite = command, let refusal = admission.refusal(for: serial) {
+                requests.remove(serial)?.respond(.refusal(refusal), nil)
+                return
+            }
             if !core.post(.client(.backend(connection(serial), Self.request, command, asked.token.scope))) {
                 lost(serial)
             }

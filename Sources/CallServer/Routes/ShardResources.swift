@@ -13,7 +13,9 @@ final class ShardResources {
     private let turn: TurnResource
     private let trace: SessionTrace
 
-    init(_ environment: SignalShard.Environment, tokens: TokenChecker, trace: SessionTrace) {
+    init(
+        _ environment: SignalShard.Environment, tokens: TokenChecker, trace: SessionTrace, admission: CallAdmission
+    ) {
         self.environment = environment
         self.trace = trace
         calls = CallResources(
@@ -21,7 +23,7 @@ final class ShardResources {
             clock: environment.clock, counters: environment.counters)
         backends = BackendResources(
             shard: environment.shard, loop: environment.loop, core: environment.core, services: environment.backends,
-            clock: environment.clock, counters: environment.counters, log: environment.log)
+            admission: admission, clock: environment.clock, counters: environment.counters, log: environment.log)
         turn = TurnResource(environment.turn, tokens: tokens, clock: environment.clock)
     }
 

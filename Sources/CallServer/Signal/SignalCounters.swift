@@ -16,6 +16,7 @@ final class SignalCounters: Sendable {
     private let overloaded = Atomic<UInt64>(0)
     private let unauthenticated = Atomic<UInt64>(0)
     private let questions = Atomic<UInt64>(0)
+    private let late = Atomic<UInt64>(0)
 
     func countDrop(_ drop: Drop) {
         switch drop {
@@ -32,6 +33,11 @@ final class SignalCounters: Sendable {
         case .unauthenticated: unauthenticated.load(ordering: .relaxed)
         }
     }
+
+    /// Counts a new call that was refused because of overload.
+    func countLateCall() { late.add(1, ordering: .relaxed) }
+
+    var lateCalls: UInt64 { late.load(ordering: .relaxed) }
 
     /// Counts an HTTP request without capacity, or without an answer in time.
     func countUnansweredQuestion() { questions.add(1, ordering: .relaxed) }

@@ -17,6 +17,8 @@ final class SignalShard: ShardHandler {
         let shard: Int
         let loop: EventLoop
         let core: Mailbox<CoreInput>
+        /// The age of the oldest commit that is not durable yet; nil without one.
+        let commitWait: @Sendable () -> Duration?
         let tokens: TokenAuthority
         let turn: TurnCredentials
         let routes: HTTPRoutes
@@ -50,6 +52,7 @@ final class SignalShard: ShardHandler {
     private static let longestWrite = 16 * 1024
 
     private let environment: Environment
+    private let admission: CallAdmission
     private let tokens: TokenChecker
     private let resources: ShardResources
     private let trace: SessionTrace
@@ -73,7 +76,11 @@ final class SignalShard: ShardHandler {
             environment.tokens, loop: environment.loop, failures: environment.rates[.failedTokensPerAddress])
         trace = SessionTrace(
             shard: environment.shard, records: environment.sessions, clock: environment.clock, log: environment.log)
-        resources = ShardResources(environment, tokens: tokens, trace: trace)
+        admission = CallAdmission(
+            clock: environment.clock, counters: environment.counters, log: environment.log,
+            loads: { [loop = environment.loop, core = environment.core.loop] in (loop.load, core.load) },
+            commitWait: environment.commitWait)
+        resources = ShardResources(environment, tokens: tokens, trace: trace, admission: admission)
         unopenedTimer = LoopTimer(loop: environment.loop) { [weak self] in self?.unopenedAreDue() }
     }
 
@@ -174,14 +181,19 @@ final class SignalShard: ShardHandler {
             if case .owner(.updateDevice(let push)) = command, let fault = unknownProfile(in: push) {
                 return refuse(request, .invalidParams, fault, on: connection)
             }
-            if case .owner(.invite) = command, let user = state.user, let wait = environment.wait(.invitesPerUser, user)
-            {
-                return refuse(
-                    request, .rateLimited(retryAfter: wait),
-                    "You place too many calls; call again in \(wait.wholeMilliseconds) ms.", on: connection)
+            if case .owner(.invite) = command, let refusal = refusal(ofCallOn: connection, state) {
+                return send(.error(request, refusal), on: connection)
             }
             gather(.client(.requested(id(connection), request, command)))
         }
+    }
+
+    private func refusal(ofCallOn connection: WebSocketConnection, _ state: ConnectionState) -> SignalError? {
+        if let refusal = admission.refusal(for: connection.serial) { return refusal }
+        guard let user = state.user, let wait = environment.wait(.invitesPerUser, user) else { return nil }
+        return SignalError(
+            .rateLimited(retryAfter: wait),
+            "You place too many calls; call again in \(wait.wholeMilliseconds) ms.")
     }
 
     /// What is wrong with the first token that asks for a payload profile the server does not have.

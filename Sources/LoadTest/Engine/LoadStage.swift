@@ -1,6 +1,7 @@
 /// A latency that is recorded, in the order of reports, which is the order in which a call reaches them.
 public enum LoadStage: String, CaseIterable, Sendable {
     case inviteResult = "invite_result"
+    case inviteRefused = "invite_refused"
     case invitePushAccepted = "invite_push_accepted"
     case invitePush = "invite_push"
     case pushReported = "push_reported"
@@ -34,8 +35,8 @@ public enum LoadStage: String, CaseIterable, Sendable {
         case .open: "due → session open"
         case .resume: "cut → session resumed"
         case .message: "sent → message there"
-        case .inviteResult, .invitePushAccepted, .invitePush, .pushReported, .inviteIncoming, .inviteRinging,
-            .inviteAnswered, .answerAnswered, .answerConnected, .answerTold, .hangupEnded:
+        case .inviteResult, .inviteRefused, .invitePushAccepted, .invitePush, .pushReported, .inviteIncoming,
+            .inviteRinging, .inviteAnswered, .answerAnswered, .answerConnected, .answerTold, .hangupEnded:
             key.split(separator: "_", maxSplits: 1).joined(separator: " → ").replacing("_", with: " ")
         }
     }
@@ -43,6 +44,7 @@ public enum LoadStage: String, CaseIterable, Sendable {
     public var definition: String {
         switch self {
         case .inviteResult: "call due to call.invite answered: the call is on disk"
+        case .inviteRefused: "call due to its refusal as overloaded"
         case .invitePushAccepted:
             "call due to its push accepted by the provider, which sends it on to the phone at once; by the simulator's "
                 + "wall clock"

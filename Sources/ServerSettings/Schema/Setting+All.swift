@@ -52,8 +52,7 @@ extension Setting {
     ]
     private static let limits: [Setting] =
         [
-            .ringTimeSeconds, .callSeconds, .deviceDays, .connections, .connectionsPerAddress, .messagesPerSecond,
-            .messageBurst,
-            .refusedMessages,
+            .ringTimeSeconds, .callSeconds, .deviceDays, .connections, .connectionsPerAddress, .unreadBytes,
+            .messagesPerSecond, .messageBurst, .refusedMessages,
         ] + ofRates.map(\.setting) + ofCore.map(\.setting)
 }

@@ -1,6 +1,7 @@
 import CallCore
 import CallServer
 import Configuration
+import WebSocketServer
 
 /// Every bound that an operator may move. Each has a counter of how often it was hit.
 extension Setting {
@@ -19,6 +20,10 @@ extension Setting {
         example: "25000", part: .connections,
         "Those of one IPv4 address or IPv6 network of 64 bits. This machine's addresses and listen.proxies have no bound."
     )
+    package static let unreadBytes = Setting(
+        "limits.unread_bytes", .integer(67_108_864...68_719_476_736), .int(WebSocketServer.standardUnreadBytes),
+        part: .connections,
+        "Bytes that wait for all clients to read, together; beyond that the slowest readers are closed.")
     package static let messagesPerSecond = Setting(
         "limits.messages_per_second", .integer(1...10_000_000), .int(100), flag: "--messages-per-second",
         part: .connectionLimits, "Messages a second that a connection may send in the long run.")

@@ -40,6 +40,7 @@ struct ConfigurationBuilder {
         configuration.policy = settings.policy
         configuration.maxConnections = settings.integer(.connections) ?? configuration.maxConnections
         configuration.maxConnectionsPerAddress = settings.integer(.connectionsPerAddress)
+        configuration.maxUnreadBytes = settings.integer(.unreadBytes) ?? configuration.maxUnreadBytes
         configuration.proxies = TrustedProxies(
             addresses: proxies(), sendHeaders: settings.flag(.listenProxyProtocol))
         configuration.origins = origins()

@@ -18,6 +18,7 @@ enum ListenerMetrics {
         ) {
             Double($0.slowConsumers)
         }
+        each("reveille_unread_bytes", .gauge, "Bytes that wait for clients to read.") { Double($0.unreadBytes) }
         each("reveille_ping_timeouts_total", .counter, "Connections closed because the client did not answer a ping.") {
             Double($0.pingTimeouts)
         }
@@ -74,5 +75,8 @@ enum ListenerMetrics {
             "reveille_http_questions_unanswered_total", .counter,
             "HTTP requests about calls that had no room in the queue, or no answer in time.",
             signal.unansweredQuestions)
+        report.metric(
+            "reveille_calls_refused_by_overload_total", .counter,
+            "New calls refused because they would have been answered too late.", signal.lateCalls)
     }
 }

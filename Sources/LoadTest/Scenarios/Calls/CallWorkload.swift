@@ -65,14 +65,14 @@ final class CallWorkload: Workload {
 
     private static func stages(isFanOut: Bool, areAsleep: Bool) -> [LoadStage] {
         if isFanOut {
-            return [.inviteResult, .firstRing]
+            return [.inviteResult, .inviteRefused, .firstRing]
                 + (areAsleep ? [.lastPushAccepted, .lastRing, .lastOnline] : [.lastTold, .lastRing])
                 + [
                     .inviteRinging, .inviteAnswered, .answerAnswered, .answerConnected, .answerTold, .othersTold,
                     .hangupEnded,
                 ]
         }
-        return [.inviteResult] + (areAsleep ? [.invitePushAccepted, .invitePush, .pushReported] : [])
+        return [.inviteResult, .inviteRefused] + (areAsleep ? [.invitePushAccepted, .invitePush, .pushReported] : [])
             + [.inviteIncoming, .inviteRinging, .answerAnswered, .answerConnected, .hangupEnded]
     }
 

@@ -328,6 +328,9 @@ final class LoadCall {
             case .success(let reply): then(call, reply)
             // With a fault, a command may meet the end of the call.
             case .failure(.callEnded) where call.fault != nil: break
+            case .failure(.refused(let error)) where error.isOverload:
+                if case .owner(.invite) = command { call.passed(.inviteRefused) }
+                call.fail("\(Self.name(of: command)): refused as overloaded")
             case .failure(let error): call.fail("\(Self.name(of: command)): \(error)")
             }
         }
@@ -369,4 +372,8 @@ enum CallOutcome: CaseIterable {
         if drawn < answerRatio { return .answered }
         return drawn < answerRatio + (1 - answerRatio) / 2 ? .declined : .cancelled
     }
+}
+
+extension SignalError {
+    fileprivate var isOverload: Bool { if case .overloaded = code { true } else { false } }
 }

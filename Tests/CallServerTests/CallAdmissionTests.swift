@@ -1,0 +1,138 @@
+import CallVocabulary
+import EventLoop
+import LogCapture
+import Testing
+
+@testable import CallServer
+
+@Suite("Admission of new calls")
+struct CallAdmissionTests {
+    /// An admission with loads that only a test changes.
+    private final class World {
+        let clocks = FakeClocks()
+        let counters = SignalCounters()
+        let lines = LogLines()
+        var shard = LoopLoad(turn: .zero, lastTurn: .zero, turns: 0)
+        var core = LoopLoad(turn: .zero, lastTurn: .zero, turns: 0)
+        var commitWait: Duration?
+
+        subscript(loop: Loop) -> LoopLoad {
+            get { loop == .shard ? shard : core }
+            set { if loop == .shard { shard = newValue } else { core = newValue } }
+        }
+
+        lazy var admission = CallAdmission(
+            clock: ServerClock(clocks.sources), counters: counters, log: lines.logger(),
+            loads: { [unowned self] in (shard, core) }, commitWait: { [unowned self] in commitWait })
+
+        func isAccepted() -> Bool { admission.refusal(for: 1) == nil }
+
+        /// A turn of a loop, and then calls in the next one.
+        /// - Returns: the number of calls accepted.
+        func turn(_ time: Duration, of loop: Loop = .shard, then calls: Int) -> Int {
+            clocks.pass(time)
+            self[loop].lastTurn = time
+            self[loop].turns += 1
+            return (0..<calls).count { _ in isAccepted() }
+        }
+    }
+
+    enum Loop: CaseIterable { case shard, core }
+
+    @Test(
+        "one long turn after short ones is a burst: its calls are accepted until it has run for 250 ms",
+        arguments: Loop.allCases)
+    func burst(_ loop: Loop) {
+        let world = World()
+        #expect(world.turn(.milliseconds(1), then: 10) == 10)
+        world[loop].turn = .milliseconds(250)
+        #expect(world.isAccepted())
+        world[loop].turn = .milliseconds(251)
+        #expect(!world.isAccepted())
+        world[loop].turn = .zero
+        #expect(world.turn(.milliseconds(100), of: loop, then: 1000) == 1000)
+    }
+
+    @Test("with long turns only, a turn accepts as many calls as fit into 25 ms", arguments: Loop.allCases)
+    func standing(_ loop: Loop) {
+        let world = World()
+        #expect(world.turn(.milliseconds(1), of: loop, then: 1) == 1)
+        #expect(world.turn(.milliseconds(100), of: loop, then: 1000) == 1000)
+        // The last turn took 50 ms for 1000 calls.
+        #expect(world.turn(.milliseconds(50), of: loop, then: 1000) == 500)
+        #expect(world.turn(.milliseconds(100), of: loop, then: 1000) == 400)
+        #expect(world.turn(.milliseconds(26), of: loop, then: 1000) == 384)
+        // Short again: the next accept a few more, as long as they refuse some.
+        #expect(world.turn(.milliseconds(25), of: loop, then: 1000) == 403)
+        #expect(world.turn(.milliseconds(20), of: loop, then: 300) == 300)
+        #expect(world.turn(.milliseconds(20), of: loop, then: 1000) == 424)
+    }
+
+    @Test("short turns of one loop do not hide the long ones of the other")
+    func otherLoop() {
+        let world = World()
+        _ = world.turn(.milliseconds(1), then: 1)
+        for _ in 1...3 {
+            for _ in 1...20 { _ = world.turn(.milliseconds(3), then: 10) }
+            // Its own time has passed meanwhile.
+            world.core.lastTurn = .milliseconds(60)
+            world.core.turns += 1
+            _ = world.isAccepted()
+        }
+        #expect((0..<1000).count { _ in world.isAccepted() } < 200)
+    }
+
+    @Test("a second without a refusal ends the overload")
+    func calm() {
+        let world = World()
+        _ = world.turn(.milliseconds(1), then: 1)
+        for _ in 1...3 { _ = world.turn(.milliseconds(60), then: 100) }
+        #expect(world.turn(.milliseconds(60), then: 100) < 50)
+        world.clocks.pass(.seconds(1))
+        #expect(world.turn(.milliseconds(1), then: 100) == 100)
+    }
+
+    @Test("several turns between two calls count with their average, not as one long turn")
+    func quiet() {
+        let world = World()
+        _ = world.turn(.milliseconds(1), then: 1)
+        for _ in 1...10 {
+            world.clocks.pass(.milliseconds(100))
+            world.shard.turns += 50
+            world.shard.lastTurn = .milliseconds(60)
+            #expect(world.isAccepted())
+        }
+        #expect((0..<1000).allSatisfy { _ in world.isAccepted() })
+    }
+
+    @Test("a commit that takes longer than 500 ms refuses calls")
+    func commit() {
+        let world = World()
+        world.commitWait = .milliseconds(500)
+        #expect(world.isAccepted())
+        world.commitWait = .milliseconds(501)
+        #expect(!world.isAccepted())
+    }
+
+    @Test("refused callers return at different times within the second after one second; each refusal is counted")
+    func spread() {
+        let world = World()
+        world.commitWait = .seconds(1)
+        let waits = (1...2000).map { world.admission.refusal(for: $0)?.code }
+        let expected = (1...2000).map { SignalError.Code.overloaded(retryAfter: .milliseconds(1000 + $0 % 1024)) }
+        #expect(waits == expected)
+        #expect(world.counters.lateCalls == 2000)
+    }
+
+    @Test("the log has one line in 30 s, with the number of refusals since the last one")
+    func log() {
+        let world = World()
+        world.commitWait = .seconds(1)
+        for _ in 1...3 { _ = world.isAccepted() }
+        let words = "warning the server is overloaded; new calls are refused times="
+        #expect(world.lines.take() == [words + "1"])
+        world.clocks.pass(.seconds(30))
+        _ = world.isAccepted()
+        #expect(world.lines.take() == [words + "3"])
+    }
+}

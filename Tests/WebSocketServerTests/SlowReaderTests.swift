@@ -1,0 +1,87 @@
+import EventJournal
+import EventLoop
+import TestCleanup
+import Testing
+import WebSocketServer
+
+@Suite("Clients that do not read, all together", .cleanup, .timeLimit(.minutes(1)))
+struct SlowReaderTests {
+    private static let limit = 400_000
+
+    private func start() async throws -> TestServer {
+        try await TestServer.start {
+            ($0.maxUnreadBytes, $0.maxQueuedBytes) = (Self.limit, 100_000_000)
+        }
+    }
+
+    private func figures(_ server: TestServer) -> ShardStatistics { server.server.statistics.shards[0] }
+
+    /// A client with unread bytes in the server.
+    private func slowClient(_ server: TestServer) async throws -> RawClient {
+        let client = try await server.connect()
+        let opened = figures(server).opened
+        try await client.sendFrame(opcode: 1, Array("make me wait".utf8))
+        try await server.journal.wait(for: "its messages") { entries in
+            entries.firstIndex(of: .received(opened, "make me wait")).map {
+                entries[$0...].contains(.batchEnded)
+            } ?? false
+        }
+        return client
+    }
+
+    private func isClosedAsSlow(_ client: RawClient) async throws -> Bool {
+        let last = frames(in: try await client.readToEnd()).last
+        let code = [UInt8(3001 >> 8), UInt8(3001 & 0xFF)]
+        return last?.opcode == 8 && last?.payload.prefix(2).elementsEqual(code) == true
+    }
+
+    @Test("the one that has read nothing for the longest time is closed with 3001; one that reads stays")
+    func order() async throws {
+        let server = try await start()
+        let reader = try await slowClient(server)
+        let unread = figures(server).unreadBytes
+        #expect(unread > 0)
+        let first = try await slowClient(server)
+        var read: [UInt8] = []
+        while figures(server).unreadBytes > unread { read += try await reader.read() }
+        var others: [RawClient] = []
+        while figures(server).slowConsumers == 0 { others.append(try await slowClient(server)) }
+        #expect(figures(server).unreadBytes <= Self.limit)
+        #expect(try await isClosedAsSlow(first))
+        try await reader.sendFrame(opcode: 1, Array("hello".utf8))
+        while frames(in: read).last?.payload != Array("hello".utf8) { read += try await reader.readMore() }
+        await server.stop()
+        withExtendedLifetime(others) {}
+    }
+
+    @Test("a flood for one client closes the others first, as they wait longer, and then that client")
+    func flood() async throws {
+        let server = try await start()
+        let clients = [try await slowClient(server), try await slowClient(server)]
+        let flooded = try await server.connect()
+        try await flooded.sendFrame(opcode: 1, Array("flood me".utf8))
+        try await server.journal.wait(for: "the flood") { entries in
+            entries.firstIndex(of: .received(3, "flood me")).map { entries[$0...].contains(.batchEnded) } ?? false
+        }
+        #expect(figures(server).slowConsumers >= 3)
+        #expect(figures(server).unreadBytes <= Self.limit)
+        for client in clients { _ = try await client.readToEnd() }
+        _ = try await flooded.readToEnd()
+        try await server.journal.wait(for: "all ends") { entries in
+            (1...3).allSatisfy { entries.contains(.closed($0)) }
+        }
+        #expect(figures(server).unreadBytes == 0)
+        await server.stop()
+    }
+
+    @Test("an HTTP client that does not read its response is cut")
+    func http() async throws {
+        let server = try await start()
+        let client = try RawClient(port: server.address.port)
+        try await client.write("GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(try await client.readToEnd().count < 3_000_000)
+        #expect(figures(server).slowConsumers == 1)
+        #expect(figures(server).unreadBytes == 0)
+        await server.stop()
+    }
+}
