@@ -11,6 +11,7 @@ and sessions resumed. The books are kept by the clients alone:
 
 import asyncio
 import collections
+import http.client as http_client
 import json
 import os
 import random
@@ -46,6 +47,10 @@ class Refused(Exception):
         self.code, self.data = error["data"]["code"], error["data"]
 
 
+def user(name):
+    return name.split("/")[0]
+
+
 class Entry:
     """What the clients know about one call."""
 
@@ -54,7 +59,11 @@ class Entry:
         self.plan = random.choice(PLANS)
         self.history, self.floor, self.invited, self.end, self.winner = [], -1, False, None, None
         # Who asked for which end; when each state began, as the caller was told.
-        self.asked, self.times, self.pushed = collections.defaultdict(set), {}, {}
+        self.asked, self.times, self.pushed, self.answering = collections.defaultdict(set), {}, {}, set()
+
+    @property
+    def offer(self):
+        return f"offer {self.call}"
 
     def note(self, who, text):
         self.history.append((time.time(), who, text))
@@ -130,7 +139,7 @@ class Phone:
         self.seen, self.events, self.ended_in = {}, {}, set()
         self.pending, self.changed, self.active = {}, asyncio.Condition(), {}
         # Calls that this phone is acting in.
-        self.acting = set()
+        self.acting, self.resting = set(), asyncio.Lock()
 
     # The session
 
@@ -140,13 +149,16 @@ class Phone:
 
     async def rest(self):
         """Closes the session once nothing is left to do in it."""
-        while self.acting:
-            await asyncio.sleep(0.01)
-        await self.insist("session.close")
-        self.task.cancel()
-        await asyncio.gather(self.task, return_exceptions=True)
-        self.task, self.resume = None, None
-        self.is_open.clear()
+        async with self.resting:
+            while self.acting:
+                await asyncio.sleep(0.01)
+            if self.task is None:
+                return
+            await self.insist("session.close")
+            self.task.cancel()
+            await asyncio.gather(self.task, return_exceptions=True)
+            self.task, self.resume = None, None
+            self.is_open.clear()
 
     async def run(self, token):
         while True:
@@ -258,6 +270,8 @@ class Phone:
             return
         entry.note(self.name, f"← {self.session}/{params['seq']} {method} {state} {params.get('reason', '')}")
         rank = RANKS[state]
+        if method == "call.incoming" or state == "answered":
+            self.has_description(entry, params, "incoming" if method == "call.incoming" else state, method)
         if method == "call.incoming":
             self.books.expect(seen < ENDED or self.is_resumed, entry, f"{self.name} is offered it after its end")
         else:
@@ -275,6 +289,15 @@ class Phone:
             self.books.expect(at == params["at"], entry, f"{state} at {params['at']}, before {at}")
         await self.saw(entry, rank)
 
+    def has_description(self, entry, params, state, source):
+        """The other side's SDP is there until media flows, over any number of kills."""
+        sdp = params.get("sdp")
+        if self.name != entry.caller:
+            self.books.expect(sdp == entry.offer, entry, f"{self.name}: {source} has the offer {sdp!r}")
+        elif state == "answered":
+            fits = sdp in [f"answer {device}" for device in entry.answering]
+            self.books.expect(fits, entry, f"{self.name}: {source} has the answer {sdp!r}")
+
     async def view(self, view, floor, source):
         """A state in a reply, whose request was sent when everybody had to see at least `floor`."""
         entry = self.books.entries.get(view["call_id"])
@@ -282,6 +305,8 @@ class Phone:
         state, reason = view["state"], view.get("reason")
         entry.note(self.name, f"← {self.session} {source}: {state} {reason or ''}")
         rank = RANKS[state]
+        if source in ("session.open", "call.get") and rank <= RANKS["answered"]:
+            self.has_description(entry, view, state, source)
         self.books.numbers["states in replies"] += 1
         self.books.expect(rank >= self.seen.get(entry.call, -1), entry,
                           f"{self.name} sees {state} after rank {self.seen.get(entry.call)}")
@@ -352,7 +377,7 @@ class Phone:
 
 async def act_as_caller(phone, entry):
     try:
-        await phone.insist("call.invite", call_id=entry.call, to=entry.callees[0].split("/")[0], sdp="v=0", ring_ms=6000)
+        await phone.insist("call.invite", call_id=entry.call, to=user(entry.callees[0]), sdp=entry.offer, ring_ms=6000)
     except Refused as refused:
         phone.books.expect(False, entry, f"the invite is refused: {refused}")
         return
@@ -379,12 +404,12 @@ async def connect(phone, entry):
             f"{phone.name} may not connect: {refused}")
 
 
-async def end(phone, entry, method):
+async def end(phone, entry, method, request=None):
     """Hangs up or declines. The reason depends on the state that the server finds."""
     for reason in ("hangup", "cancelled", "declined") if method == "call.hangup" else ("declined",):
         entry.asked[reason].add(phone.device)
     try:
-        result = await phone.insist(method, call_id=entry.call)
+        result = await (request(method[5:]) if request else phone.insist(method, call_id=entry.call))
     except Refused as refused:
         phone.books.expect(method == "call.decline" and refused.code == "bad_state" and entry.floor >= 3, entry,
                            f"{phone.name}: {method} is refused: {refused}")
@@ -409,18 +434,24 @@ async def ring_and_choose(phone, entry):
     if entry.plan == "decline":
         await end(phone, entry, "call.decline")
     elif entry.plan.endswith("_ends"):
-        if not await answer(phone, entry):
-            return
-        await connect(phone, entry)
-        if entry.plan == "callee_ends":
-            await phone.until(entry, ENDED, random.random())
-            await end(phone, entry, "call.hangup")
+        if await answer(phone, entry):
+            await talk(phone, entry)
 
 
-async def answer(phone, entry):
+async def talk(phone, entry):
+    await connect(phone, entry)
+    if entry.plan == "callee_ends":
+        await phone.until(entry, ENDED, random.random())
+        await end(phone, entry, "call.hangup")
+
+
+async def answer(phone, entry, request=None):
     """Returns whether this device has the call."""
+    sdp = f"answer {phone.device}"
+    entry.answering.add(phone.device)
     try:
-        result = await phone.insist("call.answer", call_id=entry.call, sdp="v=0")
+        result = await (request("answer", sdp=sdp) if request else phone.insist(
+            "call.answer", call_id=entry.call, sdp=sdp))
     except Refused as refused:
         winner = refused.data.get("by", {}).get("device_id")
         phone.books.expect(refused.code in ("call_ended", "already_answered"), entry, f"answer refused: {refused}")
@@ -437,6 +468,56 @@ async def answer(phone, entry):
     return True
 
 
+async def act_over_http(phone, entry, push, token):
+    """A woken phone without a session reports and declines, or answers and then opens a session."""
+    path = f"/v1/calls/{entry.call}/"
+
+    async def insist(action, **body):
+        return await http(phone, entry, token, "POST", path + action, body)
+
+    phone.acting.add(entry.call)
+    phone.active[entry.call] = phone.session
+    try:
+        await http(phone, entry, token, "POST", f"/v1/pushes/{push}/report", {"call_id": entry.call, "result": "reported"})
+        phone.books.numbers["acknowledged push reports"] += 1
+        await insist("ringing")
+        if entry.plan == "decline":
+            await end(phone, entry, "call.decline", insist)
+        elif entry.plan.endswith("_ends") and await answer(phone, entry, insist):
+            phone.wake()
+            await talk(phone, entry)
+    finally:
+        phone.acting.discard(entry.call)
+
+
+async def http(phone, entry, token, method, path, body=None):
+    """Repeats the request until it has a reply. Raises Refused."""
+    while True:
+        floor = entry.floor
+        entry.note(phone.name, f"→ {path}")
+        try:
+            result = await asyncio.to_thread(fetch, phone.server.http + path, token, method, body)
+        except urllib.error.HTTPError as error:
+            if error.code != 503:
+                raise Refused(json.load(error)) from None
+        except (OSError, http_client.HTTPException):
+            phone.books.numbers["requests without a reply"] += 1
+        else:
+            phone.books.numbers["acknowledged requests over HTTP"] += 1
+            if "state" in result:
+                await phone.view({"call_id": entry.call, **result}, floor, path)
+            return result
+        await asyncio.sleep(0.05)
+
+
+def fetch(url, token, method, body=None):
+    request = urllib.request.Request(
+        url, method=method, data=None if body is None else json.dumps(body).encode(),
+        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=10) as response:
+        return json.load(response)
+
+
 class Simulator:
     """The push simulator, and the phones attached to it by curl."""
 
@@ -444,7 +525,8 @@ class Simulator:
         self.data = data
         self.log = open(FOLDER / "push-sim.log", "wb")
         self.process = subprocess.Popen(
-            [REVEILLE, "push-sim", "--data", str(data), "--port", "0", "--sandbox-port", "0", "--fcm-port", "0"],
+            [REVEILLE, "push-sim", "--data", str(data), "--port", "0", "--sandbox-port", "0", "--fcm-port", "0",
+             "--rtt-ms", "40"],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         manifest = data / "push-sim" / "push-sim.json"
         wait_for(lambda: manifest.exists() and manifest.read_text().strip().endswith("}"), "the simulator starts")
@@ -498,9 +580,10 @@ async def on_push(phone, push, payload):
     books.expect(phone.name in entry.callees, entry, f"{phone.name} is pushed, a callee is {entry.callees}")
     earlier.append(push)
     books.touched.add(entry.call)
-    if phone.task is not None:
-        # A session of an earlier push is for that call only.
-        await phone.rest()
+    if phone.task is None and random.random() < 0.3:
+        return books.spawn(act_over_http(phone, entry, push, payload["wake_token"]))
+    # A session of an earlier push is for that call only.
+    await phone.rest()
     phone.wake(payload["wake_token"] if random.random() < 0.5 else None)
     books.spawn(report(phone, entry, push))
 
@@ -523,8 +606,8 @@ async def work(books, server, group, stopping):
         books.entries[entry.call] = entry
         await act_as_caller(caller, entry)
         for phone in callees:
-            if phone.push and phone.task is not None:
-                if entry.call in phone.seen:
+            if phone.push:
+                if phone.task is not None and entry.call in phone.seen:
                     await phone.until(entry, ENDED, 20)
                 await phone.rest()
 
@@ -536,13 +619,6 @@ async def cut_connections(books, phones, stopping):
         if phone.is_open.is_set():
             books.numbers["connections cut"] += 1
             phone.cut()
-
-
-def http_view(server, token, device, call):
-    request = urllib.request.Request(
-        f"{server.http}/v1/calls/{call}?device={device}", headers={"Authorization": f"Bearer {token}"})
-    with urllib.request.urlopen(request, timeout=10) as response:
-        return json.load(response)
 
 
 def examine(books, server, phones):
@@ -557,7 +633,7 @@ def examine(books, server, phones):
         entry = books.entries[call]
         caller = phones[entry.caller]
         try:
-            view = http_view(server, caller.token, caller.device, call)
+            view = fetch(f"{server.http}/v1/calls/{call}?device={caller.device}", caller.token, "GET")
         except urllib.error.HTTPError as error:
             books.expect(error.code == 503 or not entry.invited, entry, f"the server answers {error.code} after a start")
             continue
@@ -605,9 +681,9 @@ async def run(books, server, simulator):
     tokens = {}
 
     def phone(name, push=False):
-        user = name.split("/")[0]
-        tokens[user] = tokens.get(user) or server.command("token", user, "--ttl", "2h").strip()
-        return Phone(books, server, name, tokens[user], simulator.register(name) if push else None)
+        if user(name) not in tokens:
+            tokens[user(name)] = server.command("token", user(name), "--ttl", "2h").strip()
+        return Phone(books, server, name, tokens[user(name)], simulator.register(name) if push else None)
 
     groups = [
         (phone(f"caller{n}"), phone(f"online{n}"), [phone(f"asleep{n}", True)],
