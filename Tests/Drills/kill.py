@@ -33,6 +33,7 @@ ENDED = RANKS["ended"]
 ELSEWHERE = {"answered_elsewhere", "declined_elsewhere"}
 # Ends that a timer, a lost session or a callee without a session may cause here.
 UNASKED = {"ring_timeout", "connect_timeout", "connection_lost", "no_devices"}
+REPORTED = {"reported", "reported_late", "acted"}
 PLANS = ["caller_ends"] * 3 + ["callee_ends"] * 3 + ["decline", "decline", "cancel", "cancel", "ring_out"]
 TOPIC = "org.reveille.phone.voip"
 
@@ -338,9 +339,14 @@ class Phone:
 
     async def ask(self, method, **params):
         """Raises Lost and Refused."""
-        await asyncio.wait_for(self.is_open.wait(), 60)
-        self.number += 1
-        number, entry = self.number, self.books.entries.get(params.get("call_id"))
+        entry = self.books.entries.get(params.get("call_id"))
+        try:
+            await asyncio.wait_for(self.is_open.wait(), 60)
+        except asyncio.TimeoutError:
+            expect(entry is not None, f"{self.name} has had no session for 60 s")
+            self.books.expect(False, entry, f"{self.name} has had no session for 60 s: {method}")
+            raise
+        number = self.number = self.number + 1
         answer = asyncio.get_running_loop().create_future()
         # Its exception counts as seen, also when sending fails first.
         answer.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -475,10 +481,10 @@ async def act_over_http(phone, entry, push, token):
     async def insist(action, **body):
         return await http(phone, entry, token, "POST", path + action, body)
 
-    phone.acting.add(entry.call)
     phone.active[entry.call] = phone.session
     try:
-        await http(phone, entry, token, "POST", f"/v1/pushes/{push}/report", {"call_id": entry.call, "result": "reported"})
+        body = {"call_id": entry.call, "result": "reported"}
+        await http(phone, entry, token, "POST", f"/v1/pushes/{push}/report", body)
         phone.books.numbers["acknowledged push reports"] += 1
         await insist("ringing")
         if entry.plan == "decline":
@@ -487,7 +493,7 @@ async def act_over_http(phone, entry, push, token):
             phone.wake()
             await talk(phone, entry)
     finally:
-        phone.acting.discard(entry.call)
+        phone.acting.discard(push)
 
 
 async def http(phone, entry, token, method, path, body=None):
@@ -580,16 +586,20 @@ async def on_push(phone, push, payload):
     books.expect(phone.name in entry.callees, entry, f"{phone.name} is pushed, a callee is {entry.callees}")
     earlier.append(push)
     books.touched.add(entry.call)
+    # Before anything else runs, which could close the session.
+    phone.acting.add(push)
     if phone.task is None and random.random() < 0.3:
         return books.spawn(act_over_http(phone, entry, push, payload["wake_token"]))
-    # A session of an earlier push is for that call only.
-    await phone.rest()
+    if phone.task is not None:
+        # A session of an earlier push is for that call only.
+        phone.acting.discard(push)
+        await phone.rest()
+        phone.acting.add(push)
     phone.wake(payload["wake_token"] if random.random() < 0.5 else None)
     books.spawn(report(phone, entry, push))
 
 
 async def report(phone, entry, push):
-    phone.acting.add(push)
     try:
         await phone.insist("push.report", push_id=push, call_id=entry.call, result="reported")
         phone.books.numbers["acknowledged push reports"] += 1
@@ -635,11 +645,12 @@ def examine(books, server, phones):
         try:
             view = fetch(f"{server.http}/v1/calls/{call}?device={caller.device}", caller.token, "GET")
         except urllib.error.HTTPError as error:
-            books.expect(error.code == 503 or not entry.invited, entry, f"the server answers {error.code} after a start")
+            books.expect(error.code == 503 or not entry.invited, entry, f"{error.code} for it after a start")
             continue
         entry.note("HTTP", f"{view['state']} {view.get('reason', '')}")
         books.numbers["calls looked up after starts"] += 1
-        books.expect(RANKS[view["state"]] >= floor, entry, f"it is {view['state']} after a client was told rank {floor}")
+        books.expect(
+            RANKS[view["state"]] >= floor, entry, f"it is {view['state']} after a client was told rank {floor}")
         if end:
             books.expect(view.get("reason") == end[0], entry, f"it ended as {view.get('reason')}, a client knows {end}")
     books.touched -= {call for call, (_, end) in floors.items() if end}
@@ -737,9 +748,11 @@ def compare(books, server, phones):
             reason, user, device = entry.end
             stored = (row["reason"], row.get("ended_by"), row.get("ended_by_device_id"))
             books.expect(stored[0] == reason, entry, f"stored as {stored}, told as {entry.end}")
-            books.expect(user is None or stored[1:] == (user, device), entry, f"stored as {stored}, told as {entry.end}")
+            books.expect(
+                user is None or stored[1:] == (user, device), entry, f"stored as {stored}, told as {entry.end}")
         asked = entry.asked.get(row["reason"], set())
-        books.expect(row["reason"] in UNASKED or row.get("ended_by_device_id") in asked, entry, "no one asked for its end")
+        books.expect(
+            row["reason"] in UNASKED or row.get("ended_by_device_id") in asked, entry, "nobody asked for its end")
         if entry.winner:
             books.expect(row.get("answered_by_device_id") == entry.winner, entry, f"{entry.winner} has won")
         for state, at in entry.times.items():
@@ -750,9 +763,9 @@ def compare(books, server, phones):
         for name, delivered in entry.pushed.items():
             for push in delivered:
                 row = pushes.get(push)
-                books.expect(row and row["call_id"] == entry.call and row["device_id"] == phones[name].device
-                             and row["status"] == "accepted" and row["report"] in ("reported", "reported_late", "acted"),
-                             entry, f"the push {push} was reported, and is stored as {row}")
+                books.expect(row and (row["call_id"], row["device_id"]) == (entry.call, phones[name].device)
+                             and row["status"] == "accepted" and row["report"] in REPORTED, entry,
+                             f"the push {push} was reported, and is stored as {row}")
     delivered = {push for entry in books.entries.values() for ids in entry.pushed.values() for push in ids}
     for push in pushes.values():
         books.expect(push["status"] != "accepted" or push["push_id"] in delivered, books.entries[push["call_id"]],
@@ -769,7 +782,8 @@ def main():
     random.seed(SEED)
     books = Books()
     server = Server("kill", {
-        "calls.connect_seconds": 5, "calls.report_seconds": 8, "calls.delivery_seconds": 1, "sessions.resume_seconds": 8,
+        "calls.connect_seconds": 5, "calls.report_seconds": 8, "calls.delivery_seconds": 1,
+        "sessions.resume_seconds": 8,
         "limits.pushes_per_device": 1000000, "limits.pushing_calls_per_pair": 1000000,
         "limits.pushing_calls_per_caller": 1000000, "limits.unreported_pushes": 1000,
         "limits.opens_per_device": 1000000, "limits.opens_per_user": 1000000}, ["--push-sim"])
