@@ -12,6 +12,9 @@ public final class SocketAcceptor {
     private static let backlog: Int32 = 4096
     /// The most connections accepted before the loop handles other events.
     private static let burst = 256
+    /// The unsent bytes at which a TCP socket takes no more output. Linux would queue up to 4 MiB (`tcp_wmem`) for a peer
+    /// that reads nothing, outside the process's memory and its limits.
+    private static let unsentBytes: Int32 = 131_072
     /// The pause after the process ran out of descriptors.
     private static let pause = Duration.milliseconds(100)
     /// The pause after `hasRoom` returned false.
@@ -34,7 +37,7 @@ public final class SocketAcceptor {
     /// - Parameters:
     ///   - hasRoom: called before each connection. After `false`, connections wait in the backlog for a millisecond.
     ///   - onAccept: takes ownership of a connected descriptor: non-blocking, close-on-exec, for TCP with
-    ///     `TCP_NODELAY`.
+    ///     `TCP_NODELAY`, and with at most 128 KiB that the kernel has not sent.
     /// - Throws: ``SystemError``: `EADDRINUSE` when the port is taken, or the path is taken by anything but a dead
     ///   socket.
     public init(
@@ -91,9 +94,9 @@ public final class SocketAcceptor {
             guard hasRoom() else { return rest(for: Self.shortPause) }
             let accepted = accept4(descriptor, nil, nil, Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue))
             if accepted >= 0 {
-                var on: Int32 = 1
-                // Fails on a Unix socket, which has no delay.
-                setsockopt(accepted, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+                // Both fail on a Unix socket, which has no delay and a bounded queue.
+                Self.set(accepted, TCP_NODELAY, 1)
+                Self.set(accepted, TCP_NOTSENT_LOWAT, Self.unsentBytes)
                 onAccept(accepted)
                 continue
             }
@@ -105,6 +108,11 @@ public final class SocketAcceptor {
             default: continue  // The peer has gone (ECONNABORTED and its like): the next one.
             }
         }
+    }
+
+    private static func set(_ descriptor: Int32, _ option: Int32, _ value: Int32) {
+        var value = value
+        setsockopt(descriptor, Int32(IPPROTO_TCP), option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
     /// Stops polling for a while. The poll is level-triggered: with it on, the loop would spin.

@@ -54,6 +54,49 @@ struct SocketTests {
         entries.reduce(0) { if case .received(let count) = $1 { $0 + count } else { $0 } }
     }
 
+    @Test("the kernel queues less than half a megabyte for an accepted peer that reads nothing")
+    func unsentOutput() async throws {
+        let loop = try EventLoop(name: "socket test")
+        loop.start()
+        let written = Journal<Int>()
+        let sockets = LoopBound(Sockets(), on: loop)
+        let started = await loop.run { [self] in
+            Result {
+                let acceptor = try SocketAcceptor(loop: loop, address: loopback()) { descriptor in
+                    let chunk = [UInt8](repeating: 7, count: 16_384)
+                    var total = 0
+                    while case let count = write(descriptor, chunk, chunk.count), count > 0 { total += count }
+                    written.append(errno == EAGAIN ? total : -1)
+                    close(descriptor)
+                }
+                sockets.value.acceptor = acceptor
+                return acceptor.address
+            }
+        }
+        let address = try #require(try started?.get())
+        let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(client) }
+        // The client's own queue is small.
+        var size: Int32 = 8_192
+        setsockopt(client, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        var peer = sockaddr_in()
+        peer.sin_family = sa_family_t(AF_INET)
+        peer.sin_addr.s_addr = inet_addr("127.0.0.1")
+        peer.sin_port = address.port.bigEndian
+        let isConnected = withUnsafeBytes(of: &peer) {
+            // A variable has an address.
+            connect(
+                client, $0.baseAddress!.assumingMemoryBound(to: sockaddr.self),
+                socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+        }
+        try #require(isConnected)
+        let total = try await written.first("the socket is full") { $0 }
+        #expect(total > 0)
+        #expect(total < 500_000)
+        _ = await loop.run { sockets.value.acceptor = nil }
+        await loop.stopAndWait()
+    }
+
     @Test("a megabyte comes back through an acceptor and an echo, and both ends close")
     func echo() async throws {
         let loop = try EventLoop(name: "socket test")

@@ -114,7 +114,7 @@ struct SchemaTests {
             (
                 "connections",
                 "\(configuration.maxConnections) \(String(describing: configuration.maxConnectionsPerAddress)) "
-                    + "\(configuration.proxies)"
+                    + "\(configuration.proxies) \(configuration.maxUnreadBytes)"
             ), ("push", "\(configuration.push.texts)"), ("tokens", "\(configuration.tokens.leeway)"),
             ("turn", "\(String(describing: configuration.turn))"),
             (
