@@ -223,6 +223,18 @@ let package = Package(
         // Texts broken a little, by a seeded generator.
         .target(
             name: "ByteMutation", dependencies: ["Determinism"], path: "Tests/ByteMutation", swiftSettings: strict),
+        // The parsers of bytes from outside, and their properties.
+        .target(
+            name: "Parsers",
+            dependencies: [
+                "CallStore", "CallVocabulary", "ClientTokens", "LibWebSockets", "OutgoingHTTP", "PushCore",
+                "PushVocabulary", "SignalProtocol", "StoreInterface", "WireJSON", grdb,
+            ],
+            path: "Tests/Fuzzing/Parsers", swiftSettings: strict),
+        // libFuzzer's program, built by Tests/Fuzzing/run.
+        .executableTarget(
+            name: "reveille-fuzz", dependencies: ["Parsers"], path: "Tests/Fuzzing/reveille-fuzz",
+            swiftSettings: strict),
         // Certificates made by openssl.
         .target(
             name: "TestCertificates", dependencies: ["TLS", "ChildProcess", "LibWebSockets", "TestCleanup"],
@@ -233,7 +245,8 @@ let package = Package(
         tests("SourceRulesTests", []),
         tests("ChildProcessTests", ["ChildProcess"]),
         tests("CallVocabularyTests", ["CallVocabulary"]),
-        tests("WireJSONTests", ["WireJSON", "ByteMutation", "CallVocabulary", "Determinism"]),
+        tests("WireJSONTests", ["WireJSON", "ByteMutation", "CallVocabulary", "Determinism", "Parsers"]),
+        tests("FuzzingTests", ["Parsers"]),
         tests(
             "SignalProtocolTests",
             [

@@ -8,8 +8,8 @@ import StoreInterface
 /// Identifiers are 16-byte blobs, instants are milliseconds since the epoch, states and reasons are text as on the
 /// wire. Constraints check types only: a rule that the core violates must show in an audit, not as commits that fail
 /// for ever.
-enum Schema {
-    static var migrator: DatabaseMigrator {
+package enum Schema {
+    package static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("v1", foreignKeyChecks: .immediate) { database in
             for part in [devices, calls, pushes, parties, views] { try database.execute(sql: part) }

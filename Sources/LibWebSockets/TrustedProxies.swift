@@ -16,7 +16,7 @@ public struct TrustedProxies: Equatable, Sendable {
 
     /// The client of a request from the proxy at `peer`: the rightmost address of `X-Forwarded-For` that is no proxy.
     /// The client can forge the entries before it.
-    func client(behind peer: PeerAddress, _ forwardedFor: String?) -> PeerAddress {
+    package func client(behind peer: PeerAddress, _ forwardedFor: String?) -> PeerAddress {
         var client = peer
         for entry in (forwardedFor ?? "").split(separator: ",", omittingEmptySubsequences: false).reversed() {
             let text = entry.drop { $0 == " " }.prefix { $0 != " " }

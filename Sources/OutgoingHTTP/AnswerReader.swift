@@ -1,5 +1,5 @@
 /// Reads one HTTP/1.1 response to a GET or POST (RFC 9112) from bytes as they arrive. Bounded; no I/O.
-struct AnswerReader {
+package struct AnswerReader {
     private enum Phase {
         case head
         /// The bytes of the body that are due.
@@ -28,20 +28,20 @@ struct AnswerReader {
     private var isPersistent = false
     private var answer = WebAnswer(status: 0, fields: [], body: [])
 
-    init(longestBody: Int) { self.longestBody = longestBody }
+    package init(longestBody: Int) { self.longestBody = longestBody }
 
     /// Whether any byte has arrived.
     private(set) var hasBegun = false
 
     /// Whether the connection can carry another request: the response is complete, its end was marked, and the peer
     /// neither announced to close nor sent more.
-    var isReusable: Bool {
+    package var isReusable: Bool {
         guard case .complete = phase else { return false }
         return isPersistent && pending.isEmpty
     }
 
     /// - Returns: the response once it is complete; later bytes are ignored.
-    mutating func receive(_ bytes: some Sequence<UInt8>) throws(WebFailure) -> WebAnswer? {
+    package mutating func receive(_ bytes: some Sequence<UInt8>) throws(WebFailure) -> WebAnswer? {
         pending.append(contentsOf: bytes)
         if !pending.isEmpty { hasBegun = true }
         while try advance() {}
@@ -52,7 +52,7 @@ struct AnswerReader {
     }
 
     /// The peer has closed the connection in an orderly way.
-    mutating func end() throws(WebFailure) -> WebAnswer {
+    package mutating func end() throws(WebFailure) -> WebAnswer {
         switch phase {
         case .complete, .untilClose: return answer
         case .head where !hasBegun:

@@ -118,6 +118,39 @@ import Testing
         }
     }
 
+    @Test func `an operation with values of any type and size is applied, or refused with a reason`() throws {
+        let queue = try DatabaseQueue()
+        try Schema.migrator.migrate(queue)
+        let numbers = [Int64.min, -1, 1_790_000_000_000, .max].map { number in
+            [ValueTag.integer.rawValue] + withUnsafeBytes(of: number.littleEndian, Array.init)
+        }
+        let id: [UInt8] = [ValueTag.identifier.rawValue] + Array(repeating: 7, count: 16)
+        // NULL, 0, 1, and texts: empty, an object, invalid.
+        let values: [[UInt8]] = numbers + [[0], [1], [2], id, [5, 0], [5, 2, 0x7B, 0x7D], [5, 1, 0xFF]]
+        var refused = 0
+        try queue.inDatabase { database in
+            for statement in StoreStatement.allCases {
+                let count = Int(try SQLRow(database, statement.sql).parameterCount)
+                for value in values {
+                    // The call of a dependent row is an id, so that its end is looked at.
+                    let parameters = (1...count).flatMap { Int32($0) == statement.call?.id ? id : value }
+                    let entry = JournalEntries.Entry(
+                        number: 1, format: JournalFormat.current.number, operations: [statement.rawValue] + parameters)
+                    try database.inTransaction {
+                        do {
+                            try JournalEntries.run([entry], on: database, path: "journal")
+                        } catch let failure as StoreFailure {
+                            #expect(!failure.detail.isEmpty)
+                            refused += 1
+                        }
+                        return .rollback
+                    }
+                }
+            }
+        }
+        #expect((1..<StoreStatement.allCases.count * values.count).contains(refused))
+    }
+
     @Test func `no operation within a checksum may change without it`() {
         let store = Data((0..<16).map { UInt8($0) })
         let bytes = (0..<61).map { UInt8($0) }

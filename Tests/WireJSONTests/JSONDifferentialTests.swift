@@ -1,6 +1,7 @@
 import ByteMutation
 import Determinism
 import Foundation
+import Parsers
 import Testing
 
 /// The scanner against `JSONSerialization`. Where they differ on purpose is encoded in ``JSONOracle``.

@@ -1,4 +1,5 @@
 import CallVocabulary
+import Parsers
 import Testing
 import WireJSON
 

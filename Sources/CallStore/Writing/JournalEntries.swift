@@ -8,11 +8,17 @@ import StoreInterface
 /// Entries are commits, without a gap up to the last; the first ones may be applied to the tables already. Applying the
 /// others in order completes the tables. Operations on one key may then run a second time, in their order. Operations
 /// that must not run twice (candidates, which have no key) are in the tables exactly when their commit is settled.
-struct JournalEntries {
-    private struct Entry {
+package struct JournalEntries {
+    package struct Entry {
         var number: Int64
         var format: Int64
         var operations: [UInt8]
+
+        package init(number: Int64, format: Int64, operations: [UInt8]) {
+            self.number = number
+            self.format = format
+            self.operations = operations
+        }
     }
 
     /// The tables of the journal; binds the store's id.
@@ -142,7 +148,8 @@ struct JournalEntries {
         try database.execute(sql: "DELETE FROM journal")
     }
 
-    private static func run(_ entries: [Entry], on database: Database, path: String) throws {
+    /// Applies entries of one format, within an open transaction.
+    package static func run(_ entries: [Entry], on database: Database, path: String) throws {
         guard let format = entries.first?.format else { return }
         let version = try Schema.version(of: database) ?? ""
         guard let known = JournalFormat.released(format, schema: version), entries.allSatisfy({ $0.format == format })

@@ -64,7 +64,11 @@ final class OperationRunner {
             case .null?, .identifier?, .integer?, .text?, nil: break
             }
         }
-        let earliestEnd = alive.map { Instant(milliseconds: $0) + (.zero - Self.longestAfterCall) }
+        // Bytes from disk hold any number.
+        let earliestEnd = alive.map { alive in
+            let (end, isBelowAll) = alive.subtractingReportingOverflow(Self.longestAfterCall.wholeMilliseconds)
+            return Instant(milliseconds: isBelowAll ? .min : end)
+        }
         guard let id, let earliestEnd, earliestEnd < deletedBefore else { return false }
         findCall.bindInPlace(identifier: id)
         return try findCall.first { _ in true } == nil

@@ -3,8 +3,8 @@ import PushVocabulary
 import WireJSON
 
 /// The `messages:send` body of one push. Made at the time of sending, because FCM takes a time to live, not a deadline.
-struct FCMMessage: Equatable, Sendable {
-    enum Shape: Equatable, Sendable {
+package struct FCMMessage: Equatable, Sendable {
+    package enum Shape: Equatable, Sendable {
         /// A data message to an Android app, which wakes it.
         case data
         /// A notification to an Android app, which the system shows.
@@ -14,7 +14,7 @@ struct FCMMessage: Equatable, Sendable {
     }
 
     /// FCM's limit, in bytes. FCM limits the payload; here the whole body must fit, which is stricter.
-    static let longest = 4096
+    package static let longest = 4096
     /// FCM's longest time to live, four weeks, in seconds.
     static let longestTimeToLive: Int64 = 28 * 24 * 3600
 
@@ -25,7 +25,7 @@ struct FCMMessage: Equatable, Sendable {
     let omitted: [PushOmission]
 
     /// - Returns: nil when the required fields alone exceed the limit.
-    init?(
+    package init?(
         _ shape: Shape, to token: String, _ intent: PushIntent, wakeToken: String, texts: AlertTexts,
         profile: PayloadProfile
     ) {
@@ -60,7 +60,7 @@ struct FCMMessage: Equatable, Sendable {
     private var intent: PushIntent { content.intent }
 
     /// The body to send at `now`, which must be before the intent expires.
-    func bytes(now: Instant) -> [UInt8] {
+    package func bytes(now: Instant) -> [UInt8] {
         let seconds = (intent.expiresAt - now).wholeMilliseconds / 1000
         return bytes(
             timeToLive: min(max(0, seconds), Self.longestTimeToLive),

@@ -1,0 +1,73 @@
+/// A parser of bytes from outside, and the properties that hold for all of them.
+///
+/// libFuzzer calls ``violation(_:)`` with bytes that it makes, and `FuzzingTests` with those kept in `Corpora`.
+public enum Parser: String, CaseIterable, Sendable {
+    /// `WireJSON`.
+    case json
+    /// `SignalProtocol`: frames of clients.
+    case clientFrames = "client-frames"
+    /// `SignalProtocol`: frames of servers.
+    case serverFrames = "server-frames"
+    /// `SignalProtocol`: bodies of HTTP requests, and the answers of an authorization hook.
+    case bodies
+    /// `CallStore`: the first byte says which release wrote the entry.
+    case journal
+    /// `OutgoingHTTP`: responses.
+    case responses
+    /// `LibWebSockets`: heads of requests.
+    case requests
+    /// `LibWebSockets`: PROXY protocol, and the addresses in `X-Forwarded-For`.
+    case proxyHeaders = "proxy-headers"
+    /// `LibWebSockets`: frames of clients.
+    case webSocketFrames = "websocket-frames"
+    /// `PushCore`: the documents of payload profiles.
+    case profiles
+    /// `PushCore`: the first line is the value of `Retry-After`, the rest a body of a push provider.
+    case pushAnswers = "push-answers"
+    /// `ClientTokens`: a token, or the JSON of a header and, after a line break, of claims.
+    case tokens
+    /// `ClientTokens`: a JWK Set or keys in PEM.
+    case keys
+    /// URLs and origins, one a line.
+    case urls
+
+    /// The property that does not hold for `bytes`; nil when all do.
+    public func violation(_ bytes: [UInt8]) -> String? {
+        do throws(Violation) {
+            try check(bytes)
+            return nil
+        } catch {
+            return error.words
+        }
+    }
+
+    private func check(_ bytes: [UInt8]) throws(Violation) {
+        switch self {
+        case .json: try JSONChecks.check(bytes)
+        case .clientFrames: try FrameChecks.check(client: bytes)
+        case .serverFrames: try FrameChecks.check(server: bytes)
+        case .bodies: try FrameChecks.check(body: bytes)
+        case .journal: try JournalChecks.check(bytes)
+        case .responses: try HTTPChecks.check(response: bytes)
+        case .requests: try HTTPChecks.check(request: bytes)
+        case .proxyHeaders: try HTTPChecks.check(proxyHeader: bytes)
+        case .webSocketFrames: try HTTPChecks.check(frames: bytes)
+        case .profiles: try PushChecks.check(profile: bytes)
+        case .pushAnswers: try PushChecks.check(answer: bytes)
+        case .tokens: try TokenChecks.check(token: bytes)
+        case .keys: try TokenChecks.check(keys: bytes)
+        case .urls: try URLChecks.check(bytes)
+        }
+    }
+}
+
+/// A property that does not hold.
+struct Violation: Error {
+    let words: String
+
+    init(_ words: String) { self.words = words }
+}
+
+func require(_ holds: Bool, _ words: @autoclosure () -> String) throws(Violation) {
+    guard holds else { throw Violation(words()) }
+}

@@ -1,0 +1,95 @@
+import CallVocabulary
+import PushCore
+import PushVocabulary
+import WireJSON
+
+/// A profile that is taken writes valid JSON within the provider's limits, and an answer has a verdict.
+enum PushChecks {
+    private static let now = Instant(milliseconds: 1_790_000_000_000)
+
+    // MARK: Profiles
+
+    static func check(profile bytes: [UInt8]) throws(Violation) {
+        let profile: PayloadProfile
+        do throws(PayloadTemplateError) {
+            profile = try PayloadProfile(name: "fuzzed", json: bytes)
+        } catch {
+            return try require(!error.problem.isEmpty, "no reason")
+        }
+        for part in PayloadProfile.Part.allCases {
+            let size = profile.largest(part, hasName: false)
+            try require(size <= part.limit, "\(part.rawValue) can take \(size) bytes")
+        }
+        for purpose in PushPurpose.allCases {
+            let intent = intent(purpose)
+            if purpose == .call, let payload = APNSPayload(voip: intent, wakeToken: "w", profile: profile) {
+                try check(payload.bytes(now: now), upTo: APNSPayload.longestVoIP)
+            }
+            for shape in [FCMMessage.Shape.data, .alert, .iosAlert] {
+                let message = FCMMessage(
+                    shape, to: "t", intent, wakeToken: "w", texts: AlertTexts(), profile: profile)
+                guard let message else { continue }
+                let bytes = message.bytes(now: now)
+                try check(bytes, upTo: FCMMessage.longest)
+                try checkStrings(bytes)
+            }
+        }
+    }
+
+    private static func intent(_ purpose: PushPurpose) -> PushIntent {
+        guard let alice = Handle("alice"), let bob = Handle("b\"ob") else { preconditionFailure("two handles") }
+        let token = PushToken(provider: .apns, kind: .voip, environment: .production, topic: "t", token: "00")
+        return PushIntent(
+            id: PushID(high: 1, low: 2), purpose: purpose, call: CallID(high: 3, low: 4), user: alice,
+            device: DeviceID(high: 5, low: 6), token: token, from: bob, fromName: "Bob\n", to: .group("sales"),
+            video: true, custom: RawJSON(bytes: Array(#"{"room":[1.50,null]}"#.utf8)),
+            expiresAt: now + .seconds(45), missedCount: 3)
+    }
+
+    private static func check(_ json: [UInt8], upTo limit: Int) throws(Violation) {
+        try require(json.count <= limit, "\(json.count) bytes")
+        let isObject = json.withUnsafeBytes { (try? JSONScanner.document($0))?.kind == .object }
+        try require(isObject, "\(String(decoding: json, as: UTF8.self)) is no JSON object")
+    }
+
+    /// The `data` of FCM takes strings only.
+    private static func checkStrings(_ json: [UInt8]) throws(Violation) {
+        let areStrings = json.withUnsafeBytes { buffer in
+            guard let data = (try? JSONScanner.document(buffer))?.member("message")?.member("data") else { return true }
+            guard var scanner = Optional(JSONScanner(data.bytes)) else { return false }
+            do throws(JSONSyntaxError) {
+                try scanner.enterObject()
+                while try scanner.nextKey() != nil {
+                    guard try scanner.value().kind == .string else { return false }
+                }
+                return true
+            } catch {
+                return false
+            }
+        }
+        try require(areStrings, "not only strings in \(String(decoding: json, as: UTF8.self))")
+    }
+
+    // MARK: Answers
+
+    static func check(answer bytes: [UInt8]) throws(Violation) {
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false)
+        let wait = RetryAfter.duration(String(decoding: lines.first ?? [], as: UTF8.self), now: now)
+        try require(wait.map { (.zero...RetryAfter.longest).contains($0) } ?? true, "a wait of \(wait ?? .zero)")
+        let body = Array(lines.dropFirst().first ?? [])
+        for status in [200, 400, 403, 404, 410, 413, 429, 500, 503] {
+            let apple = PushAnswer.apns(status: status, body: body)
+            let google = PushAnswer.fcm(status: status, body: body, retryAfter: wait)
+            for answer in [apple, google] {
+                try require(answer.status == status, "the status is \(answer.status)")
+                try require((1...64).contains(answer.reason.utf8.count), "the reason is \(answer.reason)")
+                try require((answer.verdict == .accepted) == (status == 200), "\(status) is \(answer.verdict)")
+            }
+            _ = apple.isAfter(registeredAt: now)
+            switch FCMRegistrationAnswer(status: status, body: body, count: 1) {
+            case .outcomes(let outcomes): try require(outcomes.count == 1 && status == 200, "\(outcomes)")
+            case .refused(let words): try require((1...1000).contains(words.utf8.count), "refused: \(words)")
+            }
+        }
+    }
+}
