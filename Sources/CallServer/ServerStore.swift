@@ -27,13 +27,18 @@ struct ServerStore: Sendable {
             throw error
         }
         do throws(StoreFailure) {
-            let committer = try GroupCommitter(store: store) { failure in
-                if let failure {
+            let committer = try GroupCommitter(
+                store: store,
+                onHealth: { failure in
+                    guard let failure else { return log.notice("commits succeed again") }
                     log.error("commits fail; no new call is acknowledged", metadata: ["error": .string("\(failure)")])
-                } else {
-                    log.notice("commits succeed again")
-                }
-            }
+                },
+                onCheckpoint: { failure in
+                    guard let failure else { return log.notice("checkpoints succeed again") }
+                    log.error(
+                        "checkpoints fail: the write-ahead log grows until the disk is full",
+                        metadata: ["error": .string("\(failure)")])
+                })
             return ServerStore(
                 recovered: recovered, recordLog: committer, queries: queries, adminQueries: adminQueries)
         } catch {

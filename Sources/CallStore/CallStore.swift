@@ -120,36 +120,52 @@ public final class CallStore {
     }
 
     /// Writes all `batches` to the tables in one transaction, as if they were one, after the commits still in the
-    /// journal.
+    /// journal, and records them in the mark.
     /// - Returns: how many rows were written.
     @discardableResult
     func commit(batches: some Sequence<[StoreRecord]>) throws(StoreFailure) -> Int {
-        try commit(encoder.encode(batches))
+        let rows = try write(batches: batches)
+        try noteDurable()
+        return rows
     }
 
-    private func commit(_ records: EncodedRecords) throws(StoreFailure) -> Int {
+    /// Records in the mark that all commits so far are durable. Call it before a commit is acknowledged. After a failure
+    /// repeat this call only: the rows of a commit that is written again would be there twice.
+    func noteDurable() throws(StoreFailure) { try mark?.note(last) }
+
+    /// As ``commit(batches:)``, without the mark.
+    func write(batches: some Sequence<[StoreRecord]>) throws(StoreFailure) -> Int {
+        try write(encoder.encode(batches))
+    }
+
+    private func write(_ records: EncodedRecords) throws(StoreFailure) -> Int {
         let journal = try openJournal()
         let commit = NumberedCommit(number: last + 1, records: records)
         let rows = try tables.write(commit)
         last = commit.number
-        try mark?.note(last)
         forget(through: last, in: journal)
         return rows
     }
 
     /// Makes all `batches` durable in one transaction on the journal. The tables, and so readers, have them only after
     /// ``catchUp(records:)``, a ``commit(_:)``, or when the store is closed or opened again. Batches of megabytes are
-    /// written to the tables at once.
+    /// written to the tables at once. Records them in the mark.
     /// - Returns: how many rows were written to the tables.
     @discardableResult
     func commitBehind(batches: some Sequence<[StoreRecord]>) throws(StoreFailure) -> Int {
+        let rows = try writeBehind(batches: batches)
+        try noteDurable()
+        return rows
+    }
+
+    /// As ``commitBehind(batches:)``, without the mark.
+    func writeBehind(batches: some Sequence<[StoreRecord]>) throws(StoreFailure) -> Int {
         let journal = try openJournal()
         let records = encoder.encode(batches)
-        guard records.chunk.bytes.count <= Self.mostEntryBytes else { return try commit(records) }
+        guard records.chunk.bytes.count <= Self.mostEntryBytes else { return try write(records) }
         let commit = NumberedCommit(number: last + 1, records: records)
         try journal.append(commit.number, records.chunk)
         last = commit.number
-        try mark?.note(last)
         behind.append(Behind(commit: last, at: .now, records: records.ends.count))
         behindCount += records.ends.count
         tables.add(commit)
@@ -186,6 +202,9 @@ public final class CallStore {
     /// The first commit in the journal that is not applied to the tables; nil when all are. ``lastBehind`` is the last.
     var firstBehind: Int64? { behind.first?.commit }
     var lastBehind: Int64? { behind.last?.commit }
+
+    /// Why a write-ahead log cannot be merged into its database; nil while that succeeds.
+    var checkpointFailure: StoreFailure? { tables.checkpoints.failure ?? journal?.checkpoints.failure }
 
     /// Since when commits wait to be applied to the tables; nil when none does.
     var behindSince: ContinuousClock.Instant? { behind.first?.at }

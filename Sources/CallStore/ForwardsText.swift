@@ -27,9 +27,9 @@ enum ForwardsText {
     static func read(_ text: String) -> [CallRecord.Forward]? {
         guard let forms = try? JSONDecoder().decode([Form].self, from: Data(text.utf8)) else { return nil }
         let forwards = forms.compactMap { form -> CallRecord.Forward? in
-            guard let reason = EndReason(rawValue: form.reason), let to = CallTargetText.target(form.to) else {
-                return nil
-            }
+            guard let reason = EndReason(rawValue: form.reason), let to = CallTargetText.target(form.to),
+                SQLRow.isTime(form.at)
+            else { return nil }
             return CallRecord.Forward(
                 reason: reason, to: to, at: Instant(milliseconds: form.at), firstMember: form.first)
         }

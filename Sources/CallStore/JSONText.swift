@@ -51,6 +51,7 @@ enum JSONText {
     /// - Returns: nil when the text is not a list of times.
     static func steps(_ text: String) -> [Duration?]? {
         let steps = try? JSONDecoder().decode([Int64?].self, from: Data(text.utf8))
+        guard steps?.allSatisfy({ $0.map(SQLRow.isTime) ?? true }) == true else { return nil }
         return steps.map { steps in steps.map { step in step.map { .milliseconds($0) } } }
     }
 
@@ -70,7 +71,7 @@ enum JSONText {
         guard let times = try? JSONDecoder().decode([String: Int64].self, from: Data(text.utf8)) else { return nil }
         var delays: [Handle: Duration] = [:]
         for (name, time) in times {
-            guard let handle = Handle(known: name) else { return nil }
+            guard let handle = Handle(known: name), SQLRow.isTime(time) else { return nil }
             delays[handle] = .milliseconds(time)
         }
         return delays

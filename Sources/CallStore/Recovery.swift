@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import GRDB
+import StoreInterface
 
 /// Reads the state that had not ended when the last server stopped.
 enum Recovery {
@@ -68,7 +69,11 @@ enum Recovery {
             tokenRows.bind(user)
         }
         var devices = try rows.all(DeviceTable.read)
-        let slots = Dictionary(uniqueKeysWithValues: zip(devices.map(\.key), devices.indices))
+        // A damaged page may give a row twice.
+        let slots = Dictionary(zip(devices.map(\.key), devices.indices)) { _, last in last }
+        guard slots.count == devices.count else {
+            throw rows.failure(.corrupted, "a row of the table device is there twice")
+        }
         for (key, token) in try tokenRows.all(TokenTable.read) {
             if let slot = slots[key] { devices[slot].tokens.append(token) }
         }

@@ -181,9 +181,25 @@ final class SQLRow {
 
     func flag() -> Bool { int() != 0 }
 
-    func instant() -> Instant { Instant(milliseconds: int()) }
+    func instant() throws(StoreFailure) -> Instant { Instant(milliseconds: try milliseconds(int())) }
 
-    func optionalInstant() -> Instant? { optionalInt().map { Instant(milliseconds: $0) } }
+    func optionalInstant() throws(StoreFailure) -> Instant? {
+        guard let number = optionalInt() else { return nil }
+        return Instant(milliseconds: try milliseconds(number))
+    }
+
+    func optionalDuration() throws(StoreFailure) -> Duration? {
+        guard let number = optionalInt() else { return nil }
+        return .milliseconds(try milliseconds(number))
+    }
+
+    private func milliseconds(_ number: Int64) throws(StoreFailure) -> Int64 {
+        guard Self.isTime(number) else { throw unreadable() }
+        return number
+    }
+
+    /// Whether a number of milliseconds may be a time or a duration. A damaged number could overflow later, in a sum.
+    static func isTime(_ milliseconds: Int64) -> Bool { milliseconds.magnitude < 1 << 53 }
 
     func identifier<Subject>() throws(StoreFailure) -> Identifier<Subject> {
         guard let identifier: Identifier<Subject> = try optionalIdentifier() else { throw unreadable() }

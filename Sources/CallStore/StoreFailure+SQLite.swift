@@ -16,7 +16,18 @@ extension StoreFailure {
             case SQLITE_IOERR: .inputOutput
             default: .sqlite(code)
             }
-        self.init(reason, path: path, detail: "\(detail) (SQLite \(code))")
+        self.init(reason, path: path, detail: "\(detail)\(Self.operation(code)) (SQLite \(code))")
+    }
+
+    /// What the system failed, for codes whose message names it only as an I/O error.
+    private static func operation(_ code: Int32) -> String {
+        switch ResultCode(rawValue: code) {
+        case .SQLITE_IOERR_READ, .SQLITE_IOERR_SHORT_READ: ", a read failed"
+        case .SQLITE_IOERR_WRITE: ", a write failed"
+        case .SQLITE_IOERR_FSYNC, .SQLITE_IOERR_DIR_FSYNC: ", a sync failed"
+        case .SQLITE_IOERR_TRUNCATE: ", the file cannot be truncated"
+        default: ""
+        }
     }
 
     init(errno: Int32, path: String, operation: String) {

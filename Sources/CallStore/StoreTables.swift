@@ -12,6 +12,7 @@ import Synchronization
 /// Proof for `@unchecked`: mutable state is behind a lock, or is accessed only within `queue`, which is serial.
 final class StoreTables: @unchecked Sendable {
     let queue: DatabaseQueue
+    let checkpoints: Checkpoints
     private let path: String
     private let arrivals = Mutex<[NumberedCommit]>([])
     private var writer: TableWriter?
@@ -23,7 +24,9 @@ final class StoreTables: @unchecked Sendable {
     init(_ queue: DatabaseQueue, path: String) throws {
         self.queue = queue
         self.path = path
+        checkpoints = Checkpoints(path: path)
         writer = try queue.inDatabase { try TableWriter($0) }
+        queue.inDatabase { checkpoints.install(in: $0) }
     }
 
     /// Adds a commit that is durable in the journal, for ``catchUp(records:)``.
@@ -151,7 +154,8 @@ final class StoreTables: @unchecked Sendable {
     /// Closes the connection, which merges the WAL into the database.
     func close() {
         // Their statements must be finalized before the connection is closed.
-        queue.inDatabase { _ in
+        queue.inDatabase { database in
+            checkpoints.remove(from: database)
             writer = nil
             deleter = nil
         }

@@ -61,7 +61,8 @@ extension StoreFailure: CustomStringConvertible {
     private var advice: String {
         switch reason {
         case .notADirectory: "Name a folder as the data folder, or move the file away."
-        case .cannotWrite: "See that the folder is there, and that this user may write in it."
+        case .cannotWrite:
+            "See that the folder is there, that this user may write in it, and that its file system is not mounted read-only."
         case .diskFull: "Free some space; a server that runs goes on by itself."
         case .noBackup: "Name a file that reveille backup has written."
         case .exists: "Name another, or have this one replaced."
@@ -83,9 +84,11 @@ extension StoreFailure: CustomStringConvertible {
         case .newerVersion: "Start the version that wrote it, or a later one."
         case .locked(let pid?): "Stop the server with process id \(pid), or give this one a folder of its own."
         case .locked(nil): "Stop the other server, or give this one a folder of its own."
-        case .unreadableRow: "Was the row edited by hand, or written by a later version? Repair or delete it."
+        case .unreadableRow:
+            "The row is damaged, was edited by hand, or was written by a later version. Repair or delete it, or restore a backup."
         case .busy: "End long-running sqlite3 sessions on this file."
-        case .inputOutput: "Check the disk and the kernel's log."
+        case .inputOutput:
+            "Check the disk and the kernel's log (dmesg), and whether the file system is mounted read-only."
         case .closed: "Open it again."
         case .sqlite: "See the result codes of SQLite."
         }

@@ -340,6 +340,32 @@ private struct KilledServer {
         await committer.close()
     }
 
+    @Test func `a changed byte in an index, or in a value that is indexed, is found`() throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        let call = CallRecord.live()
+        try store.commit([.call(call), .leg(.sample(of: call))])
+        store.close()
+        let words = (call.id.high.bigEndian, call.id.low.bigEndian)
+        let id = withUnsafeBytes(of: words) { Data($0) }
+        let undamaged = try Data(contentsOf: URL(fileURLWithPath: folder.database))
+        // Of the call: the row and its index.
+        var places: [Int] = []
+        while let found = undamaged.range(of: id, in: (places.last.map { $0 + 1 } ?? 0)..<undamaged.count) {
+            places.append(found.lowerBound)
+        }
+        #expect(places.count >= 3)
+        var found = 0
+        for place in places {
+            var damaged = undamaged
+            damaged[place + 7] ^= 1
+            try damaged.write(to: URL(fileURLWithPath: folder.database))
+            if PageChecker.damage(in: folder.database)?.reason == .corrupted { found += 1 }
+        }
+        // The leg holds the id without an index.
+        #expect(found == 2)
+    }
+
     @Test func `drafts of backups that were killed go with the next one to the same file`() throws {
         try withStore([.call(.live())]) { _, _, folder throws in
             let file = folder.parent + "/backup"

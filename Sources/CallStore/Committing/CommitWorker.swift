@@ -30,6 +30,7 @@ final class CommitWorker {
     private let tablesLoop: EventLoop
     private let shared: CommitterState
     private let onHealth: @Sendable (StoreFailure?) -> Void
+    private let onCheckpoint: @Sendable (StoreFailure?) -> Void
     /// Batches that are not durable yet, in order.
     private var waiting: [Batch] = []
     /// Whether a failed commit waits for its next attempt.
@@ -39,6 +40,9 @@ final class CommitWorker {
     private var pause = firstPause
     private let behind: WriteBehind
     private var load: LoadGauge
+    /// The first waiting batches when they are durable, but not in the mark: they are not written again. `rows` were
+    /// written for them.
+    private var unmarked: (batches: Int, rows: Int)?
     /// The load decision for the group being committed, kept over retries: a group counts once.
     private var isLoad: Bool?
     private var journalRestsUntil: ContinuousClock.Instant?
@@ -54,9 +58,11 @@ final class CommitWorker {
 
     init(
         store: CallStore, loop: EventLoop, tablesLoop: EventLoop, shared: CommitterState, behind: WriteBehind,
-        onHealth: @escaping @Sendable (StoreFailure?) -> Void
+        onHealth: @escaping @Sendable (StoreFailure?) -> Void,
+        onCheckpoint: @escaping @Sendable (StoreFailure?) -> Void
     ) {
         self.onHealth = onHealth
+        self.onCheckpoint = onCheckpoint
         self.store = store
         self.loop = loop
         self.tablesLoop = tablesLoop
@@ -100,15 +106,12 @@ final class CommitWorker {
     private func commitWaiting() {
         while !waiting.isEmpty {
             guard areFilesInPlace(), catchUpWhatIsLate() else { return }
-            let group = waiting.prefix(nextGroup)
+            let group = waiting.prefix(unmarked?.batches ?? nextGroup)
             let records = group.reduce(0) { $0 + $1.records.count }
             let began = ContinuousClock.now
             do {
-                let isLoad = self.isLoad ?? (load.isLoad(records, at: began) && mayUseJournal(at: began))
-                self.isLoad = isLoad
                 // A batch without records waits only for the batches before it, which are durable.
-                let rows = records == 0 ? 0 : try commit(group, isLoad: isLoad)
-                self.isLoad = nil
+                let rows = records == 0 ? 0 : try makeDurable(group, records: records, at: began)
                 resume()
                 count(group, records: records, rows: rows, took: ContinuousClock.now - began)
             } catch {
@@ -124,6 +127,21 @@ final class CommitWorker {
             }
         }
         planCatchUp()
+    }
+
+    /// Commits a group, and records it in the mark. After a failure of the mark alone, only that is repeated.
+    /// - Returns: how many rows were written to the tables.
+    private func makeDurable(
+        _ group: ArraySlice<Batch>, records: Int, at now: ContinuousClock.Instant
+    ) throws(StoreFailure) -> Int {
+        if unmarked == nil {
+            let isLoad = self.isLoad ?? (load.isLoad(records, at: now) && mayUseJournal(at: now))
+            self.isLoad = isLoad
+            unmarked = (group.count, try commit(group, isLoad: isLoad))
+            self.isLoad = nil
+        }
+        try store.noteDurable()
+        return unmarked.take()?.rows ?? 0
     }
 
     /// Starts the file checks. Call it once, on the thread.
@@ -152,8 +170,8 @@ final class CommitWorker {
     private func commit(_ group: ArraySlice<Batch>, isLoad: Bool) throws(StoreFailure) -> Int {
         let batches = group.lazy.map(\.records)
         // A backlog from a time of load is applied in parallel with commits, not by the first commit after it.
-        guard isLoad || store.behindCount > Self.recordsBroughtAlong else { return try store.commit(batches: batches) }
-        return try store.commitBehind(batches: batches)
+        guard isLoad || store.behindCount > Self.recordsBroughtAlong else { return try store.write(batches: batches) }
+        return try store.writeBehind(batches: batches)
     }
 
     private func mayUseJournal(at now: ContinuousClock.Instant) -> Bool {
@@ -273,6 +291,16 @@ final class CommitWorker {
             statistics.groupSizes.add(group.count)
             noteBehind(in: &statistics)
         }
+        noteCheckpoints()
+    }
+
+    private func noteCheckpoints() {
+        let failure = store.checkpointFailure
+        let was = shared.statistics.withLock { statistics in
+            defer { statistics.checkpointFailure = failure }
+            return statistics.checkpointFailure
+        }
+        if (was == nil) != (failure == nil) { onCheckpoint(failure) }
     }
 
     private func noteBehind(in statistics: inout CommitStatistics) {

@@ -42,10 +42,13 @@ public final class GroupCommitter: RecordLog {
     ///   - behind: when batches are written to the journal first.
     ///   - onHealth: called on the store's thread with a failure when commits begin to fail, and with nil when they
     ///     succeed again.
+    ///   - onCheckpoint: called on the store's thread with a failure when a write-ahead log can no longer be merged into
+    ///     its database, and with nil when it can be again. Commits continue meanwhile.
     /// - Throws: ``StoreFailure`` when the process has no file descriptors left for the threads' loops.
     public init(
         store: sending CallStore, capacity: Int = GroupCommitter.defaultCapacity, behind: WriteBehind = WriteBehind(),
-        onHealth: @escaping @Sendable (StoreFailure?) -> Void = { _ in }
+        onHealth: @escaping @Sendable (StoreFailure?) -> Void = { _ in },
+        onCheckpoint: @escaping @Sendable (StoreFailure?) -> Void = { _ in }
     ) throws(StoreFailure) {
         let (loop, tablesLoop, pagesLoop): (EventLoop, EventLoop, EventLoop)
         do {
@@ -64,7 +67,8 @@ public final class GroupCommitter: RecordLog {
         checks = LoopBound(PageChecks(), on: pagesLoop)
         let worker = LoopBound(
             CommitWorker(
-                store: store, loop: loop, tablesLoop: tablesLoop, shared: shared, behind: behind, onHealth: onHealth),
+                store: store, loop: loop, tablesLoop: tablesLoop, shared: shared, behind: behind, onHealth: onHealth,
+                onCheckpoint: onCheckpoint),
             on: loop)
         mailbox = Mailbox(loop: loop, capacity: capacity) { worker.value.take(&$0) }
         self.capacity = capacity

@@ -61,7 +61,8 @@ final class PageChecker {
                 for table in tables {
                     let name = table.replacing("'", with: "''")
                     let problems = try queue.read {
-                        try String.fetchAll($0, sql: "PRAGMA quick_check('\(name)')")
+                        // Twice the time of `quick_check`, and indexes are compared with their rows too.
+                        try String.fetchAll($0, sql: "PRAGMA integrity_check('\(name)')")
                     }
                     guard problems != ["ok"] else { continue }
                     // A row may hold several lines, the first of which names the database.

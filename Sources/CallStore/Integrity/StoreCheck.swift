@@ -58,16 +58,22 @@ struct StoreCheck {
         if tables.openBoot != nil, StoreFolder.exists(journal), StoreFolder.isEmpty(journal) {
             throw failure(.missingFile, journal, "it is empty, and the last server did not stop cleanly")
         }
-        let recovered = try recovered(tables)
+        let recovered: Int64
+        do throws(StoreFailure) {
+            recovered = try self.recovered(tables)
+        } catch  where error.reason == .otherJournal {
+            throw lostInLog ?? error
+        }
         switch mark {
         case .mark(let mark):
             guard mark.store == tables.settled.store else {
                 throw failure(.foreignMark, StoreFolder.mark(of: path), "it belongs to another store")
             }
             guard recovered >= mark.through else {
-                throw failure(
-                    .incomplete, path,
-                    "commits \(recovered + 1) to \(mark.through), which were acknowledged, are missing")
+                throw lostInLog
+                    ?? failure(
+                        .incomplete, path,
+                        "commits \(recovered + 1) to \(mark.through), which were acknowledged, are missing")
             }
             // The mark is exact: further commits in the logs were never acknowledged.
             if mark.boot == CommitMark.bootID { return }
@@ -158,6 +164,24 @@ struct StoreCheck {
             case .read: break
             }
         }
+    }
+
+    /// The damaged write-ahead log, as the cause when commits are missing; nil if none is damaged. Frames of an attempt
+    /// that failed look like lost ones, so this alone is no reason to refuse the files.
+    private var lostInLog: StoreFailure? {
+        for (file, log) in [(path, logs.database), (StoreFolder.journal(of: path), logs.journal)] {
+            let name = StoreFolder.log(of: file)
+            switch log {
+            case .missing, .empty: continue
+            case .badHeader: return failure(.incomplete, name, "its header does not match its checksum")
+            case .read(let log) where log.lostCommits > 0:
+                return failure(
+                    .incomplete, name,
+                    "frame \(log.frames + 1) is damaged, and \(log.lostCommits) transactions from it on are lost")
+            case .read: continue
+            }
+        }
+        return nil
     }
 
     private func failure(_ reason: StoreFailure.Reason, _ path: String, _ detail: String) -> StoreFailure {

@@ -77,7 +77,7 @@ private struct CallQuery {
         conditions.bind(to: row)
         row.bind(Int64(max(1, count) - 1))
         return try row.first { row throws(StoreFailure) in
-            CallCursor(createdAt: row.instant(), call: try row.identifier())
+            CallCursor(createdAt: try row.instant(), call: try row.identifier())
         }
     }
 

@@ -17,7 +17,9 @@ extension StoreReader {
             let open = try SQLRow(
                 database, "SELECT intended_at FROM push WHERE \(PushTable.isOpen) ORDER BY intended_at LIMIT 1")
             var page = page
-            if let first = try open.first({ $0.instant() }) { page.until = min(page.until ?? first, first) }
+            if let first = try open.first({ row throws(StoreFailure) in try row.instant() }) {
+                page.until = min(page.until ?? first, first)
+            }
             return try page.rows(database, PushTable.layout, time: "intended_at", PushTable.read)
         }
     }
@@ -44,7 +46,7 @@ extension ExportPage {
         row.bind(Int64(max(0, limit)))
         var last: ExportCursor?
         let records = try row.all { row throws(StoreFailure) in
-            last = ExportCursor(at: row.instant(), serial: row.int())
+            last = ExportCursor(at: try row.instant(), serial: row.int())
             return try read(row)
         }
         return StorePage(rows: records, next: last)

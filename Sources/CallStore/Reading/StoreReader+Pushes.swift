@@ -68,7 +68,7 @@ private struct PushQuery {
         conditions.bind(to: row)
         row.bind(Int64(max(1, count) - 1))
         return try row.first { row throws(StoreFailure) in
-            PushCursor(intendedAt: row.instant(), push: try row.identifier())
+            PushCursor(intendedAt: try row.instant(), push: try row.identifier())
         }
     }
 

@@ -54,7 +54,7 @@ final class RetentionDeleter {
 
     /// The creation time of the oldest call.
     func oldest() throws(StoreFailure) -> Instant? {
-        try oldestCall.first { $0.optionalInstant() } ?? nil
+        try oldestCall.first { row throws(StoreFailure) in try row.optionalInstant() } ?? nil
     }
 
     private func advanceCalls(
@@ -69,7 +69,7 @@ final class RetentionDeleter {
         nextCall.bind(last.serial)
         nextCall.bind(cutoff)
         let found = try nextCall.first { row throws(StoreFailure) in
-            (serial: row.int(), createdAt: row.instant(), id: try row.identifier() as CallID, isOver: row.flag())
+            (serial: row.int(), createdAt: try row.instant(), id: try row.identifier() as CallID, isOver: row.flag())
         }
         guard let found else {
             run.step = .pushes(after: .start)
@@ -124,7 +124,9 @@ final class RetentionDeleter {
         nextPush.bind(last.at)
         nextPush.bind(last.serial)
         nextPush.bind(cutoff)
-        let found = try nextPush.first { row in (serial: row.int(), intendedAt: row.instant(), isOver: row.flag()) }
+        let found = try nextPush.first { row throws(StoreFailure) in
+            (serial: row.int(), intendedAt: try row.instant(), isOver: row.flag())
+        }
         guard let found else {
             run.step = .missed(after: nil)
             return counts
@@ -149,7 +151,7 @@ final class RetentionDeleter {
         }
         oldestKeptMissed.bind(user)
         oldestKeptMissed.bind(Int64(run.missedPerUser - 1))
-        let kept = try oldestKeptMissed.first { $0.instant() }
+        let kept = try oldestKeptMissed.first { row throws(StoreFailure) in try row.instant() }
         guard let cutoff = [run.missedBefore, kept].compactMap({ $0 }).max() else {
             run.step = .missed(after: user)
             return counts

@@ -19,7 +19,7 @@ enum AbsenceTable {
 
     static func read(_ row: SQLRow) throws(StoreFailure) -> AbsenceRecord {
         AbsenceRecord(
-            call: try row.identifier(), role: try row.value(), lostAt: row.instant(),
-            returnedAt: row.optionalInstant())
+            call: try row.identifier(), role: try row.value(), lostAt: try row.instant(),
+            returnedAt: try row.optionalInstant())
     }
 }

@@ -66,7 +66,7 @@ enum RulesTable {
             rules: CallRules(
                 blocked: try row.handles(), forwardBusy: try row.parsed(CallTargetText.read),
                 forwardNoAnswer: try row.parsed(CallTargetText.read),
-                noAnswerAfter: row.optionalInt().map { .milliseconds($0) }))
+                noAnswerAfter: try row.optionalDuration()))
     }
 }
 
@@ -81,7 +81,7 @@ enum RevocationTable {
     }
 
     static func read(_ row: SQLRow) throws(StoreFailure) -> RevocationRecord {
-        RevocationRecord(handle: try row.handle(), issuedBefore: row.instant())
+        RevocationRecord(handle: try row.handle(), issuedBefore: try row.instant())
     }
 }
 

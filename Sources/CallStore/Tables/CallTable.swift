@@ -52,29 +52,44 @@ enum CallTable {
         guard let target = CallTargetText.read(try row.text()) else { throw row.unreadable() }
         var record = CallRecord(
             id: id, caller: caller, callerName: callerName, to: target, video: row.flag(),
-            inviteDigest: UInt64(bitPattern: row.int()), state: try row.value(), createdAt: row.instant(),
-            ringsUntil: row.instant())
-        record.ringingAt = row.optionalInstant()
-        record.answeredAt = row.optionalInstant()
+            inviteDigest: UInt64(bitPattern: row.int()), state: try row.value(), createdAt: try row.instant(),
+            ringsUntil: try row.instant())
+        record.ringingAt = try row.optionalInstant()
+        record.answeredAt = try row.optionalInstant()
         record.answeredBy = try readParty(row)
-        record.connectsUntil = row.optionalInstant()
-        record.callerConnectedAt = row.optionalInstant()
-        record.calleeConnectedAt = row.optionalInstant()
-        record.connectedAt = row.optionalInstant()
-        record.endedAt = row.optionalInstant()
+        record.connectsUntil = try row.optionalInstant()
+        record.callerConnectedAt = try row.optionalInstant()
+        record.calleeConnectedAt = try row.optionalInstant()
+        record.connectedAt = try row.optionalInstant()
+        record.endedAt = try row.optionalInstant()
         record.endReason = try row.optionalValue()
         record.endedBy = try readParty(row)
         record.mergedInto = try row.optionalIdentifier()
         record.members = try row.parsed(JSONText.handles)
-        let (rung, nextAt) = (row.optionalInt(), row.optionalInstant())
+        let (rung, nextAt) = (row.optionalInt(), try row.optionalInstant())
         record.hunt = rung.map { CallRecord.HuntProgress(rung: Int($0), nextAt: nextAt) }
-        record.lostAt = row.optionalInstant()
+        record.lostAt = try row.optionalInstant()
         record.huntSteps = try row.parsed(JSONText.steps) ?? []
         record.forwards = try row.parsed(ForwardsText.read) ?? []
-        record.ringTime = row.optionalInt().map { .milliseconds($0) }
-        record.maxDuration = row.optionalInt().map { .milliseconds($0) }
+        record.ringTime = try row.optionalDuration()
+        record.maxDuration = try row.optionalDuration()
         record.eventCount = Int(row.int())
+        if let column = misfit(of: record) {
+            throw row.failure(.unreadableRow, "call.\(column) does not fit the rest of the call \(record.id)")
+        }
         return record
+    }
+
+    /// The column that a damaged row has wrong, of those with members and with positions of members; nil when they fit.
+    private static func misfit(of record: CallRecord) -> String? {
+        guard let members = record.members, !members.isEmpty else {
+            return record.huntSteps.isEmpty ? nil : "hunt_steps"
+        }
+        if Set(members).count < members.count { return "members" }
+        if !record.huntSteps.isEmpty, record.huntSteps.count != members.count { return "hunt_steps" }
+        if let hunt = record.hunt, !(0...members.count).contains(hunt.rung) { return "hunt_rung" }
+        if record.forwards.contains(where: { !members.indices.contains($0.firstMember) }) { return "forwards" }
+        return nil
     }
 
     private static func bind(_ party: Party?, to row: inout OperationBuffer) {

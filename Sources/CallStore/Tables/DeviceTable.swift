@@ -30,9 +30,9 @@ enum DeviceTable {
     static func read(_ row: SQLRow) throws(StoreFailure) -> DeviceRecord {
         DeviceRecord(
             key: DeviceKey(user: try row.handle(), device: try row.identifier()), platform: try row.value(),
-            app: row.optionalText(), name: row.optionalText(), tokens: [], seenAt: row.instant(),
-            unreportedStreak: Int(row.int()), suspendedAt: row.optionalInstant(), probes: Int(row.int()),
-            nextProbeAt: row.optionalInstant())
+            app: row.optionalText(), name: row.optionalText(), tokens: [], seenAt: try row.instant(),
+            unreportedStreak: Int(row.int()), suspendedAt: try row.optionalInstant(), probes: Int(row.int()),
+            nextProbeAt: try row.optionalInstant())
     }
 }
 
@@ -74,7 +74,7 @@ enum TokenTable {
     static func read(_ row: SQLRow) throws(StoreFailure) -> (key: DeviceKey, token: DeviceRecord.Token) {
         let key = DeviceKey(user: try row.handle(), device: try row.identifier())
         _ = row.int()
-        return (key, DeviceRecord.Token(token: try readToken(row), registeredAt: row.instant()))
+        return (key, DeviceRecord.Token(token: try readToken(row), registeredAt: try row.instant()))
     }
 
     static func readToken(_ row: SQLRow) throws(StoreFailure) -> PushToken {

@@ -30,7 +30,7 @@ enum EventTable {
     static func read(_ row: SQLRow) throws(StoreFailure) -> StoredEvent {
         let position = row.int()
         let id: EventID = try row.identifier()
-        let (kind, at): (EventKind, Instant) = (try row.value(), row.instant())
+        let (kind, at): (EventKind, Instant) = (try row.value(), try row.instant())
         let call: CallID? = try row.optionalIdentifier()
         let user = try row.optionalHandle()
         let device: DeviceID? = try row.optionalIdentifier()

@@ -32,12 +32,12 @@ enum LegTable {
     static func read(_ row: SQLRow) throws(StoreFailure) -> LegRecord {
         var record = LegRecord(
             call: try row.identifier(), device: DeviceKey(user: try row.handle(), device: try row.identifier()),
-            push: try row.identifier(), state: try row.value(), createdAt: row.instant())
-        record.offeredAt = row.optionalInstant()
-        record.wokenAt = row.optionalInstant()
-        record.ringingAt = row.optionalInstant()
-        record.answeredAt = row.optionalInstant()
-        record.endedAt = row.optionalInstant()
+            push: try row.identifier(), state: try row.value(), createdAt: try row.instant())
+        record.offeredAt = try row.optionalInstant()
+        record.wokenAt = try row.optionalInstant()
+        record.ringingAt = try row.optionalInstant()
+        record.answeredAt = try row.optionalInstant()
+        record.endedAt = try row.optionalInstant()
         record.endReason = try row.optionalValue()
         return record
     }

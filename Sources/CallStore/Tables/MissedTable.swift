@@ -23,7 +23,7 @@ enum MissedTable {
         RecoveredState.Missed(
             user: try row.handle(),
             call: MissedCall(
-                call: try row.identifier(), from: try row.handle(), fromName: row.optionalText(), at: row.instant(),
+                call: try row.identifier(), from: try row.handle(), fromName: row.optionalText(), at: try row.instant(),
                 reason: try row.value(), video: row.flag()))
     }
 }

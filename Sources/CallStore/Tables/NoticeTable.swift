@@ -26,6 +26,6 @@ enum NoticeTable {
 
     static func readSentSync(_ row: SQLRow) throws(StoreFailure) -> RecoveredState.SentSync {
         RecoveredState.SentSync(
-            device: DeviceKey(user: try row.handle(), device: try row.identifier()), sentAt: row.instant())
+            device: DeviceKey(user: try row.handle(), device: try row.identifier()), sentAt: try row.instant())
     }
 }

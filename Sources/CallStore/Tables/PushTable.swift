@@ -48,16 +48,16 @@ enum PushTable {
         let reason = row.optionalText()
         let reportError = row.optionalText()
         var record = PushRecord(
-            id: id, purpose: purpose, call: call, device: device, token: token, intendedAt: row.instant(),
-            expiresAt: row.instant())
+            id: id, purpose: purpose, call: call, device: device, token: token, intendedAt: try row.instant(),
+            expiresAt: try row.instant())
         record.status = status
         record.report = report
         record.reason = reason
         record.reportError = reportError
-        record.sentAt = row.optionalInstant()
-        record.answeredAt = row.optionalInstant()
-        record.reportedAt = row.optionalInstant()
-        record.reportDueAt = row.optionalInstant()
+        record.sentAt = try row.optionalInstant()
+        record.answeredAt = try row.optionalInstant()
+        record.reportedAt = try row.optionalInstant()
+        record.reportDueAt = try row.optionalInstant()
         return record
     }
 }

@@ -9,6 +9,7 @@ import StoreInterface
 /// Each commit is one row, synced. Rows are deleted once the tables hold them on disk.
 final class WriteJournal {
     let queue: DatabaseQueue
+    let checkpoints: Checkpoints
     private let path: String
     private let store: Data
     private let insertEntry: SQLRow
@@ -21,12 +22,14 @@ final class WriteJournal {
     private init(queue: DatabaseQueue, path: String, _ settled: SettledCommits, _ database: Database) throws {
         self.queue = queue
         self.path = path
+        checkpoints = Checkpoints(path: path)
         store = settled.store
         self.settled = settled.through
         deleted = settled.through
         insertEntry = try SQLRow(
             database, "INSERT INTO journal (entry, format, operations, checksum) VALUES (?, ?, ?, ?)")
         deleteEntries = try SQLRow(database, "DELETE FROM journal WHERE entry <= ?")
+        checkpoints.install(in: database)
     }
 
     /// Creates an empty journal for the store whose database is `store`. The tables must have all entries of an earlier
@@ -83,6 +86,7 @@ final class WriteJournal {
     /// Closes the connection; no other connection may have the journal open.
     static func close(_ journal: consuming WriteJournal, removing: Bool) {
         let (queue, path) = (journal.queue, journal.path)
+        queue.inDatabase { journal.checkpoints.remove(from: $0) }
         // Its statements must be finalized before the connection is closed.
         _ = consume journal
         try? queue.close()

@@ -13,6 +13,10 @@ enum StoreMetrics {
         report.metric(
             "reveille_store_commit_waiting_seconds", .gauge, "Age of the oldest commit that is not durable yet.",
             [("", committer.waitingSince.map { PrometheusText.seconds($0.duration(to: .now)) } ?? 0)])
+        report.metric(
+            "reveille_store_checkpoints_failing", .gauge,
+            "1 while the write-ahead log cannot be merged into the database.",
+            commits.checkpointFailure == nil ? 0 : 1)
         let pages = committer.pages
         report.metric(
             "reveille_store_page_checks_total", .counter, "Completed checks of every page of the store.",
