@@ -129,6 +129,8 @@ public final class CallCore {
         case .notified(let connection, let request, let notification): take(notification, on: connection, request)
         case .asked(let connection, let request, let command, let grant, let device):
             perform(command, grant, device, connection, request)
+        case .tokenShown(let connection, let request, let grant, let device):
+            checkToken(grant, device, connection, request)
         case .backend(let connection, let request, let command, let scope):
             perform(command, scope, connection, request)
         }

@@ -22,6 +22,7 @@ enum Trace {
         case .push(.ended(let push, let outcome)): return "pushEnded \(short(push)) \(outcome)"
         case .client(.asked(let connection, _, let question, let grant, let device)):
             return "http #\(connection.serial) \(grant.user)/\(device.map(short) ?? "-") \(question)"
+        case .client(.tokenShown(let connection, _, let grant, _)): return "token #\(connection.serial) \(grant.user)"
         case .client(.backend(let connection, _, let command, _)): return "backend #\(connection.serial) \(command)"
         case .store(.callFound(let call, let found)): return "callFound \(short(call)) \(found == nil ? "no" : "yes")"
         case .store(.callSearchFailed(let call)): return "callSearchFailed \(short(call))"
@@ -87,6 +88,7 @@ extension CoreInput {
         case .push(.committed): "push_committed"
         case .push(.ended(_, let outcome)): "push_ended.\(outcome.name)"
         case .client(.asked(_, _, let command, _, _)): "http.\(ClientRequest.call(command).name)"
+        case .client(.tokenShown): "token"
         case .client(.backend): "backend"
         case .store(.callFound(_, let found)): found == nil ? "not_found" : "found"
         case .store(.callSearchFailed): "search_failed"

@@ -94,6 +94,9 @@ struct CoreTimes {
         case .client(.asked(let connection, let request, let command, var grant, let device)):
             grant.issuedAt = grant.issuedAt.moved(by: back)
             return .client(.asked(connection, request, command, grant, device))
+        case .client(.tokenShown(let connection, let request, var grant, let device)):
+            grant.issuedAt = grant.issuedAt.moved(by: back)
+            return .client(.tokenShown(connection, request, grant, device))
         case .administered(let request, .revokeTokens(let user, let before?)):
             return .administered(request, .revokeTokens(user, before: before + back))
         case .store(.callFound(let call, let stored?)):

@@ -22,7 +22,9 @@ final class ShardResources {
         backends = BackendResources(
             shard: environment.shard, loop: environment.loop, core: environment.core, services: environment.backends,
             clock: environment.clock, counters: environment.counters, log: environment.log)
-        turn = TurnResource(environment.turn, tokens: tokens, clock: environment.clock)
+        turn = TurnResource(
+            environment.turn, shard: environment.shard, loop: environment.loop, core: environment.core, tokens: tokens,
+            clock: environment.clock, counters: environment.counters)
     }
 
     /// Refuses a request by its head. A request without a body is answered.
@@ -66,12 +68,14 @@ final class ShardResources {
     func answered(_ serial: UInt64, _ message: ServerMessage) {
         calls.answered(serial, message)
         backends.answered(serial, message)
+        turn.answered(serial, message)
     }
 
     /// The shard's mailbox had no room for the core's answer.
     func lost(_ serial: UInt64) {
         calls.lost(serial)
         backends.lost(serial)
+        turn.lost(serial)
     }
 }
 

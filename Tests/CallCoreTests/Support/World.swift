@@ -222,6 +222,18 @@ final class World {
         return sessionlessAnswers.removeValue(forKey: connection)
     }
 
+    /// A request by plain HTTP that needs a valid token only.
+    func showToken(
+        as user: Handle, device: DeviceID? = nil, scope: SessionGrant.Scope = .full, issuedAt: Instant? = nil
+    ) -> Result<Reply, SignalError>? {
+        serial += 1
+        let connection = ConnectionID(shard: 0, serial: serial)
+        sessionless.insert(connection)
+        let grant = SessionGrant(user: user, scope: scope, issuedAt: issuedAt)
+        step(.client(.tokenShown(connection, nextRequest(), grant, device)))
+        return sessionlessAnswers.removeValue(forKey: connection)
+    }
+
     /// A backend's request by plain HTTP. The answer, once there is one, is in ``sessionlessAnswers``.
     func post(_ request: BackendRequest, scope: BackendScope = BackendScope()) -> ConnectionID {
         serial += 1
