@@ -25,11 +25,14 @@ public final class CallStore {
     public let folder: String
     let tables: StoreTables
     private(set) var journal: WriteJournal?
-    private var mark: CommitMark?
+    private(set) var mark: CommitMark?
     private let files: StoreFiles
     private var encoder = RecordEncoder()
     /// The number of the last commit.
     private var last: Int64
+    /// Whether the last commit is durable and not in the mark, because the mark could not be written. Do not repeat that
+    /// commit: its events would be stored twice. Repeat ``writeMark()``.
+    private(set) var isMarkDue = false
     /// Commits in the journal that are not applied to the tables yet, oldest first.
     private var behind = Deque<Behind>()
     /// The number of records in those commits.
@@ -132,8 +135,9 @@ public final class CallStore {
         let commit = NumberedCommit(number: last + 1, records: records)
         let rows = try tables.write(commit)
         last = commit.number
-        try mark?.note(last)
         forget(through: last, in: journal)
+        isMarkDue = true
+        try writeMark()
         return rows
     }
 
@@ -149,11 +153,19 @@ public final class CallStore {
         let commit = NumberedCommit(number: last + 1, records: records)
         try journal.append(commit.number, records.chunk)
         last = commit.number
-        try mark?.note(last)
         behind.append(Behind(commit: last, at: .now, records: records.ends.count))
         behindCount += records.ends.count
         tables.add(commit)
+        isMarkDue = true
+        try writeMark()
         return 0
+    }
+
+    /// Records the last commit in the mark. No effect when it is recorded.
+    func writeMark() throws(StoreFailure) {
+        guard isMarkDue else { return }
+        try mark?.note(last)
+        isMarkDue = false
     }
 
     /// Applies the oldest commits of the journal to the tables, in one transaction.

@@ -11,6 +11,15 @@ final class CommitWorker {
         var completion: @Sendable (Result<CommitReceipt, StoreFailure>) -> Void
     }
 
+    /// The batches of one transaction.
+    private struct Group {
+        let batches: Int
+        let records: Int
+        let began: ContinuousClock.Instant
+        /// The number of rows written to the tables.
+        var rows = 0
+    }
+
     /// A transaction with this many records takes no further batch, so that the first batches of a long queue need not
     /// wait for the last.
     private static let recordsPerCommit = 8192
@@ -39,6 +48,8 @@ final class CommitWorker {
     private var pause = firstPause
     private let behind: WriteBehind
     private var load: LoadGauge
+    /// The group at the front of ``waiting`` that is durable, and cannot be acknowledged until the mark is written.
+    private var unmarked: Group?
     /// The load decision for the group being committed, kept over retries: a group counts once.
     private var isLoad: Bool?
     private var journalRestsUntil: ContinuousClock.Instant?
@@ -100,30 +111,51 @@ final class CommitWorker {
     private func commitWaiting() {
         while !waiting.isEmpty {
             guard areFilesInPlace(), catchUpWhatIsLate() else { return }
-            let group = waiting.prefix(nextGroup)
-            let records = group.reduce(0) { $0 + $1.records.count }
             let began = ContinuousClock.now
-            do {
-                let isLoad = self.isLoad ?? (load.isLoad(records, at: began) && mayUseJournal(at: began))
-                self.isLoad = isLoad
-                // A batch without records waits only for the batches before it, which are durable.
-                let rows = records == 0 ? 0 : try commit(group, isLoad: isLoad)
-                self.isLoad = nil
-                resume()
-                count(group, records: records, rows: rows, took: ContinuousClock.now - began)
+            do throws(StoreFailure) {
+                if let unmarked { acknowledge(try mark(unmarked)) } else { acknowledge(try commitGroup(began)) }
             } catch {
                 // The journal alone may be unwritable: the next attempts go to the tables.
                 journalRestsUntil = began + Self.journalRest
                 isLoad = isLoad.map { _ in false }
                 return fail(error)
             }
-            waiting.removeFirst(group.count)
-            shared.ended(group.count)
-            for batch in group {
-                batch.completion(.success(CommitReceipt()))
-            }
         }
         planCatchUp()
+    }
+
+    /// Commits the next batches.
+    private func commitGroup(_ began: ContinuousClock.Instant) throws(StoreFailure) -> Group {
+        let batches = waiting.prefix(nextGroup)
+        var group = Group(
+            batches: batches.count, records: batches.reduce(0) { $0 + $1.records.count }, began: began)
+        let isLoad = self.isLoad ?? (load.isLoad(group.records, at: began) && mayUseJournal(at: began))
+        self.isLoad = isLoad
+        do throws(StoreFailure) {
+            // A batch without records waits only for the batches before it, which are durable.
+            if group.records > 0 { group.rows = try commit(batches, isLoad: isLoad) }
+        } catch {
+            if store.isMarkDue { unmarked = group }
+            throw error
+        }
+        self.isLoad = nil
+        return group
+    }
+
+    /// Writes the mark of a durable group. The group is not committed again: its events would be stored twice.
+    private func mark(_ group: Group) throws(StoreFailure) -> Group {
+        try store.writeMark()
+        (unmarked, isLoad) = (nil, nil)
+        return group
+    }
+
+    private func acknowledge(_ group: Group) {
+        resume()
+        count(group, took: ContinuousClock.now - group.began)
+        let batches = waiting.prefix(group.batches)
+        waiting.removeFirst(group.batches)
+        shared.ended(group.batches)
+        for batch in batches { batch.completion(.success(CommitReceipt())) }
     }
 
     /// Starts the file checks. Call it once, on the thread.
@@ -262,15 +294,15 @@ final class CommitWorker {
         return waiting.count
     }
 
-    private func count(_ group: ArraySlice<Batch>, records: Int, rows: Int, took duration: Duration) {
+    private func count(_ group: Group, took duration: Duration) {
         shared.statistics.withLock { statistics in
             statistics.commits += 1
-            statistics.batches += UInt64(group.count)
-            statistics.records += UInt64(records)
-            statistics.rows += UInt64(rows)
-            statistics.largestGroup = max(statistics.largestGroup, group.count)
+            statistics.batches += UInt64(group.batches)
+            statistics.records += UInt64(group.records)
+            statistics.rows += UInt64(group.rows)
+            statistics.largestGroup = max(statistics.largestGroup, group.batches)
             statistics.latency.add(duration)
-            statistics.groupSizes.add(group.count)
+            statistics.groupSizes.add(group.batches)
             noteBehind(in: &statistics)
         }
     }
