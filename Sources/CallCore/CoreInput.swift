@@ -10,6 +10,8 @@ public enum CoreInput: Equatable, Sendable {
     case store(StoreAnswer)
     /// The answer to the question of this number about the call.
     case authorized(CallID, number: UInt64, AuthorizationAnswer)
+    /// The answer to the question of this number about the session of the connection.
+    case sessionAuthorized(ConnectionID, number: UInt64, AuthorizationAnswer)
     indirect case administered(AdminRequestID, AdminCommand)
     /// The server refuses new calls from now on, and stops within this time.
     case drainingBegan(within: Duration)

@@ -56,7 +56,7 @@ struct ServerParts: Sendable {
         let authorization = try AuthorizationHook(
             configuration.authorization, loop: core.loop, clock: clock, log: log,
             // Posted unconditionally: the core bounds the questions.
-            answer: { call, number, answer in core.inbox.postAlways(.authorized(call, number: number, answer)) })
+            answer: { question, answer in core.inbox.postAlways(question.input(answer)) })
         let queries = store.queries
         // The last step that can fail: it starts a thread.
         let webhooks = try webhooks(configuration.data, clock, queries, log)

@@ -14,7 +14,7 @@ enum Event {
     case signed(process: Int, generation: Int)
     case search(process: Int, CallID)
     case history(process: Int, ConnectionID, RequestID, HistoryQuery)
-    case authorize(process: Int, AuthorizationQuestion, AuthorizationAnswer)
+    case authorize(process: Int, CoreInput)
     case listed(process: Int)
     case drained(process: Int)
     case stopped(process: Int)

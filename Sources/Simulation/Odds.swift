@@ -64,7 +64,7 @@ struct Odds {
     /// The policy of users without their own.
     var userPolicy = UserPolicy()
     var policy = PushPolicy()
-    /// nil: no backend authorizes invites.
+    /// nil: no backend authorizes invites or sessions.
     var authorization: AuthorizationPolicy?
 
     init(random: inout SeededGenerator) {
@@ -160,6 +160,7 @@ struct Odds {
         if Int.random(in: 0..<5, using: &own) == 0 {
             var asking = AuthorizationPolicy()
             asking.allowsOnFailure = Bool.random(using: &own)
+            asking.includesSessions = Bool.random(using: &own)
             if Bool.random(using: &own) { asking.mostWaiting = Int.random(in: 1...3, using: &own) }
             authorization = asking
         }

@@ -132,10 +132,7 @@ public final class Simulation {
         case .toPush(let number, let message): if let process = live(number) { take(message, process) }
         case .prepared(let number, let order): if let process = live(number) { prepared(order, process) }
         case .signed(let number, let generation): if let process = live(number) { signed(generation, process) }
-        case .authorize(let number, let question, let answer):
-            if let process = live(number) {
-                post(.authorized(question.call, number: question.number, answer), to: process)
-            }
+        case .authorize(let number, let input): if let process = live(number) { post(input, to: process) }
         case .search(let number, let call): if let process = live(number) { search(call, process) }
         case .history(let number, let connection, let request, let query):
             if let process = live(number) { readHistory(query, connection, request, process) }

@@ -75,7 +75,8 @@ struct CoreTimes {
         case .answer(let request, .success(.user(var user))):
             user.revokedBefore = wall(user.revokedBefore)
             return .answer(request, .success(.user(user)))
-        case .disconnect, .confirmPush, .transmitPush, .dropPush, .findCall, .readHistory, .authorize, .answer:
+        case .disconnect, .confirmPush, .transmitPush, .dropPush, .findCall, .readHistory, .authorize,
+            .authorizeSession, .answer:
             return effect
         }
     }
@@ -103,7 +104,8 @@ struct CoreTimes {
             return .store(.callFound(call, stored.moved(by: back)))
         case .store(.historyRead(let connection, let request, let page?)):
             return .store(.historyRead(connection, request, page.moved(by: back)))
-        case .client, .connectionLost, .push, .store, .authorized, .administered, .drainingBegan, .reconfigured:
+        case .client, .connectionLost, .push, .store, .authorized, .sessionAuthorized, .administered, .drainingBegan,
+            .reconfigured:
             return input
         }
     }

@@ -35,6 +35,7 @@ extension ConfigurationBuilder {
         }
         var policy = AuthorizationPolicy()
         policy.timeout = settings.integer(.authorizeTimeout).map { .milliseconds($0) } ?? policy.timeout
+        policy.includesSessions = settings.flag(.authorizeSessions)
         policy.allowsOnFailure = settings.text(.authorizeOnFailure) == "allow"
         return address.map { AuthorizationConfiguration(address: $0, secrets: secrets, policy: policy) }
     }

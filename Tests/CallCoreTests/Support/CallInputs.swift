@@ -184,6 +184,7 @@ extension CoreInput {
         case .client(.backend): "BackendCallTests"
         case .store, .administered, .drainingBegan, .reconfigured: "all"
         case .authorized: "AuthorizationTests"
+        case .sessionAuthorized: "SessionAuthorizationTests"
         }
     }
 }

@@ -30,6 +30,7 @@ final class World {
     private(set) var searches: [CallID] = []
     /// What the core has asked the backend, all that was ever asked.
     private(set) var questions: [AuthorizationQuestion] = []
+    private(set) var sessionQuestions: [(connection: ConnectionID, question: SessionQuestion)] = []
     /// Whether the store answers the core at once; else ``answerSearches()`` lets it.
     var answersSearches = true
     /// Whether the next process is told which calls the store has.
@@ -362,6 +363,7 @@ final class World {
         case .readHistory(let connection, let request, let query):
             step(.store(.historyRead(connection, request, failsHistory ? nil : store.history(query))))
         case .authorize(let question): questions.append(question)
+        case .authorizeSession(let connection, let question): sessionQuestions.append((connection, question))
         case .observe(let change): roster.take(change) { violate($0) }
         case .answer(let request, let answer): adminAnswers[request] = answer
         }
