@@ -18,7 +18,8 @@ extension ConfigurationBuilder {
         if address == nil {
             fault(
                 .authorizeURL, "'\(text)' is no address that can be asked",
-                "give one such as https://backend.example.com/authorize; http:// only with a numeric address of this machine"
+                "give one such as https://backend.example.com/authorize; http:// only with a numeric address of this "
+                    + "machine or localhost"
             )
         }
         guard let path = settings.text(.authorizeSecretFile) else {
