@@ -44,6 +44,9 @@ final class ShardResources {
         if BackendRoute.isBackend(path: request.path) { return backends.ask(request, respond: respond) }
         let resource = CallResource(path: request.path)
         guard resource != nil || request.path == TurnResource.path else {
+            if request.path.hasPrefix("/v1/") {
+                return respond(.refusal(SignalError(.notFound, "There is no such resource.")), nil)
+            }
             return environment.routes.answer(request, to: .client, LoopBound(responder, on: environment.loop))
         }
         if let network = request.network, let wait = environment.wait(.requestsPerAddress, RateLimiter.Key(network)) {
