@@ -45,6 +45,7 @@ enum ClientFrame {
     case request(RequestID, ClientRequest)
     case notify(ClientNotification)
     case ask(RequestID, CallRequest, SessionGrant, DeviceID?)
+    case backend(RequestID, BackendRequest)
     /// The client's end is gone.
     case end
 }

@@ -58,6 +58,8 @@ struct Odds {
     var updates = 0
     var theft = 0
     var admin = 0
+    /// A backend acts.
+    var backend = 0
 
     var timers = CallTimers()
     var limits = CoreLimits()
@@ -157,6 +159,7 @@ struct Odds {
         policy.circuitBackoff = Backoff.Limits(base: .seconds(5), cap: .seconds(20))
         // From a copy: the other runs stay as they are without a backend.
         var own = random
+        if Int.random(in: 0..<3, using: &own) == 0 { backend = 400 }
         if Int.random(in: 0..<5, using: &own) == 0 {
             var asking = AuthorizationPolicy()
             asking.allowsOnFailure = Bool.random(using: &own)

@@ -59,6 +59,9 @@ public final class Simulation {
     var overSince: [CallID: Int64] = [:]
     /// Call ids, the newest last, each with its first body.
     var invites: [Invite] = []
+    /// The calls that the backend has placed, and the version of each that it knows.
+    var backendInvites: [BackendInvite] = []
+    var backendVersions: [CallID: UInt64] = [:]
     var serial: Int64 = 0
     var searches: [CallID] = []
     var providerIsDown = false
