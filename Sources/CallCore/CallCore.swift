@@ -57,6 +57,8 @@ public final class CallCore {
     var authorization: AuthorizationPolicy?
     /// Invites that wait for a backend's answer, by call.
     var openQuestions: [CallID: OpenQuestion] = [:]
+    /// Requests for sessions that wait for a backend's answer, by connection.
+    var openSessionQuestions: [ConnectionID: OpenSessionQuestion] = [:]
     /// The number of inputs that wait in ``openQuestions``.
     var waitingForAnswers = 0
     var questionsAsked: UInt64 = 0
@@ -116,6 +118,8 @@ public final class CallCore {
         case .store(.historyRead(let connection, let request, let page)): takeUpHistory(page, connection, request)
         case .store(.callsListed(let filter)): knownCalls.merge(filter)
         case .authorized(let call, let number, let answer): takeAnswer(answer, to: number, about: call)
+        case .sessionAuthorized(let connection, let number, let answer):
+            takeAnswer(answer, to: number, aboutSessionOn: connection)
         case .administered(let request, let command): effects.append(.answer(request, administer(command)))
         case .drainingBegan(let time): beginDraining(within: time)
         case .reconfigured(let settings): apply(settings)
@@ -129,6 +133,8 @@ public final class CallCore {
         case .notified(let connection, let request, let notification): take(notification, on: connection, request)
         case .asked(let connection, let request, let command, let grant, let device):
             perform(command, grant, device, connection, request)
+        case .tokenShown(let connection, let request, let grant, let device):
+            checkToken(grant, device, connection, request)
         case .backend(let connection, let request, let command, let scope):
             perform(command, scope, connection, request)
         }
@@ -218,6 +224,7 @@ public final class CallCore {
             session.resumeDeadline = nil
             dropSession(session)
         case .authorization(let call): answerOverdue(call)
+        case .sessionAuthorization(let connection): answerOverdue(onSession: connection)
         case .drainingNotice:
             tellOfDraining()
         case .absence(let device):
@@ -321,6 +328,8 @@ enum Deadline {
     case resume(Session)
     /// The backend has not answered about the call.
     case authorization(CallID)
+    /// The backend has not answered about the session on the connection.
+    case sessionAuthorization(ConnectionID)
     /// The next batch of sessions is told that the server drains.
     case drainingNotice
     /// A device that has no session to resume is given up: after a restart, or after a wake session.

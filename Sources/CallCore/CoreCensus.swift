@@ -15,7 +15,7 @@ public struct CoreCensus: Equatable, Sendable {
     public var deadlines: Int
     /// Inputs that wait for the store to look a call up.
     public var lookUps: Int
-    /// Inputs that wait for a backend to authorize an invite.
+    /// Inputs that wait for a backend to authorize an invite or a session.
     public var authorizations: Int
 }
 
@@ -31,6 +31,6 @@ extension CallCore {
         CoreCensus(
             calls: calls.count, legs: legCount, pushes: pushes.count, notices: notices.count,
             sessions: heldSessions, deadlines: deadlines.count + tombstones.count, lookUps: lookUpCount,
-            authorizations: waitingForAnswers)
+            authorizations: waitingForAnswers + openSessionQuestions.count)
     }
 }

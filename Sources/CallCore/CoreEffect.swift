@@ -28,6 +28,8 @@ public enum CoreEffect: Equatable, Sendable {
     indirect case readHistory(ConnectionID, RequestID, HistoryQuery)
     /// Ask the backend and answer `authorized`, in time: the core does not wait longer than its policy says.
     indirect case authorize(AuthorizationQuestion)
+    /// Ask the backend and answer `sessionAuthorized`, in time.
+    indirect case authorizeSession(ConnectionID, SessionQuestion)
     /// For observers. Nothing that the server acknowledges depends on it.
     indirect case observe(SessionChange)
     indirect case answer(AdminRequestID, Result<AdminReply, AdminRefusal>)

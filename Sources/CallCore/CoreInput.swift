@@ -10,6 +10,8 @@ public enum CoreInput: Equatable, Sendable {
     case store(StoreAnswer)
     /// The answer to the question of this number about the call.
     case authorized(CallID, number: UInt64, AuthorizationAnswer)
+    /// The answer to the question of this number about the session of the connection.
+    case sessionAuthorized(ConnectionID, number: UInt64, AuthorizationAnswer)
     indirect case administered(AdminRequestID, AdminCommand)
     /// The server refuses new calls from now on, and stops within this time.
     case drainingBegan(within: Duration)
@@ -27,13 +29,17 @@ public enum ClientInput: Equatable, Sendable {
     /// A plain HTTP request, from a phone without a socket. The device is nil if neither the token nor the request
     /// names one. The reply is sent to the connection like any other; no ``CoreInput/connectionLost(_:)`` follows.
     indirect case asked(ConnectionID, RequestID, CallRequest, SessionGrant, DeviceID?)
+    /// A plain HTTP request that needs a valid token and nothing else of the core: `GET /v1/turn`. The reply is `done`.
+    /// The device is that of the token, if it names one.
+    indirect case tokenShown(ConnectionID, RequestID, SessionGrant, DeviceID?)
     /// A backend's plain HTTP request, answered in the same way.
     indirect case backend(ConnectionID, RequestID, BackendRequest, BackendScope)
 
     public var connection: ConnectionID {
         switch self {
         case .opened(let connection, _, _, _), .requested(let connection, _, _), .notified(let connection, _, _),
-            .asked(let connection, _, _, _, _), .backend(let connection, _, _, _):
+            .asked(let connection, _, _, _, _), .tokenShown(let connection, _, _, _),
+            .backend(let connection, _, _, _):
             connection
         }
     }
@@ -42,7 +48,7 @@ public enum ClientInput: Equatable, Sendable {
     public var request: RequestID? {
         switch self {
         case .opened(_, let request, _, _), .requested(_, let request, _), .asked(_, let request, _, _, _),
-            .backend(_, let request, _, _):
+            .tokenShown(_, let request, _, _), .backend(_, let request, _, _):
             request
         case .notified(_, let request, _): request
         }

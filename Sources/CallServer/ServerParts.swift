@@ -28,12 +28,26 @@ struct ServerParts: Sendable {
     private let certificates: LoopBound<CertificateWatch>
     private let sweep: LoopBound<RefusalSweep>
 
-    /// Starts the core's thread. The push client is created and not started.
+    /// Starts the threads of the core and of the webhooks. The push client is created and not started. After an error
+    /// no thread is left.
     static func start(
         _ configuration: ServerConfiguration, _ clock: ServerClock, _ tokens: TokenAuthority,
         _ store: ServerStore, _ log: Logger
     ) async throws -> Self {
         let core = try await CoreThread.start()
+        do {
+            return try make(configuration, core, clock, tokens, store, log)
+        } catch {
+            await core.stop()
+            throw error
+        }
+    }
+
+    /// - Parameter core: the core's thread, which the caller ends after an error.
+    private static func make(
+        _ configuration: ServerConfiguration, _ core: CoreThread, _ clock: ServerClock, _ tokens: TokenAuthority,
+        _ store: ServerStore, _ log: Logger
+    ) throws -> Self {
         let push = PushService(
             configuration: configuration.push, now: { clock.now() }, wall: { clock.wall($0) },
             mintWakeToken: { try tokens.mintWakeToken(for: $0) }, log: log,
@@ -42,8 +56,9 @@ struct ServerParts: Sendable {
         let authorization = try AuthorizationHook(
             configuration.authorization, loop: core.loop, clock: clock, log: log,
             // Posted unconditionally: the core bounds the questions.
-            answer: { call, number, answer in core.inbox.postAlways(.authorized(call, number: number, answer)) })
+            answer: { question, answer in core.inbox.postAlways(question.input(answer)) })
         let queries = store.queries
+        // The last step that can fail: it starts a thread.
         let webhooks = try webhooks(configuration.data, clock, queries, log)
         let sessions = SessionRecords(log: log)
         let sweep = LoopBound(RefusalSweep(sessions.refusals, clock: clock), on: core.loop)

@@ -25,7 +25,7 @@ public final class CallStore {
     public let folder: String
     let tables: StoreTables
     private(set) var journal: WriteJournal?
-    private var mark: CommitMark?
+    private(set) var mark: CommitMark?
     private let files: StoreFiles
     private var encoder = RecordEncoder()
     /// The number of the last commit.

@@ -14,7 +14,7 @@ enum Event {
     case signed(process: Int, generation: Int)
     case search(process: Int, CallID)
     case history(process: Int, ConnectionID, RequestID, HistoryQuery)
-    case authorize(process: Int, AuthorizationQuestion, AuthorizationAnswer)
+    case authorize(process: Int, CoreInput)
     case listed(process: Int)
     case drained(process: Int)
     case stopped(process: Int)
@@ -45,6 +45,7 @@ enum ClientFrame {
     case request(RequestID, ClientRequest)
     case notify(ClientNotification)
     case ask(RequestID, CallRequest, SessionGrant, DeviceID?)
+    case backend(RequestID, BackendRequest)
     /// The client's end is gone.
     case end
 }

@@ -15,7 +15,7 @@ extension Inspector {
         switch reply {
         case .done: checkDone(request)
         case .opened: break
-        case .backendCall: violate("a phone was told what backends are told")
+        case .backendCall(let call): check(call, for: request)
         case .calls(let snapshots, _): for snapshot in snapshots { check(snapshot, for: request) }
         case .invited(let id, let state, _):
             guard let call = decided.calls[id] else { return violate("an invite was acknowledged and not recorded") }
@@ -25,7 +25,7 @@ extension Inspector {
             guard let call = decided.calls[id] else { return violate("an invite was refused and not recorded") }
             if call.state != .ended || call.endReason != reason { violate("an invite got another end reason") }
         case .callState(let state, let reason):
-            guard let id = request.call, let standing = standing(of: id, for: request.key) else { return }
+            guard let id = request.call, let standing = standing(of: id, for: request) else { return }
             if standing != (state, reason) { violate("told that \(id) is \(state), not \(standing.0)") }
             checkDecision(request, id)
         case .won:
@@ -71,7 +71,9 @@ extension Inspector {
             let isWinner = decided.calls[id]?.answeredBy?.device == request.device
             if leg == nil || isWinner, decided.calls[id]?.state != .ended { violate("a hangup was not recorded") }
         case .command(.call(.report(let report))), .ask(.report(let report)): checkReport(report)
-        case .command, .ask, .open: break
+        case .backend(.hangup):
+            if decided.calls[id]?.state != .ended { violate("a backend's hangup was acknowledged and not recorded") }
+        case .command, .ask, .backend, .open: break
         }
     }
 
@@ -79,6 +81,25 @@ extension Inspector {
         guard let push = decided.pushes[report.push] else { return }
         if push.report == .awaited || push.report == .unreported || push.status == .intended {
             violate("a report was acknowledged and not recorded: \(push.status) \(push.report?.rawValue ?? "none")")
+        }
+    }
+
+    /// A backend sees the whole call.
+    private func standing(of id: CallID, for request: ServerRequest) -> (CallState, EndReason?)? {
+        guard case .backend = request.body else { return standing(of: id, for: request.key) }
+        return decided.calls[id].map { ($0.state, $0.endReason) }
+    }
+
+    /// A backend is told of the call as it is, and a follower only of what it does not know.
+    private func check(_ call: BackendCall, for request: ServerRequest) {
+        coverage.count("backend.call")
+        guard case .backend(let command) = request.body else { return violate("a phone was told as a backend is") }
+        check(call.snapshot, for: request)
+        if case .follow(_, let version) = command, call.version == version, call.snapshot.state != .ended {
+            violate("a follower was told what it knows")
+        }
+        if decided.calls[call.snapshot.call]?.caller.device != nil, call.snapshot.sdp != nil {
+            violate("a backend was told the SDP of a device's call")
         }
     }
 
@@ -97,7 +118,7 @@ extension Inspector {
         coverage.count("snapshot")
         guard let call = decided.calls[snapshot.call] else { return violate("a snapshot of an unknown call") }
         if snapshot.from != call.caller.user || snapshot.to != call.to { violate("a snapshot of another call") }
-        guard let standing = standing(of: snapshot.call, for: request.key) else { return }
+        guard let standing = standing(of: snapshot.call, for: request) else { return }
         // This session may reopen a leg that ended only because the device was unreachable.
         let isReopened = standing.1 == .noDevices && snapshot.state == call.state
         if standing != (snapshot.state, snapshot.reason), !isReopened {
@@ -126,6 +147,8 @@ extension Inspector {
             if record?.state != .ended, leg?.state != .ended { violate("call_ended of a call that has not ended") }
             if (leg?.endReason ?? record?.endReason) != reason { violate("call_ended with another reason") }
         case .alreadyAnswered(let by): if record?.answeredBy != by { violate("already_answered names another device") }
+        case .notFound where request.isOfBackend:
+            if record != nil { violate("a backend was told that a call is not there: \(request.body)") }
         case .conflict:
             if case .command(.owner(.invite(let invite))) = request.body {
                 checkInvite(invite, by: request.device, isConflict: true)

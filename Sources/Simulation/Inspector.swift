@@ -52,6 +52,8 @@ final class Inspector {
     private var everQueued: Set<PushID> = []
     /// Calls that the backend was asked about.
     var askedAbout: Set<CallID> = []
+    /// The requests for sessions that the backend was asked about.
+    private var askedSessions: [ConnectionID: (key: DeviceKey, grant: SessionGrant)] = [:]
     private(set) var timers = CallTimers()
     /// The policy of users without their own.
     private(set) var userPolicy = UserPolicy()
@@ -94,6 +96,7 @@ final class Inspector {
         memory.begin(on: disk, now: now, timers: timers)
         sessions = [:]
         connections = [:]
+        askedSessions = [:]
         // Activity that was not durable is lost.
         lastLife = [:]
         // An end that was not durable is lost.
@@ -114,6 +117,7 @@ final class Inspector {
         case .client(.requested(let connection, _, .session(.state(let state)))):
             change(connection) { $0.isInBackground = state == .background }
         case .connectionLost(let connection):
+            askedSessions[connection] = nil
             if let log = connections.removeValue(forKey: connection) { memory.detach(log.session, at: now) }
         case .store(.callFound(let call, let found)):
             memory.searchIsOver(call)
@@ -125,7 +129,7 @@ final class Inspector {
         case .drainingBegan: isDraining = true
         // Simulations never reconfigure: the inspector uses the initial timers.
         case .reconfigured: break
-        case .client, .push, .store, .authorized, .administered: break
+        case .client, .push, .store, .authorized, .sessionAuthorized, .administered: break
         }
     }
 
@@ -134,7 +138,9 @@ final class Inspector {
         case .client(.requested(_, _, .call(.report))): nil
         case .client(.requested(let connection, _, _)), .client(.notified(let connection, _, _)):
             connections[connection].flatMap { sessions[$0.session]?.key }
-        case .client, .connectionLost, .push, .store, .authorized, .administered, .drainingBegan, .reconfigured: nil
+        case .client, .connectionLost, .push, .store, .authorized, .sessionAuthorized, .administered, .drainingBegan,
+            .reconfigured:
+            nil
         }
     }
 
@@ -144,8 +150,9 @@ final class Inspector {
         if push.report == .acted, old?.report != .acted {
             switch input {
             case .client, .store(.callFound): break
-            case .connectionLost, .push, .store, .authorized, .administered, .drainingBegan, .reconfigured, nil:
-                violate("a report was closed as acted without an action")
+            case .connectionLost, .push, .store, .authorized, .sessionAuthorized, .administered, .drainingBegan,
+                .reconfigured, nil:
+                if !wasAskedAbout(push.device) { violate("a report was closed as acted without an action") }
             }
         }
         guard push.status == .accepted, push.answeredAt != nil, old?.answeredAt == nil else { return }
@@ -154,22 +161,33 @@ final class Inspector {
         }
     }
 
+    /// Whether the backend was asked about a session of the device: it may open with the answer, or without one in time.
+    private func wasAskedAbout(_ key: DeviceKey) -> Bool { askedSessions.values.contains { $0.key == key } }
+
     /// A dropped device has a row again only when it opens a session.
     private func checkReturn(of key: DeviceKey) {
         guard decided.devices[key] == nil else { return }
-        if case .client(.opened(_, _, let open, let grant)) = input, grant.user == key.user,
-            open.device.id == key.device
-        {
-            return coverage.count("device.registered")
+        var isOpening = wasAskedAbout(key)
+        if case .client(.opened(_, _, let open, let grant)) = input {
+            isOpening = isOpening || DeviceKey(user: grant.user, device: open.device.id) == key
         }
-        violate("a dropped device has a row again")
+        if isOpening { coverage.count("device.registered") } else { violate("a dropped device has a row again") }
     }
 
-    /// A revoked token opens no session.
-    private func checkToken() {
-        guard case .client(.opened(_, _, _, let grant)) = input, grant.scope == .full,
-            let revocation = decided.revocations[grant.user]
-        else { return }
+    /// A revoked token opens no session, and neither does one that the backend refuses.
+    private func checkToken(on connection: ConnectionID) {
+        if case .sessionAuthorized(connection, _, .refused) = input { violate("a session was opened that was refused") }
+        let asked = askedSessions[connection]
+        if asked != nil { coverage.count("session.authorized") }
+        let grant: SessionGrant
+        if let asked {
+            grant = asked.grant
+        } else if case .client(.opened(_, _, _, let shown)) = input {
+            grant = shown
+        } else {
+            return
+        }
+        guard grant.scope == .full, let revocation = decided.revocations[grant.user] else { return }
         coverage.count("session.after_revocation")
         if grant.issuedAt.map({ $0 < revocation.issuedBefore }) ?? true { violate("a revoked token opened a session") }
     }
@@ -211,6 +229,11 @@ final class Inspector {
         case .transmitPush(let id): checkTransmission(id)
         case .findCall(let call): memory.search(call)
         case .authorize(let question): askedAbout.insert(question.call)
+        case .authorizeSession(let connection, _):
+            guard case .client(.opened(_, _, let open, let grant)) = input, grant.scope == .full else {
+                return violate("asked about a session without a request for one")
+            }
+            askedSessions[connection] = (DeviceKey(user: grant.user, device: open.device.id), grant)
         case .readHistory: break
         case .dropPush(let push): queued.remove(push)
         case .observe: break
@@ -347,7 +370,7 @@ final class Inspector {
             return violate("a session was opened without a request")
         }
         opened.append(connection)
-        checkToken()
+        checkToken(on: connection)
         coverage.count(session.resumed ? "session.resumed" : "session.new")
         let known = sessions[session.session]
         if session.resumed {

@@ -58,13 +58,15 @@ struct Odds {
     var updates = 0
     var theft = 0
     var admin = 0
+    /// A backend acts.
+    var backend = 0
 
     var timers = CallTimers()
     var limits = CoreLimits()
     /// The policy of users without their own.
     var userPolicy = UserPolicy()
     var policy = PushPolicy()
-    /// nil: no backend authorizes invites.
+    /// nil: no backend authorizes invites or sessions.
     var authorization: AuthorizationPolicy?
 
     init(random: inout SeededGenerator) {
@@ -157,9 +159,11 @@ struct Odds {
         policy.circuitBackoff = Backoff.Limits(base: .seconds(5), cap: .seconds(20))
         // From a copy: the other runs stay as they are without a backend.
         var own = random
+        if Int.random(in: 0..<3, using: &own) == 0 { backend = 400 }
         if Int.random(in: 0..<5, using: &own) == 0 {
             var asking = AuthorizationPolicy()
             asking.allowsOnFailure = Bool.random(using: &own)
+            asking.includesSessions = Bool.random(using: &own)
             if Bool.random(using: &own) { asking.mostWaiting = Int.random(in: 1...3, using: &own) }
             authorization = asking
         }

@@ -31,7 +31,10 @@ struct Promises {
                 ends.append(Disk.LegKey(call: id, device: key))
             }
             if let report = request.report, isPushed(report.push) { reports.append(report.push) }
-        case .done, .opened, .call, .backendCall, .calls: break
+        case .backendCall(let call):
+            raise(call.snapshot.call, to: call.snapshot.state)
+            if call.snapshot.state == .ended, let reason = call.snapshot.reason { end(call.snapshot.call, reason) }
+        case .done, .opened, .call, .calls: break
         }
     }
 

@@ -8,6 +8,7 @@ struct ServerRequest {
         case open(SessionOpen)
         case command(ClientRequest)
         case ask(CallRequest)
+        case backend(BackendRequest)
     }
 
     var connection: ConnectionID
@@ -20,10 +21,12 @@ struct ServerRequest {
 
     var key: DeviceKey? { device.map { DeviceKey(user: user, device: $0) } }
 
+    var isOfBackend: Bool { if case .backend = body { true } else { false } }
+
     var report: PushReport? {
         switch body {
         case .ask(.report(let report)), .command(.call(.report(let report))): report
-        case .open, .command, .ask: nil
+        case .open, .command, .ask, .backend: nil
         }
     }
 
@@ -34,6 +37,7 @@ struct ServerRequest {
             return nil
         case .ask(let command): return command.call
         case .command(let command): return command.call
+        case .backend(let command): return command.call
         }
     }
 
@@ -50,6 +54,7 @@ struct ServerRequest {
         case .ask(.report(let report)): return holds(report, disk)
         case .ask(let command): return mayPerform(.call(command), record, leg, disk)
         case .command(let command): return mayPerform(command, record, leg, disk)
+        case .backend: return true
         }
     }
 
@@ -81,7 +86,7 @@ struct ServerRequest {
     private var needsNoCall: Bool {
         switch body {
         case .open, .command(.session): true
-        case .command, .ask: scope == .full
+        case .command, .ask, .backend: scope == .full
         }
     }
 

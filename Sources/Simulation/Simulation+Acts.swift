@@ -154,7 +154,7 @@ extension Simulation {
         send(.invite(back), other)
     }
 
-    private func target() -> CallTarget {
+    func target() -> CallTarget {
         switch draw(0...19) {
         case 0: return .user(Handle("nobody") ?? handles[0])
         case 1, 2: return .user(Handle("+81312345678") ?? handles[0])
@@ -234,6 +234,7 @@ extension Simulation {
             breakDown(link)
         }
         if chance(odds.admin) { administerSomething() }
+        if chance(odds.backend) { actAsBackend() }
         troubleProvider()
     }
 

@@ -39,6 +39,10 @@ extension Simulation {
         case .ask(let request, let question, let grant, let device):
             register(request, id, grant, device, .ask(question), process)
             post(.client(.asked(id, request, question, grant, device)), to: process)
+        case .backend(let request, let command):
+            // One token for all users.
+            register(request, id, SessionGrant(user: handles[0]), nil, .backend(command), process)
+            post(.client(.backend(id, request, command, BackendScope())), to: process)
         case .end: serverLoses(index)
         }
     }
@@ -70,6 +74,7 @@ extension Simulation {
         {
             promises.note(reply, to: request) { disk.pushes[$0] != nil }
         }
+        if case .reply(_, .backendCall(let call)) = message { backendHears(call) }
         if case .reply(_, .opened) = message { links[index].hasSession = true }
         let delay = chance(odds.stall) ? draw(1000...9000) : draw(1...60)
         schedule(.toPhone(link: index, .message(message)), on: &links[index].downLane, in: delay)

@@ -174,7 +174,13 @@ extension Simulation {
             case .readHistory(let connection, let request, let query):
                 count("effect.read_history")
                 schedule(.history(process: process.number, connection, request, query), in: draw(1...20))
-            case .authorize(let question): authorize(question, process)
+            case .authorize(let question):
+                authorize(process) { .authorized(question.call, number: question.number, $0) }
+            case .authorizeSession(let connection, let question):
+                // After the faults, phones can return.
+                authorize(process, isAllowed: isHealed) {
+                    .sessionAuthorized(connection, number: question.number, $0)
+                }
             case .observe, .answer: break
             }
         }
@@ -185,7 +191,10 @@ extension Simulation {
     }
 
     /// The backend: most answers are in time, some are late, and some never come.
-    private func authorize(_ question: AuthorizationQuestion, _ process: ServerProcess) {
+    private func authorize(
+        _ process: ServerProcess, isAllowed: Bool = false, _ input: (AuthorizationAnswer) -> CoreInput
+    ) {
+        if isAllowed { return schedule(.authorize(process: process.number, input(.allowed(CallPermit()))), in: 1) }
         if chance(100) { return count("authorize.never") }
         let answer: AuthorizationAnswer
         switch draw(0...9) {
@@ -195,7 +204,7 @@ extension Simulation {
         default: answer = .allowed(CallPermit())
         }
         let delay = chance(200) ? draw(700...2000) : draw(1...300)
-        schedule(.authorize(process: process.number, question, answer), in: delay)
+        schedule(.authorize(process: process.number, input(answer)), in: delay)
     }
 
     /// The reply of the history thread: the current state of the store.

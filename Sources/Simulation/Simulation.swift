@@ -59,6 +59,9 @@ public final class Simulation {
     var overSince: [CallID: Int64] = [:]
     /// Call ids, the newest last, each with its first body.
     var invites: [Invite] = []
+    /// The calls that the backend has placed, and the version of each that it knows.
+    var backendInvites: [BackendInvite] = []
+    var backendVersions: [CallID: UInt64] = [:]
     var serial: Int64 = 0
     var searches: [CallID] = []
     var providerIsDown = false
@@ -132,10 +135,7 @@ public final class Simulation {
         case .toPush(let number, let message): if let process = live(number) { take(message, process) }
         case .prepared(let number, let order): if let process = live(number) { prepared(order, process) }
         case .signed(let number, let generation): if let process = live(number) { signed(generation, process) }
-        case .authorize(let number, let question, let answer):
-            if let process = live(number) {
-                post(.authorized(question.call, number: question.number, answer), to: process)
-            }
+        case .authorize(let number, let input): if let process = live(number) { post(input, to: process) }
         case .search(let number, let call): if let process = live(number) { search(call, process) }
         case .history(let number, let connection, let request, let query):
             if let process = live(number) { readHistory(query, connection, request, process) }

@@ -22,10 +22,12 @@ enum Trace {
         case .push(.ended(let push, let outcome)): return "pushEnded \(short(push)) \(outcome)"
         case .client(.asked(let connection, _, let question, let grant, let device)):
             return "http #\(connection.serial) \(grant.user)/\(device.map(short) ?? "-") \(question)"
+        case .client(.tokenShown(let connection, _, let grant, _)): return "token #\(connection.serial) \(grant.user)"
         case .client(.backend(let connection, _, let command, _)): return "backend #\(connection.serial) \(command)"
         case .store(.callFound(let call, let found)): return "callFound \(short(call)) \(found == nil ? "no" : "yes")"
         case .store(.callSearchFailed(let call)): return "callSearchFailed \(short(call))"
         case .authorized(let call, _, let answer): return "authorized \(short(call)) \(answer)"
+        case .sessionAuthorized(let connection, _, let answer): return "authorized #\(connection.serial) \(answer)"
         case .store(.historyRead(let connection, _, let page)):
             return "historyRead #\(connection.serial) \(page?.calls.count.description ?? "failed")"
         case .store(.callsListed): return "storedCallsListed"
@@ -66,6 +68,8 @@ enum Trace {
         case .dropPush(let push): return "dropPush \(short(push))"
         case .findCall(let call): return "findCall \(short(call))"
         case .authorize(let question): return "authorize \(short(question.call))"
+        case .authorizeSession(let connection, let question):
+            return "authorize #\(connection.serial) \(question.user)/\(short(question.device.id))"
         case .readHistory(let connection, _, _): return "readHistory #\(connection.serial)"
         case .observe(let change): return "observe \(change)"
         case .answer(let request, let answer): return "answer \(request.serial) \(answer)"
@@ -87,17 +91,27 @@ extension CoreInput {
         case .push(.committed): "push_committed"
         case .push(.ended(_, let outcome)): "push_ended.\(outcome.name)"
         case .client(.asked(_, _, let command, _, _)): "http.\(ClientRequest.call(command).name)"
+        case .client(.tokenShown): "token"
         case .client(.backend): "backend"
         case .store(.callFound(_, let found)): found == nil ? "not_found" : "found"
         case .store(.callSearchFailed): "search_failed"
-        case .authorized(_, _, .allowed): "authorized"
-        case .authorized(_, _, .refused): "unauthorized"
-        case .authorized(_, _, .failed): "authorization_failed"
+        case .authorized(_, _, let answer): "\(answer.name)"
+        case .sessionAuthorized(_, _, let answer): "session_\(answer.name)"
         case .store(.historyRead(_, _, let page)): page == nil ? "history_failed" : "history"
         case .store(.callsListed): "listed"
         case .administered: "admin"
         case .drainingBegan: "draining"
         case .reconfigured: "reconfigured"
+        }
+    }
+}
+
+extension AuthorizationAnswer {
+    fileprivate var name: String {
+        switch self {
+        case .allowed: "authorized"
+        case .refused: "unauthorized"
+        case .failed: "authorization_failed"
         }
     }
 }

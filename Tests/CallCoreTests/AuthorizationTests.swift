@@ -209,6 +209,46 @@ struct AuthorizationTests {
         #expect(world.core.census.authorizations == 0 && alice.unanswered == 0)
     }
 
+    @Test("ends the calls that a restarted app does not know only when it is allowed")
+    func inheritedCalls() throws {
+        for limit in [2, 1] {
+            var limits = CoreLimits()
+            limits.liveCallsPerUser = limit
+            let (world, alice, bob, carol) = Self.scene(AuthorizationPolicy(), limits: limits)
+            func ask(_ phone: Phone) throws -> AuthorizationQuestion {
+                alice.send(.invite(Invite(call: world.newCall(), to: .user(phone.user))))
+                return try #require(world.questions.last)
+            }
+            func answer(_ question: AuthorizationQuestion, _ answer: AuthorizationAnswer) {
+                world.step(.authorized(question.call, number: question.number, answer))
+            }
+            let first = try ask(bob)
+            answer(first, .allowed(CallPermit()))
+            #expect(bob.answer(first.call).reply == .won)
+            alice.open()
+            for refusal in [AuthorizationAnswer.refused("No."), .failed] {
+                let second = try ask(carol)
+                #expect(second.call != first.call && world.store.calls[first.call]?.endReason == nil)
+                answer(second, refusal)
+                #expect(world.store.calls[first.call]?.endReason == nil, "limit \(limit), \(refusal)")
+            }
+            answer(try ask(carol), .allowed(CallPermit()))
+            #expect(world.store.calls[first.call]?.endReason == .connectionLost)
+        }
+    }
+
+    @Test("without a question, because too many wait, ends them, too")
+    func inheritedCallsWithoutQuestion() throws {
+        var policy = AuthorizationPolicy()
+        (policy.mostWaiting, policy.allowsOnFailure) = (0, true)
+        let (world, alice, bob, carol) = Self.scene(policy)
+        let call = alice.call(bob)
+        #expect(bob.answer(call).reply == .won)
+        alice.open()
+        #expect(carol.offers(of: alice.call(carol)).count == 1)
+        #expect(world.store.calls[call]?.endReason == .connectionLost && world.questions.isEmpty)
+    }
+
     @Test("is gone after a restart, and its repetition is asked about")
     func restart() throws {
         let call = world.newCall()

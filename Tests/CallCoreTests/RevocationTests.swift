@@ -93,6 +93,40 @@ import Testing
         #expect(world.ask(.get(call), as: alice.user, device: alice.id, scope: .full)?.reply != nil)
     }
 
+    @Test("a token that is shown without a call is checked, too: for TURN credentials")
+    func shown() throws {
+        let (world, alice, bob) = World.pair(bobIsAsleep: true)
+        let call = try alice.call(bob, push: .accepted).call
+        #expect(world.showToken(as: bob.user)?.reply == .done)
+        #expect(world.showToken(as: bob.user, device: bob.id, scope: .call(call))?.reply == .done)
+        // Without a revocation the core need not know the call.
+        #expect(world.showToken(as: bob.user, device: bob.id, scope: .call(world.newCall()))?.reply == .done)
+        world.advance(.seconds(1))
+        #expect(revoke(bob, in: world) == nil)
+        for issuedAt in [nil, world.now + .milliseconds(-1)] {
+            #expect(world.showToken(as: bob.user, issuedAt: issuedAt)?.code == .unauthenticated)
+        }
+        #expect(world.showToken(as: bob.user, issuedAt: world.now)?.reply == .done)
+        #expect(world.showToken(as: alice.user)?.reply == .done)
+        // The call has ended, is in memory, then in the store only, and unknown.
+        #expect(world.store.calls[call]?.endReason == .noDevices)
+        for wait in [Duration.zero, world.timers.tombstone + .seconds(1)] {
+            world.advance(wait)
+            #expect(
+                world.showToken(as: bob.user, device: bob.id, scope: .call(call))?.code == .unauthenticated)
+        }
+        #expect(
+            world.showToken(as: bob.user, device: bob.id, scope: .call(world.newCall()))?.code == .unauthenticated)
+        bob.issuedAt = world.now
+        bob.open()
+        bob.ask(.close)
+        let later = try alice.call(bob, push: .accepted).call
+        for device in [bob.id, nil] {
+            let answer = world.showToken(as: bob.user, device: device, scope: .call(later))
+            #expect(device == nil ? answer?.code == .unauthenticated : answer?.reply == .done)
+        }
+    }
+
     @Test("a party of a call is disconnected for good: its call ends", arguments: [false, true])
     func calls(afterRestart: Bool) {
         let (world, alice, bob) = World.pair()

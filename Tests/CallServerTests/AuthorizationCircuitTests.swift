@@ -1,3 +1,4 @@
+import CallCore
 import CallVocabulary
 import SignalProtocol
 import Testing
@@ -35,17 +36,45 @@ struct AuthorizationCircuitTests {
     func recentAnswers() {
         var recent = RecentAnswers(kept: 2)
         let now = Instant(milliseconds: 0)
-        let key = RecentAnswers.key(question())
-        #expect(key == RecentAnswers.key(question(2)))
-        for other in [question(to: "carol"), question(custom: "1")] { #expect(RecentAnswers.key(other) != key) }
+        let key = RecentAnswers.key(.invite(question()))
+        #expect(key == RecentAnswers.key(.invite(question(2))))
+        for other in [question(to: "carol"), question(custom: "1")] {
+            #expect(RecentAnswers.key(.invite(other)) != key)
+        }
         recent.insert(key, .refused("No."), until: now + .seconds(1))
         #expect(recent.find(key, at: now + .milliseconds(999)) == .refused("No."))
         #expect(recent.find(key, at: now + .seconds(1)) == nil)
         for name in ["u1", "u2", "u3", "u4"] {
-            recent.insert(RecentAnswers.key(question(to: name)), .failed, until: now + .seconds(9))
+            recent.insert(RecentAnswers.key(.invite(question(to: name))), .failed, until: now + .seconds(9))
         }
         #expect(recent.find(key, at: now) == nil)
-        #expect(recent.find(RecentAnswers.key(question(to: "u4")), at: now) == .failed)
+        #expect(recent.find(RecentAnswers.key(.invite(question(to: "u4"))), at: now) == .failed)
+    }
+
+    private func session(
+        _ number: UInt64 = 1, user: String = "alice", app: String? = nil
+    ) -> AuthorizationHook.Question {
+        .session(
+            ConnectionID(shard: 0, serial: number),
+            SessionQuestion(
+                number: number, user: Handle(user)!,  // Literals that are handles.
+                device: DeviceDescription(id: DeviceID(high: 1, low: 1), platform: .ios, app: app)))
+    }
+
+    @Test("about sessions have a body without the connection, a reason of their own, and an id each")
+    func sessions() throws {
+        #expect(
+            String(decoding: session(app: "phone/1").body(), as: UTF8.self)
+                == #"{"type":"session.open","user":"alice","#
+                + #""device_id":"00000000-0000-0001-0000-000000000001","platform":"ios","app":"phone/1"}"#)
+        let key = RecentAnswers.key(session())
+        #expect(key == RecentAnswers.key(session(2)))
+        for other in [session(user: "bob"), session(app: "a"), .invite(question())] {
+            #expect(RecentAnswers.key(other) != key)
+        }
+        #expect(session().id != session().id && AuthorizationHook.Question.invite(question()).id.hasSuffix("01"))
+        let refusal = try AuthorizationBody.decode(Array(#"{"allow":false}"#.utf8), refusal: session().refusal)
+        #expect(refusal.answer == .refused("The session is not allowed."))
     }
 
     @Test("have a body, and answers that are taken or refused with the member at fault")

@@ -144,6 +144,7 @@ import Testing
             .client(.requested(connection, .number(1), .clearMissed(upTo: Self.at(5)))),
             .client(.opened(connection, .number(1), open, grant)),
             .client(.asked(connection, .number(1), .get(Self.call), grant, nil)),
+            .client(.tokenShown(connection, .number(1), grant, nil)),
             .administered(AdminRequestID(serial: 1), .revokeTokens(Self.bob, before: Self.at(5))),
             .store(
                 .historyRead(

@@ -7,6 +7,8 @@ import Testing
 import WebSocketServer
 
 @testable import CallServer
+@testable import OutgoingHTTP
+@testable import WebhookClient
 
 /// Relations between limits. Each assertion gives its reason.
 @Suite("Limits fit together")
@@ -20,6 +22,12 @@ struct LimitRelationTests {
         #expect(TokenVerifier.longest == FrameLimits.token)
         #expect(FrameLimits.token + 8_192 <= RequestHead.longest)
         #expect(FrameLimits.token + 4_096 <= FrameLimits.frame)
+    }
+
+    @Test("a webhook endpoint keeps the connections of all its requests, and eight endpoints do")
+    func connections() {
+        #expect(WebClient.mostIdleEach >= DeliveryQueue.mostInFlight)
+        #expect(WebClient.mostIdle >= 8 * WebClient.mostIdleEach)
     }
 
     @Test("the listener accepts frames and request bodies of the protocol's maximum size")

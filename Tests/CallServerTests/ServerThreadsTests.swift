@@ -1,4 +1,5 @@
 import EventLoop
+import Foundation
 import LibWebSockets
 import TLS
 import TestCleanup
@@ -31,6 +32,68 @@ import WebSocketServer
         configuration.tls = TLSFiles(certificateFile: "c.pem", keyFile: "k.pem")
         #expect(
             try harness.parts.listener(configuration) { _, _ in Nobody() }.shardLoops.map { $0 === core } == [false])
+    }
+
+    @Test("are gone after a start that fails for lack of descriptors, at whatever step")
+    func failedStarts() async throws {
+        var isStarted = false
+        for spare in 0..<60 where !isStarted {
+            let folder = try DataFolder.temporary()
+            let configuration = ServerConfiguration(address: .anyPort, data: folder, shards: 1)
+            let clock = ServerClock()
+            let tokens = try await TokenAuthority(folder: folder, clock: clock)
+            let store = try await ServerStore.open(configuration, log: .none)
+            let before = try Self.threads()
+            let limit = try DescriptorShortage(spare: spare)
+            let parts = try? await ServerParts.start(configuration, clock, tokens, store, .none)
+            limit.end()
+            if let parts {
+                #expect(spare > 0)
+                isStarted = true
+                await parts.stop()
+                continue
+            }
+            // The kernel shows a thread for a moment after its end.
+            let deadline = ContinuousClock.now + .seconds(5)
+            while try Self.threads() != before, ContinuousClock.now < deadline { await Task.yield() }
+            #expect(try Self.threads() == before, "\(spare) descriptors")
+            await store.close()
+        }
+        #expect(isStarted)
+    }
+
+    /// The names of the threads that a server starts, with the number of each.
+    private static func threads() throws -> [String: Int] {
+        let folder = "/proc/self/task"
+        return try FileManager.default.contentsOfDirectory(atPath: folder).reduce(into: [:]) { names, thread in
+            // It may have ended since.
+            let name = try? String(contentsOfFile: "\(folder)/\(thread)/comm", encoding: .utf8)
+            if let name, ["core\n", "webhooks\n"].contains(name) { names[name, default: 0] += 1 }
+        }
+    }
+
+    /// Lets the process open no more than `spare` further descriptors, until its end.
+    private struct DescriptorShortage {
+        private let former: rlimit
+
+        init(spare: Int) throws {
+            var former = rlimit()
+            try #require(getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &former) == 0)
+            self.former = former
+            var (limit, left) = (Int32(0), spare)
+            while left > 0 || fcntl(limit, F_GETFD) != -1 {
+                if fcntl(limit, F_GETFD) == -1 { left -= 1 }
+                limit += 1
+            }
+            var short = former
+            short.rlim_cur = rlim_t(limit)
+            #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &short) == 0)
+        }
+
+        func end() {
+            var former = former
+            #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &former) == 0)
+        }
     }
 
     @Test("the push client uses the core's loop for one shard, otherwise its own")

@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import Foundation
 import StoreInterface
+import Synchronization
 import Testing
 
 @testable import CallStore
@@ -45,6 +46,39 @@ struct EventTests {
         let body = try JSONSerialization.jsonObject(with: Data(first[0].body.bytes)) as? [String: Any]
         #expect(body?["type"] as? String == "call.invited")
         store.close()
+    }
+
+    @Test(
+        "a commit whose mark cannot be written is stored once, and acknowledged when the mark is",
+        arguments: [false, true])
+    func unmarked(isLoad: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        let mark = try MarkFile(of: store)
+        let committer = try GroupCommitter(store: store, behind: isLoad ? .always : .never)
+        let acknowledged = Mutex<[Int]>([])
+        func commit(_ number: Int) {
+            let isTaken = committer.commit(batch: Self.records(UInt64(number)...UInt64(number))) {
+                if case .success = $0 { acknowledged.withLock { $0.append(number) } }
+            }
+            #expect(isTaken)
+        }
+        mark.fill()
+        commit(1)
+        await eventually("it is tried again") { committer.statistics.failures >= 3 }
+        #expect(committer.failure?.reason == .diskFull)
+        // It waits with the first, and is not part of its transaction.
+        commit(2)
+        await eventually("it is tried again") { committer.statistics.failures >= 4 }
+        #expect(acknowledged.withLock { $0 } == [])
+        mark.free()
+        await eventually("both are durable") { committer.waiting == 0 }
+        await committer.close()
+        #expect(acknowledged.withLock { $0 } == [1, 2])
+        #expect(committer.isHealthy && committer.statistics.commits == 2 && committer.statistics.batches == 2)
+        let reader = try StoreReader.open(folder: folder.path)
+        defer { reader.close() }
+        #expect(try reader.events(after: 0, limit: 9, bytes: .max).map(\.position) == [1, 2])
     }
 
     @Test("the position before a time is that of the last event before it")

@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import GRDB
 import StoreInterface
 import Testing
 
@@ -53,6 +54,32 @@ import Testing
             let second = try all(reader, ExportPage(until: at(7), after: first.next))
             #expect(second.calls == [long.id])
             #expect(try all(reader, ExportPage(until: at(8), after: second.next)).calls == [])
+        }
+    }
+
+    @Test func `a page is read by an index, in its order, and scans and sorts no table`() throws {
+        let pages = [
+            ExportPage(), ExportPage(since: at(1)), ExportPage(until: at(1)), ExportPage(since: at(1), until: at(2)),
+            ExportPage(after: ExportCursor(at: at(1), serial: 7)),
+            ExportPage(since: at(1), until: at(9), after: ExportCursor(at: at(1), serial: 7)),
+        ]
+        try withStore { store, _, _ throws in
+            let queries = pages.flatMap { page in
+                [
+                    ("call_by_end", page.query(CallTable.layout, time: "ended_at").sql),
+                    ("push_by_time", page.query(PushTable.layout, time: "intended_at").sql),
+                ]
+            }
+            for (index, sql) in queries {
+                // The plan is the same for any values.
+                let filled = sql.replacing("?", with: "1")
+                let plan = try store.tables.queue.inDatabase { database throws in
+                    try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN \(filled)").map { $0["detail"] as String }
+                }
+                #expect(plan.count == 1 && plan[0].contains(" USING INDEX \(index)"), "\(sql)\n\(plan)")
+                // After a cursor, a page begins at its row.
+                #expect(!sql.contains(", serial) >") || plan[0].hasPrefix("SEARCH"), "\(plan)")
+            }
         }
     }
 

@@ -15,7 +15,7 @@ import Testing
         for (user, calls) in [
             ("alice", [6, 5, 4, 3, 2, 1]), ("bob", [6, 2, 1]), ("carol", [4, 3]), ("dave", [6, 5]),
         ] as [(String, [UInt64])] {
-            let expected = ["v11", "v12"].contains(version) ? calls : calls.filter { $0 < 6 }
+            let expected = ["v11", "v12", "v13"].contains(version) ? calls : calls.filter { $0 < 6 }
             #expect(try reader.history(of: handle(user), limit: 9).entries.map(\.call.id.low) == expected, "\(user)")
         }
         #expect(try reader.audit().violations == [])
@@ -188,6 +188,7 @@ import Testing
         ("v7", 1, 6_547_876_018_293_291_808), ("v8", 1, 11_727_549_964_715_436_650),
         ("v9", 2, 8_882_473_294_870_458_706), ("v10", 3, 14_838_773_698_152_430_744),
         ("v11", 4, 9_596_924_104_693_139_591), ("v12", 5, 11_757_790_955_837_582_651),
+        ("v13", 5, 11_757_790_955_837_582_651),
     ])
     func `each format is as it was released`(schema: String, number: Int64, released: UInt64) throws {
         let format = try #require(JournalFormat.released(number, schema: schema))

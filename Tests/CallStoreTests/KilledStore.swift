@@ -131,7 +131,7 @@ enum KilledStore {
 // MARK: The records of this version
 
 extension KilledStore {
-    static let versions = ["v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12"]
+    static let versions = ["v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13"]
 
     static let absence = AbsenceRecord(call: answered.id, role: .callee, lostAt: at(2500), returnedAt: nil)
     static let absenceThenBack = AbsenceRecord(call: answered.id, role: .callee, lostAt: at(2500), returnedAt: at(2600))
@@ -191,11 +191,11 @@ extension KilledStore {
         state.groups = [newGroup]
         state.users = [.full("bob"), .full("carol")]
         state.aliases = [newAlias]
-        guard ["v11", "v12"].contains(version) else { return state }
+        guard ["v11", "v12", "v13"].contains(version) else { return state }
         state.calls.insert(forwarded, at: 2)
         state.groups.append(delayedGroup)
         state.rules = [rules]
-        if version == "v12" { state.revocations = [revocation] }
+        if version != "v11" { state.revocations = [revocation] }
         return state
     }
 

@@ -71,6 +71,29 @@ struct StoreDisk: Sendable {
     }
 }
 
+/// The mark of a store that is open, whose writes can fail as on a full disk.
+struct MarkFile: Sendable {
+    private let descriptor: Int32
+    private let file: Int32
+
+    init(of store: CallStore) throws {
+        descriptor = try #require(store.mark?.descriptor)
+        file = dup(descriptor)
+        #expect(file >= 0)
+    }
+
+    func fill() {
+        let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
+        #expect(dup2(full, descriptor) == descriptor)
+        close(full)
+    }
+
+    func free() {
+        #expect(dup2(file, descriptor) == descriptor)
+        close(file)
+    }
+}
+
 func at(_ milliseconds: Int64) -> Instant { Instant(milliseconds: 1_790_000_000_000 + milliseconds) }
 
 func handle(_ text: String) -> Handle {

@@ -28,11 +28,13 @@ struct AuthorizationHookTests {
         return (program, try #require(WebAddress("http://127.0.0.1:\(port)/authorize")))
     }
 
-    private func server(_ address: WebAddress, secret: String = secret) async throws -> CallServer {
-        let secret = try #require(WebhookSecret(secret))
-        return try await world.startServer {
-            $0.authorization = AuthorizationConfiguration(address: address, secrets: [secret])
-        }
+    private func server(
+        _ address: WebAddress, secret: String = secret, includesSessions: Bool = false
+    ) async throws -> CallServer {
+        var configuration = AuthorizationConfiguration(
+            address: address, secrets: [try #require(WebhookSecret(secret))])
+        configuration.policy.includesSessions = includesSessions
+        return try await world.startServer { [configuration] in $0.authorization = configuration }
     }
 
     private func questions(_ server: CallServer, _ result: String) async throws -> Bool {
@@ -56,6 +58,31 @@ struct AuthorizationHookTests {
         }
         #expect("\(try #require(refusal))".contains("Carol is away."))
         for result in ["allowed", "denied"] { #expect(try await questions(server, result)) }
+    }
+
+    @Test("allows a session, refuses another with its reason, and is not asked after a reload without sessions")
+    func sessions() async throws {
+        let (program, address) = try await backend()
+        let server = try await server(address, includesSessions: true)
+        _ = try await world.onlinePhone("alice", at: server.address)
+        let refusal = await #expect(throws: (any Error).self) {
+            _ = try await world.phone("mallory", at: server.address).softphone.connect()
+        }
+        #expect("\(try #require(refusal))".contains("The account is closed."))
+        for result in ["allowed", "denied"] { #expect(try await questions(server, result)) }
+        #expect(
+            try await HTTPAnswer.curl(server, "/metrics").body.contains(
+                "reveille_session_opens_total{result=\"denied\"} 1\n"))
+        await program.abandon()
+        let failure = await #expect(throws: (any Error).self) {
+            _ = try await world.phone("bob", at: server.address).softphone.connect()
+        }
+        #expect("\(try #require(failure))".contains("The session cannot be authorized right now"))
+        var reload = ServerReload()
+        reload.authorization = AuthorizationConfiguration(
+            address: address, secrets: [try #require(WebhookSecret(Self.secret))])
+        try await server.reload(reload)
+        _ = try await world.onlinePhone("mallory", at: server.address)
     }
 
     @Test("that is not there, or does not know the signature, leaves the policy to decide until it is back")

@@ -233,7 +233,11 @@ struct HTTPCallTests {
             server, push: wakeUp.push.push, token: wake, body: wakeUp.reportBody + filler)
         #expect(tooLarge.status == 413)
         #expect(try await HTTPAnswer.curl(server, "/v1/calls", token: wake).status == 404)
-        #expect(try await HTTPAnswer.curl(server, call + "/legs", token: wake).status == 404)
+        for method in ["GET", "POST", "PUT", "DELETE"] {
+            let nothing = try await HTTPAnswer.curl(server, call + "/legs", token: wake, "--request", method)
+            #expect(nothing.status == 404 && nothing.headers["allow"] == nil, "\(method)")
+            #expect(try nothing.errorCode == "not_found")
+        }
         try wakeUp.expectUntouched(.acted)
     }
 

@@ -16,7 +16,7 @@ struct RemoteAdminTests {
     /// - Returns: `host:port` for phones, and for administrators.
     private static func serve(
         _ arguments: String..., environment: [String: String] = [:]
-    ) async throws -> (phones: String, admin: String) {
+    ) async throws -> (phones: String, admin: String, program: Program) {
         try DataFolder(path: world.folder).prepare()
         let file = world.folder + "/admin-token"
         try Data(token.utf8).write(to: URL(fileURLWithPath: file))
@@ -33,7 +33,7 @@ struct RemoteAdminTests {
                 return object["address"] as? String
             }
         }
-        return (try await address("listening"), try await address("the admin API is listening"))
+        return (try await address("listening"), try await address("the admin API is listening"), server)
     }
 
     private static func ask(_ line: String, _ environment: [String: String] = [:]) async throws -> Program.Result {
@@ -42,7 +42,7 @@ struct RemoteAdminTests {
 
     @Test("the right token reads and changes like the socket, from flags and from the environment")
     func right() async throws {
-        let (phones, admin) = try await Self.serve()
+        let (phones, admin, _) = try await Self.serve()
         let (alice, _, call) = try await world.liveCall(at: phones)
         let flags = "--server ws://\(admin) --token \(Self.token)"
         for line in ["devices list --output json", "pushes audit", "calls show \(call) --output json"] {
@@ -61,7 +61,7 @@ struct RemoteAdminTests {
 
     @Test("a wrong token, the phones' listener and an unused port are exit code 2, no token is 64, each with advice")
     func wrong() async throws {
-        let (phones, admin) = try await Self.serve()
+        let (phones, admin, _) = try await Self.serve()
         let wrong = "0123456789abcdef-wrong"
         for line in ["stats", "devices list", "pushes audit", "calls watch --once", "top --once", "drain"] {
             let result = try await Self.ask("\(line) --server ws://\(admin) --token \(wrong)")
@@ -87,13 +87,43 @@ struct RemoteAdminTests {
         #expect((info["server"] as? [String: Any])?["is_draining"] as? Bool == false)
     }
 
+    @Test("a new token for reading counts after SIGHUP, and the old one no more")
+    func readTokenReload() async throws {
+        let file = world.folder + "/read-token"
+        try DataFolder(path: world.folder).prepare()
+        func write(_ token: String) throws {
+            try Data(token.utf8).write(to: URL(fileURLWithPath: file))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        }
+        let (old, new) = ("0123456789abcdef-old", "0123456789abcdef-new")
+        try write(old)
+        let (_, admin, server) = try await Self.serve(environment: ["REVEILLE_ADMIN_READ_TOKEN_FILE": file])
+        func ending(_ line: String, _ token: String) async throws -> Program.Ending {
+            try await Self.ask("\(line) --server ws://\(admin) --token \(token)").ending
+        }
+        #expect(try await ending("stats", old) == .exit(0))
+        #expect(try await ending("stats", new) == .exit(2))
+        try write(new)
+        let start = server.errors.count
+        server.send(SIGHUP)
+        try await server.errors.first("the change is taken over", from: start) {
+            $0.contains(#""setting":"admin.read_token_file""#) ? true : nil
+        }
+        #expect(try await ending("stats", new) == .exit(0))
+        #expect(try await ending("stats", old) == .exit(2))
+        // It still reads only, and the other token is as before.
+        let change = try await Self.ask("groups set sales bob --server ws://\(admin) --token \(new)")
+        #expect(change.ending != .exit(0) && change.errors.contains("admin.token_file"), "\(change.errors)")
+        #expect(try await ending("stats", Self.token) == .exit(0))
+    }
+
     @Test("a server that asks for certificates lets in commands that show one, and top too; a token for reading reads")
     func clientCertificate() async throws {
         let (identity, admins) = (try await TestIdentity(), try await TestIdentity(name: "ops"))
         try DataFolder(path: world.folder).prepare()
         let (reading, readToken) = (world.folder + "/read-token", "0123456789abcdef-reading")
         try Data(readToken.utf8).write(to: URL(fileURLWithPath: reading))
-        let (_, admin) = try await Self.serve(
+        let (_, admin, _) = try await Self.serve(
             "--tls-certificate", identity.files.certificateFile, "--tls-key", identity.files.keyFile,
             environment: [
                 "REVEILLE_ADMIN_CLIENT_CA": admins.files.certificateFile, "REVEILLE_ADMIN_CLIENT_NAMES": "ops",
@@ -122,7 +152,7 @@ struct RemoteAdminTests {
     func certificate() async throws {
         let (identity, other) = (try await TestIdentity(), try await TestIdentity())
         let files = identity.files
-        let (_, admin) = try await Self.serve(
+        let (_, admin, _) = try await Self.serve(
             "--tls-certificate", files.certificateFile, "--tls-key", files.keyFile)
         let line = "stats --output json --token \(Self.token) --server wss://localhost:\(try World.port(of: admin))"
         let trusted = try await Self.ask("\(line) --ca-file \(files.certificateFile)")

@@ -17,7 +17,7 @@ SCHEMA = pathlib.Path("Resources/reveille.openapi.json").absolute()
 BACKEND_SCHEMA = pathlib.Path("Resources/reveille.backend.openapi.json").absolute()
 # These would end the server, or change what the others are answered.
 UNTRIED = {"stopServer", "drainServer"}
-OPERATIONS = ["getCall", "ringCall", "answerCall", "declineCall", "hangUpCall", "reportPush"]
+OPERATIONS = ["getCall", "ringCall", "answerCall", "declineCall", "hangUpCall", "reportPush", "getTurnCredentials"]
 DEVICE = "c17eae2a-5b6f-4b0e-8a4b-7c1d2e3f4a5b"
 # A null member counts as left out, and an id that is no call of the user is refused: neither is a fault.
 EXCLUDED = "negative_data_rejection,positive_data_acceptance,missing_required_header"
@@ -96,7 +96,12 @@ async def check_backend(address, bearer, alice, bob):
 def main():
     bearer = backend_token()
     port = free_port()
-    words = [REVEILLE, "serve", "--data", FOLDER / "data", "--port", str(port), "--metrics-listen", "off"]
+    secret, settings = FOLDER / "turn-secret", FOLDER / "reveille.yaml"
+    secret.write_text("north\n")
+    secret.chmod(0o600)
+    settings.write_text(f"turn.urls: turn:127.0.0.1:3478\nturn.secret_file: {secret}\n")
+    words = [
+        REVEILLE, "serve", "--data", FOLDER / "data", "--config", settings, "--port", str(port), "--metrics-listen", "off"]
     server = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
     try:
         # The first lines tell that it listens.

@@ -31,27 +31,31 @@ struct AuthorizeSettingsTests {
             standard.secrets.count == 2
                 && standard.secrets[0] == WebhookSecret("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"))
         #expect(standard.policy == AuthorizationPolicy())
-        try write(Self.url + Self.file + "authorize.timeout_ms: 50\nauthorize.on_failure: allow\n")
+        try write(
+            Self.url + Self.file + "authorize.timeout_ms: 50\nauthorize.on_failure: allow\n"
+                + "authorize.sessions: true\n")
         let policy = try scene.load().serverConfiguration().authorization?.policy
         #expect(policy?.timeout == .milliseconds(50) && policy?.allowsOnFailure == true)
+        #expect(policy?.includesSessions == true && !standard.policy.includesSessions)
     }
 
-    @Test(
-        "name what is missing, and what is of no use",
-        arguments: [
-            (url, "1: authorize.url: needs authorize.secret_file; the backend must know that this server asks"),
-            (file, "1: authorize.secret_file: is of no use without authorize.url; give the address of the backend"),
-            (
-                file + "authorize.url: http://backend.example.com/\n",
-                "2: authorize.url: 'http://backend.example.com/' is no address that can be asked; give one such as "
-                    + "https://backend.example.com/authorize; http:// only with a numeric address of this machine"
-            ),
-            (
-                url + "authorize.secret_file: DIR/bad\n",
-                "2: authorize.secret_file: DIR/bad does not hold secrets of whsec_ and 24 to 64 bytes in Base64, one a "
-                    + "line; make one with: echo whsec_$(openssl rand -base64 32) > DIR/bad"
-            ),
-        ])
+    private static let mistakes: [(text: String, fault: String)] = [
+        (url, "1: authorize.url: needs authorize.secret_file; the backend must know that this server asks"),
+        (file, "1: authorize.secret_file: is of no use without authorize.url; give the address of the backend"),
+        (
+            file + "authorize.url: http://backend.example.com/\n",
+            "2: authorize.url: 'http://backend.example.com/' is no address that can be asked; give one such as "
+                + "https://backend.example.com/authorize; http:// only with "
+                + "a numeric address of this machine or localhost"
+        ),
+        (
+            url + "authorize.secret_file: DIR/bad\n",
+            "2: authorize.secret_file: DIR/bad does not hold secrets of whsec_ and 24 to 64 bytes in Base64, one a "
+                + "line; make one with: echo whsec_$(openssl rand -base64 32) > DIR/bad"
+        ),
+    ]
+
+    @Test("name what is missing, and what is of no use", arguments: mistakes)
     func faults(text: String, fault: String) throws {
         try write(text)
         #expect(try scene.faults() == ["DIR/reveille.yaml:" + fault])

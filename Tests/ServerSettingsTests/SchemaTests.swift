@@ -70,8 +70,7 @@ struct SchemaTests {
                 // Of no use without admin.client_ca.
                 && setting.key != "admin.client_names"
                 // Of no use without keys, or proxies.
-                && !["turn.urls", "turn.ttl_seconds", "authorize.url", "authorize.timeout_ms", "authorize.on_failure"]
-                    .contains(setting.key)
+                && !["turn.urls", "turn.ttl_seconds"].contains(setting.key) && !setting.key.hasPrefix("authorize.")
                 && !["tokens.jwks_url", "tokens.issuer", "tokens.audience", "tokens.user_claim"].contains(setting.key)
                 && setting.key != "listen.proxy_protocol"
         case .address, .addressOrOff, .path, .paths: false

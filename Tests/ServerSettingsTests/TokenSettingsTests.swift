@@ -53,7 +53,7 @@ struct TokenSettingsTests {
             try scene.faults() == [
                 "DIR/reveille.yaml:4: tokens.jwks_url: 'http://id.example.com/jwks.json' is no address that keys can be "
                     + "fetched from; give one such as https://id.example.com/jwks.json; http:// only with a numeric "
-                    + "address of this machine"
+                    + "address of this machine or localhost"
             ])
     }
 

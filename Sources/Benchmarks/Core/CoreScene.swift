@@ -271,7 +271,9 @@ final class CoreScene {
         case .confirmPush(let id): confirmed.append(id)
         case .transmitPush: isTransmitted = true
         case .answer(_, .failure): counts.refusals += 1
-        case .persist, .disconnect, .dropPush, .findCall, .readHistory, .authorize, .observe, .answer: break
+        case .persist, .disconnect, .dropPush, .findCall, .readHistory, .authorize, .authorizeSession, .observe,
+            .answer:
+            break
         }
     }
 

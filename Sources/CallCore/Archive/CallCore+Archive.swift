@@ -28,7 +28,7 @@ extension CallCore {
         case .opened(let connection, _, _, _): openingAfterLookUp.insert(connection)
         case .requested(let connection, _, _), .notified(let connection, _, _):
             device = directory.session(on: connection)?.device
-        case .asked, .backend: break
+        case .asked, .tokenShown, .backend: break
         }
         lookUpCount += 1
         if lookUps[id] == nil {
@@ -77,7 +77,7 @@ extension CallCore {
                 return deferred
             case .requested(let connection, _, _), .notified(let connection, _, _):
                 return directory.session(on: connection) == nil ? nil : deferred
-            case .asked, .backend: return deferred
+            case .asked, .tokenShown, .backend: return deferred
             }
         }
     }
@@ -85,7 +85,8 @@ extension CallCore {
     private func isParty(_ deferred: Deferred, of stored: StoredCall) -> Bool {
         let user: Handle
         switch deferred.input {
-        case .opened(_, _, _, let grant), .asked(_, _, _, let grant, _): user = grant.user
+        case .opened(_, _, _, let grant), .asked(_, _, _, let grant, _), .tokenShown(_, _, let grant, _):
+            user = grant.user
         case .backend(_, _, _, let scope): return scope.includes(stored.call.caller.user)
         case .requested, .notified:
             guard let device = deferred.device else { return false }

@@ -1,13 +1,16 @@
 import CallVocabulary
 import Determinism
 
-/// How invites are authorized by a backend.
+/// How invites, and sessions if they are included, are authorized by a backend.
 public struct AuthorizationPolicy: Equatable, Sendable {
-    /// How long an invite waits for the answer.
+    /// How long an invite or a session waits for the answer.
     public var timeout = Duration.milliseconds(800)
-    /// Whether an invite without an answer is allowed.
+    /// Whether an invite or a session without an answer is allowed.
     public var allowsOnFailure = false
-    /// The most inputs that wait for answers. With more, an invite counts as one without an answer.
+    /// Whether sessions are authorized, too.
+    public var includesSessions = false
+    /// The most inputs about calls that wait for answers, and the most sessions. With more, an invite or a session
+    /// counts as one without an answer.
     public var mostWaiting = 1000
 
     public init() {}
@@ -66,7 +69,7 @@ extension CallCore {
         guard let policy = authorization, verdict == nil else { return true }
         guard waitingForAnswers < policy.mostWaiting else {
             counters.hit(.authorizations)
-            return isAllowedWithoutAnswer(connection, request)
+            return isAllowedWithoutAnswer("call", connection, request)
         }
         questionsAsked += 1
         let question = OpenQuestion(
@@ -83,13 +86,14 @@ extension CallCore {
         return false
     }
 
-    /// - Returns: whether an invite without an answer is allowed; it is refused otherwise.
-    private func isAllowedWithoutAnswer(_ connection: ConnectionID, _ request: RequestID) -> Bool {
-        // Nothing is authorized any more, or a failure allows the call.
+    /// - Parameter subject: a call or a session, for the client.
+    /// - Returns: whether the subject is allowed without an answer; it is refused otherwise.
+    func isAllowedWithoutAnswer(_ subject: String, _ connection: ConnectionID, _ request: RequestID) -> Bool {
+        // Nothing is authorized any more, or a failure allows it.
         if authorization?.allowsOnFailure ?? true { return true }
         refuse(
             connection, request, .overloaded(retryAfter: .seconds(2)),
-            "The call cannot be authorized right now; try again shortly.")
+            "The \(subject) cannot be authorized right now; try again shortly.")
         return false
     }
 
@@ -102,7 +106,7 @@ extension CallCore {
         case .refused(let reason):
             refuse(connection, request, .forbidden, reason)
             return nil
-        case .failed: return isAllowedWithoutAnswer(connection, request) ? CallPermit() : nil
+        case .failed: return isAllowedWithoutAnswer("call", connection, request) ? CallPermit() : nil
         }
     }
 

@@ -15,14 +15,17 @@ extension CallCore {
             return lookUp(invite.call, then: .requested(connection, request, .owner(.invite(invite))))
         }
         guard isAllowed(invite, session, connection, request), let permit = permit(connection, request) else { return }
-        endInheritedCalls(of: session)
         var invite = invite
         if let target = permit.to { invite.to = target }
         if let ringTime = permit.ringTime { invite.ringTime = min(ringTime, timers.longestRing) }
-        guard mayInvite(invite, caller.user, connection, request),
-            isAuthorized(invite, caller, connection, request),
-            let callees = callees(of: invite, from: caller, connection, request)
+        // An invite that a backend may still refuse ends no calls.
+        let isDecided = authorization == nil || verdict != nil
+        if isDecided { endInheritedCalls(of: session) }
+        guard mayInvite(invite, caller.user, ending: inheritedCalls(of: session).count, connection, request),
+            isAuthorized(invite, caller, connection, request)
         else { return }
+        if !isDecided { endInheritedCalls(of: session) }
+        guard let callees = callees(of: invite, from: caller, connection, request) else { return }
         spendAllowance(of: session)
         begin(invite, digest, callees, caller, name: permit.fromName ?? session.displayName, connection, request)
     }
@@ -70,15 +73,19 @@ extension CallCore {
 
     /// Ends the calls of an app that was restarted, does not know them, and now places another call.
     private func endInheritedCalls(of session: Session) {
-        for id in session.inheritedCalls {
-            guard let call = calls[id], call.isLive, call.isParty(session.device) else { continue }
-            endCall(call, .connectionLost, by: session.device.party)
-        }
+        for call in inheritedCalls(of: session) { endCall(call, .connectionLost, by: session.device.party) }
         session.inheritedCalls = []
     }
 
+    private func inheritedCalls(of session: Session) -> [Call] {
+        session.inheritedCalls.compactMap { calls[$0] }.filter { $0.isLive && $0.isParty(session.device) }
+    }
+
     /// Refuses an invite beyond the limits.
-    func mayInvite(_ invite: Invite, _ caller: User, _ connection: ConnectionID, _ request: RequestID) -> Bool {
+    /// - Parameter ending: the number of the caller's live calls that the invite will end.
+    func mayInvite(
+        _ invite: Invite, _ caller: User, ending: Int = 0, _ connection: ConnectionID, _ request: RequestID
+    ) -> Bool {
         let refusal: (SignalError.Code, String)
         var limit: CoreLimit?
         if isDraining {
@@ -89,10 +96,10 @@ extension CallCore {
                 .tooLarge(limit: FrameLimits.content),
                 "to, sdp and custom together are larger than \(FrameLimits.content) bytes."
             )
-        } else if liveCallCount >= limits.liveCalls {
+        } else if liveCallCount - ending >= limits.liveCalls {
             limit = .liveCalls
             refusal = (.overloaded(retryAfter: .seconds(1)), "Too many calls; try again shortly.")
-        } else if caller.liveCalls.count >= limits.liveCallsPerUser {
+        } else if caller.liveCalls.count - ending >= limits.liveCallsPerUser {
             limit = .liveCallsPerUser
             refusal = (
                 .limitReached(limit: limits.liveCallsPerUser),

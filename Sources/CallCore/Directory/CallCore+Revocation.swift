@@ -43,6 +43,24 @@ extension CallCore {
         return revoked(user)
     }
 
+    /// Replies `done` unless the token is revoked.
+    func checkToken(
+        _ grant: SessionGrant, _ device: DeviceID?, _ connection: ConnectionID, _ request: RequestID
+    ) {
+        if let refusal = revocation(of: grant) { return refuse(connection, request, refusal) }
+        if case .call(let id) = grant.scope, directory.revocation(of: grant.user) != nil {
+            if calls[id] == nil, mayBeStored(id) {
+                return lookUp(id, then: .tokenShown(connection, request, grant, device))
+            }
+            let leg = calls[id]?.legs.first { $0.device.key.user == grant.user && $0.device.key.device == device }
+            // Without the call, the time of the push is unknown.
+            if let refusal = leg.map({ revocation(ofWakeTokenFor: $0) }) ?? revoked(grant.user) {
+                return refuse(connection, request, refusal)
+            }
+        }
+        reply(connection, request, .done)
+    }
+
     private func revoked(_ user: Handle) -> SignalError {
         SignalError(
             .unauthenticated, "The tokens of \(user) that were issued as early as this one are revoked. Get a new one.")

@@ -4,7 +4,7 @@ import Determinism
 /// Sessions: opening, resuming, replacing, losing and closing them.
 extension CallCore {
     func openSession(_ connection: ConnectionID, _ request: RequestID, _ open: SessionOpen, _ grant: SessionGrant) {
-        guard directory.session(on: connection) == nil else {
+        guard directory.session(on: connection) == nil, openSessionQuestions[connection] == nil else {
             return refuse(connection, request, .badState(nil), "This connection has a session already.")
         }
         guard directory.sessionCount < limits.sessions else {
@@ -16,11 +16,7 @@ extension CallCore {
         let device: Device
         switch grant.scope {
         case .full:
-            guard !directory.isAlias(grant.user) else {
-                return refuse(
-                    connection, request, .conflict,
-                    "\(grant.user) is an alias of \(directory.resolve(grant.user)); open as that user.")
-            }
+            guard mayOpen(open, grant, connection, request) else { return }
             guard let admitted = admitDevice(open, grant) else {
                 counters.hit(.devicesPerUser)
                 let words = "\(limits.devicesPerUser) devices, all online or in calls. Log one out, then open again."
@@ -82,6 +78,22 @@ extension CallCore {
         return session
     }
 
+    /// Whether the user may open a session now.
+    /// - Returns: false when the request was refused, or waits for the backend.
+    private func mayOpen(
+        _ open: SessionOpen, _ grant: SessionGrant, _ connection: ConnectionID, _ request: RequestID
+    ) -> Bool {
+        guard !directory.isAlias(grant.user) else {
+            refuse(
+                connection, request, .conflict,
+                "\(grant.user) is an alias of \(directory.resolve(grant.user)); open as that user.")
+            return false
+        }
+        let known = directory.user(grant.user)?.device(open.device.id)
+        if let known, resumable(open.resume, known, grant) != nil { return true }
+        return isAuthorized(open, grant, connection, request)
+    }
+
     /// Finds or creates the device, and updates it from the request.
     private func admitDevice(_ open: SessionOpen, _ grant: SessionGrant) -> Device? {
         let user = directory.addUser(grant.user)
@@ -126,11 +138,16 @@ extension CallCore {
     }
 
     /// The device's session, if the request may resume it.
-    private func resume(_ request: ResumeRequest?, _ device: Device, _ grant: SessionGrant) -> Session? {
+    private func resumable(_ request: ResumeRequest?, _ device: Device, _ grant: SessionGrant) -> Session? {
         guard let request, let session = device.session, session.id == request.session,
             session.resumeToken == request.token, session.scope == grant.scope,
             session.missing(after: request.lastSeq) != nil
         else { return nil }
+        return session
+    }
+
+    private func resume(_ request: ResumeRequest?, _ device: Device, _ grant: SessionGrant) -> Session? {
+        guard let session = resumable(request, device, grant) else { return nil }
         if let stale = session.connection {
             directory.detach(session)
             effects.append(.disconnect(stale, .replaced))
@@ -240,6 +257,7 @@ extension CallCore {
 
     func loseConnection(_ connection: ConnectionID) {
         openingAfterLookUp.remove(connection)
+        forgetQuestion(on: connection)
         guard let session = directory.session(on: connection) else { return }
         directory.detach(session)
         noteSeen(session.device)

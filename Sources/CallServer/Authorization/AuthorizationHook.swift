@@ -9,7 +9,7 @@ import Synchronization
 import TLS
 import WebhookClient
 
-/// The backend that authorizes invites.
+/// The backend that authorizes invites and sessions.
 public struct AuthorizationConfiguration: Equatable, Sendable {
     public var address: WebAddress
     /// Each signs the requests.
@@ -25,6 +25,44 @@ public struct AuthorizationConfiguration: Equatable, Sendable {
 
 /// Asks the backend the core's questions, over HTTP. It may be asked from any thread, and answers the core's mailbox.
 final class AuthorizationHook: Sendable {
+    enum Question: Sendable {
+        case invite(AuthorizationQuestion)
+        case session(ConnectionID, SessionQuestion)
+
+        /// - Parameter hasCall: false leaves out what distinguishes equal questions.
+        func body(hasCall: Bool = true) -> [UInt8] {
+            switch self {
+            case .invite(let question): AuthorizationBody.encode(question, hasCall: hasCall)
+            case .session(_, let question): AuthorizationBody.encode(question)
+            }
+        }
+
+        /// The `webhook-id`: the same in a repeated request.
+        var id: String {
+            switch self {
+            case .invite(let question): "\(question.call)"
+            case .session: "\(SessionID.random())"
+            }
+        }
+
+        /// The reason of a refusal that has none.
+        var refusal: String {
+            switch self {
+            case .invite: "The call is not allowed."
+            case .session: "The session is not allowed."
+            }
+        }
+
+        /// The answer for the core.
+        func input(_ answer: AuthorizationAnswer) -> CoreInput {
+            switch self {
+            case .invite(let question): .authorized(question.call, number: question.number, answer)
+            case .session(let connection, let question):
+                .sessionAuthorized(connection, number: question.number, answer)
+            }
+        }
+    }
+
     /// The source of an answer, for metrics.
     enum Outcome: String, CaseIterable {
         case allowed, denied, failed
@@ -50,7 +88,7 @@ final class AuthorizationHook: Sendable {
     /// - Parameter answer: gets each answer, on the loop.
     init(
         _ configuration: AuthorizationConfiguration?, loop: EventLoop, clock: ServerClock, log: Logger,
-        answer: @escaping @Sendable (CallID, UInt64, AuthorizationAnswer) -> Void
+        answer: @escaping @Sendable (Question, AuthorizationAnswer) -> Void
     ) throws {
         self.loop = loop
         shared = SharedFigures()
@@ -69,7 +107,7 @@ final class AuthorizationHook: Sendable {
 
     var figures: Figures { shared.value.withLock { $0 } }
 
-    func ask(_ question: AuthorizationQuestion) { loop.execute { [asker] in asker.value.ask(question) } }
+    func ask(_ question: Question) { loop.execute { [asker] in asker.value.ask(question) } }
 
     /// Applies to further questions.
     func replace(with configuration: AuthorizationConfiguration?) {
@@ -86,7 +124,7 @@ private final class Asker {
     private let clock: ServerClock
     private let log: Logger
     private let report: (AuthorizationHook.Outcome, Bool) -> Void
-    private let answer: (CallID, UInt64, AuthorizationAnswer) -> Void
+    private let answer: (AuthorizationHook.Question, AuthorizationAnswer) -> Void
     private var circuit = AuthorizationCircuit()
     private var recent = RecentAnswers()
     private var isFailing = false
@@ -94,7 +132,7 @@ private final class Asker {
     init(
         _ configuration: AuthorizationConfiguration?, client: WebClient, clock: ServerClock, log: Logger,
         report: @escaping (AuthorizationHook.Outcome, Bool) -> Void,
-        answer: @escaping (CallID, UInt64, AuthorizationAnswer) -> Void
+        answer: @escaping (AuthorizationHook.Question, AuthorizationAnswer) -> Void
     ) {
         self.configuration = configuration
         self.client = client
@@ -112,14 +150,14 @@ private final class Asker {
         isFailing = false
     }
 
-    func ask(_ question: AuthorizationQuestion) {
+    func ask(_ question: AuthorizationHook.Question) {
         let now = clock.now()
         let key = RecentAnswers.key(question)
         if let known = recent.find(key, at: now) { return settle(question, known, .cached) }
         guard let configuration, circuit.admits(at: now) else { return settle(question, .failed, .skipped) }
-        let body = AuthorizationBody.encode(question)
+        let body = question.body()
         let fields = configuration.secrets.fields(
-            id: "\(question.call)", timestamp: clock.wallTime().wholeSeconds, body: body)
+            id: question.id, timestamp: clock.wallTime().wholeSeconds, body: body)
         let request = WebRequest(
             .post, configuration.address, fields: fields, body: body, patience: configuration.policy.timeout,
             longestAnswer: AuthorizationBody.longestAnswer, isRepeatable: true)
@@ -127,7 +165,7 @@ private final class Asker {
     }
 
     private func answered(
-        _ result: Result<WebAnswer, WebFailure>, _ question: AuthorizationQuestion, _ key: SHA256Digest
+        _ result: Result<WebAnswer, WebFailure>, _ question: AuthorizationHook.Question, _ key: SHA256Digest
     ) {
         switch result {
         case .failure(let failure): failed(failure.description, question)
@@ -135,7 +173,7 @@ private final class Asker {
             failed("the response has the status \(web.status)", question)
         case .success(let web):
             do throws(SignalError) {
-                let found = try AuthorizationBody.decode(web.body)
+                let found = try AuthorizationBody.decode(web.body, refusal: question.refusal)
                 if found.lifetime > .zero { recent.insert(key, found.answer, until: clock.now() + found.lifetime) }
                 circuit.succeeded()
                 if isFailing { log.notice("the authorization hook answers again") }
@@ -151,7 +189,7 @@ private final class Asker {
         }
     }
 
-    private func failed(_ reason: String, _ question: AuthorizationQuestion) {
+    private func failed(_ reason: String, _ question: AuthorizationHook.Question) {
         let wasOpen = circuit.isOpen
         circuit.failed(at: clock.now())
         // One line when it begins, and one when the circuit opens.
@@ -167,10 +205,10 @@ private final class Asker {
     }
 
     private func settle(
-        _ question: AuthorizationQuestion, _ answer: AuthorizationAnswer, _ outcome: AuthorizationHook.Outcome
+        _ question: AuthorizationHook.Question, _ answer: AuthorizationAnswer, _ outcome: AuthorizationHook.Outcome
     ) {
         report(outcome, circuit.isOpen)
-        self.answer(question.call, question.number, answer)
+        self.answer(question, answer)
     }
 }
 

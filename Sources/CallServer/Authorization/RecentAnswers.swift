@@ -17,8 +17,8 @@ struct RecentAnswers {
     init(kept: Int = 4096) { self.kept = kept }
 
     /// All of a question but its call.
-    static func key(_ question: AuthorizationQuestion) -> SHA256Digest {
-        SHA256.hash(data: AuthorizationBody.encode(question, hasCall: false))
+    static func key(_ question: AuthorizationHook.Question) -> SHA256Digest {
+        SHA256.hash(data: question.body(hasCall: false))
     }
 
     func find(_ key: SHA256Digest, at now: Instant) -> AuthorizationAnswer? {

@@ -76,7 +76,8 @@ public struct BackendToken: Equatable, Sendable {
     }
 
     public static let nameRule = "a name is 1 to \(longestName) of A-Z a-z 0-9 - . _"
-    public static let scopeRule = "users are * or handles with commas between; one may end in * for all that begin so"
+    public static let scopeRule =
+        "users are *, or handles separated by commas; a handle that ends in * stands for all that begin with it"
 
     public static func isName(_ text: some StringProtocol) -> Bool {
         (1...longestName).contains(text.utf8.count)

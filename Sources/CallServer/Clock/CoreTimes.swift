@@ -75,7 +75,8 @@ struct CoreTimes {
         case .answer(let request, .success(.user(var user))):
             user.revokedBefore = wall(user.revokedBefore)
             return .answer(request, .success(.user(user)))
-        case .disconnect, .confirmPush, .transmitPush, .dropPush, .findCall, .readHistory, .authorize, .answer:
+        case .disconnect, .confirmPush, .transmitPush, .dropPush, .findCall, .readHistory, .authorize,
+            .authorizeSession, .answer:
             return effect
         }
     }
@@ -94,13 +95,17 @@ struct CoreTimes {
         case .client(.asked(let connection, let request, let command, var grant, let device)):
             grant.issuedAt = grant.issuedAt.moved(by: back)
             return .client(.asked(connection, request, command, grant, device))
+        case .client(.tokenShown(let connection, let request, var grant, let device)):
+            grant.issuedAt = grant.issuedAt.moved(by: back)
+            return .client(.tokenShown(connection, request, grant, device))
         case .administered(let request, .revokeTokens(let user, let before?)):
             return .administered(request, .revokeTokens(user, before: before + back))
         case .store(.callFound(let call, let stored?)):
             return .store(.callFound(call, stored.moved(by: back)))
         case .store(.historyRead(let connection, let request, let page?)):
             return .store(.historyRead(connection, request, page.moved(by: back)))
-        case .client, .connectionLost, .push, .store, .authorized, .administered, .drainingBegan, .reconfigured:
+        case .client, .connectionLost, .push, .store, .authorized, .sessionAuthorized, .administered, .drainingBegan,
+            .reconfigured:
             return input
         }
     }

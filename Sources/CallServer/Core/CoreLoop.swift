@@ -83,7 +83,8 @@ final class CoreLoop {
     private static func isTakenAtRest(_ input: CoreInput) -> Bool {
         switch input {
         case .push(.ended), .push(.committed): true
-        case .client, .connectionLost, .push(.ready), .store, .authorized, .administered, .drainingBegan, .reconfigured:
+        case .client, .connectionLost, .push(.ready), .store, .authorized, .sessionAuthorized, .administered,
+            .drainingBegan, .reconfigured:
             false
         }
     }

@@ -56,7 +56,8 @@ struct CoreOutputs: Sendable {
             case .dropPush(let id): push.drop(id)
             case .findCall(let id): storedCalls.find(id)
             case .readHistory(let connection, let request, let query): history.read(query, connection, request)
-            case .authorize(let question): authorization.ask(question)
+            case .authorize(let question): authorization.ask(.invite(question))
+            case .authorizeSession(let connection, let question): authorization.ask(.session(connection, question))
             case .observe(let change): sessions.append(change)
             case .answer(let request, let answer): answers.append(.answered(request, answer))
             }

@@ -51,7 +51,7 @@ extension CoreEffect {
         case .send(let connection, .error(let request?, _)): .client(connection, request, error)
         case .answer(let request, _): .administrator(request, AdminRefusal(.limitReached, error.message))
         case .send, .persist, .disconnect, .queuePush, .queueNewPush, .confirmPush, .transmitPush, .dropPush, .findCall,
-            .readHistory, .authorize, .observe:
+            .readHistory, .authorize, .authorizeSession, .observe:
             nil
         }
     }
@@ -65,7 +65,7 @@ extension CoreInput {
         case .client(.backend(_, _, .unfollow, _)): nil
         case .client(let input): input.request.map { .client(input.connection, $0, error) }
         case .administered(let request, _): .administrator(request, AdminRefusal(.limitReached, error.message))
-        case .connectionLost, .push, .store, .authorized, .drainingBegan, .reconfigured: nil
+        case .connectionLost, .push, .store, .authorized, .sessionAuthorized, .drainingBegan, .reconfigured: nil
         }
     }
 }

@@ -112,6 +112,11 @@ final class CallResources {
         }
     }
 
+    /// The response for an error of the core.
+    static func refusal(of error: SignalError) -> HTTPResponse {
+        error.code == .unauthenticated ? unauthenticated(error) : .refusal(error)
+    }
+
     /// RFC 6750, 3.1.
     private static func unauthenticated(_ error: SignalError) -> HTTPResponse {
         .refusal(error, headers: [("WWW-Authenticate", "Bearer error=\"invalid_token\"")])
@@ -122,9 +127,7 @@ final class CallResources {
         guard let request = requests.remove(serial) else { return }
         switch message {
         case .reply(_, let reply): request.respond(.result(reply, now: clock.time()), request.context)
-        case .error(_, let error):
-            request.respond(
-                error.code == .unauthenticated ? Self.unauthenticated(error) : .refusal(error), request.context)
+        case .error(_, let error): request.respond(Self.refusal(of: error), request.context)
         case .welcome, .event: preconditionFailure("a question is answered, and told nothing else")
         }
     }

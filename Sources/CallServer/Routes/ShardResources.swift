@@ -24,7 +24,9 @@ final class ShardResources {
         backends = BackendResources(
             shard: environment.shard, loop: environment.loop, core: environment.core, services: environment.backends,
             admission: admission, clock: environment.clock, counters: environment.counters, log: environment.log)
-        turn = TurnResource(environment.turn, tokens: tokens, clock: environment.clock)
+        turn = TurnResource(
+            environment.turn, shard: environment.shard, loop: environment.loop, core: environment.core, tokens: tokens,
+            clock: environment.clock, counters: environment.counters)
     }
 
     /// Refuses a request by its head. A request without a body is answered.
@@ -44,6 +46,9 @@ final class ShardResources {
         if BackendRoute.isBackend(path: request.path) { return backends.ask(request, respond: respond) }
         let resource = CallResource(path: request.path)
         guard resource != nil || request.path == TurnResource.path else {
+            if request.path.hasPrefix("/v1/") {
+                return respond(.refusal(SignalError(.notFound, "There is no such resource.")), nil)
+            }
             return environment.routes.answer(request, to: .client, LoopBound(responder, on: environment.loop))
         }
         if let network = request.network, let wait = environment.wait(.requestsPerAddress, RateLimiter.Key(network)) {
@@ -68,12 +73,14 @@ final class ShardResources {
     func answered(_ serial: UInt64, _ message: ServerMessage) {
         calls.answered(serial, message)
         backends.answered(serial, message)
+        turn.answered(serial, message)
     }
 
     /// The shard's mailbox had no room for the core's answer.
     func lost(_ serial: UInt64) {
         calls.lost(serial)
         backends.lost(serial)
+        turn.lost(serial)
     }
 }
 

@@ -1,45 +1,73 @@
 import CallCore
 import CallVocabulary
+import EventLoop
 import LibWebSockets
 import SignalProtocol
 
-/// Answers `GET /v1/turn` with new TURN credentials, for a client whose credentials are about to expire. Confined to the
-/// shard's loop.
+/// Answers `GET /v1/turn` with new TURN credentials, for a client whose credentials are about to expire. The core is
+/// asked whether the token is revoked. Confined to the shard's loop.
 final class TurnResource {
     static let path = "/v1/turn"
     private static let methods: [HTTPRequest.Method] = [.get, .head]
+    private static let request = RequestID.number(0)
 
     private let credentials: TurnCredentials
+    private let shard: Int
+    private let core: Mailbox<CoreInput>
     private let tokens: TokenChecker
     private let clock: ServerClock
-    /// Token checks in progress; at most ``CallResources/mostQuestions``.
-    private var checks = 0
+    /// The context is the user of the token; nil while it is being checked. Their serials begin in the fourth quarter
+    /// of the range: no WebSocket and no other resource has such a serial.
+    private let requests: OpenRequests<Handle?>
 
-    init(_ credentials: TurnCredentials, tokens: TokenChecker, clock: ServerClock) {
+    init(
+        _ credentials: TurnCredentials, shard: Int, loop: EventLoop, core: Mailbox<CoreInput>, tokens: TokenChecker,
+        clock: ServerClock, counters: SignalCounters
+    ) {
         self.credentials = credentials
+        self.shard = shard
+        self.core = core
         self.tokens = tokens
         self.clock = clock
+        requests = OpenRequests(
+            atMost: CallResources.mostQuestions, from: .max / 4 * 3, loop: loop, clock: clock, counters: counters)
     }
 
-    /// Answers through `respond`, at once or later.
+    /// Answers through `respond`, at once or later, exactly once.
     func ask(_ request: HTTPRequest, respond: @escaping CallResources.Respond) {
         switch CallResources.token(of: request, methods: Self.methods) {
         case .failure(let refusal): respond(refusal.response, nil)
         case .success(let token):
-            guard checks < CallResources.mostQuestions else {
-                return respond(.refusal(SignalError(.overloaded(retryAfter: .seconds(1)), "The server is busy.")), nil)
-            }
-            checks += 1
-            tokens.check(token, from: request.network) { [weak self] in
-                guard let self else { return }
-                checks -= 1
-                switch $0 {
-                case .failure(let refusal): respond(CallResources.refusal(of: refusal), nil)
-                case .success(let verified): respond(response(for: verified.grant.user), verified.grant.user)
-                }
+            guard let serial = requests.begin(respond, within: CallResources.standardPatience, nil) else { return }
+            tokens.check(token, from: request.network) { [weak self] in self?.checked($0, serial) }
+        }
+    }
+
+    private func checked(_ result: TokenChecker.Result, _ serial: UInt64) {
+        switch result {
+        case .failure(let refusal): requests.remove(serial)?.respond(CallResources.refusal(of: refusal), nil)
+        case .success(let verified):
+            guard requests[serial] != nil else { return }
+            requests[serial]?.context = verified.grant.user
+            let connection = ConnectionID(shard: shard, serial: serial)
+            if !core.post(.client(.tokenShown(connection, Self.request, verified.grant, verified.device))) {
+                lost(serial)
             }
         }
     }
+
+    /// Handles the core's answer to a request, which may have timed out.
+    func answered(_ serial: UInt64, _ message: ServerMessage) {
+        guard let request = requests.remove(serial), let user = request.context else { return }
+        switch message {
+        case .reply: request.respond(response(for: user), user)
+        case .error(_, let error): request.respond(CallResources.refusal(of: error), user)
+        case .welcome, .event: preconditionFailure("a question is answered, and told nothing else")
+        }
+    }
+
+    /// Handles a lost answer: a mailbox was full.
+    func lost(_ serial: UInt64) { requests.lost(serial) }
 
     private func response(for user: Handle) -> HTTPResponse {
         let servers = credentials.servers(for: user)

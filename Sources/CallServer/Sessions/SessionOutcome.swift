@@ -23,11 +23,13 @@ enum SessionOutcome: String, CaseIterable, Sendable {
     case badState = "bad_state"
     /// The call of a wake token has ended, or does not exist.
     case callOver = "call_over"
+    /// The authorization hook has refused the session.
+    case denied
     case invalid
     case failed
 
     /// The outcome for a refusal.
-    init(_ code: SignalError.Code) {
+    init(_ code: SignalError.Code, isWake: Bool) {
         switch code {
         case .unauthenticated: self = .badToken
         case .overloaded: self = .overloaded
@@ -36,7 +38,8 @@ enum SessionOutcome: String, CaseIterable, Sendable {
         case .rateLimited: self = .rateLimited
         case .conflict: self = .conflict
         case .badState: self = .badState
-        case .forbidden, .notFound, .callEnded, .alreadyAnswered: self = .callOver
+        case .forbidden: self = isWake ? .callOver : .denied
+        case .notFound, .callEnded, .alreadyAnswered: self = .callOver
         case .parseError, .invalidRequest, .methodNotFound, .invalidParams, .tooLarge: self = .invalid
         case .internalError: self = .failed
         }

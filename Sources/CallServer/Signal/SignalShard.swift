@@ -389,8 +389,8 @@ final class SignalShard: ShardHandler {
             trace.opened(opened, on: connection, state)
         case .refused(let error):
             trace.refused(
-                SessionOutcome(error.code), error.message, on: connection, user: state.holder?.grant.user,
-                device: state.holder?.device)
+                SessionOutcome(error.code, isWake: state.wakeCall != nil), error.message, on: connection,
+                user: state.holder?.grant.user, device: state.holder?.device)
         }
     }
 

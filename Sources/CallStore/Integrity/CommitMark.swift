@@ -54,7 +54,7 @@ final class CommitMark {
         case mark(Content)
     }
 
-    private let descriptor: Int32
+    let descriptor: Int32
     private let path: String
     private var content: Content
 

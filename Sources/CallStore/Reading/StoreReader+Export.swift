@@ -30,6 +30,20 @@ extension ExportPage {
     fileprivate func rows<Record>(
         _ database: Database, _ layout: TableLayout, time: String, _ read: (SQLRow) throws(StoreFailure) -> Record
     ) throws -> StorePage<Record, ExportCursor> {
+        let query = query(layout, time: time)
+        let row = try SQLRow(database, query.sql)
+        query.conditions.bind(to: row)
+        row.bind(Int64(max(0, limit)))
+        var last: ExportCursor?
+        let records = try row.all { row throws(StoreFailure) in
+            last = ExportCursor(at: try row.instant(), serial: row.int())
+            return try read(row)
+        }
+        return StorePage(rows: records, next: last)
+    }
+
+    /// The statement of the page. Its last parameter is the limit.
+    func query(_ layout: TableLayout, time: String) -> (sql: String, conditions: RowConditions) {
         var conditions = RowConditions()
         conditions.add("\(time) IS NOT NULL")
         conditions.add("\(time) >= ?", since) { $0.bind($1) }
@@ -39,16 +53,6 @@ extension ExportPage {
             row.bind(cursor.serial)
         }
         let columns = layout.select.dropFirst("SELECT ".count)
-        let row = try SQLRow(
-            database,
-            "SELECT \(time), serial, \(columns)\(conditions.sql) ORDER BY \(time), serial LIMIT ?")
-        conditions.bind(to: row)
-        row.bind(Int64(max(0, limit)))
-        var last: ExportCursor?
-        let records = try row.all { row throws(StoreFailure) in
-            last = ExportCursor(at: try row.instant(), serial: row.int())
-            return try read(row)
-        }
-        return StorePage(rows: records, next: last)
+        return ("SELECT \(time), serial, \(columns)\(conditions.sql) ORDER BY \(time), serial LIMIT ?", conditions)
     }
 }

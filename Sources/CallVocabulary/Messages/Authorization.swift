@@ -18,10 +18,25 @@ public struct AuthorizationQuestion: Equatable, Sendable {
     }
 }
 
+/// What a backend is asked before the server opens a session.
+public struct SessionQuestion: Equatable, Sendable {
+    /// Distinguishes questions about one connection.
+    public var number: UInt64
+    public var user: Handle
+    public var device: DeviceDescription
+
+    public init(number: UInt64, user: Handle, device: DeviceDescription) {
+        self.number = number
+        self.user = user
+        self.device = device
+    }
+}
+
 /// A backend's answer.
 public enum AuthorizationAnswer: Equatable, Sendable {
+    /// A permit changes nothing in a session.
     indirect case allowed(CallPermit)
-    /// With the reason for the caller.
+    /// With the reason for the client.
     case refused(String)
     /// There is no answer: the policy for failures decides.
     case failed

@@ -18,7 +18,7 @@ extension Setting {
         Section(title: "Backends", settings: [.backendTokensFile]),
         Section(
             title: "Authorization of calls by a backend",
-            settings: [.authorizeURL, .authorizeSecretFile, .authorizeTimeout, .authorizeOnFailure]),
+            settings: [.authorizeURL, .authorizeSecretFile, .authorizeSessions, .authorizeTimeout, .authorizeOnFailure]),
         Section(title: "TURN servers", settings: [.turnURLs, .turnSecretFile, .turnSeconds]),
         Section(title: "Calls and sessions", settings: calls),
         Section(title: "Pushes", settings: pushes),

@@ -1,6 +1,6 @@
 import Configuration
 
-/// The backend that authorizes calls.
+/// The backend that authorizes calls and sessions.
 extension Setting {
     package static let authorizeURL = Setting(
         "authorize.url", .text(longest: 1024), example: "https://backend.example.com/authorize", part: .authorization,
@@ -10,9 +10,12 @@ extension Setting {
         "Secrets that sign the requests (Standard Webhooks): whsec_ and Base64, one a line. All sign.")
     package static let authorizeTimeout = Setting(
         "authorize.timeout_ms", .integer(50...5000), .int(800), part: .authorization,
-        "How long an invite waits for the answer.")
+        "How long an invite or a session waits for the answer.")
+    package static let authorizeSessions = Setting(
+        "authorize.sessions", .flag, .bool(false), part: .authorization,
+        "Whether the hook is also asked before a session opens. Resumed sessions and wake tokens of pushes are not.")
     package static let authorizeOnFailure = Setting(
         "authorize.on_failure", .choice(["allow", "deny"]), .string("deny"), part: .authorization,
-        "What becomes of an invite without an answer: timeouts, errors, and while the hook is not asked after failures."
+        "What becomes of invites and sessions without an answer: timeouts, errors, and while the circuit breaker is open."
     )
 }

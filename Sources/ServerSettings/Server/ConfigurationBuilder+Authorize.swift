@@ -18,7 +18,8 @@ extension ConfigurationBuilder {
         if address == nil {
             fault(
                 .authorizeURL, "'\(text)' is no address that can be asked",
-                "give one such as https://backend.example.com/authorize; http:// only with a numeric address of this machine"
+                "give one such as https://backend.example.com/authorize; http:// only with a numeric address of this "
+                    + "machine or localhost"
             )
         }
         guard let path = settings.text(.authorizeSecretFile) else {
@@ -35,6 +36,7 @@ extension ConfigurationBuilder {
         }
         var policy = AuthorizationPolicy()
         policy.timeout = settings.integer(.authorizeTimeout).map { .milliseconds($0) } ?? policy.timeout
+        policy.includesSessions = settings.flag(.authorizeSessions)
         policy.allowsOnFailure = settings.text(.authorizeOnFailure) == "allow"
         return address.map { AuthorizationConfiguration(address: $0, secrets: secrets, policy: policy) }
     }

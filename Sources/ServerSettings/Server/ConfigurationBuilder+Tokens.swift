@@ -81,7 +81,8 @@ extension ConfigurationBuilder {
         if address == nil {
             fault(
                 .tokenKeysURL, "'\(text)' is no address that keys can be fetched from",
-                "give one such as https://id.example.com/jwks.json; http:// only with a numeric address of this machine"
+                "give one such as https://id.example.com/jwks.json; http:// only with a numeric address of this "
+                    + "machine or localhost"
             )
         }
         return address

@@ -33,8 +33,26 @@ public enum AuthorizationBody {
         return body
     }
 
+    public static func encode(_ question: SessionQuestion) -> [UInt8] {
+        var body: [UInt8] = []
+        JSONWriter.append(to: &body) { json in
+            json.object { json in
+                json.field("type", "session.open")
+                json.field("user", question.user)
+                json.field("device_id", question.device.id)
+                json.field("platform", question.device.platform.rawValue)
+                json.field("app", question.device.app)
+                json.field("name", question.device.name)
+            }
+        }
+        return body
+    }
+
+    /// - Parameter refusal: the reason of a refusal that has none.
     /// - Throws: the member at fault.
-    public static func decode(_ body: [UInt8]) throws(SignalError) -> Answer {
+    public static func decode(
+        _ body: [UInt8], refusal: String = "The call is not allowed."
+    ) throws(SignalError) -> Answer {
         try SignalDecoder.decode(body: body) { (body) throws(FieldFailure) in
             let ttl: Int = try body.optionalInteger("ttl", in: 0...longestLifetime) ?? 0
             guard try body.required("allow", "true or false", { $0.bool }) else {
@@ -42,7 +60,7 @@ public enum AuthorizationBody {
                 let words = String(
                     String.UnicodeScalarView(reason.unicodeScalars.filter { !DisplayName.isLeftOut($0) }))
                 return Answer(
-                    answer: .refused(words.isEmpty ? "The call is not allowed." : words), lifetime: .seconds(ttl))
+                    answer: .refused(words.isEmpty ? refusal : words), lifetime: .seconds(ttl))
             }
             let permit = CallPermit(
                 to: body.object["to"] == nil ? nil : try body.target(),

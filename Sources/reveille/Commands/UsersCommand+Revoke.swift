@@ -9,7 +9,8 @@ extension UsersCommand {
             discussion: """
                 Needs a running server. The server closes every session of the user, and sends no pushes until a \
                 device opens a session with a newer token. The time of issue is the token's iat; a token without iat \
-                is refused. The revocation is permanent; a later time replaces an earlier one. The user need not be \
+                is refused. An iat in whole seconds counts as the start of its second: the server also refuses a token \
+                that the issuer makes in the second of the revocation, after it. The revocation is permanent; a later time replaces an earlier one. The user need not be \
                 registered yet.
 
                   reveille users revoke alice

@@ -180,9 +180,11 @@ extension CoreInput {
         case .client(.requested), .client(.notified), .connectionLost: "devices"
         case .push: "pushes"
         case .client(.asked): "HTTP"
+        case .client(.tokenShown): "RevocationTests"
         case .client(.backend): "BackendCallTests"
         case .store, .administered, .drainingBegan, .reconfigured: "all"
         case .authorized: "AuthorizationTests"
+        case .sessionAuthorized: "SessionAuthorizationTests"
         }
     }
 }

@@ -85,8 +85,21 @@ final class Phone {
     private func open(
         _ scope: SessionGrant.Scope, tokens: [PushToken]?, resume: ResumeRequest?, name: String? = nil
     ) -> Result<Reply, SignalError> {
-        let socket = world.connect(self)
         let before = (connection, self.scope)
+        let answer = answer(to: sendOpen(scope, tokens: tokens, resume: resume, name: name))
+        if case .failure = answer { (connection, self.scope) = before }
+        return answer
+    }
+
+    /// Asks for a session without counting on an answer at once.
+    func sendOpen(resuming request: ResumeRequest? = nil) {
+        sent.append(sendOpen(.full, tokens: tokens, resume: request, name: nil))
+    }
+
+    private func sendOpen(
+        _ scope: SessionGrant.Scope, tokens: [PushToken]?, resume: ResumeRequest?, name: String?
+    ) -> RequestID {
+        let socket = world.connect(self)
         self.scope = scope
         let request = world.nextRequest()
         let open = SessionOpen(
@@ -98,9 +111,7 @@ final class Phone {
                     socket, request, open,
                     SessionGrant(user: user, displayName: name, scope: scope, allowance: allowance, issuedAt: issuedAt))
             ))
-        let answer = answer(to: request)
-        if case .failure = answer { (connection, self.scope) = before }
-        return answer
+        return request
     }
 
     func lose() {

@@ -30,6 +30,7 @@ final class World {
     private(set) var searches: [CallID] = []
     /// What the core has asked the backend, all that was ever asked.
     private(set) var questions: [AuthorizationQuestion] = []
+    private(set) var sessionQuestions: [(connection: ConnectionID, question: SessionQuestion)] = []
     /// Whether the store answers the core at once; else ``answerSearches()`` lets it.
     var answersSearches = true
     /// Whether the next process is told which calls the store has.
@@ -222,6 +223,18 @@ final class World {
         return sessionlessAnswers.removeValue(forKey: connection)
     }
 
+    /// A request by plain HTTP that needs a valid token only.
+    func showToken(
+        as user: Handle, device: DeviceID? = nil, scope: SessionGrant.Scope = .full, issuedAt: Instant? = nil
+    ) -> Result<Reply, SignalError>? {
+        serial += 1
+        let connection = ConnectionID(shard: 0, serial: serial)
+        sessionless.insert(connection)
+        let grant = SessionGrant(user: user, scope: scope, issuedAt: issuedAt)
+        step(.client(.tokenShown(connection, nextRequest(), grant, device)))
+        return sessionlessAnswers.removeValue(forKey: connection)
+    }
+
     /// A backend's request by plain HTTP. The answer, once there is one, is in ``sessionlessAnswers``.
     func post(_ request: BackendRequest, scope: BackendScope = BackendScope()) -> ConnectionID {
         serial += 1
@@ -350,6 +363,7 @@ final class World {
         case .readHistory(let connection, let request, let query):
             step(.store(.historyRead(connection, request, failsHistory ? nil : store.history(query))))
         case .authorize(let question): questions.append(question)
+        case .authorizeSession(let connection, let question): sessionQuestions.append((connection, question))
         case .observe(let change): roster.take(change) { violate($0) }
         case .answer(let request, let answer): adminAnswers[request] = answer
         }

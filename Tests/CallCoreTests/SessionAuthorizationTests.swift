@@ -1,0 +1,167 @@
+import CallVocabulary
+import PushVocabulary
+import RecordModel
+import Testing
+
+@testable import CallCore
+
+@Suite("A session that a backend authorizes")
+struct SessionAuthorizationTests {
+    private static func world(_ change: (inout AuthorizationPolicy) -> Void = { _ in }) -> World {
+        var policy = AuthorizationPolicy()
+        policy.includesSessions = true
+        change(&policy)
+        return World(authorization: policy)
+    }
+
+    private func answer(_ answer: AuthorizationAnswer, in world: World) throws {
+        let (connection, question) = try #require(world.sessionQuestions.last)
+        world.step(.sessionAuthorized(connection, number: question.number, answer))
+    }
+
+    /// Opens a session that the backend allows.
+    private func open(_ phone: Phone, in world: World) throws {
+        phone.sendOpen()
+        try answer(.allowed(CallPermit()), in: world)
+        #expect(phone.lastAnswer?.opened?.resumed == false)
+    }
+
+    @Test("opens, and registers its device, only when the answer allows it")
+    func allowed() throws {
+        let world = Self.world()
+        let alice = world.phone("alice")
+        alice.sendOpen()
+        let (connection, question) = try #require(world.sessionQuestions.first)
+        #expect(connection == alice.connection)
+        #expect(
+            question
+                == SessionQuestion(
+                    number: question.number, user: alice.user,
+                    device: DeviceDescription(id: alice.id, platform: .ios)))
+        #expect(alice.unanswered == 1 && world.store.devices.values.isEmpty && world.core.census.sessions == 0)
+        #expect(world.core.census.authorizations == 1)
+        try answer(.allowed(CallPermit()), in: world)
+        #expect(alice.lastAnswer?.opened != nil && world.store.devices[alice.key] != nil)
+        #expect(world.core.census.authorizations == 0 && world.sessionQuestions.count == 1)
+    }
+
+    @Test("that the answer refuses is forbidden with its reason, and may be asked for again on the same connection")
+    func refused() throws {
+        let world = Self.world()
+        let alice = world.phone("alice")
+        alice.sendOpen()
+        try answer(.refused("The account is closed."), in: world)
+        #expect(alice.lastAnswer == .failure(SignalError(.forbidden, "The account is closed.")))
+        #expect(world.store.devices.values.isEmpty && world.core.census.sessions == 0 && alice.closes.isEmpty)
+        try open(alice, in: world)
+        #expect(world.sessionQuestions.count == 2)
+    }
+
+    @Test("without an answer is refused or allowed by the policy, and a late answer changes nothing")
+    func overdue() throws {
+        for allows in [false, true] {
+            for fails in [false, true] {
+                let world = Self.world { $0.allowsOnFailure = allows }
+                let alice = world.phone("alice")
+                alice.sendOpen()
+                if fails {
+                    try answer(.failed, in: world)
+                } else {
+                    world.advance(.milliseconds(799))
+                    #expect(alice.unanswered == 1)
+                    world.advance(.milliseconds(1))
+                }
+                #expect((alice.lastAnswer?.opened != nil) == allows)
+                #expect(alice.lastAnswer?.code == (allows ? nil : .overloaded(retryAfter: .seconds(2))))
+                try answer(.allowed(CallPermit()), in: world)
+                try answer(.refused("No."), in: world)
+                #expect(world.core.census.sessions == (allows ? 1 : 0) && world.core.census.authorizations == 0)
+            }
+        }
+    }
+
+    @Test("is not asked about when it is resumed; a request that cannot resume is")
+    func resumed() throws {
+        let world = Self.world()
+        let alice = world.phone("alice")
+        try open(alice, in: world)
+        alice.lose()
+        #expect(alice.resume().opened?.resumed == true && world.sessionQuestions.count == 1)
+        alice.lose()
+        let session = try #require(alice.session?.session)
+        alice.sendOpen(resuming: ResumeRequest(session: session, token: "other", lastSeq: 0))
+        #expect(alice.unanswered == 1 && world.sessionQuestions.count == 2)
+        try answer(.allowed(CallPermit()), in: world)
+        #expect(alice.lastAnswer?.opened?.resumed == false)
+    }
+
+    @Test("of a wake token is not asked about, nor are requests without a session")
+    func wake() throws {
+        let world = Self.world()
+        let (alice, bob) = (world.phone("alice"), world.phone("bob"))
+        for phone in [alice, bob] { try open(phone, in: world) }
+        bob.lose()
+        world.advance(world.timers.resume)
+        alice.send(.invite(Invite(call: world.newCall(), to: .user(bob.user))))
+        let question = try #require(world.questions.last)
+        world.step(.authorized(question.call, number: question.number, .allowed(CallPermit())))
+        let push = try #require(world.leg(question.call, of: bob)?.push)
+        world.makeReady(push)
+        world.settle(push, .accepted)
+        #expect(bob.wake(question.call).opened != nil)
+        #expect(world.ask(.get(question.call), as: bob.user, device: bob.id, scope: .full)?.reply != nil)
+        #expect(world.sessionQuestions.count == 2)
+    }
+
+    @Test("of a connection that is lost meanwhile does not open")
+    func connectionLost() throws {
+        let world = Self.world()
+        let alice = world.phone("alice")
+        alice.sendOpen()
+        alice.lose()
+        #expect(world.core.census.authorizations == 0)
+        try answer(.allowed(CallPermit()), in: world)
+        world.advance(.seconds(1))
+        #expect(world.core.census.sessions == 0 && world.store.devices.values.isEmpty)
+    }
+
+    @Test("is checked again when the answer comes: the token may be revoked by then")
+    func revoked() throws {
+        let world = Self.world()
+        let alice = world.phone("alice")
+        alice.issuedAt = world.now
+        alice.sendOpen()
+        world.advance(.milliseconds(1))
+        world.administer(.revokeTokens(alice.user, before: nil))
+        try answer(.allowed(CallPermit()), in: world)
+        #expect(alice.lastAnswer?.code == .unauthenticated && alice.closes == [.badToken])
+        // A revoked token costs no question.
+        #expect(alice.open().code == .unauthenticated && world.sessionQuestions.count == 1)
+    }
+
+    @Test("beyond the number that may wait is decided by the policy at once, and takes no room from calls")
+    func bounded() throws {
+        let world = Self.world { $0.mostWaiting = 1 }
+        let (alice, bob, carol) = (world.phone("alice"), world.phone("bob"), world.phone("carol"))
+        try open(alice, in: world)
+        bob.sendOpen()
+        #expect(carol.open().code == .overloaded(retryAfter: .seconds(2)))
+        #expect(world.core.counters.hits(of: .authorizations) == 1)
+        alice.send(.invite(Invite(call: world.newCall(), to: .user(bob.user))))
+        #expect(world.questions.count == 1)
+    }
+
+    @Test("is asked about only while the server is configured so; an open question is answered in any case")
+    func reconfigured() throws {
+        let world = World(authorization: AuthorizationPolicy())
+        let (alice, bob) = (world.online("alice"), world.phone("bob"))
+        var policy = AuthorizationPolicy()
+        policy.includesSessions = true
+        world.step(.reconfigured(CoreSettings(authorization: policy)))
+        bob.sendOpen()
+        world.step(.reconfigured(CoreSettings(authorization: .some(nil))))
+        #expect(alice.open().opened != nil && world.sessionQuestions.count == 1)
+        try answer(.refused("No."), in: world)
+        #expect(bob.lastAnswer?.code == .forbidden)
+    }
+}
