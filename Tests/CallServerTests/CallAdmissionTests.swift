@@ -68,6 +68,16 @@ struct CallAdmissionTests {
         #expect(world.turn(.milliseconds(20), of: loop, then: 1000) == 424)
     }
 
+    @Test("while other requests queue, as after a restart, each turn accepts 8 calls")
+    func returningClients() {
+        let world = World()
+        world.shard = LoopLoad(turn: .milliseconds(30), lastTurn: .milliseconds(200), turns: 10)
+        #expect(world.isAccepted())
+        for _ in 1...10 { _ = world.turn(.milliseconds(200), then: 1) }
+        #expect(world.turn(.milliseconds(200), then: 100) == 8)
+        #expect(world.turn(.milliseconds(200), then: 100) == 8)
+    }
+
     @Test("short turns of one loop do not hide the long ones of the other")
     func otherLoop() {
         let world = World()

@@ -21,6 +21,9 @@ final class CallAdmission {
     static let burst = Duration.milliseconds(250)
     /// The age of the oldest commit at which all calls are refused: a slow disk delays all replies.
     static let commit = Duration.milliseconds(500)
+    /// The fewest calls accepted in a turn: a queue of other requests, such as those of clients that return after a
+    /// restart, keeps no call waiting for long.
+    static let leastWindow = 8.0
     /// The least factor of one decrease: calls in progress cause work for some turns after fewer are accepted.
     static let leastFactor = 0.8
     /// The factor of one increase.
@@ -39,8 +42,10 @@ final class CallAdmission {
         /// - Returns: whether a turn has ended since the last call.
         mutating func note(_ load: LoopLoad, now: Instant) -> Bool {
             guard count != load.turns else { return false }
-            let new = count.map { Int64(clamping: load.turns &- $0) } ?? 1
-            delay = new == 1 ? load.lastTurn : min(load.lastTurn, (now - seenAt) / new)
+            if let count {
+                let new = Int64(clamping: load.turns &- count)
+                delay = new == 1 ? load.lastTurn : min(load.lastTurn, (now - seenAt) / new)
+            }
             (count, seenAt) = (load.turns, now)
             return true
         }
@@ -105,17 +110,19 @@ final class CallAdmission {
         defer { (accepted, isExhausted) = (0, false) }
         if delay <= Self.target { shortAt = now }
         guard let window else {
-            if now - shortAt > Self.interval { self.window = max(1, Double(accepted) * (Self.target / delay)) }
+            if now - shortAt > Self.interval { self.window = limited(Double(accepted) * (Self.target / delay)) }
             return
         }
         if now - refusedAt > Self.calm {
             self.window = nil
         } else if delay > Self.target {
-            self.window = max(1, window * max(Self.leastFactor, Self.target / delay))
+            self.window = limited(window * max(Self.leastFactor, Self.target / delay))
         } else if isExhausted {
             self.window = max(window + 1, window * Self.growth)
         }
     }
+
+    private func limited(_ window: Double) -> Double { max(Self.leastWindow, window) }
 
     private func refuse(_ serial: UInt64, now: Instant) -> SignalError {
         counters.countLateCall()
