@@ -366,10 +366,10 @@ extension Shard: ServerSocketEvents {
         if change > 0, unread > unreadLimit.bytesPerShard { dropSlowReaders() }
     }
 
-    /// Closes the slowest readers until the bytes of the others are within the limit.
+    /// Closes the slowest readers until the unread bytes are within the limit.
     private func dropSlowReaders() {
         while counters.unread.load(ordering: .relaxed) > unreadLimit.bytesPerShard, let socket = slowReaders.first {
-            // Without a queue, all its bytes are output that a close frame would have to wait for.
+            // Without a queue, all its bytes are in the socket: a close frame would wait behind them.
             if let connection = connection(socket), connection.isOpen, connection.queuedBytes > 0 {
                 connection.endSlowReader()
             } else {

@@ -150,13 +150,12 @@ public final class WebSocketConnection {
         }
         queue.append(text)
         socket.requestWritable()
-        // Then this connection may be the one that has to go.
+        // This may close this connection.
         socket.queuedBytes = queue.byteCount
         return isOpen
     }
 
-    /// Drops the queue of a client that does not read, and closes with 3001. A client that does not read its close is
-    /// cut.
+    /// Drops the queue of a client that does not read, and closes with 3001. Cuts a connection that is closing already.
     func endSlowReader() {
         guard isOpen else { return socket.cut() }
         shard.counters.slowConsumers.add()

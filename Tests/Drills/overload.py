@@ -1,7 +1,7 @@
-"""Three times the peak rate of calls: most calls are refused at once, the others go on as before.
+"""Offers three times the peak rate of calls: the server refuses most calls at once, and the others succeed in time.
 
-The peak rate is measured first, with calls in a closed loop. Then calls begin at three times that rate, whatever the server
-answers. DRILL_COUNT is the length of each measurement in seconds.
+A closed-loop load test measures the peak rate. An open-loop load test then starts calls at three times that rate.
+COUNT is the duration of each load test in seconds.
 """
 
 import json
@@ -10,7 +10,7 @@ import subprocess
 from common import FOLDER, REVEILLE, count, expect
 
 SECONDS = count(8)
-# Shares of the peak rate, and times: those of the article Performance, with room for a machine that others use.
+# Bounds with a margin for a machine that runs other programs.
 LEAST_GOODPUT = 0.8
 LONGEST_MS = 500
 MOST_MEMORY = 256 << 20

@@ -18,7 +18,7 @@ extension CallCore {
         var invite = invite
         if let target = permit.to { invite.to = target }
         if let ringTime = permit.ringTime { invite.ringTime = min(ringTime, timers.longestRing) }
-        // An invite that a backend may still refuse ends no calls.
+        // While a backend may still refuse the invite, it ends no calls.
         let isDecided = authorization == nil || verdict != nil
         if isDecided { endInheritedCalls(of: session) }
         guard mayInvite(invite, caller.user, ending: inheritedCalls(of: session).count, connection, request),

@@ -1,7 +1,7 @@
 import CallVocabulary
 import Determinism
 
-/// A question to the backend about a session, and the request that waits for its answer.
+/// A `session.open` that waits for the backend's answer.
 struct OpenSessionQuestion {
     let number: UInt64
     /// `session.open`.
@@ -9,11 +9,11 @@ struct OpenSessionQuestion {
     let deadline: DeadlineQueue<Deadline>.Token
 }
 
-/// Asks a backend before a session opens. Nothing is stored until the answer is there; then the request is handled as if
-/// it arrived now, with the answer. A session that is resumed was authorized when it opened. The wake token of a push
-/// is for a call that was authorized.
+/// Asks a backend before a session opens. Nothing is stored until the answer arrives; then the core handles the request
+/// as if it arrived at that moment. A resume asks nothing, because the session was authorized when it opened. Neither
+/// does the wake token of a push, because its call was authorized.
 extension CallCore {
-    /// Whether the session may open now: it need not be authorized, or the backend has allowed it.
+    /// Whether the session may open now: the backend has allowed it, or need not be asked.
     /// - Returns: false when the request was refused, or waits for an answer.
     func isAuthorized(
         _ open: SessionOpen, _ grant: SessionGrant, _ connection: ConnectionID, _ request: RequestID
@@ -41,7 +41,7 @@ extension CallCore {
         return false
     }
 
-    /// The answer to a question; a late one is ignored.
+    /// Handles the answer to a question; ignores a late answer.
     func takeAnswer(_ answer: AuthorizationAnswer, to number: UInt64, aboutSessionOn connection: ConnectionID) {
         guard let question = openSessionQuestions[connection], question.number == number else { return }
         forgetQuestion(on: connection)
@@ -55,7 +55,7 @@ extension CallCore {
         takeAnswer(.failed, to: question.number, aboutSessionOn: connection)
     }
 
-    /// The connection is lost, or its question is answered.
+    /// Removes the question of a connection that is lost or whose question is answered.
     func forgetQuestion(on connection: ConnectionID) {
         if let question = openSessionQuestions.removeValue(forKey: connection) { cancel(question.deadline) }
     }

@@ -52,7 +52,7 @@ extension CallCore {
         }
     }
 
-    /// Replaces the device's session by a new one.
+    /// Makes a new session, which replaces the device's present one.
     private func newSession(_ device: Device, _ open: SessionOpen, _ grant: SessionGrant) -> Session {
         let isColdStart = open.resume == nil && device.session?.scope.isWake != true
         if let old = device.session {

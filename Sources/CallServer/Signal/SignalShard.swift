@@ -17,7 +17,7 @@ final class SignalShard: ShardHandler {
         let shard: Int
         let loop: EventLoop
         let core: Mailbox<CoreInput>
-        /// The age of the oldest commit that is not durable yet; nil without one.
+        /// The age of the oldest commit that is not durable yet; nil when all are durable.
         let commitWait: @Sendable () -> Duration?
         let tokens: TokenAuthority
         let turn: TurnCredentials

@@ -42,8 +42,8 @@ public final class GroupCommitter: RecordLog {
     ///   - behind: when batches are written to the journal first.
     ///   - onHealth: called on the store's thread with a failure when commits begin to fail, and with nil when they
     ///     succeed again.
-    ///   - onCheckpoint: called on the store's thread with a failure when a write-ahead log can no longer be merged into
-    ///     its database, and with nil when it can be again. Commits continue meanwhile.
+    ///   - onCheckpoint: called on the store's thread with a failure when checkpoints begin to fail, and with nil when
+    ///     they succeed again. Commits continue meanwhile.
     /// - Throws: ``StoreFailure`` when the process has no file descriptors left for the threads' loops.
     public init(
         store: sending CallStore, capacity: Int = GroupCommitter.defaultCapacity, behind: WriteBehind = WriteBehind(),
