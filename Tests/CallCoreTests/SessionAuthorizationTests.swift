@@ -80,7 +80,7 @@ struct SessionAuthorizationTests {
         }
     }
 
-    @Test("is not asked about when it is resumed; a request that cannot resume is")
+    @Test("needs no question to resume; a request that cannot resume needs one")
     func resumed() throws {
         let world = Self.world()
         let alice = world.phone("alice")
@@ -95,7 +95,7 @@ struct SessionAuthorizationTests {
         #expect(alice.lastAnswer?.opened?.resumed == false)
     }
 
-    @Test("of a wake token is not asked about, nor are requests without a session")
+    @Test("of a wake token needs no question, nor do requests without a session")
     func wake() throws {
         let world = Self.world()
         let (alice, bob) = (world.phone("alice"), world.phone("bob"))
@@ -125,7 +125,7 @@ struct SessionAuthorizationTests {
         #expect(world.core.census.sessions == 0 && world.store.devices.values.isEmpty)
     }
 
-    @Test("is checked again when the answer comes: the token may be revoked by then")
+    @Test("does not open when the token is revoked before the answer arrives")
     func revoked() throws {
         let world = Self.world()
         let alice = world.phone("alice")
@@ -135,11 +135,11 @@ struct SessionAuthorizationTests {
         world.administer(.revokeTokens(alice.user, before: nil))
         try answer(.allowed(CallPermit()), in: world)
         #expect(alice.lastAnswer?.code == .unauthenticated && alice.closes == [.badToken])
-        // A revoked token costs no question.
+        // A revoked token is refused without a question.
         #expect(alice.open().code == .unauthenticated && world.sessionQuestions.count == 1)
     }
 
-    @Test("beyond the number that may wait is decided by the policy at once, and takes no room from calls")
+    @Test("beyond the limit of waiting sessions is decided by the policy at once; the limit of calls is separate")
     func bounded() throws {
         let world = Self.world { $0.mostWaiting = 1 }
         let (alice, bob, carol) = (world.phone("alice"), world.phone("bob"), world.phone("carol"))
@@ -151,7 +151,7 @@ struct SessionAuthorizationTests {
         #expect(world.questions.count == 1)
     }
 
-    @Test("is asked about only while the server is configured so; an open question is answered in any case")
+    @Test("needs a question only while the setting is on; the answer to an earlier question still counts")
     func reconfigured() throws {
         let world = World(authorization: AuthorizationPolicy())
         let (alice, bob) = (world.online("alice"), world.phone("bob"))

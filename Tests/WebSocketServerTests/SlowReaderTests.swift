@@ -54,7 +54,7 @@ struct SlowReaderTests {
         withExtendedLifetime(others) {}
     }
 
-    @Test("a flood for one client closes the others first, as they wait longer, and then that client")
+    @Test("a flood for one client closes first the others, which have not read for longer, then that client")
     func flood() async throws {
         let server = try await start()
         let clients = [try await slowClient(server), try await slowClient(server)]

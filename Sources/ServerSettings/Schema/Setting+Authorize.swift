@@ -13,7 +13,7 @@ extension Setting {
         "How long an invite or a session waits for the answer.")
     package static let authorizeSessions = Setting(
         "authorize.sessions", .flag, .bool(false), part: .authorization,
-        "Whether a session also needs the hook's permission to open; not to resume, and not with a push's wake token.")
+        "Whether a new session also needs the hook's permission. A resume and the wake token of a push need none.")
     package static let authorizeOnFailure = Setting(
         "authorize.on_failure", .choice(["allow", "deny"]), .string("deny"), part: .authorization,
         "The decision when the hook gives no answer: after a timeout or error, or while the circuit breaker is open."
