@@ -223,7 +223,7 @@ let package = Package(
         // Texts broken a little, by a seeded generator.
         .target(
             name: "ByteMutation", dependencies: ["Determinism"], path: "Tests/ByteMutation", swiftSettings: strict),
-        // The parsers of bytes from outside, and their properties.
+        // The properties of the parsers of untrusted bytes.
         .target(
             name: "Parsers",
             dependencies: [
@@ -231,7 +231,7 @@ let package = Package(
                 "PushVocabulary", "SignalProtocol", "StoreInterface", "WireJSON", grdb,
             ],
             path: "Tests/Fuzzing/Parsers", swiftSettings: strict),
-        // libFuzzer's program, built by Tests/Fuzzing/run.
+        // The program for libFuzzer, built by Tests/Fuzzing/run.
         .executableTarget(
             name: "reveille-fuzz", dependencies: ["Parsers"], path: "Tests/Fuzzing/reveille-fuzz",
             swiftSettings: strict),

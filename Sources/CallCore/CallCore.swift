@@ -29,7 +29,7 @@ public final class CallCore {
     var pairBounds = PairBounds()
     var outsiders = Outsiders()
     var followers = Followers()
-    /// The step has changed calls that requests wait for.
+    /// Whether this step changed calls that requests wait for.
     var hasChangedFollowedCalls = false
     /// Notices without an outcome.
     var notices: [PushID: Notice] = [:]
@@ -57,7 +57,7 @@ public final class CallCore {
     var authorization: AuthorizationPolicy?
     /// Invites that wait for a backend's answer, by call.
     var openQuestions: [CallID: OpenQuestion] = [:]
-    /// Requests for sessions that wait for a backend's answer, by connection.
+    /// `session.open` requests that wait for a backend's answer, by connection.
     var openSessionQuestions: [ConnectionID: OpenSessionQuestion] = [:]
     /// The number of inputs that wait in ``openQuestions``.
     var waitingForAnswers = 0

@@ -28,7 +28,7 @@ public enum CoreEffect: Equatable, Sendable {
     indirect case readHistory(ConnectionID, RequestID, HistoryQuery)
     /// Ask the backend and answer `authorized`, in time: the core does not wait longer than its policy says.
     indirect case authorize(AuthorizationQuestion)
-    /// Ask the backend and answer `sessionAuthorized`, in time.
+    /// Ask the backend about a session and answer `sessionAuthorized`, under the same time limit.
     indirect case authorizeSession(ConnectionID, SessionQuestion)
     /// For observers. Nothing that the server acknowledges depends on it.
     indirect case observe(SessionChange)

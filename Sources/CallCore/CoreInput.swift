@@ -29,8 +29,8 @@ public enum ClientInput: Equatable, Sendable {
     /// A plain HTTP request, from a phone without a socket. The device is nil if neither the token nor the request
     /// names one. The reply is sent to the connection like any other; no ``CoreInput/connectionLost(_:)`` follows.
     indirect case asked(ConnectionID, RequestID, CallRequest, SessionGrant, DeviceID?)
-    /// A plain HTTP request that needs a valid token and nothing else of the core: `GET /v1/turn`. The reply is `done`.
-    /// The device is that of the token, if it names one.
+    /// Checks the token of a plain HTTP request that needs nothing else of the core: `GET /v1/turn`. The reply is
+    /// `done`. The device is that of the token, if it names one.
     indirect case tokenShown(ConnectionID, RequestID, SessionGrant, DeviceID?)
     /// A backend's plain HTTP request, answered in the same way.
     indirect case backend(ConnectionID, RequestID, BackendRequest, BackendScope)

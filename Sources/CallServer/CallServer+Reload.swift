@@ -42,7 +42,10 @@ extension CallServer {
         if let count = reload.maxConnections {
             setMaxConnections(count, perAddress: reload.maxConnectionsPerAddress, proxies: reload.proxies)
         }
-        if let bytes = reload.maxUnreadBytes { webSockets.setMaxUnreadBytes(bytes) }
+        if let bytes = reload.maxUnreadBytes {
+            webSockets.setMaxUnreadBytes(
+                ServerConfiguration.unreadBytes(of: bytes, shards: webSockets.shardLoops.count))
+        }
         let settings = CoreSettings(
             timers: reload.timers, limits: reload.limits, policy: reload.policy,
             recordsEvents: reload.webhooks.map { !$0.isEmpty },

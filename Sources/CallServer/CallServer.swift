@@ -269,7 +269,7 @@ extension ServerConfiguration {
         var listener = WebSocketServer.Configuration(address: address, shards: shards)
         listener.maxConnections = servedConnections
         listener.maxConnectionsPerAddress = maxConnectionsPerAddress
-        listener.maxUnreadBytes = maxUnreadBytes
+        listener.maxUnreadBytes = Self.unreadBytes(of: maxUnreadBytes, shards: shards)
         listener.reservedPaths = HTTPRoutes.alwaysServed
         listener.vouchesForAll = false
         listener.tls = tls
@@ -277,6 +277,9 @@ extension ServerConfiguration {
         listener.origins = origins
         return listener
     }
+
+    /// The limit of unread bytes. It is divided among the shards, and one slow reader must not use up the part of one.
+    static func unreadBytes(of bytes: Int, shards: Int) -> Int { max(bytes, shards * (8 << 20)) }
 
     /// The configured number of connections, or fewer if the process's descriptor limit is lower.
     var servedConnections: Int { Self.served(of: maxConnections) }

@@ -23,7 +23,7 @@ public struct ServerConfiguration: Sendable {
     public var maxConnections = 100_000
     /// The most connections of one IPv4 address or one IPv6 /64 network; nil for a quarter of ``maxConnections``.
     public var maxConnectionsPerAddress: Int?
-    /// The most bytes that wait for all clients to read, together.
+    /// The most unread bytes of all clients together.
     public var maxUnreadBytes = WebSocketServer.standardUnreadBytes
     /// The proxies in front. They are exempt from that limit, and tell the clients' addresses.
     public var proxies = TrustedProxies()

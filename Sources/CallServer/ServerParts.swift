@@ -28,8 +28,8 @@ struct ServerParts: Sendable {
     private let certificates: LoopBound<CertificateWatch>
     private let sweep: LoopBound<RefusalSweep>
 
-    /// Starts the threads of the core and of the webhooks. The push client is created and not started. After an error
-    /// no thread is left.
+    /// Starts the threads of the core and of the webhooks. The push client is created and not started. A failed start
+    /// ends all threads that it started.
     static func start(
         _ configuration: ServerConfiguration, _ clock: ServerClock, _ tokens: TokenAuthority,
         _ store: ServerStore, _ log: Logger
@@ -43,7 +43,7 @@ struct ServerParts: Sendable {
         }
     }
 
-    /// - Parameter core: the core's thread, which the caller ends after an error.
+    /// - Parameter core: the core's thread. After an error the caller ends it.
     private static func make(
         _ configuration: ServerConfiguration, _ core: CoreThread, _ clock: ServerClock, _ tokens: TokenAuthority,
         _ store: ServerStore, _ log: Logger
@@ -58,7 +58,7 @@ struct ServerParts: Sendable {
             // Posted unconditionally: the core bounds the questions.
             answer: { question, answer in core.inbox.postAlways(question.input(answer)) })
         let queries = store.queries
-        // The last step that can fail: it starts a thread.
+        // The last step that can fail, because nothing would end the thread that it starts.
         let webhooks = try webhooks(configuration.data, clock, queries, log)
         let sessions = SessionRecords(log: log)
         let sweep = LoopBound(RefusalSweep(sessions.refusals, clock: clock), on: core.loop)

@@ -130,7 +130,7 @@ public final class CallStore {
     }
 
     /// Records in the mark that all commits so far are durable. Call it before a commit is acknowledged. After a failure
-    /// repeat this call only: the rows of a commit that is written again would be there twice.
+    /// repeat this call only: writing the commit again could insert its rows twice.
     func noteDurable() throws(StoreFailure) { try mark?.note(last) }
 
     /// As ``commit(batches:)``, without the mark.
@@ -149,7 +149,7 @@ public final class CallStore {
 
     /// Makes all `batches` durable in one transaction on the journal. The tables, and so readers, have them only after
     /// ``catchUp(records:)``, a ``commit(_:)``, or when the store is closed or opened again. Batches of megabytes are
-    /// written to the tables at once. Records them in the mark.
+    /// written to the tables at once. Records the commit in the mark.
     /// - Returns: how many rows were written to the tables.
     @discardableResult
     func commitBehind(batches: some Sequence<[StoreRecord]>) throws(StoreFailure) -> Int {

@@ -5,10 +5,10 @@ import Synchronization
 
 /// Runs the automatic checkpoints of a connection, and keeps the failure of the last one, which SQLite discards.
 ///
-/// A database file that cannot be written fails no commit: commits go to the write-ahead log, which grows without a limit
-/// while checkpoints fail.
+/// When the database file cannot be written, commits still succeed in the write-ahead log. While checkpoints fail, the
+/// log grows without a limit.
 final class Checkpoints: Sendable {
-    /// The length of the log, in pages, from which on a checkpoint follows each commit: SQLite's default.
+    /// The length of the log, in pages, at which each commit is followed by a checkpoint: SQLite's default.
     fileprivate static let pages: Int32 = 1000
 
     private let path: String
@@ -19,7 +19,7 @@ final class Checkpoints: Sendable {
     /// Why the last checkpoint failed; nil after a success.
     var failure: StoreFailure? { last.withLock { $0 } }
 
-    /// Replaces SQLite's automatic checkpoints. Must be undone with ``remove(from:)`` before the connection is closed.
+    /// Replaces SQLite's automatic checkpoints. Call ``remove(from:)`` before the connection is closed.
     func install(in database: Database) {
         // SQLite holds the pointer until `remove`, which releases this reference.
         sqlite3_wal_hook(database.sqliteConnection, afterCommit, Unmanaged.passRetained(self).toOpaque())
@@ -32,7 +32,7 @@ final class Checkpoints: Sendable {
 
     fileprivate func run(_ connection: OpaquePointer, _ name: UnsafePointer<CChar>) {
         let result = sqlite3_wal_checkpoint_v2(connection, name, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
-        // Another connection checkpoints or reads; a later commit tries again.
+        // Another connection checkpoints or reads. A later commit retries.
         guard result & 0xFF != SQLITE_BUSY, result & 0xFF != SQLITE_LOCKED else { return }
         let failure =
             result == SQLITE_OK

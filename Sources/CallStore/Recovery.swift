@@ -69,7 +69,7 @@ enum Recovery {
             tokenRows.bind(user)
         }
         var devices = try rows.all(DeviceTable.read)
-        // A damaged page may give a row twice.
+        // A damaged page may return a row twice.
         let slots = Dictionary(zip(devices.map(\.key), devices.indices)) { _, last in last }
         guard slots.count == devices.count else {
             throw rows.failure(.corrupted, "a row of the table device is there twice")

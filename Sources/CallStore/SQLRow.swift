@@ -198,7 +198,8 @@ final class SQLRow {
         return number
     }
 
-    /// Whether a number of milliseconds may be a time or a duration. A damaged number could overflow later, in a sum.
+    /// Whether a number of milliseconds is a possible time or duration. The sum of a larger, damaged number could
+    /// overflow.
     static func isTime(_ milliseconds: Int64) -> Bool { milliseconds.magnitude < 1 << 53 }
 
     func identifier<Subject>() throws(StoreFailure) -> Identifier<Subject> {

@@ -448,7 +448,7 @@ package enum Schema {
 
     // MARK: Version 13
 
-    /// For exports, which read calls in the order of their ends. A live call has no entry.
+    /// For exports, which read calls in the order in which they ended. Live calls are not indexed.
     private static let callsByEnd = "CREATE INDEX call_by_end ON call (ended_at) WHERE ended_at IS NOT NULL"
 
     // MARK: Formats of views

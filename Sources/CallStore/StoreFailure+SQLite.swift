@@ -19,7 +19,7 @@ extension StoreFailure {
         self.init(reason, path: path, detail: "\(detail)\(Self.operation(code)) (SQLite \(code))")
     }
 
-    /// What the system failed, for codes whose message names it only as an I/O error.
+    /// The system call that failed, for codes whose message says only that an I/O error occurred.
     private static func operation(_ code: Int32) -> String {
         switch ResultCode(rawValue: code) {
         case .SQLITE_IOERR_READ, .SQLITE_IOERR_SHORT_READ: ", a read failed"

@@ -1,4 +1,4 @@
-/// How busy a loop is at one moment. A snapshot: its parts may be one turn apart.
+/// How busy a loop is at one moment. The values are read one by one, and may belong to two successive turns.
 public struct LoopLoad: Sendable, Equatable {
     /// How long the present turn has run; zero while the loop waits.
     public var turn: Duration

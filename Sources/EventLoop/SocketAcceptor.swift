@@ -12,8 +12,8 @@ public final class SocketAcceptor {
     private static let backlog: Int32 = 4096
     /// The most connections accepted before the loop handles other events.
     private static let burst = 256
-    /// The unsent bytes at which a TCP socket takes no more output. Linux would queue up to 4 MiB (`tcp_wmem`) for a peer
-    /// that reads nothing, outside the process's memory and its limits.
+    /// The unsent bytes at which a TCP socket accepts no more output. Otherwise Linux queues up to 4 MiB (`tcp_wmem`)
+    /// for a peer that reads nothing, outside the process's memory and limits.
     private static let unsentBytes: Int32 = 131_072
     /// The pause after the process ran out of descriptors.
     private static let pause = Duration.milliseconds(100)
@@ -37,7 +37,7 @@ public final class SocketAcceptor {
     /// - Parameters:
     ///   - hasRoom: called before each connection. After `false`, connections wait in the backlog for a millisecond.
     ///   - onAccept: takes ownership of a connected descriptor: non-blocking, close-on-exec, for TCP with
-    ///     `TCP_NODELAY`, and with at most 128 KiB that the kernel has not sent.
+    ///     `TCP_NODELAY`, and with at most 128 KiB of unsent output in the kernel.
     /// - Throws: ``SystemError``: `EADDRINUSE` when the port is taken, or the path is taken by anything but a dead
     ///   socket.
     public init(
@@ -94,7 +94,7 @@ public final class SocketAcceptor {
             guard hasRoom() else { return rest(for: Self.shortPause) }
             let accepted = accept4(descriptor, nil, nil, Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue))
             if accepted >= 0 {
-                // Both fail on a Unix socket, which has no delay and a bounded queue.
+                // Both options fail on a Unix socket, which needs neither: it has no delay and a bounded queue.
                 Self.set(accepted, TCP_NODELAY, 1)
                 Self.set(accepted, TCP_NOTSENT_LOWAT, Self.unsentBytes)
                 onAccept(accepted)

@@ -9,7 +9,7 @@ package struct DeadlineList {
     /// The index in a socket's `links` that this list uses.
     private let place: Int
 
-    /// - Parameter place: 0 to 2. A socket may be in one list for each place.
+    /// - Parameter place: 0 to 2. A socket is in at most one of the lists with the same place.
     package init(span: Duration, place: Int = 0) {
         let components = span.components
         self.span = UInt64(max(1, components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000))

@@ -67,9 +67,9 @@ package final class ServerSocket {
     /// Output that the kernel has not accepted.
     private var outgoing: [UInt8] = []
     private var sent = 0
-    /// Bytes of messages that wait behind this output, as its owner says.
+    /// Bytes of messages that wait behind this output. Set by the owner.
     package var queuedBytes = 0 { didSet { noteUnread() } }
-    /// Bytes of output that wait for the client to read: this socket's and its owner's.
+    /// Bytes queued for the client to read, in this socket and in its owner.
     package private(set) var unreadBytes = 0
     private var ending = Ending.none
     /// Input is dropped.
@@ -235,7 +235,7 @@ package final class ServerSocket {
     }
 
     private func finishIfFlushed() {
-        guard !isBlocked, let wsi else { return }
+        guard !isBlocked, !mustEnd, let wsi else { return }
         switch ending {
         case .none: return
         case .keep:
@@ -396,7 +396,7 @@ package protocol ServerSocketEvents: AnyObject {
     ///   - messages: messages completed in it.
     ///   - isInMessage: whether a message or frame is incomplete.
     func socketRead(_ socket: ServerSocket, messages: Int, isInMessage: Bool)
-    /// The number of bytes that wait for the client to read has changed.
+    /// The number of bytes queued for the client to read has changed.
     func socketUnread(_ socket: ServerSocket, change: Int)
     /// The kernel accepted all output, after `requestWritable` or a blocked write.
     func socketIsWritable(owner: AnyObject)

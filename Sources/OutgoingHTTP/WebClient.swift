@@ -4,7 +4,7 @@ import TLS
 /// Sends requests to other servers over HTTP/1.1 and reuses idle connections. Follows no redirect.
 /// Confined to the loop.
 public final class WebClient {
-    /// The most idle connections to one origin, as many as a webhook endpoint uses at once, and in all.
+    /// The most idle connections to one origin, enough for a webhook endpoint, and to all origins.
     static let mostIdleEach = 8
     static let mostIdle = 64
     /// An idle connection is closed after it, and a second before the time that the peer announced.

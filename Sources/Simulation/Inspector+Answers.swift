@@ -90,16 +90,16 @@ extension Inspector {
         return decided.calls[id].map { ($0.state, $0.endReason) }
     }
 
-    /// A backend is told of the call as it is, and a follower only of what it does not know.
+    /// A backend gets the present state of the call; a follower gets it only after a change.
     private func check(_ call: BackendCall, for request: ServerRequest) {
         coverage.count("backend.call")
-        guard case .backend(let command) = request.body else { return violate("a phone was told as a backend is") }
+        guard case .backend(let command) = request.body else { return violate("a phone got the answer for a backend") }
         check(call.snapshot, for: request)
         if case .follow(_, let version) = command, call.version == version, call.snapshot.state != .ended {
-            violate("a follower was told what it knows")
+            violate("a follower got a state that it knew")
         }
         if decided.calls[call.snapshot.call]?.caller.device != nil, call.snapshot.sdp != nil {
-            violate("a backend was told the SDP of a device's call")
+            violate("a backend got the SDP of a device's call")
         }
     }
 
@@ -148,7 +148,7 @@ extension Inspector {
             if (leg?.endReason ?? record?.endReason) != reason { violate("call_ended with another reason") }
         case .alreadyAnswered(let by): if record?.answeredBy != by { violate("already_answered names another device") }
         case .notFound where request.isOfBackend:
-            if record != nil { violate("a backend was told that a call is not there: \(request.body)") }
+            if record != nil { violate("a backend got not_found for an existing call: \(request.body)") }
         case .conflict:
             if case .command(.owner(.invite(let invite))) = request.body {
                 checkInvite(invite, by: request.device, isConflict: true)

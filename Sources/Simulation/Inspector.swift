@@ -52,7 +52,8 @@ final class Inspector {
     private var everQueued: Set<PushID> = []
     /// Calls that the backend was asked about.
     var askedAbout: Set<CallID> = []
-    /// The requests for sessions that the backend was asked about.
+    /// The `session.open` requests that the backend was asked about.
+    private var answeredSessions: [ConnectionID] = []
     private var askedSessions: [ConnectionID: (key: DeviceKey, grant: SessionGrant)] = [:]
     private(set) var timers = CallTimers()
     /// The policy of users without their own.
@@ -161,7 +162,7 @@ final class Inspector {
         }
     }
 
-    /// Whether the backend was asked about a session of the device: it may open with the answer, or without one in time.
+    /// Whether the backend was asked about a session of the device, which may open by the answer or by its timeout.
     private func wasAskedAbout(_ key: DeviceKey) -> Bool { askedSessions.values.contains { $0.key == key } }
 
     /// A dropped device has a row again only when it opens a session.
@@ -174,9 +175,9 @@ final class Inspector {
         if isOpening { coverage.count("device.registered") } else { violate("a dropped device has a row again") }
     }
 
-    /// A revoked token opens no session, and neither does one that the backend refuses.
+    /// A session opens neither with a revoked token nor against the backend's answer.
     private func checkToken(on connection: ConnectionID) {
-        if case .sessionAuthorized(connection, _, .refused) = input { violate("a session was opened that was refused") }
+        if case .sessionAuthorized(connection, _, .refused) = input { violate("a refused session opened") }
         let asked = askedSessions[connection]
         if asked != nil { coverage.count("session.authorized") }
         let grant: SessionGrant
@@ -200,6 +201,8 @@ final class Inspector {
 
     func clearStep() {
         step += 1
+        for connection in answeredSessions { askedSessions[connection] = nil }
+        answeredSessions = []
         newCalls = []
         changedCalls = []
         forwardedCalls = []
@@ -216,7 +219,9 @@ final class Inspector {
         self.now = now
         switch effect {
         case .persist(let record): enter(record)
-        case .send(let connection, let message): check(message, to: connection)
+        case .send(let connection, let message):
+            if askedSessions[connection] != nil { answeredSessions.append(connection) }
+            check(message, to: connection)
         case .disconnect(let connection, _):
             if let log = connections.removeValue(forKey: connection) { memory.close(log.session) }
         case .queuePush(let order), .queueNewPush(let order):
@@ -231,7 +236,7 @@ final class Inspector {
         case .authorize(let question): askedAbout.insert(question.call)
         case .authorizeSession(let connection, _):
             guard case .client(.opened(_, _, let open, let grant)) = input, grant.scope == .full else {
-                return violate("asked about a session without a request for one")
+                return violate("the backend was asked about a session without session.open")
             }
             askedSessions[connection] = (DeviceKey(user: grant.user, device: open.device.id), grant)
         case .readHistory: break

@@ -58,7 +58,7 @@ struct Odds {
     var updates = 0
     var theft = 0
     var admin = 0
-    /// A backend acts.
+    /// That a backend acts.
     var backend = 0
 
     var timers = CallTimers()

@@ -3,7 +3,7 @@ import CallVocabulary
 import RecordModel
 
 /// A backend that places calls over HTTP, follows them, reports their media, and hangs up. Sometimes it asks about calls
-/// of devices, or repeats itself.
+/// between devices, or repeats a request.
 extension Simulation {
     func actAsBackend() {
         guard let mine = backendInvites.last, chance(600) else { return placeAsBackend() }
@@ -21,7 +21,7 @@ extension Simulation {
         guard disk.liveCalls.count < 5 else { return }
         var invite = Invite(call: CallID(random: &random), to: target())
         if chance(500) { invite.ringTime = .seconds(draw(5...20)) }
-        // Nobody but the callee ends such a call otherwise.
+        // Otherwise only the callee would end such a call.
         invite.maxDuration = .seconds(draw(1...60))
         if chance(400) { invite.sdp = RawJSON("\"offer\"") }
         let body = BackendInvite(
@@ -32,14 +32,14 @@ extension Simulation {
         ask(.follow(invite.call, after: 0))
     }
 
-    /// The id of a call with another body.
+    /// Another call with the id of this one.
     private func other(_ body: BackendInvite) -> BackendInvite {
         var body = body
         body.invite.video.toggle()
         return body
     }
 
-    /// The backend gets what it asked for, and goes on following the call.
+    /// The backend receives a call that it asked for, and continues to follow it.
     func backendHears(_ call: BackendCall) {
         let id = call.snapshot.call
         backendVersions[id] = call.version

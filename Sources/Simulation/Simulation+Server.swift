@@ -177,7 +177,7 @@ extension Simulation {
             case .authorize(let question):
                 authorize(process) { .authorized(question.call, number: question.number, $0) }
             case .authorizeSession(let connection, let question):
-                // After the faults, phones can return.
+                // After the faults, the backend allows every session, so that phones can reconnect.
                 authorize(process, isAllowed: isHealed) {
                     .sessionAuthorized(connection, number: question.number, $0)
                 }

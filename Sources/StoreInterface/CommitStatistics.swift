@@ -20,7 +20,7 @@ public struct CommitStatistics: Equatable, Sendable {
     public package(set) var behind = 0
     /// Journal lag: when the oldest of these records became durable; nil when there are none.
     public package(set) var behindSince: ContinuousClock.Instant?
-    /// Why the write-ahead log cannot be merged into its database, so that it grows; nil while that succeeds.
+    /// Why checkpoints fail, so that a write-ahead log grows; nil while they succeed.
     public package(set) var checkpointFailure: StoreFailure?
 
     public init() {}

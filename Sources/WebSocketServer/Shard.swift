@@ -141,7 +141,7 @@ final class Shard {
         }
         vouch(for: socket)
         socket.isEvicted = true
-        socket.cut()
+        cut(socket)
     }
 
     private func estrange(_ socket: ServerSocket) {
@@ -228,7 +228,7 @@ final class Shard {
             if socket.watch == .request { counters.unfinished.add() }
             // Stays in its list, at the end, until it is released.
             move(socket, to: socket.watch)
-            socket.cut()
+            cut(socket)
         }
         for socket in messages.due(at: now) {
             counters.unfinished.add()
@@ -360,23 +360,31 @@ extension Shard: ServerSocketEvents {
     }
 
     func socketUnread(_ socket: ServerSocket, change: Int) {
-        if socket.unreadBytes != change { slowReaders.remove(socket) }
-        if socket.unreadBytes > 0 { slowReaders.append(socket, now: loop.milliseconds) }
+        // Only a client that has read something moves behind the others.
+        let isNew = socket.unreadBytes == change
+        if !isNew, change < 0 { slowReaders.remove(socket) }
+        if socket.unreadBytes > 0, isNew || change < 0 { slowReaders.append(socket, now: loop.milliseconds) }
         let unread = counters.unread.add(change, ordering: .relaxed).newValue
-        if change > 0, unread > unreadLimit.bytesPerShard { dropSlowReaders() }
+        if change > 0, unread > unreadLimit.bytesPerShard { closeSlowReaders() }
     }
 
-    /// Closes the slowest readers until the bytes of the others are within the limit.
-    private func dropSlowReaders() {
+    /// Closes the slowest readers until the unread bytes of the others are within the limit.
+    private func closeSlowReaders() {
         while counters.unread.load(ordering: .relaxed) > unreadLimit.bytesPerShard, let socket = slowReaders.first {
-            // Without a queue, all its bytes are output that a close frame would have to wait for.
-            if let connection = connection(socket), connection.isOpen, connection.queuedBytes > 0 {
+            let connection = connection(socket)
+            if let connection, connection.isOpen, connection.queuedBytes > 0 {
                 connection.endSlowReader()
-            } else {
-                counters.slowConsumers.add()
-                socket.cut()
+                continue
             }
+            // Without a queue, a close frame would wait behind all that is unread.
+            if connection?.isOpen ?? true { counters.slowConsumers.add() }
+            cut(socket)
         }
+    }
+
+    /// Cuts a connection and drops its output.
+    private func cut(_ socket: ServerSocket) {
+        if let connection = connection(socket) { connection.cut() } else { socket.cut() }
     }
 
     func socketIsWritable(owner: AnyObject) { connection(owner).isWritable() }

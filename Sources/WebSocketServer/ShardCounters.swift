@@ -26,7 +26,7 @@ final class ShardCounters: Sendable {
     let connectionsFailed = Counter()
     let requests = Counter()
     let unfinished = Counter()
-    /// Bytes that wait for clients to read.
+    /// Bytes queued for clients to read.
     let unread = Atomic<Int>(0)
     /// Descriptors passed to the shard and not released yet. Also written by the acceptor.
     let held = Atomic<Int>(0)

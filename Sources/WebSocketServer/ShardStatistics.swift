@@ -9,7 +9,7 @@ public struct ShardStatistics: Sendable, Equatable {
     /// Payload bytes of the messages.
     public var bytesIn: UInt64 = 0
     public var bytesOut: UInt64 = 0
-    /// Connections closed because the client did not read what was sent: with 3001, or cut.
+    /// Connections closed with 3001, or cut, because the client did not read.
     public var slowConsumers: UInt64 = 0
     /// Connections closed with 3002 because the client did not answer a ping.
     public var pingTimeouts: UInt64 = 0
@@ -25,6 +25,6 @@ public struct ShardStatistics: Sendable, Equatable {
     public var requests: UInt64 = 0
     /// Connections closed because a handshake, request or message did not complete in time.
     public var unfinished: UInt64 = 0
-    /// Bytes that wait for clients to read now.
+    /// Bytes queued for clients to read at present.
     public var unreadBytes = 0
 }

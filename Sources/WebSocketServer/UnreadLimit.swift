@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The most bytes that wait for the clients of one listener to read, all together. Divided among the shards, so that
-/// none waits for another. Any thread.
+/// The most unread bytes of all clients of a listener together. Each shard has an equal share, so that shards need no
+/// synchronization. Any thread.
 final class UnreadLimit: Sendable {
     private let shards: Int
     private let bytes: Atomic<Int>

@@ -150,15 +150,13 @@ public final class WebSocketConnection {
         }
         queue.append(text)
         socket.requestWritable()
-        // Then this connection may be the one that has to go.
+        // This may close this connection.
         socket.queuedBytes = queue.byteCount
         return isOpen
     }
 
-    /// Drops the queue of a client that does not read, and closes with 3001. A client that does not read its close is
-    /// cut.
+    /// Drops the queue of a client that does not read, and closes with 3001.
     func endSlowReader() {
-        guard isOpen else { return socket.cut() }
         shard.counters.slowConsumers.add()
         dropQueue()
         close(code: 3001, reason: "slow consumer")
@@ -225,7 +223,6 @@ public final class WebSocketConnection {
         case .open, .closing: break
         case .closeSent, .ceased, .closed: return
         }
-        defer { socket.queuedBytes = queue.byteCount }
         while !socket.isBlocked {
             if owesPing {
                 owesPing = false
@@ -234,6 +231,7 @@ public final class WebSocketConnection {
                 owedPong = nil
                 _ = socket.writeControl(10, payload)
             } else if let message = queue.removeFirst() {
+                socket.queuedBytes = queue.byteCount
                 guard message.withUnsafeBytes({ write($0) }) else { return }
             } else {
                 guard case .closing(let code, let reason) = phase else { return }

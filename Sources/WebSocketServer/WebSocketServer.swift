@@ -24,8 +24,8 @@ public final class WebSocketServer: Sendable {
         public var maxFrameBytes = 65536
         /// The most bytes queued for one client; more closes the connection with 3001.
         public var maxQueuedBytes = 1 << 20
-        /// The most bytes that wait for all clients together; beyond that, connections are closed, the one that has read
-        /// nothing for the longest time first.
+        /// The most unread bytes of all clients together. Beyond it connections are closed, first those that have read
+        /// nothing for the longest time.
         public var maxUnreadBytes = WebSocketServer.standardUnreadBytes
         /// The interval between pings to a client.
         public var pingInterval = Duration.seconds(25)
@@ -98,7 +98,7 @@ public final class WebSocketServer: Sendable {
         public var exhausted: UInt64
     }
 
-    /// The value of ``Configuration/maxUnreadBytes`` unless set.
+    /// The default of ``Configuration/maxUnreadBytes``.
     public static let standardUnreadBytes = 256 << 20
 
     /// The connections permitted beyond `maxConnections` for a short time: for reserved paths, and during evictions.

@@ -237,7 +237,7 @@ struct AuthorizationTests {
         }
     }
 
-    @Test("without a question, because too many wait, ends them, too")
+    @Test("that the policy allows at once ends the calls that a restarted app does not know")
     func inheritedCallsWithoutQuestion() throws {
         var policy = AuthorizationPolicy()
         (policy.mostWaiting, policy.allowsOnFailure) = (0, true)

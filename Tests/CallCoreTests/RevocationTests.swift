@@ -93,7 +93,7 @@ import Testing
         #expect(world.ask(.get(call), as: alice.user, device: alice.id, scope: .full)?.reply != nil)
     }
 
-    @Test("a token that is shown without a call is checked, too: for TURN credentials")
+    @Test("the token of a request for TURN credentials is checked")
     func shown() throws {
         let (world, alice, bob) = World.pair(bobIsAsleep: true)
         let call = try alice.call(bob, push: .accepted).call
@@ -108,7 +108,7 @@ import Testing
         }
         #expect(world.showToken(as: bob.user, issuedAt: world.now)?.reply == .done)
         #expect(world.showToken(as: alice.user)?.reply == .done)
-        // The call has ended, is in memory, then in the store only, and unknown.
+        // The call has ended: in memory, then only in the store, then unknown.
         #expect(world.store.calls[call]?.endReason == .noDevices)
         for wait in [Duration.zero, world.timers.tombstone + .seconds(1)] {
             world.advance(wait)

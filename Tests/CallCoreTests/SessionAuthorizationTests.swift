@@ -80,7 +80,7 @@ struct SessionAuthorizationTests {
         }
     }
 
-    @Test("is not asked about when it is resumed; a request that cannot resume is")
+    @Test("needs no question to resume; a request that cannot resume needs one")
     func resumed() throws {
         let world = Self.world()
         let alice = world.phone("alice")
@@ -95,7 +95,7 @@ struct SessionAuthorizationTests {
         #expect(alice.lastAnswer?.opened?.resumed == false)
     }
 
-    @Test("of a wake token is not asked about, nor are requests without a session")
+    @Test("of a wake token needs no question, nor do requests without a session")
     func wake() throws {
         let world = Self.world()
         let (alice, bob) = (world.phone("alice"), world.phone("bob"))
@@ -125,7 +125,49 @@ struct SessionAuthorizationTests {
         #expect(world.core.census.sessions == 0 && world.store.devices.values.isEmpty)
     }
 
-    @Test("is checked again when the answer comes: the token may be revoked by then")
+    @Test("does not open when the device asks again on another connection, which closes the first, or opens there")
+    func askedAgain() throws {
+        let world = Self.world()
+        let alice = world.phone("alice")
+        alice.sendOpen()
+        let (first, early) = try #require(world.sessionQuestions.last)
+        alice.sendOpen()
+        let (second, late) = try #require(world.sessionQuestions.last)
+        #expect(first != second && alice.closes == [.replaced] && world.core.census.authorizations == 1)
+        world.step(.sessionAuthorized(second, number: late.number, .allowed(CallPermit())))
+        #expect(alice.lastAnswer?.opened != nil)
+        world.step(.sessionAuthorized(first, number: early.number, .allowed(CallPermit())))
+        world.advance(.seconds(1))
+        #expect(alice.closes == [.replaced] && world.core.census.sessions == 1)
+    }
+
+    @Test("of a party of a live call opens without an answer, so that an outage of the backend ends no call")
+    func partyOfCall() throws {
+        for fails in [false, true] {
+            let world = Self.world()
+            let (alice, bob, carol) = (world.phone("alice"), world.phone("bob"), world.phone("carol"))
+            for phone in [alice, bob, carol] { try open(phone, in: world) }
+            alice.send(.invite(Invite(call: world.newCall(), to: .user(bob.user))))
+            let question = try #require(world.questions.last)
+            world.step(.authorized(question.call, number: question.number, .allowed(CallPermit())))
+            #expect(bob.answer(question.call).reply == .won)
+            world.restart()
+            for phone in [alice, bob, carol] {
+                phone.sendOpen()
+                if fails { try answer(.failed, in: world) } else { world.advance(.milliseconds(800)) }
+            }
+            #expect(alice.lastAnswer?.opened != nil && bob.lastAnswer?.opened != nil)
+            #expect(carol.lastAnswer?.code == .overloaded(retryAfter: .seconds(2)))
+            // A refusal counts.
+            alice.lose()
+            world.restart()
+            alice.sendOpen()
+            try answer(.refused("No."), in: world)
+            #expect(alice.lastAnswer?.code == .forbidden)
+        }
+    }
+
+    @Test("does not open when the token is revoked before the answer arrives")
     func revoked() throws {
         let world = Self.world()
         let alice = world.phone("alice")
@@ -135,11 +177,11 @@ struct SessionAuthorizationTests {
         world.administer(.revokeTokens(alice.user, before: nil))
         try answer(.allowed(CallPermit()), in: world)
         #expect(alice.lastAnswer?.code == .unauthenticated && alice.closes == [.badToken])
-        // A revoked token costs no question.
+        // A revoked token is refused without a question.
         #expect(alice.open().code == .unauthenticated && world.sessionQuestions.count == 1)
     }
 
-    @Test("beyond the number that may wait is decided by the policy at once, and takes no room from calls")
+    @Test("beyond the limit of waiting sessions is decided by the policy at once; the limit of calls is separate")
     func bounded() throws {
         let world = Self.world { $0.mostWaiting = 1 }
         let (alice, bob, carol) = (world.phone("alice"), world.phone("bob"), world.phone("carol"))
@@ -151,7 +193,7 @@ struct SessionAuthorizationTests {
         #expect(world.questions.count == 1)
     }
 
-    @Test("is asked about only while the server is configured so; an open question is answered in any case")
+    @Test("needs a question only while the setting is on; the answer to an earlier question still counts")
     func reconfigured() throws {
         let world = World(authorization: AuthorizationPolicy())
         let (alice, bob) = (world.online("alice"), world.phone("bob"))

@@ -61,7 +61,7 @@ struct AuthorizationCircuitTests {
                 device: DeviceDescription(id: DeviceID(high: 1, low: 1), platform: .ios, app: app)))
     }
 
-    @Test("about sessions have a body without the connection, a reason of their own, and an id each")
+    @Test("about sessions have a body without the connection, their own default reason, and an id for each question")
     func sessions() throws {
         #expect(
             String(decoding: session(app: "phone/1").body(), as: UTF8.self)

@@ -23,7 +23,7 @@ private final class Fixture {
     private var responses: AsyncStream<HTTPResponse>.AsyncIterator
     private var inputs: AsyncStream<CoreInput>.AsyncIterator
 
-    /// - Parameter commitWait: above the bound of ``CallAdmission``, the server is overloaded.
+    /// - Parameter commitWait: the age of the oldest commit. Above ``CallAdmission/commit`` the server is overloaded.
     init(patience: Duration = .seconds(600), commitWait: Duration? = nil) async throws {
         let made = BackendToken.make(name: "pbx", role: .calls, scope: BackendScope(users: ["alice"]))
         text = made.text
@@ -113,7 +113,7 @@ struct BackendResourcesTests {
         #expect(try await patient.nextResponse().status == 503)
     }
 
-    @Test("an overloaded server refuses a new call with 503, and takes requests about others")
+    @Test("an overloaded server refuses a new call with 503, and accepts requests about existing calls")
     func overloaded() async throws {
         let fixture = try await Fixture(commitWait: .seconds(1))
         await fixture.ask(.post, "/calls", #"{"from":"alice","to":"bob"}"#)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Admission of new calls")
 struct CallAdmissionTests {
-    /// An admission with loads that only a test changes.
+    /// An admission whose loads the test sets.
     private final class World {
         let clocks = FakeClocks()
         let counters = SignalCounters()
@@ -27,7 +27,7 @@ struct CallAdmissionTests {
 
         func isAccepted() -> Bool { admission.refusal(for: 1) == nil }
 
-        /// A turn of a loop, and then calls in the next one.
+        /// Ends a turn of a loop, then offers calls in the next turn.
         /// - Returns: the number of calls accepted.
         func turn(_ time: Duration, of loop: Loop = .shard, then calls: Int) -> Int {
             clocks.pass(time)
@@ -53,16 +53,17 @@ struct CallAdmissionTests {
         #expect(world.turn(.milliseconds(100), of: loop, then: 1000) == 1000)
     }
 
-    @Test("with long turns only, a turn accepts as many calls as fit into 25 ms", arguments: Loop.allCases)
+    @Test("after 100 ms of long turns, a turn accepts as many calls as fit into 25 ms", arguments: Loop.allCases)
     func standing(_ loop: Loop) {
         let world = World()
         #expect(world.turn(.milliseconds(1), of: loop, then: 1) == 1)
+        #expect(world.turn(.milliseconds(100), of: loop, then: 1000) == 1000)
         #expect(world.turn(.milliseconds(100), of: loop, then: 1000) == 1000)
         // The last turn took 50 ms for 1000 calls.
         #expect(world.turn(.milliseconds(50), of: loop, then: 1000) == 500)
         #expect(world.turn(.milliseconds(100), of: loop, then: 1000) == 400)
         #expect(world.turn(.milliseconds(26), of: loop, then: 1000) == 384)
-        // Short again: the next accept a few more, as long as they refuse some.
+        // After a short turn that refused calls, the next turn accepts a few more.
         #expect(world.turn(.milliseconds(25), of: loop, then: 1000) == 403)
         #expect(world.turn(.milliseconds(20), of: loop, then: 300) == 300)
         #expect(world.turn(.milliseconds(20), of: loop, then: 1000) == 424)
@@ -78,7 +79,31 @@ struct CallAdmissionTests {
         #expect(world.turn(.milliseconds(200), then: 100) == 8)
     }
 
-    @Test("short turns of one loop do not hide the long ones of the other")
+    @Test("one long turn after a pause without calls is a burst")
+    func pause() {
+        let world = World()
+        for pause in [Duration.seconds(10), .milliseconds(200)] {
+            _ = world.turn(.milliseconds(30), then: 1)
+            world.clocks.pass(pause)
+            world.shard.turns += 20
+            #expect(world.turn(.milliseconds(30), then: 1000) == 1000)
+        }
+    }
+
+    @Test("calls that a slow disk refuses do not change how many a turn accepts")
+    func disk() {
+        let world = World()
+        for _ in 1...5 { _ = world.turn(.milliseconds(60), then: 100) }
+        let accepted = world.turn(.milliseconds(60), then: 100)
+        #expect(accepted < 50)
+        world.commitWait = .milliseconds(501)
+        for _ in 1...900 { #expect(world.turn(.milliseconds(1), then: 1) == 0) }
+        world.commitWait = nil
+        // The refusals by the window before let it grow once.
+        #expect((accepted...accepted + 3).contains(world.turn(.milliseconds(1), then: 100)))
+    }
+
+    @Test("short turns of one loop do not hide long turns of the other")
     func otherLoop() {
         let world = World()
         _ = world.turn(.milliseconds(1), then: 1)
@@ -102,7 +127,7 @@ struct CallAdmissionTests {
         #expect(world.turn(.milliseconds(1), then: 100) == 100)
     }
 
-    @Test("several turns between two calls count with their average, not as one long turn")
+    @Test("several turns between two calls count with their average duration")
     func quiet() {
         let world = World()
         _ = world.turn(.milliseconds(1), then: 1)
@@ -124,7 +149,7 @@ struct CallAdmissionTests {
         #expect(!world.isAccepted())
     }
 
-    @Test("refused callers return at different times within the second after one second; each refusal is counted")
+    @Test("refused callers are told to retry after 1 to 2 s, spread evenly; each refusal is counted")
     func spread() {
         let world = World()
         world.commitWait = .seconds(1)

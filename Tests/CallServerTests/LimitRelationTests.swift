@@ -24,7 +24,7 @@ struct LimitRelationTests {
         #expect(FrameLimits.token + 4_096 <= FrameLimits.frame)
     }
 
-    @Test("a webhook endpoint keeps the connections of all its requests, and eight endpoints do")
+    @Test("idle connections suffice for all requests of one webhook endpoint, and of eight endpoints")
     func connections() {
         #expect(WebClient.mostIdleEach >= DeliveryQueue.mostInFlight)
         #expect(WebClient.mostIdle >= 8 * WebClient.mostIdleEach)

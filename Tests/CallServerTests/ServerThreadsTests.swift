@@ -34,7 +34,7 @@ import WebSocketServer
             try harness.parts.listener(configuration) { _, _ in Nobody() }.shardLoops.map { $0 === core } == [false])
     }
 
-    @Test("are gone after a start that fails for lack of descriptors, at whatever step")
+    @Test("end after a start that fails for lack of file descriptors, at every step")
     func failedStarts() async throws {
         var isStarted = false
         for spare in 0..<60 where !isStarted {

@@ -20,7 +20,7 @@ struct SignalShardTests {
         let core: Mailbox<CoreInput>
         let inputs = Journal<CoreInput>()
         let shard = Mutex<Mailbox<ShardMessage>?>(nil)
-        /// Above the bound of ``CallAdmission``, the server is overloaded.
+        /// The age of the oldest commit. Above ``CallAdmission/commit`` the server is overloaded.
         let commitWait = CommitWait()
         let clientLoop: EventLoop
         let context: LoopBound<LWSContext>
@@ -143,7 +143,7 @@ struct SignalShardTests {
             ])
     }
 
-    @Test("an overloaded server refuses a new call, and takes the answer and the hang-up of others")
+    @Test("an overloaded server refuses a new call, and accepts answers and hang-ups of existing calls")
     func overload() async throws {
         let world = try await World(room: 100)
         let (client, frames) = try await world.connect()

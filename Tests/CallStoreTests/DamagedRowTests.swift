@@ -8,10 +8,10 @@ import Testing
 
 @testable import CallStore
 
-/// Rows with a damaged value, as a disk may return them: SQLite keeps no checksums of pages.
+/// Rows with a damaged value. A disk may return them undetected, because SQLite keeps no checksums of pages.
 @Suite("Damaged rows") struct DamagedRowTests {
     @Test(
-        "a start with a damaged value takes the records or refuses the row, and never traps",
+        "a start with a damaged value accepts the records or refuses the row, and never traps",
         arguments: 1...4 as ClosedRange<UInt64>)
     func damagedValue(seed: UInt64) throws {
         let folder = try TemporaryFolder()
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(
-        "members, hunt and forwards that do not fit each other are refused",
+        "inconsistent members, hunt and forwards are refused",
         arguments: [
             (#"members = replace(members, 'member-17', 'member-16')"#, "members"), ("hunt_rung = 99", "hunt_rung"),
             ("hunt_steps = '[1]'", "hunt_steps"), ("created_at = 1 << 60", "created_at"),
@@ -100,7 +100,7 @@ import Testing
     ) throws -> Row? {
         let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM \(table)") ?? 0
         guard count > 0 else { return nil }
-        // The last row, of the hunt, half of the time.
+        // In half of the cases the last row, which has the hunt.
         let offset = max(Int.random(in: 0..<count, using: &generator), Bool.random(using: &generator) ? count - 1 : 0)
         return try Row.fetchOne(database, sql: "SELECT * FROM \(table) LIMIT 1 OFFSET \(offset)")
     }
@@ -112,7 +112,7 @@ import Testing
         switch Int.random(in: 0..<4, using: &generator) {
         // A changed length in the header of a row shortens a value.
         case 0: return data.prefix(at)
-        // Often a text that can be read, as a name that is there twice.
+        // Often gives a valid text, such as a name that occurs twice.
         case 1, 2: data[at] = data[Int.random(in: 0..<data.count, using: &generator)]
         default: data[at] ^= UInt8.random(in: 1...255, using: &generator)
         }

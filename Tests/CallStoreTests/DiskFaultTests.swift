@@ -9,7 +9,7 @@ import Testing
 
 @testable import CallStore
 
-/// A file that this process has open, whose descriptors can be made to fail.
+/// A file that this process has open. The test can make its descriptors fail.
 private struct OpenFile {
     private let path: String
     private let descriptors: [Int32]
@@ -24,9 +24,9 @@ private struct OpenFile {
         try #require(!descriptors.isEmpty)
     }
 
-    /// Writes fail with ENOSPC, and reads give zeros.
+    /// Makes writes fail with ENOSPC, and reads return zeros.
     func fill() throws { try refer(to: "/dev/full", O_RDWR) }
-    /// Writes fail, reads succeed.
+    /// Makes writes fail, while reads succeed.
     func refuseWrites() throws { try refer(to: path, O_RDONLY) }
     func repair() throws { try refer(to: path, O_RDWR) }
 
@@ -38,10 +38,10 @@ private struct OpenFile {
     }
 }
 
-/// One file of the store that cannot be written, while the others can.
+/// One file of the store cannot be written; the others can.
 @Suite("A disk that fails under one file") struct DiskFaultTests {
     @Test(
-        "a mark that cannot be written holds acknowledgements back, and no row is written twice",
+        "while the mark cannot be written, nothing is acknowledged, and no row is written twice",
         arguments: [false, true])
     func mark(isLoad: Bool) async throws {
         let folder = try TemporaryFolder()
@@ -80,7 +80,7 @@ private struct OpenFile {
         store.close()
     }
 
-    @Test("checkpoints that fail are told, and commits continue", arguments: [false, true])
+    @Test("failed checkpoints are reported, and commits continue", arguments: [false, true])
     func checkpoints(isLoad: Bool) async throws {
         let folder = try TemporaryFolder()
         let told = Mutex<[StoreFailure?]>([])
@@ -90,7 +90,7 @@ private struct OpenFile {
         let path = isLoad ? StoreFolder.journal(of: folder.database) : folder.database
         let file = try OpenFile(path)
         try file.refuseWrites()
-        // More than the thousand pages after which a checkpoint follows each commit.
+        // More than the 1000 pages at which each commit is followed by a checkpoint.
         func fill(until isDone: @Sendable () -> Bool) async {
             for number in 0..<200 where !isDone() {
                 let calls = (0..<500).map { StoreRecord.call(.live(createdAt: at(Int64(number * 500 + $0)))) }

@@ -67,7 +67,7 @@ struct EventTests {
         commit(1)
         await eventually("it is tried again") { committer.statistics.failures >= 3 }
         #expect(committer.failure?.reason == .diskFull)
-        // It waits with the first, and is not part of its transaction.
+        // The second commit waits for the first, and is not part of its transaction.
         commit(2)
         await eventually("it is tried again") { committer.statistics.failures >= 4 }
         #expect(acknowledged.withLock { $0 } == [])

@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `a page is read by an index, in its order, and scans and sorts no table`() throws {
+    @Test func `a page is read in the order of an index, without a table scan or a sort`() throws {
         let pages = [
             ExportPage(), ExportPage(since: at(1)), ExportPage(until: at(1)), ExportPage(since: at(1), until: at(2)),
             ExportPage(after: ExportCursor(at: at(1), serial: 7)),

@@ -329,6 +329,11 @@ private struct KilledServer {
         try handle.seek(toOffset: size / 2 / 4096 * 4096)
         try handle.write(contentsOf: Data(repeating: 0, count: 4096))
         try handle.close()
+        #expect(PageChecker.damage(in: folder.database)?.reason == .corrupted)
+        // A stopping server checks no further table.
+        let stop = PageCheckStop()
+        stop.request()
+        #expect(PageChecker.damage(in: folder.database, stop) == nil)
         let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path))
         let told = Mutex<StoreFailure?>(nil)
         var pace = PageCheckPace()

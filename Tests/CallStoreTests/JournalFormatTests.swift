@@ -132,7 +132,7 @@ import Testing
             for statement in StoreStatement.allCases {
                 let count = Int(try SQLRow(database, statement.sql).parameterCount)
                 for value in values {
-                    // The call of a dependent row is an id, so that its end is looked at.
+                    // A dependent row has a valid call id, so that the end of the call is read.
                     let parameters = (1...count).flatMap { Int32($0) == statement.call?.id ? id : value }
                     let entry = JournalEntries.Entry(
                         number: 1, format: JournalFormat.current.number, operations: [statement.rawValue] + parameters)

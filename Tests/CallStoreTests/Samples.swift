@@ -71,7 +71,7 @@ struct StoreDisk: Sendable {
     }
 }
 
-/// The mark of a store that is open, whose writes can fail as on a full disk.
+/// The mark of an open store. The test can make its writes fail as on a full disk.
 struct MarkFile: Sendable {
     private let descriptor: Int32
     private let file: Int32

@@ -1,6 +1,6 @@
-"""What the drills share: a server with its data folder and port, commands, phones.
+"""Shared by the drills: a server with its data folder and ports, and its commands.
 
-From the environment: REVEILLE, the program; DRILL_FOLDER, an empty folder; DRILL_COUNT, how often, or empty.
+Environment: REVEILLE, the program; DRILL_FOLDER, an empty folder; DRILL_COUNT, the argument COUNT, or empty.
 """
 
 import json
@@ -20,12 +20,12 @@ FOLDER = pathlib.Path(os.environ["DRILL_FOLDER"])
 
 
 def count(short):
-    """The number that the user has given, else `short`."""
+    """COUNT, or `short` without one."""
     return int(os.environ.get("DRILL_COUNT") or short)
 
 
 class Wrong(SystemExit):
-    """What the drill is to find."""
+    """A violation that the drill found."""
 
     def __init__(self, words):
         super().__init__(f"wrong: {words}")
@@ -52,7 +52,7 @@ def free_port():
 
 
 class NotStarted(Exception):
-    """The server has ended before it was ready. `status` is negative for a signal."""
+    """The server ended before it was ready. `status` is negative after a signal."""
 
     def __init__(self, status, output):
         super().__init__(f"the server ended with {status}:\n{output[-2000:]}")
@@ -60,7 +60,7 @@ class NotStarted(Exception):
 
 
 class Server:
-    """A server on a data folder. It keeps its port over restarts; each start has a log of its own."""
+    """A server with a data folder. It keeps its port over restarts; each start has its own log file."""
 
     def __init__(self, name, settings=None, options=(), environment=None):
         self.name, self.options, self.environment = name, list(options), environment or {}

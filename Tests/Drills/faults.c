@@ -1,13 +1,13 @@
-// Faults of a disk, for a server that is started with LD_PRELOAD. Compile with: cc -shared -fPIC -O1 -o faults.so faults.c
+// Simulates disk faults in a server, loaded by LD_PRELOAD. Compile with: cc -shared -fPIC -O1 -o faults.so faults.c
 //
-// FAULTS names a file of 4096 bytes, which the drill writes while the server runs: a line with the fault, the time at
-// which it begins on CLOCK_MONOTONIC in seconds, and the file: a path that ends with '/' means each file in that
-// folder. An empty line means no fault.
+// The environment variable FAULTS names a file of 4096 bytes, which the drill changes while the server runs. It has one
+// line: the fault, the time at which it begins (CLOCK_MONOTONIC, in seconds), and the path of the file. A path that ends
+// with '/' means each file in that folder. An empty line means no fault.
 //
-//   full         writes, and opens that create a file, fail with ENOSPC; of each write a half is done first
+//   full         writes, and opens that create a file, fail with ENOSPC; a write first writes half of its bytes
 //   read-only    writes, and opens for writing, fail with EROFS
 //   sync-fails   fsync and fdatasync fail with EIO
-//   stalls       writes and syncs wait while the disk stalls: for 5 s, again and again, with 2 s between
+//   stalls       writes and syncs block while the disk stalls: repeatedly for 5 s, with 2 s between
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -76,7 +76,7 @@ static void wait_for_disk(double since) {
     while (nanosleep(&time, &time) != 0) {}
 }
 
-// Returns the error of a write to the file; 0 when it goes on.
+// Returns the error of a write to the file; 0 when it proceeds.
 static int write_fault(int descriptor) {
     double since = 0;
     switch (fault_at(descriptor, &since)) {
@@ -145,7 +145,7 @@ TRUNCATE(ftruncate64, off64_t)
 ALLOCATE(fallocate, off_t)
 ALLOCATE(fallocate64, off64_t)
 
-// The error of an open; 0 when it goes on. A relative path is below no folder of a drill.
+// Returns the error of an open; 0 when it proceeds. Faults never apply to a relative path.
 static int open_fault(const char *path, int flags) {
     double since = 0;
     enum fault fault = fault_of(path, &since);

@@ -1,12 +1,12 @@
-"""Kills the server at random moments under load, and compares what it acknowledged with what it knows afterwards.
+"""Kills the server at random moments under load, and compares what it acknowledged with its state after each start.
 
 COUNT is the number of kills. A quarter of them hit a server that is still starting. Between kills, connections are cut
-and sessions resumed. The books are kept by the clients alone:
+and sessions resumed. The clients record what the server tells them. The drill checks:
 
-- An acknowledged invite, answer, decline and hang-up is there after each start, with its reason and its party.
-- No call that a client was told has ended is live. No client sees a state go backwards, over any number of kills.
+- Each acknowledged invite, answer, decline and hang-up is stored after each start, with its reason and its party.
+- No call is live after a client was told that it ended. No client sees a state go backwards, over any number of kills.
 - The events of a session have no gap and no repetition, also after a resume.
-- Each push is for a call that the server knows, arrives at most once per device and call, and gets a final state.
+- Each push is for a call that the server knows, arrives at most once per device and call, and gets a final status.
 """
 
 import asyncio
@@ -29,9 +29,9 @@ KILLS, WORKERS = count(12), 16
 SEED = int(os.environ.get("DRILL_SEED") or 7)
 RANKS = {"routing": 0, "waking": 1, "ringing": 2, "answered": 3, "connected": 4, "ended": 5}
 ENDED = RANKS["ended"]
-# Ends of one device, after which the call may go on.
+# End reasons of one device, after which the call may continue.
 ELSEWHERE = {"answered_elsewhere", "declined_elsewhere"}
-# Ends that a timer, a lost session or a callee without a session may cause here.
+# End reasons that no client requests: a timer, a lost session or a callee without a session causes them.
 UNASKED = {"ring_timeout", "connect_timeout", "connection_lost", "no_devices"}
 REPORTED = {"reported", "reported_late", "acted"}
 PLANS = ["caller_ends"] * 3 + ["callee_ends"] * 3 + ["decline", "decline", "cancel", "cancel", "ring_out"]
@@ -59,7 +59,7 @@ class Entry:
         self.call, self.caller, self.callees = call, caller, callees
         self.plan = random.choice(PLANS)
         self.history, self.floor, self.invited, self.end, self.winner = [], -1, False, None, None
-        # Who asked for which end; when each state began, as the caller was told.
+        # asked: the devices that requested each end reason. times: when each state began, as told to the caller.
         self.asked, self.times, self.pushed, self.answering = collections.defaultdict(set), {}, {}, set()
 
     @property
@@ -82,7 +82,7 @@ class Books:
         self.wrong.append((entry, words))
 
     def told(self, entry, state, reason, by, phone):
-        """A client was told the state of a call. Raises the least state that everybody must see from now on."""
+        """Records the state of a call that a client was told. All clients must see at least that state from now on."""
         self.touched.add(entry.call)
         if state == "ended" and (reason in ELSEWHERE or reason is None):
             return
@@ -102,7 +102,7 @@ class Books:
             entry.floor = max(entry.floor, RANKS[state])
 
     def spawn(self, work):
-        """Runs `work` beside the rest. `check` tells its failure."""
+        """Runs `work` concurrently. `check` raises its failure."""
 
         def ended(task):
             self.tasks.discard(task)
@@ -128,7 +128,7 @@ class Books:
 
 
 class Phone:
-    """One device. It reconnects until `rest`, and books every frame that it reads."""
+    """One device. It reconnects until `rest`, and records every frame that it reads."""
 
     def __init__(self, books, server, name, token, push=None):
         self.books, self.server, self.name, self.token, self.push = books, server, name, token, push
@@ -255,7 +255,7 @@ class Phone:
         await self.event(entry, method, params)
 
     async def reply(self, message):
-        """Books it here, in the order of the frames; the request's task runs later."""
+        """Records the reply here, in the order of the frames; the request's task runs later."""
         answer, method, entry, floor = self.pending.pop(message["id"])
         if entry and "error" in message:
             entry.note(self.name, f"← {self.session} {method}: {message['error']['data']}")
@@ -291,7 +291,7 @@ class Phone:
         await self.saw(entry, rank)
 
     def has_description(self, entry, params, state, source):
-        """The other side's SDP is there until media flows, over any number of kills."""
+        """Checks that the peer's SDP is kept until media flows, over any number of kills."""
         sdp = params.get("sdp")
         if self.name != entry.caller:
             self.books.expect(sdp == entry.offer, entry, f"{self.name}: {source} has the offer {sdp!r}")
@@ -300,7 +300,7 @@ class Phone:
             self.books.expect(fits, entry, f"{self.name}: {source} has the answer {sdp!r}")
 
     async def view(self, view, floor, source):
-        """A state in a reply, whose request was sent when everybody had to see at least `floor`."""
+        """Checks a state in a reply. When its request was sent, all clients had to see at least `floor`."""
         entry = self.books.entries.get(view["call_id"])
         expect(entry is not None, f"{self.name} has a call that nobody placed: {view}")
         state, reason = view["state"], view.get("reason")
@@ -348,7 +348,7 @@ class Phone:
             raise
         number = self.number = self.number + 1
         answer = asyncio.get_running_loop().create_future()
-        # Its exception counts as seen, also when sending fails first.
+        # Marks its exception as retrieved, also when sending fails first.
         answer.add_done_callback(lambda done: done.cancelled() or done.exception())
         self.pending[number] = answer, method, entry, entry.floor if entry else -1
         if entry:
@@ -357,7 +357,7 @@ class Phone:
             await self.socket.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}))
         except websockets.ConnectionClosed:
             raise Lost() from None
-        # The reader sets it, or fails it when the connection ends.
+        # The reader sets the result, or an exception when the connection ends.
         message = await answer
         if "error" in message:
             raise Refused(message["error"])
@@ -452,7 +452,7 @@ async def talk(phone, entry):
 
 
 async def answer(phone, entry, request=None):
-    """Returns whether this device has the call."""
+    """Returns whether this device won the call."""
     sdp = f"answer {phone.device}"
     entry.answering.add(phone.device)
     try:
@@ -632,7 +632,7 @@ async def cut_connections(books, phones, stopping):
 
 
 def examine(books, server, phones):
-    """Compares the books with a server that has just started. Returns false when it was not reached."""
+    """Compares the records with a server that has just started. Returns false when the server could not be reached."""
     floors = {call: (books.entries[call].floor, books.entries[call].end) for call in books.touched}
     ended = {call for call, entry in books.entries.items() if entry.end}
     live = [view["call_id"] for view in server.show("calls", "list", "--live", "--limit", "100000")["calls"]]
@@ -657,7 +657,7 @@ def examine(books, server, phones):
 
 
 async def kill_and_start(books, server, phones):
-    """Ends the server again and again. Each fourth kill hits a start."""
+    """Kills the server repeatedly. Every fourth kill hits a start."""
     await asyncio.to_thread(server.kill)
     for number in range(KILLS):
         if number % 4 == 3:
@@ -735,7 +735,7 @@ async def drill(books, server, simulator, groups, phones, attachments):
 
 
 def compare(books, server, phones):
-    """The store of the stopped server against the books."""
+    """Compares the store of the stopped server with the records."""
     calls = server.calls()
     for call, entry in books.entries.items():
         row = calls.get(call)

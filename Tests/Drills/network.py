@@ -1,8 +1,8 @@
-"""Drills of the network: many clients at once, slow ones, silent ones, floods. The first argument names one of DRILLS.
+"""Network drills: many clients at once, slow and silent clients, floods. The first argument names one of DRILLS.
 
-Normal calls between other phones go on during each attack. None may fail; their latency from the invite to its reply,
-the server's memory and its open files are printed. COUNT is the number of clients. DRILL_MEMORY is the highest growth
-of the server's memory in MiB, DRILL_SECONDS the longest time until all clients are back; both have defaults.
+Other phones place normal calls during each attack, and none of these may fail. The drill prints their latency from the
+invite to its reply, the server's memory and its open files. COUNT is the number of clients. The article Contribute
+describes DRILL_MEMORY, DRILL_SECONDS and DRILL_SEED.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ import uuid
 
 from common import FOLDER, Server, count, expect, free_port
 
-# A proxy's address: the addresses in its PROXY headers have limits, those of this machine have none.
+# A proxy's address. Limits by address apply to the addresses in its PROXY headers, and not to loopback addresses.
 PROXY = "127.0.0.9"
 LATEST_REPLY = 10
 SECRET, SERVERS = os.urandom(32), []
@@ -49,7 +49,7 @@ class Refused(Exception):
 
 
 def token(user, secret=None):
-    """A user's token, signed with the server's secret. Its commands would take minutes for thousands."""
+    """A user's token, signed here with the server's secret: `reveille token` takes minutes for thousands."""
     def part(value):
         return base64.urlsafe_b64encode(value).rstrip(b"=")
 
@@ -219,7 +219,7 @@ class Pair:
 
 
 class Traffic:
-    """Normal calls at random times, ten a second, and what the server needs meanwhile."""
+    """Normal calls at random times, ten a second, and the memory and files of the server meanwhile."""
 
     def __init__(self, server, pairs=10, **options):
         self.server, self.options = server, options
@@ -258,7 +258,7 @@ class Traffic:
 
 
 def memory(server):
-    """The resident memory in MiB: now, and at most since the last phase began."""
+    """The resident memory in MiB: now, and the highest since the last phase began."""
     with open(f"/proc/{server.process.pid}/status") as status:
         lines = dict(line.split(":", 1) for line in status)
     return int(lines["VmRSS"].split()[0]) / 1024, int(lines["VmHWM"].split()[0]) / 1024
@@ -269,7 +269,7 @@ def files(server):
 
 
 async def files_back(server, before, seconds=30):
-    """All files of the attack are closed. A thread's own file may come or go."""
+    """Waits until the server has closed the files of the attack. The number may differ by files of its threads."""
     deadline = time.monotonic() + seconds
     while (now := files(server)) > before + 2:
         expect(time.monotonic() < deadline, f"{now} open files, {before} before")
@@ -295,24 +295,24 @@ async def started(name, **settings):
 
 
 def attacker(kind, port, number, seconds, *arguments):
-    """Another process, so that the attack takes no time from the normal phones."""
+    """Runs the attack in another process, so that it does not slow the normal phones down."""
     return asyncio.create_subprocess_exec(
         sys.executable, __file__, "attack", kind, str(port), str(number), str(seconds), *arguments,
         stdout=asyncio.subprocess.PIPE, limit=1 << 20)
 
 
 async def report(process):
-    """What the attacker has counted."""
+    """The counters that the attacker prints."""
     output, _ = await process.communicate()
     expect(process.returncode == 0, f"the attacker ended with {process.returncode}")
     return json.loads(output)
 
 
-# Many clients come back at once
+# Many clients reconnect at once
 
 
 async def reconnect():
-    """All sessions come back at once: after a cut of all connections, SIGTERM, and kill -9. Live calls go on."""
+    """All clients reconnect at once: after a cut of all connections, SIGTERM, and kill -9. Live calls continue."""
     sessions, bound = count(400), float(os.environ.get("DRILL_SECONDS") or 0)
     bound = bound or 5 + sessions / 250
     server = await started("reconnect")
@@ -356,7 +356,7 @@ async def reconnect():
     live = await asyncio.to_thread(server.show, "calls", "list", "--live", "--limit", "100000")
     expect(len(live["calls"]) == with_calls, f"{len(live['calls'])} live calls, not {with_calls}")
     server.stop()
-    # More devices of a user than may open sessions at once: the others come in as they are told, one a second.
+    # More devices of a user than may open sessions at once: the others wait for `retry_after_ms`, one a second.
     server = await started("limited", **{"limits.opens_per_user": 60, "limits.devices_per_user": 100})
     phones = [Phone(f"user{number % 3}") for number in range(3 * 64)]
     refused = await back(server, phones, 10, "limited")
@@ -365,7 +365,7 @@ async def reconnect():
 
 
 async def back(server, phones, bound, name):
-    """Opens all at once. A refused phone waits as it is told. Returns the refusals by reason."""
+    """Opens all sessions at once. A refused phone retries after `retry_after_ms`. Returns the refusals by reason."""
     refused, began, times = collections.Counter(), time.monotonic(), []
 
     async def come(phone):
@@ -431,7 +431,7 @@ async def slow_readers():
                     phones[first : first + 20])])
         return rounds
 
-    # The same calls to phones that read: what the server needs for these is not due to slow readers.
+    # First the same calls to phones that read: slow readers do not cause the memory that these need.
     await traffic.during("all read", flood(lambda rounds: rounds >= max(5, 1500 // readers)))
     before, in_kernel = memory(server)[0], kernel_memory()
     for phone in phones:
@@ -454,7 +454,7 @@ async def slow_readers():
 
 
 def kernel_memory():
-    """What is queued in all TCP sockets of this machine, at both ends, in MiB."""
+    """The bytes queued in all TCP sockets of this machine, at both ends, in MiB."""
     with open("/proc/net/sockstat") as statistics:
         return int(next(line for line in statistics if line.startswith("TCP:")).split()[-1]) * 4096 / (1 << 20)
 
@@ -463,7 +463,7 @@ def kernel_memory():
 
 
 async def half_open():
-    """The network between some phones and the server stops to forward anything, without a word to either side."""
+    """The network between some phones and the server stops forwarding data; no connection is closed."""
     number = count(20)
     server = await started("half-open", **{
         "sessions.resume_seconds": 10, "calls.delivery_seconds": 1, "limits.pushing_calls_per_caller": 1000})
@@ -498,7 +498,7 @@ async def half_open():
     opened = files(server)
     wire.send_signal(signal.SIGSTOP)
     began = time.monotonic()
-    # The server cannot know yet that nobody is there: without a push token the call rings out.
+    # The server has not detected the loss yet: without a push token the call ends by its ring timeout.
     rung = []
     for one, other in zip(others, silent):
         rung.append(str(uuid.uuid4()))
@@ -552,7 +552,7 @@ def session_states(server, kind):
 
 
 async def slow_handshakes():
-    """Connections that send nothing, a TLS ClientHello byte by byte, or an HTTP request byte by byte."""
+    """Connections that send nothing, or send a TLS ClientHello or an HTTP request byte by byte."""
     key, certificate = FOLDER / "key.pem", FOLDER / "certificate.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
@@ -684,7 +684,7 @@ async def attack_flood(port, number, seconds, kind, addresses):
         "token": forged, "device": {"id": str(uuid.uuid4()), "platform": "ios"}}}).encode()
 
     def source():
-        """From this machine, which has no limits by address, and through the proxy, by addresses that have."""
+        """A loopback address, which has no limits, or an address behind the proxy, which has."""
         host = random.randrange(1, 1 << 16) if addresses == "many" else 1
         if random.random() < 0.5:
             return {"source": f"127.7.{host >> 8}.{host & 255 or 1}"}

@@ -1,8 +1,8 @@
-"""Three times the peak throughput of calls: the server refuses a part of them at once, and handles the others in time.
+"""Offers three times the peak throughput of calls: the server refuses most of them at once, and the others succeed in time.
 
-The server shares one core with programs that do nothing but work, so that it has a quarter of it; the load generator has the
-other cores. The peak is measured first, in a closed loop. Then calls begin at three times that rate, whatever the server answers.
-COUNT is the length of each measurement in seconds. DRILL_MEMORY is the server's highest memory in MiB.
+The server shares one core with three programs that only compute, so it has a quarter of that core. The load generator has the
+other cores. A closed-loop load test measures the peak throughput. An open-loop load test then starts calls at three times that
+rate. COUNT is the duration of each load test in seconds. DRILL_MEMORY is the server's highest memory in MiB.
 """
 
 import json

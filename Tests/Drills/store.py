@@ -1,10 +1,10 @@
-"""Faults of the disk under the store, and damaged files. The books: what the server acknowledged must be in the store.
+"""Disk faults under the store, and damaged files. All that the server acknowledged must be in the store.
 
     Tests/Drills/run store                   each drill, short
     Tests/Drills/run store/disk-full 20      one drill, 20 runs; each run takes the next file of the store
     Tests/Drills/run store/flipped-bytes 50  50 variants of each file
 
-The faults come from faults.c, which the server is started with, and for a full disk also from a small tmpfs, for root.
+faults.c, loaded into the server by LD_PRELOAD, simulates the faults. As root, disk-full also fills a small tmpfs.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from common import FOLDER, NotStarted, REVEILLE, Server, Wrong, count, expect, w
 from reveille import Closed, ReveilleError, report_push
 
 PAIRS = 6
-# The longest time to an answer, a refusal or the end of the connection.
+# The longest wait for a reply, a refusal or the end of the connection.
 PATIENCE = 10.0
 TOPIC = "org.reveille.phone.voip"
 WHOLE = ""
@@ -37,11 +37,11 @@ FILES = [
     "reveille.mark", WHOLE]
 
 
-# The books
+# Acknowledgements
 
 
 class Books:
-    """What the server acknowledged: of each call the steps with their replies, and the reports of pushes."""
+    """The acknowledgements of the server: the steps of each call with their replies, push reports and push tokens."""
 
     def __init__(self):
         self.calls, self.reports, self.tokens = {}, {}, {}
@@ -51,7 +51,7 @@ class Books:
         self.calls.setdefault(call, {}).setdefault(step, {}).update(facts)
 
     def check(self, server, when, is_running=False):
-        """Holds the store against the books, and a running server's own view too."""
+        """Compares the store, and a running server's own view, with the acknowledgements."""
         views = [("the store", [])]
         if is_running:
             views.append(("the server", ["--server", server.data / "admin.sock"]))
@@ -101,7 +101,7 @@ def call_faults(steps, shown):
 
 
 class Phones:
-    """Pairs of phones that call each other until they are stopped, and one whose phone sleeps.
+    """Pairs of phones that call each other until they are stopped, and one pair whose callee sleeps.
 
     A refused or lost request is repeated, which the protocol permits.
     """
@@ -131,7 +131,7 @@ class Phones:
         await asyncio.gather(*self.tasks, return_exceptions=True)
 
     def failed(self):
-        """Raises what a phone has found."""
+        """Raises the first violation that a phone found."""
         for task in self.tasks:
             if task.done() and not self.stopping.is_set():
                 task.result()
@@ -271,8 +271,8 @@ class Phones:
         raise Wrong(f"the call {call} has no push after 40 s")
 
     async def progress(self, calls, words, seconds=60):
-        """Waits until each pair has made so many more calls."""
-        # Calls to a sleeping phone have a limit, one in some seconds.
+        """Waits until each pair has placed this number of further calls."""
+        # Calls to a sleeping phone are limited to one in some seconds.
         goal = [number + calls for number in self.done[:PAIRS]] + [self.done[PAIRS] + 1]
         deadline = time.monotonic() + seconds
         while any(number < least for number, least in zip(self.done, goal)):
@@ -305,7 +305,7 @@ class Faults:
         self.write("")
 
     def write(self, text):
-        # The first byte last: the library reads it first.
+        # Writes the first byte last, because the library reads it first.
         block = text.encode().ljust(4096, b"\0")
         with open(self.path, "r+b", buffering=0) as file:
             file.write(b"\0")
@@ -339,7 +339,7 @@ def load(server):
 
 
 class Readiness:
-    """Asks /readyz all the time, and keeps the reasons."""
+    """Polls /readyz, and records the reasons."""
 
     def __init__(self, server):
         self.server, self.reasons, self.task = server, set(), asyncio.create_task(self.run())
@@ -365,14 +365,14 @@ KINDS = {
     "fdatasync-fails": Kind("sync-fails", 5, "a sync failed", "commits fail", "checkpoints fail"),
     "write-stalls": Kind("stalls", 12, "the disk does not answer"),
 }
-# A small file system in memory, which is really full; for root.
+# A small tmpfs that is filled; needs root.
 MEMORY = "a full tmpfs"
-# Files that a commit without load does not write: their fault is told once there is load or a checkpoint is due.
+# Files that a commit without load does not write: the log names their fault only under load or at a checkpoint.
 RARE = {"reveille.sqlite3", "reveille-journal.sqlite3", "reveille-journal.sqlite3-wal"}
 
 
 class FullMemory:
-    """A full disk, as `Faults`: a tmpfs on the data folder, which a file fills."""
+    """A full disk with the interface of `Faults`: a tmpfs on the data folder, filled by a file."""
 
     environment = {}
 
@@ -402,7 +402,7 @@ def told(server, kind):
 
 
 async def fault(server, faults, kind, name, seed, is_killed):
-    """One fault while calls run. Returns the books."""
+    """One fault while calls run. Returns the acknowledgements."""
     books = Books()
     phones = Phones(server, books, seed)
     background, readiness = load(server), None
@@ -412,7 +412,7 @@ async def fault(server, faults, kind, name, seed, is_killed):
         readiness = Readiness(server)
         faults.begin(kind.name, server.data, name)
         until = time.monotonic() + kind.seconds
-        # A commit that waits for a file that is rarely written need not take so long that it counts as a stall.
+        # A commit may wait for a rarely written file too briefly to count as a stall.
         is_told = name not in RARE or kind.name != "stalls"
         while time.monotonic() < until or is_told and not told(server, kind):
             phones.failed()
@@ -448,7 +448,7 @@ def start_during(server, faults, kind, name):
     except NotStarted as failure:
         expect(failure.status > 0, f"the server ended by signal {-failure.status}: {failure.output[-1500:]}")
         words = failure.output.strip().splitlines()[-1]
-        # The start tries first whether the folder can be written, with words of its own.
+        # The start first checks that the folder is writable, with an error message of its own.
         is_said = kind.words[0] in words or "cannot be written" in words
         expect(str(server.data) in words and is_said, f"a start does not say what is wrong: {words}")
         return "refused"
@@ -518,7 +518,7 @@ def log_lines(path):
 
 # Damaged files
 
-# What a start changes by itself, and tables without content of users.
+# Tables that a start changes or that hold no users' data, and columns that a start changes.
 VOLATILE = {"settled", "sqlite_sequence", "sqlite_stat1", "grdb_migrations"}
 VOLATILE_COLUMNS = {"lost_at", "next_probe_at", "probes"}
 
@@ -634,8 +634,8 @@ def try_variant(pristine, name, number):
 
 
 def judge(attempt, expected):
-    """Returns `refused`, `whole`, `reported`, or how it is silently wrong, and details: `undetectable` is a changed value
-    that SQLite's integrity check does not find, `unreported` what it finds and the server does not report."""
+    """Returns an outcome and details. `refused`, `reported` and `whole` are good. `undetectable`: a changed value that
+    SQLite's integrity check does not find. `unreported`: damage that the check finds and the server does not report."""
     told, rows, check = attempt
     if check is None:
         return "refused", told
@@ -674,7 +674,7 @@ def flipped_bytes(simulator):
         files = [path.name for path in sorted(pristine.iterdir()) if path.name.startswith("reveille")
                  and path.suffix in (".sqlite3", ".sqlite3-wal", ".mark") and path.stat().st_size]
         attempts = {name: [try_variant(pristine, name, number) for number in range(variants)] for name in files}
-        # What changes with time is no damage: rows of live calls, and those that differ between the references.
+        # Ignores rows that change with time: those of live calls, and those that differ between the references.
         last, live = reference(pristine), set(first.pop("live"))
         expected = {table: {row for row in set(rows) & set(last[table]) if row[0] not in live}
                     for table, rows in first.items()}
@@ -685,7 +685,7 @@ def flipped_bytes(simulator):
                 outcomes[outcome] += 1
                 if os.environ.get("DRILL_VERBOSE"):
                     print("  ", outcome, what, words, flush=True)
-                # Logs, the journal and the mark have checksums; the pages of the database have none.
+                # WALs, journal entries and the mark have checksums; the pages of the database have none.
                 is_silent = outcome in ("undetectable", "unreported")
                 expect(not is_silent or name == "reveille.sqlite3", f"{outcome}: {what}: {words}")
             print(f"flipped-bytes {pristine.name} {name}: " + ", ".join(
@@ -693,7 +693,7 @@ def flipped_bytes(simulator):
 
 
 def own_mounts():
-    """Gives this process mounts of its own, for the file system in memory."""
+    """Moves this process into its own mount namespace, for the tmpfs."""
     libc = ctypes.CDLL(None, use_errno=True)
     expect(libc.unshare(0x00020000) == 0, f"unshare: {os.strerror(ctypes.get_errno())}")
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)

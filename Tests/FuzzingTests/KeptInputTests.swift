@@ -2,13 +2,13 @@ import Foundation
 import Parsers
 import Testing
 
-/// The inputs that `Tests/Fuzzing/run` has kept. Each reaches another part of its parser, or is of a mended fault.
-@Suite("The kept inputs of the fuzzer")
+/// The corpus of `Tests/Fuzzing/run`. Each input reaches another part of its parser, or once showed a fault.
+@Suite("The fuzzing corpus")
 struct KeptInputTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Fuzzing/Corpora")
 
-    @Test("keep all properties", arguments: Parser.allCases)
+    @Test("violates no property of its parser", arguments: Parser.allCases)
     func keep(_ parser: Parser) throws {
         let files = try FileManager.default.contentsOfDirectory(
             at: Self.folder.appending(path: parser.rawValue), includingPropertiesForKeys: nil)
@@ -20,7 +20,7 @@ struct KeptInputTests {
         }
     }
 
-    @Test("are of parsers that exist, and small")
+    @Test("belongs to existing parsers, and is small")
     func sizes() throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
         #expect(Set(names) == Set(Parser.allCases.map(\.rawValue)))

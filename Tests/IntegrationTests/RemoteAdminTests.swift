@@ -87,7 +87,7 @@ struct RemoteAdminTests {
         #expect((info["server"] as? [String: Any])?["is_draining"] as? Bool == false)
     }
 
-    @Test("a new token for reading counts after SIGHUP, and the old one no more")
+    @Test("after SIGHUP the new token for reading is accepted, and the old one is refused")
     func readTokenReload() async throws {
         let file = world.folder + "/read-token"
         try DataFolder(path: world.folder).prepare()
@@ -111,7 +111,7 @@ struct RemoteAdminTests {
         }
         #expect(try await ending("stats", new) == .exit(0))
         #expect(try await ending("stats", old) == .exit(2))
-        // It still reads only, and the other token is as before.
+        // The new token permits reading only; the other token is unchanged.
         let change = try await Self.ask("groups set sales bob --server ws://\(admin) --token \(new)")
         #expect(change.ending != .exit(0) && change.errors.contains("admin.token_file"), "\(change.errors)")
         #expect(try await ending("stats", Self.token) == .exit(0))

@@ -1,6 +1,7 @@
-// Tells ThreadSanitizer of Swift's Mutex. The compiler puts its fast path into each module, where it is instrumented.
-// Its slow path is in libswiftSynchronization, which is not: a lock that had to wait would seem to come after nothing.
-// Loaded by LD_PRELOAD, this comes before the library, calls it, and adds what is true of each lock.
+// Makes Swift's Mutex known to ThreadSanitizer. Its fast path is inlined into each module and instrumented. Its slow path
+// is in libswiftSynchronization, which is not instrumented: a contended lock would not order memory accesses, and
+// ThreadSanitizer would report false races. Loaded by LD_PRELOAD, these functions replace those of the library, call them,
+// and add the annotations.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -13,7 +14,7 @@ typedef __attribute__((swiftcall)) void (*Unlock)(SELF);
 __attribute__((weak)) void __tsan_acquire(void *address);
 __attribute__((weak)) void __tsan_release(void *address);
 
-// Synchronization._MutexHandle._lockSlow(UInt32): it returns with the lock.
+// Synchronization._MutexHandle._lockSlow(UInt32): the lock is held when it returns.
 #define LOCK "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF"
 __attribute__((swiftcall)) void lockSlow(uint32_t thread, SELF handle) __asm__(LOCK);
 __attribute__((swiftcall)) void lockSlow(uint32_t thread, SELF handle) {

@@ -54,7 +54,39 @@ struct SlowReaderTests {
         withExtendedLifetime(others) {}
     }
 
-    @Test("a flood for one client closes the others first, as they wait longer, and then that client")
+    @Test("a client that reads nothing stays first, however much more it is sent")
+    func growth() async throws {
+        let server = try await start()
+        let first = try await slowClient(server)
+        var others = [try await slowClient(server)]
+        let unread = figures(server).unreadBytes
+        try await first.sendFrame(opcode: 1, Array("more".utf8))
+        try await server.journal.wait(for: "more for the first") { _ in figures(server).unreadBytes > unread }
+        while figures(server).slowConsumers == 0 { others.append(try await slowClient(server)) }
+        #expect(try await isClosedAsSlow(first))
+        await server.stop()
+        withExtendedLifetime(others) {}
+    }
+
+    @Test("clients that are closing already are cut, and count no more")
+    func closing() async throws {
+        let server = try await start()
+        let closing = try await server.connect()
+        try await closing.sendFrame(opcode: 1, Array("make me wait, say bye and close me".utf8))
+        try await server.journal.wait(for: "its close") { entries in
+            entries.firstIndex(of: .received(1, "make me wait, say bye and close me")).map {
+                entries[$0...].contains(.batchEnded)
+            } ?? false
+        }
+        let flooded = try await server.connect()
+        try await flooded.sendFrame(opcode: 1, Array("flood me".utf8))
+        try await server.journal.wait(for: .closed(1))
+        #expect(figures(server).unreadBytes <= Self.limit)
+        await server.stop()
+        withExtendedLifetime(flooded) {}
+    }
+
+    @Test("a flood for one client closes first the others, which have not read for longer, then that client")
     func flood() async throws {
         let server = try await start()
         let clients = [try await slowClient(server), try await slowClient(server)]

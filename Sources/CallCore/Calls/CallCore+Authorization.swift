@@ -1,16 +1,16 @@
 import CallVocabulary
 import Determinism
 
-/// How invites, and sessions if they are included, are authorized by a backend.
+/// How a backend authorizes invites, and sessions if they are included.
 public struct AuthorizationPolicy: Equatable, Sendable {
     /// How long an invite or a session waits for the answer.
     public var timeout = Duration.milliseconds(800)
     /// Whether an invite or a session without an answer is allowed.
     public var allowsOnFailure = false
-    /// Whether sessions are authorized, too.
+    /// Whether sessions are authorized too.
     public var includesSessions = false
-    /// The most inputs about calls that wait for answers, and the most sessions. With more, an invite or a session
-    /// counts as one without an answer.
+    /// The most inputs about calls that wait for answers, and, counted separately, the most sessions. A further invite
+    /// or session counts as unanswered.
     public var mostWaiting = 1000
 
     public init() {}
@@ -86,10 +86,10 @@ extension CallCore {
         return false
     }
 
-    /// - Parameter subject: a call or a session, for the client.
-    /// - Returns: whether the subject is allowed without an answer; it is refused otherwise.
+    /// - Parameter subject: `call` or `session`, for the message to the client.
+    /// - Returns: false after refusing the request.
     func isAllowedWithoutAnswer(_ subject: String, _ connection: ConnectionID, _ request: RequestID) -> Bool {
-        // Nothing is authorized any more, or a failure allows it.
+        // Authorization was switched off meanwhile, or a failure allows the request.
         if authorization?.allowsOnFailure ?? true { return true }
         refuse(
             connection, request, .overloaded(retryAfter: .seconds(2)),

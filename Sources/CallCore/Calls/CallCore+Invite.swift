@@ -18,14 +18,11 @@ extension CallCore {
         var invite = invite
         if let target = permit.to { invite.to = target }
         if let ringTime = permit.ringTime { invite.ringTime = min(ringTime, timers.longestRing) }
-        // An invite that a backend may still refuse ends no calls.
-        let isDecided = authorization == nil || verdict != nil
-        if isDecided { endInheritedCalls(of: session) }
         guard mayInvite(invite, caller.user, ending: inheritedCalls(of: session).count, connection, request),
-            isAuthorized(invite, caller, connection, request)
+            isAuthorized(invite, caller, connection, request),
+            let callees = callees(of: invite, from: caller, connection, request)
         else { return }
-        if !isDecided { endInheritedCalls(of: session) }
-        guard let callees = callees(of: invite, from: caller, connection, request) else { return }
+        endInheritedCalls(of: session)
         spendAllowance(of: session)
         begin(invite, digest, callees, caller, name: permit.fromName ?? session.displayName, connection, request)
     }

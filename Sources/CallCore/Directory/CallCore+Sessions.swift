@@ -52,7 +52,7 @@ extension CallCore {
         }
     }
 
-    /// Replaces the device's session by a new one.
+    /// Makes a new session, which replaces the device's present one.
     private func newSession(_ device: Device, _ open: SessionOpen, _ grant: SessionGrant) -> Session {
         let isColdStart = open.resume == nil && device.session?.scope.isWake != true
         if let old = device.session {
@@ -89,6 +89,7 @@ extension CallCore {
                 "\(grant.user) is an alias of \(directory.resolve(grant.user)); open as that user.")
             return false
         }
+        dropQuestions(of: DeviceKey(user: grant.user, device: open.device.id))
         let known = directory.user(grant.user)?.device(open.device.id)
         if let known, resumable(open.resume, known, grant) != nil { return true }
         return isAuthorized(open, grant, connection, request)

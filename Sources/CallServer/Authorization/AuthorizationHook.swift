@@ -29,7 +29,7 @@ final class AuthorizationHook: Sendable {
         case invite(AuthorizationQuestion)
         case session(ConnectionID, SessionQuestion)
 
-        /// - Parameter hasCall: false leaves out what distinguishes equal questions.
+        /// - Parameter hasCall: false leaves out the call's id, for the key of a cached answer.
         func body(hasCall: Bool = true) -> [UInt8] {
             switch self {
             case .invite(let question): AuthorizationBody.encode(question, hasCall: hasCall)
@@ -37,7 +37,7 @@ final class AuthorizationHook: Sendable {
             }
         }
 
-        /// The `webhook-id`: the same in a repeated request.
+        /// The `webhook-id`: for an invite the call's id, for a session a random one.
         var id: String {
             switch self {
             case .invite(let question): "\(question.call)"
@@ -45,7 +45,7 @@ final class AuthorizationHook: Sendable {
             }
         }
 
-        /// The reason of a refusal that has none.
+        /// The reason for the client when the backend's refusal has none.
         var refusal: String {
             switch self {
             case .invite: "The call is not allowed."

@@ -4,8 +4,8 @@ import EventLoop
 import LibWebSockets
 import SignalProtocol
 
-/// Answers `GET /v1/turn` with new TURN credentials, for a client whose credentials are about to expire. The core is
-/// asked whether the token is revoked. Confined to the shard's loop.
+/// Answers `GET /v1/turn` with new TURN credentials, for a client whose credentials are about to expire. The core
+/// checks whether the token is revoked. Confined to the shard's loop.
 final class TurnResource {
     static let path = "/v1/turn"
     private static let methods: [HTTPRequest.Method] = [.get, .head]
@@ -16,8 +16,8 @@ final class TurnResource {
     private let core: Mailbox<CoreInput>
     private let tokens: TokenChecker
     private let clock: ServerClock
-    /// The context is the user of the token; nil while it is being checked. Their serials begin in the fourth quarter
-    /// of the range: no WebSocket and no other resource has such a serial.
+    /// The context is the user of the token; nil while the token is being checked. The serials are in the fourth
+    /// quarter of the range, which no WebSocket and no other resource uses.
     private let requests: OpenRequests<Handle?>
 
     init(
@@ -56,7 +56,7 @@ final class TurnResource {
         }
     }
 
-    /// Handles the core's answer to a request, which may have timed out.
+    /// Handles the core's answer. The request may have timed out.
     func answered(_ serial: UInt64, _ message: ServerMessage) {
         guard let request = requests.remove(serial), let user = request.context else { return }
         switch message {

@@ -23,7 +23,7 @@ enum SessionOutcome: String, CaseIterable, Sendable {
     case badState = "bad_state"
     /// The call of a wake token has ended, or does not exist.
     case callOver = "call_over"
-    /// The authorization hook has refused the session.
+    /// The authorization hook refused the session.
     case denied
     case invalid
     case failed

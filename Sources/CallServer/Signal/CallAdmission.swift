@@ -2,33 +2,32 @@ import CallVocabulary
 import EventLoop
 import Logging
 
-/// Refuses a part of the new calls while the server is overloaded, so that the others, and all answers and hang-ups, are
-/// handled in time.
+/// Admission control: refuses some of the new calls while the server is overloaded, so that the others, and all answers
+/// and hang-ups, are handled in time.
 ///
-/// Requests queue in the kernel, because a busy loop reads no sockets: what arrives during a turn waits until its end. So
-/// the delay is measured by the turns of the shard's loop and of the core's. As in CoDel (RFC 8289), a queue that was
-/// short within the last ``interval`` absorbs a burst; any other queue is a standing one, which only adds delay. While
-/// there is one, each turn accepts a limited number of calls. Longer turns lower that number, and they come less often:
-/// the calls accepted in a second follow the server's speed by themselves.
+/// A busy loop reads no sockets, so requests that arrive during a turn wait in the kernel until its end. The durations
+/// of the turns of the shard's loop and of the core's loop therefore measure the queuing delay. As in CoDel (RFC 8289),
+/// a delay that was short within the last ``interval`` is a burst. A delay that stayed long is a standing queue. During
+/// a standing queue each turn accepts a limited number of calls, the window. Long turns shrink the window, short turns
+/// let it grow.
 ///
-/// One for each shard, confined to its loop.
+/// One instance for each shard, confined to the shard's loop.
 final class CallAdmission {
-    /// The longest turn without a standing queue. A request waits for up to two turns.
+    /// The longest turn that counts as short. A request waits for up to two turns.
     static let target = Duration.milliseconds(25)
-    /// The time without a short turn after which a queue is a standing one.
+    /// The time without a short turn after which there is a standing queue.
     static let interval = Duration.milliseconds(100)
-    /// The age of the present turn at which all calls are refused.
+    /// The age of the present turn beyond which all new calls are refused.
     static let burst = Duration.milliseconds(250)
-    /// The age of the oldest commit at which all calls are refused: a slow disk delays all replies.
+    /// The age of the oldest commit beyond which all new calls are refused: a slow disk delays all replies.
     static let commit = Duration.milliseconds(500)
-    /// The fewest calls accepted in a turn: a queue of other requests, such as those of clients that return after a
-    /// restart, keeps no call waiting for long.
+    /// The smallest window: other requests may queue too, such as those of clients that return after a restart.
     static let leastWindow = 8.0
-    /// The least factor of one decrease: calls in progress cause work for some turns after fewer are accepted.
+    /// The least factor by which one turn shrinks the window: accepted calls cause work for some turns more.
     static let leastFactor = 0.8
-    /// The factor of one increase.
+    /// The factor by which one turn lets the window grow.
     static let growth = 1.05
-    /// The time without a refusal after which the overload is over.
+    /// The time without a refusal by the window after which the overload counts as over.
     static let calm = Duration.seconds(1)
     private static let betweenReports = Duration.seconds(30)
 
@@ -36,10 +35,10 @@ final class CallAdmission {
     private struct Turns {
         private var count: UInt64?
         private var seenAt = Instant(milliseconds: 0)
-        /// The duration of the last turn, or of several on average.
+        /// The duration of the last turn; the average if several turns ended since the last call of `note`.
         private(set) var delay = Duration.zero
 
-        /// - Returns: whether a turn has ended since the last call.
+        /// - Returns: whether a turn has ended since the last call of `note`.
         mutating func note(_ load: LoopLoad, now: Instant) -> Bool {
             guard count != load.turns else { return false }
             if let count {
@@ -58,20 +57,22 @@ final class CallAdmission {
     private let commitWait: () -> Duration?
     private var shard = Turns()
     private var core = Turns()
-    /// When the last short turn was seen.
-    private var shortAt: Instant
-    private var refusedAt: Instant
-    /// The calls accepted in a turn of the slower loop; nil without overload.
+    /// When the first of the latest long turns ended; nil after a short turn.
+    private var longSince: Instant?
+    private var calledAt = Instant(milliseconds: 0)
+    /// The most calls accepted in a turn of the slower loop; nil without overload.
     private var window: Double?
-    /// The calls of the present turn.
+    /// The calls accepted in the present turn.
     private var accepted = 0
+    /// Whether the window refused a call of the present turn.
     private var isExhausted = false
+    private var exhaustedAt = Instant(milliseconds: 0)
     private var lastReport: Instant?
     private var refusedSinceReport = 0
 
     /// - Parameters:
-    ///   - loads: of the shard's loop and of the core's.
-    ///   - commitWait: the age of the oldest commit that is not durable yet; nil without one.
+    ///   - loads: the loads of the shard's loop and of the core's loop.
+    ///   - commitWait: the age of the oldest commit that is not durable yet; nil when all are durable.
     init(
         clock: ServerClock, counters: SignalCounters, log: Logger,
         loads: @escaping () -> (shard: LoopLoad, core: LoopLoad), commitWait: @escaping () -> Duration?
@@ -81,12 +82,10 @@ final class CallAdmission {
         self.log = log
         self.loads = loads
         self.commitWait = commitWait
-        shortAt = clock.now()
-        refusedAt = shortAt
     }
 
     /// Decides on a new call.
-    /// - Parameter serial: of its connection or request.
+    /// - Parameter serial: the serial of its connection or request. Spreads the times of the retries.
     /// - Returns: nil when the call is accepted.
     func refusal(for serial: UInt64) -> SignalError? {
         let now = clock.now()
@@ -95,7 +94,10 @@ final class CallAdmission {
         if shard.delay > core.delay ? shardEnded : coreEnded {
             turnEnded(after: max(shard.delay, core.delay), now: now)
         }
-        if isLate(loads.shard, loads.core) || window.map({ accepted >= Int($0) }) ?? false {
+        calledAt = now
+        if isLate(loads.shard, loads.core) { return refuse(serial, now: now) }
+        if let window, Double(accepted) >= window.rounded(.down) {
+            (isExhausted, exhaustedAt) = (true, now)
             return refuse(serial, now: now)
         }
         accepted += 1
@@ -108,27 +110,32 @@ final class CallAdmission {
 
     private func turnEnded(after delay: Duration, now: Instant) {
         defer { (accepted, isExhausted) = (0, false) }
-        if delay <= Self.target { shortAt = now }
+        if delay <= Self.target {
+            longSince = nil
+        } else if longSince == nil || now - calledAt > delay + Self.interval {
+            // After a pause without calls, nothing is known of the turns before.
+            longSince = now
+        }
         guard let window else {
-            if now - shortAt > Self.interval { self.window = limited(Double(accepted) * (Self.target / delay)) }
+            if let longSince, now - longSince > Self.interval {
+                self.window = max(Self.leastWindow, Double(accepted) * (Self.target / delay))
+                exhaustedAt = now
+            }
             return
         }
-        if now - refusedAt > Self.calm {
+        if now - exhaustedAt > Self.calm {
             self.window = nil
         } else if delay > Self.target {
-            self.window = limited(window * max(Self.leastFactor, Self.target / delay))
+            self.window = max(Self.leastWindow, window * max(Self.leastFactor, Self.target / delay))
         } else if isExhausted {
             self.window = max(window + 1, window * Self.growth)
         }
     }
 
-    private func limited(_ window: Double) -> Double { max(Self.leastWindow, window) }
-
     private func refuse(_ serial: UInt64, now: Instant) -> SignalError {
         counters.countLateCall()
-        (refusedAt, isExhausted) = (now, true)
         report(now: now)
-        // Spread, so that the callers do not return all at once.
+        // Spreads the retries over a second.
         return SignalError(
             .overloaded(retryAfter: .milliseconds(1000 + Int64(serial & 1023))),
             "The server is overloaded; call again shortly.")

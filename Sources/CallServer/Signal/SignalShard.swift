@@ -17,7 +17,7 @@ final class SignalShard: ShardHandler {
         let shard: Int
         let loop: EventLoop
         let core: Mailbox<CoreInput>
-        /// The age of the oldest commit that is not durable yet; nil without one.
+        /// The age of the oldest commit that is not durable yet; nil when all are durable.
         let commitWait: @Sendable () -> Duration?
         let tokens: TokenAuthority
         let turn: TurnCredentials
@@ -189,11 +189,12 @@ final class SignalShard: ShardHandler {
     }
 
     private func refusal(ofCallOn connection: WebSocketConnection, _ state: ConnectionState) -> SignalError? {
-        if let refusal = admission.refusal(for: connection.serial) { return refusal }
-        guard let user = state.user, let wait = environment.wait(.invitesPerUser, user) else { return nil }
-        return SignalError(
-            .rateLimited(retryAfter: wait),
-            "You place too many calls; call again in \(wait.wholeMilliseconds) ms.")
+        if let user = state.user, let wait = environment.wait(.invitesPerUser, user) {
+            return SignalError(
+                .rateLimited(retryAfter: wait),
+                "You place too many calls; call again in \(wait.wholeMilliseconds) ms.")
+        }
+        return admission.refusal(for: connection.serial)
     }
 
     /// What is wrong with the first token that asks for a payload profile the server does not have.

@@ -40,8 +40,8 @@ final class CommitWorker {
     private var pause = firstPause
     private let behind: WriteBehind
     private var load: LoadGauge
-    /// The first waiting batches when they are durable, but not in the mark: they are not written again. `rows` were
-    /// written for them.
+    /// The number of the first waiting batches that are durable but not recorded in the mark, and of their rows. A
+    /// retry does not write them again.
     private var unmarked: (batches: Int, rows: Int)?
     /// The load decision for the group being committed, kept over retries: a group counts once.
     private var isLoad: Bool?
@@ -129,7 +129,7 @@ final class CommitWorker {
         planCatchUp()
     }
 
-    /// Commits a group, and records it in the mark. After a failure of the mark alone, only that is repeated.
+    /// Commits a group and records it in the mark. If only the mark failed, the next attempt repeats only the mark.
     /// - Returns: how many rows were written to the tables.
     private func makeDurable(
         _ group: ArraySlice<Batch>, records: Int, at now: ContinuousClock.Instant

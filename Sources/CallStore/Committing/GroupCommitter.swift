@@ -42,8 +42,8 @@ public final class GroupCommitter: RecordLog {
     ///   - behind: when batches are written to the journal first.
     ///   - onHealth: called on the store's thread with a failure when commits begin to fail, and with nil when they
     ///     succeed again.
-    ///   - onCheckpoint: called on the store's thread with a failure when a write-ahead log can no longer be merged into
-    ///     its database, and with nil when it can be again. Commits continue meanwhile.
+    ///   - onCheckpoint: called on the store's thread with a failure when checkpoints begin to fail, and with nil when
+    ///     they succeed again. Commits continue meanwhile.
     /// - Throws: ``StoreFailure`` when the process has no file descriptors left for the threads' loops.
     public init(
         store: sending CallStore, capacity: Int = GroupCommitter.defaultCapacity, behind: WriteBehind = WriteBehind(),
@@ -153,6 +153,7 @@ public final class GroupCommitter: RecordLog {
     /// Commits the waiting batches, in one last attempt if commits are failing, closes the store and ends the threads.
     /// Batches that could not be made durable complete with the failure.
     public func close() async {
+        shared.pageCheckStop.request()
         pagesLoop.execute { [checks] in checks.value.checker = nil }
         tablesLoop.execute { [retainer] in retainer.value.runner = nil }
         await pagesLoop.stopAndWait()
@@ -178,6 +179,7 @@ final class CommitterState: Sendable {
     /// When each waiting batch was given, in order.
     let given = Mutex<Deque<ContinuousClock.Instant>>([])
     let pages = Mutex(PageCheckStatistics())
+    let pageCheckStop = PageCheckStop()
     let failure = Mutex<StoreFailure?>(nil)
     let statistics = Mutex(CommitStatistics())
     let retention = Mutex(RetentionStatistics())

@@ -39,7 +39,7 @@ final class PageChecker {
     }
 
     private func pass() {
-        let damage = Self.damage(in: path)
+        let damage = Self.damage(in: path, shared.pageCheckStop)
         let isNew = shared.pages.withLock { pages in
             defer { pages.damage = damage }
             pages.passes += 1
@@ -50,18 +50,22 @@ final class PageChecker {
     }
 
     /// - Returns: nil when every page is valid, or the database cannot be read for another reason.
-    static func damage(in path: String) -> StoreFailure? {
+    static func damage(in path: String, _ stop: PageCheckStop = PageCheckStop()) -> StoreFailure? {
         do throws(StoreFailure) {
             try StoreFailure.wrap(path) {
                 let queue = try StoreConnection.open(path, StoreConnection.reading("page checker"))
-                defer { try? queue.close() }
+                defer {
+                    stop.ended()
+                    try? queue.close()
+                }
+                stop.began(queue)
                 let tables = try queue.read {
                     try String.fetchAll($0, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
                 }
-                for table in tables {
+                for table in tables where !stop.isRequested {
                     let name = table.replacing("'", with: "''")
                     let problems = try queue.read {
-                        // Twice the time of `quick_check`, and indexes are compared with their rows too.
+                        // Takes twice as long as `quick_check`, but also compares indexes with their rows.
                         try String.fetchAll($0, sql: "PRAGMA integrity_check('\(name)')")
                     }
                     guard problems != ["ok"] else { continue }
@@ -81,3 +85,27 @@ final class PageChecker {
 
 @available(*, unavailable)
 extension PageChecker: Sendable {}
+
+/// Ends a page check early, because a server that stops does not wait for it. Any thread.
+final class PageCheckStop: Sendable {
+    private struct State {
+        var isRequested = false
+        /// The connection of the running check.
+        var queue: DatabaseQueue?
+    }
+
+    private let state = Mutex(State())
+
+    var isRequested: Bool { state.withLock { $0.isRequested } }
+
+    func request() {
+        state.withLock { state in
+            state.isRequested = true
+            state.queue?.interrupt()
+        }
+    }
+
+    fileprivate func began(_ queue: DatabaseQueue) { state.withLock { $0.queue = queue } }
+
+    fileprivate func ended() { state.withLock { $0.queue = nil } }
+}

@@ -69,7 +69,8 @@ final class RetentionDeleter {
         nextCall.bind(last.serial)
         nextCall.bind(cutoff)
         let found = try nextCall.first { row throws(StoreFailure) in
-            (serial: row.int(), createdAt: try row.instant(), id: try row.identifier() as CallID, isOver: row.flag())
+            // A damaged time must not stop the retention of all other rows.
+            (serial: row.int(), createdAt: Instant(milliseconds: row.int()), id: try row.identifier() as CallID, isOver: row.flag())
         }
         guard let found else {
             run.step = .pushes(after: .start)
@@ -125,7 +126,7 @@ final class RetentionDeleter {
         nextPush.bind(last.serial)
         nextPush.bind(cutoff)
         let found = try nextPush.first { row throws(StoreFailure) in
-            (serial: row.int(), intendedAt: try row.instant(), isOver: row.flag())
+            (serial: row.int(), intendedAt: Instant(milliseconds: row.int()), isOver: row.flag())
         }
         guard let found else {
             run.step = .missed(after: nil)

@@ -80,7 +80,7 @@ enum CallTable {
         return record
     }
 
-    /// The column that a damaged row has wrong, of those with members and with positions of members; nil when they fit.
+    /// The column with an invalid list of members, or with invalid positions in it; nil when the row is consistent.
     private static func misfit(of record: CallRecord) -> String? {
         guard let members = record.members, !members.isEmpty else {
             return record.huntSteps.isEmpty ? nil : "hunt_steps"

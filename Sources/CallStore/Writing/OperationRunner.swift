@@ -64,7 +64,7 @@ final class OperationRunner {
             case .null?, .identifier?, .integer?, .text?, nil: break
             }
         }
-        // Bytes from disk hold any number.
+        // A damaged file can have any number here.
         let earliestEnd = alive.map { alive in
             let (end, isBelowAll) = alive.subtractingReportingOverflow(Self.longestAfterCall.wholeMilliseconds)
             return Instant(milliseconds: isBelowAll ? .min : end)

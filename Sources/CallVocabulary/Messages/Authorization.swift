@@ -18,7 +18,7 @@ public struct AuthorizationQuestion: Equatable, Sendable {
     }
 }
 
-/// What a backend is asked before the server opens a session.
+/// The question to a backend before the server opens a session.
 public struct SessionQuestion: Equatable, Sendable {
     /// Distinguishes questions about one connection.
     public var number: UInt64
@@ -34,7 +34,7 @@ public struct SessionQuestion: Equatable, Sendable {
 
 /// A backend's answer.
 public enum AuthorizationAnswer: Equatable, Sendable {
-    /// A permit changes nothing in a session.
+    /// The permit has no effect on a session.
     indirect case allowed(CallPermit)
     /// With the reason for the client.
     case refused(String)

@@ -28,7 +28,7 @@ struct ReportBuilder {
             + holdingFigures + generatorFigures
         if plan.needsPushes { report.figures += pushFigures(audit) }
         report.stages = LoadStage.allCases.compactMap { all.stages[$0]?.report($0) }
-        // A server that refuses no call needs no row for it.
+        // Without refused calls the report has no such row.
         report.stages.removeAll { $0.key == LoadStage.inviteRefused.key && $0.count == 0 }
         report.series = series
         report.failures = all.failures

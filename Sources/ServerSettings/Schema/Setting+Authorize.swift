@@ -13,9 +13,9 @@ extension Setting {
         "How long an invite or a session waits for the answer.")
     package static let authorizeSessions = Setting(
         "authorize.sessions", .flag, .bool(false), part: .authorization,
-        "Whether the hook is also asked before a session opens. Resumed sessions and wake tokens of pushes are not.")
+        "Whether a new session also needs the hook's permission. A resume and the wake token of a push need none.")
     package static let authorizeOnFailure = Setting(
         "authorize.on_failure", .choice(["allow", "deny"]), .string("deny"), part: .authorization,
-        "What becomes of invites and sessions without an answer: timeouts, errors, and while the circuit breaker is open."
+        "The decision when the hook gives no answer: after a timeout or error, or while the circuit breaker is open."
     )
 }

@@ -23,7 +23,7 @@ extension Setting {
     package static let unreadBytes = Setting(
         "limits.unread_bytes", .integer(67_108_864...68_719_476_736), .int(WebSocketServer.standardUnreadBytes),
         part: .connections,
-        "Bytes that wait for all clients to read, together; beyond that the slowest readers are closed.")
+        "Bytes queued for all clients together; beyond that the server disconnects the slowest readers.")
     package static let messagesPerSecond = Setting(
         "limits.messages_per_second", .integer(1...10_000_000), .int(100), flag: "--messages-per-second",
         part: .connectionLimits, "Messages a second that a connection may send in the long run.")

@@ -36,8 +36,17 @@ extension ConfigurationBuilder {
         }
         var policy = AuthorizationPolicy()
         policy.timeout = settings.integer(.authorizeTimeout).map { .milliseconds($0) } ?? policy.timeout
+        checkTimeout(policy.timeout)
         policy.includesSessions = settings.flag(.authorizeSessions)
         policy.allowsOnFailure = settings.text(.authorizeOnFailure) == "allow"
         return address.map { AuthorizationConfiguration(address: $0, secrets: secrets, policy: policy) }
+    }
+
+    /// A connection without a session is closed after sessions.open_seconds, whether an answer is awaited or not.
+    private mutating func checkTimeout(_ timeout: Duration) {
+        guard settings.flag(.authorizeSessions), timeout >= settings.connectionLimits.openWithin else { return }
+        fault(
+            .authorizeTimeout, "is not shorter than sessions.open_seconds",
+            "lower it, or raise sessions.open_seconds")
     }
 }

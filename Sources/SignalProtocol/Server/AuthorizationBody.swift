@@ -48,7 +48,7 @@ public enum AuthorizationBody {
         return body
     }
 
-    /// - Parameter refusal: the reason of a refusal that has none.
+    /// - Parameter refusal: the reason for the client when the backend's refusal has none.
     /// - Throws: the member at fault.
     public static func decode(
         _ body: [UInt8], refusal: String = "The call is not allowed."

@@ -91,7 +91,7 @@ final class Phone {
         return answer
     }
 
-    /// Asks for a session without counting on an answer at once.
+    /// Sends `session.open` without expecting an answer at once.
     func sendOpen(resuming request: ResumeRequest? = nil) {
         sent.append(sendOpen(.full, tokens: tokens, resume: request, name: nil))
     }

@@ -2,7 +2,7 @@ import CallVocabulary
 import SignalProtocol
 import WireJSON
 
-/// A frame is refused with a reason, or means what is written again.
+/// A frame is refused with a reason, or equals itself after encoding and decoding.
 enum FrameChecks {
     private static let now = Instant(milliseconds: 1_790_000_000_000)
     private static let call = CallID(high: 0x6BA7_B810_9DAD_41D1, low: 0x80B4_00C0_4FD4_30C8)
@@ -32,12 +32,12 @@ enum FrameChecks {
         case .success(.ignored): break
         case .failure(let failure): try check(failure.error)
         }
-        // A time of reception changes deadlines alone.
+        // The time of reception affects deadlines only.
         let received = SignalDecoder.decode(serverFrame: bytes, receivedAt: now)
         switch (decoded, received) {
         case (.success, .success), (.failure, .failure): break
         case (.success, .failure(let failure)), (.failure(let failure), .success):
-            // Only then is `remaining_ms` read.
+            // `remaining_ms` is read only with a time of reception.
             try require(failure.error.message.contains("remaining_ms"), "\(failure) is of one reading")
         }
     }

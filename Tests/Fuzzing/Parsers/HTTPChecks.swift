@@ -1,7 +1,7 @@
 import LibWebSockets
 import OutgoingHTTP
 
-/// Each parser reads the same in one part and in many, and keeps its limits.
+/// Each parser gives the same result for an input in one part and in many, and enforces its limits.
 enum HTTPChecks {
     private static let longestBody = 300
 
@@ -113,7 +113,7 @@ enum HTTPChecks {
         for entry in list.split(separator: ",") { _ = AddressRange(String(entry)) }
     }
 
-    /// An address without its port is written as it is read.
+    /// The text of an address without its port is parsed to the same address.
     private static func check(address: PeerAddress?) throws(Violation) {
         guard let address, !address.isUnknown else { return }
         let network = address.network

@@ -1,6 +1,6 @@
 import WireJSON
 
-/// The scanner agrees with `JSONSerialization`, and both ways to a member lead to the same value.
+/// The scanner agrees with `JSONSerialization`; `JSONObject` and `member(_:)` give the same values.
 enum JSONChecks {
     static func check(_ bytes: [UInt8]) throws(Violation) {
         if let disagreement = JSONOracle.disagreement(on: bytes) { throw Violation(disagreement) }
@@ -20,14 +20,14 @@ enum JSONChecks {
         for name in ["a", "id", "", "params", "longer_than_most", "é"] as [StaticString] {
             let scanned = value.member(name)
             let found = object[name]
-            // `null` counts as left out.
+            // `null` counts as absent.
             let isSame =
                 if let found { scanned.map { Array($0.bytes) } == Array(found.bytes) } else { scanned?.isNull ?? true }
             try require(isSame, "JSONObject and member(_:) differ in \(name)")
         }
     }
 
-    /// Each string is written as a string that reads as the same one.
+    /// A string that is encoded and decoded again is unchanged.
     private static func strings(_ value: JSONValue) throws(Violation) {
         switch value.kind {
         case .string:

@@ -1,7 +1,7 @@
 import Foundation
 import WireJSON
 
-/// Compares the scanner with `JSONSerialization`, in what it takes and in what it reads.
+/// Compares the scanner with `JSONSerialization`: the documents that they accept, and their values.
 public enum JSONOracle {
     public static func accepts(_ bytes: [UInt8]) -> Bool { error(of: bytes) == nil }
 
@@ -16,7 +16,7 @@ public enum JSONOracle {
         }
     }
 
-    /// nil where both agree.
+    /// nil when both agree.
     public static func disagreement(on bytes: [UInt8]) -> String? {
         let ours = error(of: bytes)
         if isOtherEncoding(bytes) {
@@ -32,7 +32,7 @@ public enum JSONOracle {
             return read ? nil : "\(shown) reads as \(value) there and differently here"
         case (let ours?, .success):
             if let stricter = withoutTrailingComma(bytes, ours) { return disagreement(on: stricter) }
-            // `JSONSerialization` takes 512 levels.
+            // `JSONSerialization` accepts 512 levels.
             if ours.reason == .tooDeep { return nil }
             return "\(shown) is taken there and refused here: \(ours)"
         case (nil, .failure(let error)):
@@ -42,20 +42,21 @@ public enum JSONOracle {
         }
     }
 
-    /// `JSONSerialization` guesses UTF-16 and UTF-32 from zero bytes and takes byte order marks. On the wire there is
-    /// UTF-8 without a mark alone, and no JSON in it has a zero byte.
+    /// `JSONSerialization` detects UTF-16 and UTF-32 by zero bytes, and accepts byte order marks. The scanner accepts
+    /// only UTF-8 without a byte order mark, where no JSON has a zero byte.
     private static func isOtherEncoding(_ bytes: [UInt8]) -> Bool {
         bytes.contains(0) || [[0xEF, 0xBB, 0xBF], [0xFE, 0xFF], [0xFF, 0xFE]].contains { bytes.starts(with: $0) }
     }
 
-    /// `JSONSerialization` refuses what does not fit a `Double`; here a number may have any size, to be passed through.
+    /// `JSONSerialization` refuses a number that does not fit a `Double`; the scanner passes numbers of any size
+    /// through.
     private static func hasNumberOutsideDouble(_ bytes: [UInt8]) -> Bool {
         String(decoding: bytes, as: UTF8.self).split { !"+-.eE0123456789".contains($0) }.contains { word in
             Double(word).map { $0.isInfinite || ($0 == 0 && word.contains { "123456789".contains($0) }) } ?? false
         }
     }
 
-    /// `JSONSerialization` takes a comma before a closing bracket, RFC 8259 does not. Without it both must agree.
+    /// `JSONSerialization` accepts a comma before a closing bracket, RFC 8259 does not. Without it both must agree.
     private static func withoutTrailingComma(_ bytes: [UInt8], _ error: JSONSyntaxError) -> [UInt8]? {
         guard error.reason == .unexpectedByte, "]}".utf8.contains(bytes[error.offset]) else { return nil }
         let before = bytes[..<error.offset].lastIndex { !" \t\r\n".utf8.contains($0) }
@@ -97,7 +98,7 @@ public enum JSONOracle {
         return true
     }
 
-    /// Last one wins.
+    /// Of members with one name, the last counts.
     private static func members(of object: JSONValue) -> [String: JSONValue] {
         var members: [String: JSONValue] = [:]
         var scanner = JSONScanner(object.bytes)

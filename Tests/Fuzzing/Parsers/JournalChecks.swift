@@ -2,7 +2,7 @@ import CallStore
 import GRDB
 import StoreInterface
 
-/// An entry of the journal is applied, or refused with a reason, and then again.
+/// A journal entry is applied, or refused with a reason; a second attempt has the same result.
 enum JournalChecks {
     /// An empty store of one release.
     private struct Tables {
@@ -10,7 +10,7 @@ enum JournalChecks {
         let queue: DatabaseQueue
     }
 
-    /// The versions of the tables whose journal this release reads, with their formats.
+    /// The schema versions whose journal entries this release reads, with their formats.
     private static let versions: [(schema: String, format: Int64)] = [
         ("v5", 1), ("v6", 1), ("v7", 1), ("v8", 1), ("v9", 2), ("v10", 3), ("v11", 4), ("v12", 5),
     ]
@@ -31,13 +31,13 @@ enum JournalChecks {
         guard let first = bytes.first else { return }
         let store = stores[Int(first) % stores.count]
         let verdicts = [verdict(bytes, store), verdict(bytes, store)]
-        try require(verdicts[0] == verdicts[1], "the second time is another: \(verdicts)")
+        try require(verdicts[0] == verdicts[1], "the second result differs: \(verdicts)")
         guard let failure = verdicts[0] else { return }
         let isExpected = if case .sqlite = failure.reason { true } else { failure.reason == .unreadableRow }
         try require(isExpected && !failure.detail.isEmpty, "the reason is \(failure)")
     }
 
-    /// nil when it is applied.
+    /// nil when the entry is applied.
     private static func verdict(_ bytes: [UInt8], _ store: Tables) -> StoreFailure? {
         let entry = JournalEntries.Entry(number: 1, format: store.format, operations: Array(bytes.dropFirst()))
         do {

@@ -1,6 +1,6 @@
-/// A parser of bytes from outside, and the properties that hold for all of them.
+/// A parser of untrusted bytes, and the properties that hold for any input.
 ///
-/// libFuzzer calls ``violation(_:)`` with bytes that it makes, and `FuzzingTests` with those kept in `Corpora`.
+/// libFuzzer calls ``violation(_:)`` with generated inputs, `FuzzingTests` with those in `Corpora`.
 public enum Parser: String, CaseIterable, Sendable {
     /// `WireJSON`.
     case json

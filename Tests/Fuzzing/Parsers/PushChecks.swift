@@ -3,7 +3,7 @@ import PushCore
 import PushVocabulary
 import WireJSON
 
-/// A profile that is taken writes valid JSON within the provider's limits, and an answer has a verdict.
+/// An accepted profile gives valid JSON within the provider's limits; an answer of a provider has a verdict.
 enum PushChecks {
     private static let now = Instant(milliseconds: 1_790_000_000_000)
 
@@ -14,11 +14,11 @@ enum PushChecks {
         do throws(PayloadTemplateError) {
             profile = try PayloadProfile(name: "fuzzed", json: bytes)
         } catch {
-            return try require(!error.problem.isEmpty, "no reason")
+            return try require(!error.problem.isEmpty, "a refusal without a reason")
         }
         for part in PayloadProfile.Part.allCases {
             let size = profile.largest(part, hasName: false)
-            try require(size <= part.limit, "\(part.rawValue) can take \(size) bytes")
+            try require(size <= part.limit, "\(part.rawValue) can have \(size) bytes")
         }
         for purpose in PushPurpose.allCases {
             let intent = intent(purpose)
@@ -52,7 +52,7 @@ enum PushChecks {
         try require(isObject, "\(String(decoding: json, as: UTF8.self)) is no JSON object")
     }
 
-    /// The `data` of FCM takes strings only.
+    /// FCM allows only strings in `data`.
     private static func checkStrings(_ json: [UInt8]) throws(Violation) {
         let areStrings = json.withUnsafeBytes { buffer in
             guard let data = (try? JSONScanner.document(buffer))?.member("message")?.member("data") else { return true }

@@ -1,7 +1,7 @@
 import CallVocabulary
 import ClientTokens
 
-/// Only a signed token is taken, each refusal has bounded words, and keys are read alike twice.
+/// Only a signed token is accepted, the message of a refusal is bounded, and parsing keys twice gives the same keys.
 enum TokenChecks {
     private static let now = Instant(milliseconds: 1_790_000_000_000)
     private static let secret = TokenSecret(Array("a secret of more than thirty-two bytes".utf8))
@@ -20,24 +20,24 @@ enum TokenChecks {
     }()
 
     static func check(token bytes: [UInt8]) throws(Violation) {
-        // Nobody has the keys to sign these bytes.
+        // The fuzzer has no key to sign these bytes.
         let text = String(decoding: bytes, as: UTF8.self)
         for verifier in [signedBy, withProvider] {
-            try require(try refusal(verifier, text) != nil, "an unsigned token is taken")
+            try require(try refusal(verifier, text) != nil, "an unsigned token is accepted")
             _ = verifier.explain(text, at: now)
         }
         if let decoded = Base64URL.decode(Substring(text)) {
             try require(Base64URL.encode(decoded) == text, "Base64url has two forms")
         }
-        // The bytes signed: a header, and after the first line break the claims.
+        // Signs the bytes: a header, and after the first line break the claims.
         let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false)
         guard lines.count == 2 else { return }
         let token = secret.sign(header: String(decoding: lines[0], as: UTF8.self), claims: lines[1])
         _ = try refusal(signedBy, token)
-        try require(try refusal(withProvider, token) != nil, "a token with another secret's signature is taken")
+        try require(try refusal(withProvider, token) != nil, "a token with another secret's signature is accepted")
     }
 
-    /// nil for a token that is taken.
+    /// nil for an accepted token.
     private static func refusal(_ verifier: TokenVerifier, _ token: String) throws(Violation) -> TokenRefusal? {
         let claims: TokenClaims
         do throws(TokenRefusal) {
@@ -46,8 +46,8 @@ enum TokenChecks {
             try require(error.message.utf8.count < 1500, "the refusal has \(error.message.utf8.count) bytes")
             return error
         }
-        try require(token.utf8.count <= TokenVerifier.longest, "a token of \(token.utf8.count) bytes is taken")
-        try require(claims.expiresAt + verifier.leeway >= now, "it ended at \(claims.expiresAt)")
+        try require(token.utf8.count <= TokenVerifier.longest, "a token of \(token.utf8.count) bytes is accepted")
+        try require(claims.expiresAt + verifier.leeway >= now, "a token expired at \(claims.expiresAt) is accepted")
         try require(Handle(claims.user.text) == claims.user, "the user \(claims.user)")
         let name = claims.name
         try require(name.map { DisplayName($0)?.text == $0 } ?? true, "the name \(name ?? "")")
@@ -58,10 +58,10 @@ enum TokenChecks {
         let sets = [1, 2].map { _ in
             Result { () throws(TokenKeySet.Failure) in try TokenKeySet(bytes, source: "keys") }
         }
-        try require(sets[0] == sets[1], "the second time is another")
+        try require(sets[0] == sets[1], "the second result differs")
         guard case .success(let set) = sets[0] else { return }
         try require(set.keys.count <= TokenKeySet.mostKeys, "\(set.keys.count) keys")
-        for key in set.keys { try require(!key.algorithms.isEmpty, "a key for nothing") }
+        for key in set.keys { try require(!key.algorithms.isEmpty, "a key without an algorithm") }
         for key in set.leftOut { try require((1...1000).contains(key.reason.utf8.count), "left out: \(key.reason)") }
         // A forged signature of each length and algorithm is refused.
         var verifier = signedBy
@@ -70,7 +70,7 @@ enum TokenChecks {
             for length in [0, 64, 96, 256] {
                 let header = Base64URL.encode(#"{"alg":"\#(algorithm.rawValue)"}"#.utf8)
                 let forged = "\(header).e30.\(Base64URL.encode([UInt8](repeating: 0, count: length)))"
-                try require(try refusal(verifier, forged) != nil, "a signature of zeros is taken")
+                try require(try refusal(verifier, forged) != nil, "a signature of zeros is accepted")
             }
         }
     }

@@ -2,7 +2,7 @@ import CallVocabulary
 import LibWebSockets
 import OutgoingHTTP
 
-/// What is read from a text is read again from the text that it is written as.
+/// A parsed URL, origin or id equals the one parsed from its description.
 enum URLChecks {
     static func check(_ bytes: [UInt8]) throws(Violation) {
         for line in bytes.split(separator: UInt8(ascii: "\n")) {

@@ -1,15 +1,15 @@
 import Foundation
 import Parsers
 
-/// Gives a parser bytes: those of files, or, built with `-DFUZZING -sanitize=fuzzer`, those that libFuzzer makes.
+/// Runs a parser on files, or, built with `-DFUZZING -sanitize=fuzzer`, on the inputs of libFuzzer.
 ///
 ///     reveille-fuzz PARSER FILE...
 ///     reveille-fuzz PARSER [libFuzzer's options] CORPUS...
 enum ReveilleFuzz {
-    /// Proof: it is set once, before the first check, and there is one thread.
+    /// Proof: set once, before the first check, by the only thread.
     nonisolated(unsafe) private static var parser = Parser.json
 
-    /// Without a name the program prints those that there are.
+    /// Without a name the program prints the names of all parsers.
     static func choose(_ name: String?) {
         guard let name, let parser = Parser(rawValue: name) else {
             print(Parser.allCases.map(\.rawValue).joined(separator: "\n"))
@@ -24,9 +24,9 @@ enum ReveilleFuzz {
 }
 
 #if FUZZING
-    // libFuzzer has the main function, and calls these (llvm.org/docs/LibFuzzer.html).
+    // libFuzzer has the main function, and calls these functions (llvm.org/docs/LibFuzzer.html).
 
-    /// Takes the first argument.
+    /// Reads and removes the first argument.
     @_cdecl("LLVMFuzzerInitialize")
     public func initialize(
         _ count: UnsafeMutablePointer<CInt>,

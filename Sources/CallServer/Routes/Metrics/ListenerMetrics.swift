@@ -18,7 +18,7 @@ enum ListenerMetrics {
         ) {
             Double($0.slowConsumers)
         }
-        each("reveille_unread_bytes", .gauge, "Bytes that wait for clients to read.") { Double($0.unreadBytes) }
+        each("reveille_unread_bytes", .gauge, "Bytes queued for clients to read.") { Double($0.unreadBytes) }
         each("reveille_ping_timeouts_total", .counter, "Connections closed because the client did not answer a ping.") {
             Double($0.pingTimeouts)
         }

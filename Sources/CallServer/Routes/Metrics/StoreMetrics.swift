@@ -15,7 +15,7 @@ enum StoreMetrics {
             [("", committer.waitingSince.map { PrometheusText.seconds($0.duration(to: .now)) } ?? 0)])
         report.metric(
             "reveille_store_checkpoints_failing", .gauge,
-            "1 while the write-ahead log cannot be merged into the database.",
+            "1 while a write-ahead log cannot be merged into its database.",
             commits.checkpointFailure == nil ? 0 : 1)
         let pages = committer.pages
         report.metric(
