@@ -124,24 +124,24 @@ struct WebClientTests {
         #expect(try await client.get(wrong).text.contains("TLS"))
     }
 
-    @Test("keeps at most four idle connections to an origin, the newest")
+    @Test("keeps at most eight idle connections to an origin, the newest")
     func bounded() async throws {
         let (server, client) = (try await WebServer(), try await LoopClient())
         let address = server.address("busy")
         let journal = Journal<String>()
         for round in 1...2 {
             _ = await client.loop.run { [client = client.client] in
-                for _ in 0..<7 {
+                for _ in 0..<11 {
                     client.value.send(
                         WebRequest(.get, address, patience: .seconds(20), longestAnswer: 100, isRepeatable: true)
                     ) { journal.append($0.text) }
                 }
             }
-            try await journal.wait(for: "seven more") { $0.count == 7 * round }
+            try await journal.wait(for: "eleven more") { $0.count == 11 * round }
         }
         #expect(Set(journal.entries) == ["429 later"])
         let connections = server.requests.map { $0.prefix { $0 != " " } }
-        #expect(Set(connections.prefix(7)).count == 7 && Set(connections).count == 10, "\(connections)")
+        #expect(Set(connections.prefix(11)).count == 11 && Set(connections).count == 14, "\(connections)")
     }
 
     @Test("that is closed keeps no connection; an exchange that is canceled does not call back")

@@ -70,7 +70,10 @@ final class RetentionDeleter {
         nextCall.bind(cutoff)
         let found = try nextCall.first { row throws(StoreFailure) in
             // A damaged time must not stop the retention of all other rows.
-            (serial: row.int(), createdAt: Instant(milliseconds: row.int()), id: try row.identifier() as CallID, isOver: row.flag())
+            (
+                serial: row.int(), createdAt: Instant(milliseconds: row.int()), id: try row.identifier() as CallID,
+                isOver: row.flag()
+            )
         }
         guard let found else {
             run.step = .pushes(after: .start)
