@@ -10,7 +10,7 @@ import TestCleanup
 
 /// `Scripts/web_server.py`, until the end of the test.
 struct WebServer {
-    private let lines = Journal<String>()
+    let lines = Journal<String>()
     private let scheme: String
     let port: String
 
