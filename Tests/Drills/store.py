@@ -292,7 +292,9 @@ class Faults:
         self.path.write_bytes(bytes(4096))
         if not self.library.exists():
             source = pathlib.Path(__file__).with_name("faults.c")
-            subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", self.library, source], check=True)
+            # Debian has no C compiler by itself; the Swift toolchain has one.
+            compiler = shutil.which("cc") or os.path.join(os.path.dirname(os.path.realpath(shutil.which("swift"))), "clang")
+            subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", self.library, source], check=True)
 
     @property
     def environment(self):
