@@ -15,7 +15,7 @@ struct APNSErrorBody {
         while let key = scanner.string(), scanner.take(":") {
             switch key {
             case "reason":
-                guard let value = scanner.string(), value.utf8.count <= Self.longestReason else { return }
+                guard let value = scanner.string(), (1...Self.longestReason).contains(value.utf8.count) else { return }
                 reason = value
             case "timestamp":
                 guard let value = scanner.integer() else { return }
