@@ -50,7 +50,7 @@ public struct WebSocketURL: Sendable, Hashable, CustomStringConvertible {
             return nil
         }
         if isBracketed { host = host.dropFirst().dropLast() }
-        guard !host.isEmpty, !host.contains("@") else { return nil }
+        guard !host.isEmpty, !host.contains(where: { "@[".contains($0) }) else { return nil }
         return (String(host), port)
     }
 
