@@ -53,20 +53,20 @@ struct CallAdmissionTests {
         #expect(world.turn(.milliseconds(100), of: loop, then: 1000) == 1000)
     }
 
-    @Test("after 100 ms of long turns, a turn accepts as many calls as fit into 25 ms", arguments: Loop.allCases)
+    @Test("after 100 ms of long turns, a turn accepts as many calls as fit into 35 ms", arguments: Loop.allCases)
     func standing(_ loop: Loop) {
         let world = World()
         #expect(world.turn(.milliseconds(1), of: loop, then: 1) == 1)
         #expect(world.turn(.milliseconds(100), of: loop, then: 1000) == 1000)
         #expect(world.turn(.milliseconds(100), of: loop, then: 1000) == 1000)
         // The last turn took 50 ms for 1000 calls.
-        #expect(world.turn(.milliseconds(50), of: loop, then: 1000) == 500)
-        #expect(world.turn(.milliseconds(100), of: loop, then: 1000) == 400)
-        #expect(world.turn(.milliseconds(26), of: loop, then: 1000) == 384)
+        #expect(world.turn(.milliseconds(50), of: loop, then: 1000) == 700)
+        #expect(world.turn(.milliseconds(100), of: loop, then: 1000) == 560)
+        #expect(world.turn(.milliseconds(40), of: loop, then: 1000) == 490)
         // After a short turn that refused calls, the next turn accepts a few more.
-        #expect(world.turn(.milliseconds(25), of: loop, then: 1000) == 403)
+        #expect(world.turn(.milliseconds(35), of: loop, then: 1000) == 514)
         #expect(world.turn(.milliseconds(20), of: loop, then: 300) == 300)
-        #expect(world.turn(.milliseconds(20), of: loop, then: 1000) == 424)
+        #expect(world.turn(.milliseconds(20), of: loop, then: 1000) == 540)
     }
 
     @Test("while other requests queue, as after a restart, each turn accepts 8 calls")
@@ -75,8 +75,16 @@ struct CallAdmissionTests {
         world.shard = LoopLoad(turn: .milliseconds(30), lastTurn: .milliseconds(200), turns: 10)
         #expect(world.isAccepted())
         for _ in 1...10 { _ = world.turn(.milliseconds(200), then: 1) }
-        #expect(world.turn(.milliseconds(200), then: 100) == 8)
-        #expect(world.turn(.milliseconds(200), then: 100) == 8)
+        #expect(world.turn(.milliseconds(200), then: 50) == 8)
+        #expect(world.turn(.milliseconds(200), then: 50) == 8)
+    }
+
+    @Test("long turns with more than eight refusals for each accepted call do not shrink the number accepted")
+    func refusals() {
+        let world = World()
+        for _ in 1...3 { _ = world.turn(.milliseconds(100), then: 20) }
+        for accepted in 8...21 { #expect(world.turn(.milliseconds(100), then: 181) == accepted) }
+        #expect(world.turn(.milliseconds(100), then: 181) == 16)
     }
 
     @Test("one long turn after a pause without calls is a burst")

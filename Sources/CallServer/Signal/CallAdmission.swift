@@ -14,7 +14,7 @@ import Logging
 /// One instance for each shard, confined to the shard's loop.
 final class CallAdmission {
     /// The longest turn that counts as short. A request waits for up to two turns.
-    static let target = Duration.milliseconds(25)
+    static let target = Duration.milliseconds(35)
     /// The time without a short turn after which there is a standing queue.
     static let interval = Duration.milliseconds(100)
     /// The age of the present turn beyond which all new calls are refused.
@@ -25,6 +25,9 @@ final class CallAdmission {
     static let leastWindow = 8.0
     /// The least factor by which one turn shrinks the window: accepted calls cause work for some turns more.
     static let leastFactor = 0.8
+    /// The number of refusals that take about as much time as one call. If a turn has more of them for each accepted call,
+    /// its length is due to the refusals, and a smaller window would not shorten it.
+    static let refusalsPerCall = 8
     /// The factor by which one turn lets the window grow.
     static let growth = 1.05
     /// The time without a refusal by the window after which the overload counts as over.
@@ -64,6 +67,8 @@ final class CallAdmission {
     private var window: Double?
     /// The calls accepted in the present turn.
     private var accepted = 0
+    /// The calls refused in the present turn.
+    private var refused = 0
     /// Whether the window refused a call of the present turn.
     private var isExhausted = false
     private var exhaustedAt = Instant(milliseconds: 0)
@@ -109,7 +114,7 @@ final class CallAdmission {
     }
 
     private func turnEnded(after delay: Duration, now: Instant) {
-        defer { (accepted, isExhausted) = (0, false) }
+        defer { (accepted, refused, isExhausted) = (0, 0, false) }
         if delay <= Self.target {
             longSince = nil
         } else if longSince == nil || now - calledAt > delay + Self.interval {
@@ -125,7 +130,7 @@ final class CallAdmission {
         }
         if now - exhaustedAt > Self.calm {
             self.window = nil
-        } else if delay > Self.target {
+        } else if delay > Self.target, refused <= Self.refusalsPerCall * accepted {
             self.window = max(Self.leastWindow, window * max(Self.leastFactor, Self.target / delay))
         } else if isExhausted {
             self.window = max(window + 1, window * Self.growth)
@@ -134,6 +139,7 @@ final class CallAdmission {
 
     private func refuse(_ serial: UInt64, now: Instant) -> SignalError {
         counters.countLateCall()
+        refused += 1
         report(now: now)
         // Spreads the retries over a second.
         return SignalError(
