@@ -25,8 +25,8 @@ final class CallAdmission {
     static let leastWindow = 8.0
     /// The least factor by which one turn shrinks the window: accepted calls cause work for some turns more.
     static let leastFactor = 0.8
-    /// The number of refusals that take about as much time as one call. If a turn has more of them for each accepted call,
-    /// its length is due to the refusals, and a smaller window would not shorten it.
+    /// The number of refusals after which a turn accepts one more call than the window. They take about as much time as one
+    /// call, so clients that call again at once get at most about half of the time.
     static let refusalsPerCall = 8
     /// The factor by which one turn lets the window grow.
     static let growth = 1.05
@@ -101,7 +101,7 @@ final class CallAdmission {
         }
         calledAt = now
         if isLate(loads.shard, loads.core) { return refuse(serial, now: now) }
-        if let window, Double(accepted) >= window.rounded(.down) {
+        if let window, accepted >= Int(window) + refused / Self.refusalsPerCall {
             (isExhausted, exhaustedAt) = (true, now)
             return refuse(serial, now: now)
         }
@@ -130,7 +130,7 @@ final class CallAdmission {
         }
         if now - exhaustedAt > Self.calm {
             self.window = nil
-        } else if delay > Self.target, refused <= Self.refusalsPerCall * accepted {
+        } else if delay > Self.target {
             self.window = max(Self.leastWindow, window * max(Self.leastFactor, Self.target / delay))
         } else if isExhausted {
             self.window = max(window + 1, window * Self.growth)
