@@ -69,6 +69,8 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
         // Counts what a program allocates, for benchmarks; whatever links it has its malloc counted.
         .target(name: "CAllocations"),
+        // The files of Resources/web, and zlib.
+        .target(name: "CWebPages", linkerSettings: [.linkedLibrary("z")]),
 
         // Pure: no I/O, no clock, no Foundation.
         library("CallVocabulary"),
@@ -107,6 +109,7 @@ let package = Package(
         // The products built from them.
         library("ServerLog", ["CallVocabulary", "EventLoop", log]),
         library("WebSocketServer", ["TLS", "LibWebSockets", "EventLoop"]),
+        library("WebPages", ["CWebPages", "LibWebSockets", crypto]),
         library(
             "PushClient",
             [
@@ -132,7 +135,7 @@ let package = Package(
             [
                 "TLS", "AdminServer", "CLinux", "ClientTokens", "PushVocabulary", "AdminProtocol", "CallMonitor",
                 "CallVocabulary", "CallCore", "PushCore", "PushClient", "SignalProtocol", "EventLoop",
-                "WebSocketServer", "WebhookClient", "CallStore", "LibWebSockets", "ServerLog",
+                "WebPages", "WebSocketServer", "WebhookClient", "CallStore", "LibWebSockets", "ServerLog",
                 "StoreInterface", "OutgoingHTTP",
                 log,
                 crypto,
@@ -142,7 +145,7 @@ let package = Package(
             [
                 "TLS", "CallVocabulary", "CallCore", "CallServer", "ClientTokens", "StoreInterface", "EventLoop",
                 "HTTP2", "LibWebSockets", "OutgoingHTTP",
-                "PushClient", "PushCore", "WebSocketServer", "WebhookClient", configuration, log,
+                "PushClient", "PushCore", "WebPages", "WebSocketServer", "WebhookClient", configuration, log,
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "Yams", package: "Yams"),
@@ -331,6 +334,7 @@ let package = Package(
         tests(
             "WatchTests", ["AdminProtocol", "CallVocabulary", "TerminalScreen", "reveille"], exclude: ["Screens"]),
         tests("LibWebSocketsTests", ["LibWebSockets", "ByteMutation", "Determinism"]),
+        tests("WebPagesTests", ["ChildProcess", "LibWebSockets", "TestCleanup", "WebPages"]),
         tests(
             "WebSocketServerTests",
             [

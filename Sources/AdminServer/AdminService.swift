@@ -111,7 +111,7 @@ package final class AdminService: Sendable {
             throw SocketTaken(socket: socket)
         }
         guard let made = made.withLock({ $0 }) else { preconditionFailure("a server that started has its handler") }
-        let network = listener.map { Self.network($0, made.slot) }
+        let network = listener.map { Self.network($0, made.slot, isPublic: environment.isPublic) }
         do {
             let address = try await network?.start()
             if let address {
@@ -137,14 +137,15 @@ package final class AdminService: Sendable {
 
     /// The TCP listener, with the same shard on the same loop as the socket's listener.
     private static func network(
-        _ listener: NetworkListener, _ slot: LoopBound<Slot>
+        _ listener: NetworkListener, _ slot: LoopBound<Slot>, isPublic: @escaping @Sendable (String) -> Bool
     ) -> WebSocketServer {
         var configuration = configuration(at: listener.address)
         configuration.tls = listener.tls
         configuration.clientAuthorities = listener.clients
         configuration.bearerToken = listener.token
         configuration.readingToken = listener.readToken
-        // No web page administers a server.
+        configuration.isPublic = isPublic
+        // Of web pages only the server's own may use it.
         configuration.origins = .only([])
         // The shard identifies connections by serial number, so the two listeners' numbers must not overlap.
         configuration.firstSerial = 1 << 32

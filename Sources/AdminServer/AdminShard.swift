@@ -30,6 +30,8 @@ package final class AdminShard: ShardHandler {
         package var webhooks: WebhookService?
         /// Answers plain HTTP requests; nil: every resource is unknown.
         package var answer: (@Sendable (HTTPRequest, LoopBound<HTTPResponder>) -> Void)?
+        /// Whether plain HTTP requests for a path are answered without a token.
+        package var isPublic: @Sendable (_ path: String) -> Bool = { _ in false }
         /// Called for each refused handshake.
         package var refused: @Sendable (HandshakeRefusal) -> Void = { _ in }
 

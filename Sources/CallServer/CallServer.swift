@@ -176,6 +176,7 @@ public final class CallServer: Sendable {
             environment.webhooks = parts.webhooks
             environment.feedCapacity = configuration.monitorCapacity
             environment.address = { [addresses = parts.sessions.addresses] in addresses[$0] }
+            environment.isPublic = { [routes = parts.routes] in routes.isPublic(path: $0) }
             environment.answer = { [routes = parts.routes] in routes.answer($0, to: .operator, $1) }
             environment.refused = { [refusals = parts.sessions.refusals, clock = parts.clock] in
                 refusals.write(

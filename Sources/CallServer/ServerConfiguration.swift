@@ -7,6 +7,7 @@ import LibWebSockets
 import PushClient
 import StoreInterface
 import TLS
+import WebPages
 import WebSocketServer
 import WebhookClient
 
@@ -29,6 +30,10 @@ public struct ServerConfiguration: Sendable {
     public var proxies = TrustedProxies()
     /// The web pages that may connect as clients.
     public var origins = AllowedOrigins.any
+    /// The embedded pages, and the files of a folder in front of them.
+    public var pages = WebPages.embedded
+    /// Whether the softphone's page signs in any user by name, on this machine only.
+    public var signsInByName = false
     public var timers = CallTimers()
     public var limits = CoreLimits()
     /// The policy of users that have none of their own.

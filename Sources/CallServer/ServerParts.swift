@@ -76,7 +76,7 @@ struct ServerParts: Sendable {
             history: HistoryReader(queries: queries, core: core.inbox),
             storedCalls: StoredCalls(search: { try await queries.call($0) }, core: core.inbox, log: log),
             counters: SignalCounters(), sessions: sessions, rates: RateLimiters(configuration.rates),
-            routes: HTTPRoutes(version: CallServer.version), backends: backends, log: log,
+            routes: HTTPRoutes(version: CallServer.version, pages: configuration.pages), backends: backends, log: log,
             certificates: LoopBound(CertificateWatch(loop: core.loop, log: log), on: core.loop), sweep: sweep)
     }
 
@@ -140,7 +140,7 @@ struct ServerParts: Sendable {
         SignalShard.Environment(
             shard: shard, loop: loop, core: core.inbox,
             commitWait: { [log = store.recordLog] in log.waitingSince.map { $0.duration(to: .now) } },
-            tokens: tokens, turn: turn, routes: routes,
+            tokens: tokens, turn: turn, routes: routes, signsInByName: configuration.signsInByName,
             backends: backends, clock: clock, welcome: configuration.welcome, limits: configuration.connectionLimits,
             counters: counters, rates: rates, sessions: sessions, profileNames: { [push] in push.profileNames },
             log: log)

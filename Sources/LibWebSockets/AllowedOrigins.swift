@@ -33,10 +33,20 @@ public enum AllowedOrigins: Equatable, Sendable {
         }
     }
 
+    /// Whether a page of the origin may send a request to this server by the name `host`. The server's own pages may.
+    func allows(_ origin: String, at host: String?) -> Bool { allows(origin) || Self.isOrigin(origin, of: host) }
+
+    /// Whether the origin has this host and port. The scheme may differ: behind a TLS proxy the server does not know it.
+    static func isOrigin(_ origin: String, of host: String?) -> Bool {
+        guard let host, let scheme = origin.firstRange(of: "://") else { return false }
+        return origin[scheme.upperBound...].lowercased() == host.lowercased()
+    }
+
     /// The response to a page that may not use the listener.
     static func refusal(of origin: String) -> HTTPResponse {
         let shown = String(origin.prefix(256).filter { $0.isASCII && !$0.isWhitespace })
-        return .text("pages of \(shown) may not use this server; listen.origins names those that may\n", status: 403)
+        return .text(
+            "pages of \(shown) may not use this server: only its own pages, and those in listen.origins\n", status: 403)
     }
 
     /// The headers with which a browser lets the page read a response (Fetch, "CORS protocol").

@@ -2,14 +2,15 @@ extension HTTPResponse {
     /// The bytes of the response on the wire.
     func encoded(withBody: Bool, _ persistence: RequestHead.Persistence) -> [UInt8] {
         var head = "HTTP/1.1 \(status) \(reasonPhrase)\r\n"
-        // RFC 9110, 8.6: a 204 has no length.
-        if status != 204 { head += "Content-Length: \(body.count)\r\n" }
+        // RFC 9110, 8.6: a 204 has no length, and a 304 only that of the whole response.
+        let hasContent = status != 204 && status != 304
+        if hasContent { head += "Content-Length: \(body.count)\r\n" }
         switch persistence {
         case .keep: break
         case .keepIfSaid: head += "Connection: keep-alive\r\n"
         case .close: head += "Connection: close\r\n"
         }
-        for header in (status == 204 ? [] : [("Content-Type", contentType)]) + headers {
+        for header in (hasContent ? [("Content-Type", contentType)] : []) + headers {
             // A line break in a value would inject headers.
             guard isSafe(header.0), isSafe(header.1) else { continue }
             head += "\(header.0): \(header.1)\r\n"

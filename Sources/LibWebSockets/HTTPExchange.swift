@@ -121,7 +121,10 @@ final class HTTPExchange {
         let request = HTTPRequest(
             method: method, target: head.target, path: head.path, query: head.query,
             authorization: head.value(of: .authorization), contentType: head.value(of: .contentType),
-            accept: head.value(of: .accept), idempotencyKey: head.value(of: .idempotencyKey), peer: socket.peer,
+            accept: head.value(of: .accept), acceptEncoding: head.value(of: .acceptEncoding),
+            ifNoneMatch: head.value(of: .ifNoneMatch), idempotencyKey: head.value(of: .idempotencyKey),
+            host: head.value(of: .host), origin: head.value(of: .origin),
+            isForwarded: [.forwardedFor, .forwarded, .via].contains { head.value(of: $0) != nil }, peer: socket.peer,
             network: socket.admission.proxies.map { socket.peer.limited(behind: $0) } ?? socket.network)
         let origin = head.value(of: .origin)
         let answering = Answering(
@@ -131,7 +134,7 @@ final class HTTPExchange {
         // From here on a refusal knows the method: a response to HEAD has no body.
         state = .readingBody(Body(request: request, length: 0, answering: answering))
         if let origin, let origins = socket.server?.origins {
-            guard origins.allows(origin) else { return refuse(AllowedOrigins.refusal(of: origin)) }
+            guard origins.allows(origin, at: request.host) else { return refuse(AllowedOrigins.refusal(of: origin)) }
         }
         let isChunked = head.value(of: .transferEncoding) != nil
         guard let declared = head.value(of: .contentLength) else {
@@ -161,11 +164,8 @@ final class HTTPExchange {
         ahead.append(contentsOf: bytes.dropFirst(missing))
         events.watch(socket, .work)
         if body.answering.isPreflight { return respond(AllowedOrigins.preflight, to: number) }
-        let head = body.request
-        let request = HTTPRequest(
-            method: head.method, target: head.target, path: head.path, query: head.query,
-            authorization: head.authorization, contentType: head.contentType, accept: head.accept,
-            idempotencyKey: head.idempotencyKey, peer: head.peer, network: head.network, body: body.bytes)
+        var request = body.request
+        request.body = body.bytes
         events.requested(request, HTTPResponder(exchange: self, request: number))
     }
 

@@ -23,22 +23,36 @@ public struct HTTPRequest: Sendable {
     public let authorization: String?
     public let contentType: String?
     public let accept: String?
+    public let acceptEncoding: String?
+    public let ifNoneMatch: String?
     public let idempotencyKey: String?
+    /// The name and port that the client used for this server.
+    public let host: String?
+    /// The page that sent the request; nil without one.
+    public let origin: String?
+    /// Whether a proxy says that it has forwarded the request: `Forwarded`, `X-Forwarded-For` or `Via`.
+    public let isForwarded: Bool
     /// The client's address; behind a trusted proxy, the address from `X-Forwarded-For`.
     public let peer: PeerAddress
     /// The key for limits by address; nil for an address without one: of this machine, or of a proxy.
     public let network: PeerAddress?
     /// At most ``longestBody`` bytes.
-    public let body: [UInt8]
+    public internal(set) var body: [UInt8]
 
     public init(
         method: Method, target: String = "", path: String, query: String = "", authorization: String? = nil,
-        contentType: String? = nil, accept: String? = nil, idempotencyKey: String? = nil,
+        contentType: String? = nil, accept: String? = nil, acceptEncoding: String? = nil, ifNoneMatch: String? = nil,
+        idempotencyKey: String? = nil, host: String? = nil, origin: String? = nil, isForwarded: Bool = false,
         peer: PeerAddress = PeerAddress(), network: PeerAddress? = nil, body: [UInt8] = []
     ) {
         self.method = method
         self.target = target
         self.accept = accept
+        self.acceptEncoding = acceptEncoding
+        self.ifNoneMatch = ifNoneMatch
+        self.host = host
+        self.origin = origin
+        self.isForwarded = isForwarded
         self.idempotencyKey = idempotencyKey
         self.path = path
         self.query = query
@@ -48,6 +62,11 @@ public struct HTTPRequest: Sendable {
         self.network = network
         self.body = body
     }
+}
+
+extension HTTPRequest {
+    /// Whether a page of this server sent the request, or no page.
+    public var isOfSameOrigin: Bool { origin.map { AllowedOrigins.isOrigin($0, of: host) } ?? true }
 }
 
 extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

@@ -8,6 +8,8 @@ package struct RequestHead {
         case connection
         case authorization
         case accept
+        case acceptEncoding = "accept-encoding"
+        case ifNoneMatch = "if-none-match"
         case contentType = "content-type"
         case idempotencyKey = "idempotency-key"
         case contentLength = "content-length"
@@ -16,6 +18,8 @@ package struct RequestHead {
         case origin
         case requestedMethod = "access-control-request-method"
         case forwardedFor = "x-forwarded-for"
+        case forwarded
+        case via
         case webSocketKey = "sec-websocket-key"
         case webSocketVersion = "sec-websocket-version"
         case webSocketProtocol = "sec-websocket-protocol"
@@ -25,8 +29,8 @@ package struct RequestHead {
         fileprivate var isSingle: Bool {
             switch self {
             case .host, .contentLength, .idempotencyKey, .origin, .webSocketKey, .webSocketVersion: true
-            case .upgrade, .connection, .authorization, .accept, .contentType, .transferEncoding, .expect,
-                .forwardedFor, .requestedMethod, .webSocketProtocol:
+            case .upgrade, .connection, .authorization, .accept, .acceptEncoding, .ifNoneMatch, .contentType,
+                .transferEncoding, .expect, .forwardedFor, .forwarded, .via, .requestedMethod, .webSocketProtocol:
                 false
             }
         }

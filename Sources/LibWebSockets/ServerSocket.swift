@@ -380,6 +380,19 @@ package struct Admission: Sendable {
     }
 }
 
+/// Where a client may show the token of a listener.
+package struct Credentials {
+    /// The value of `Authorization`.
+    package var authorization: String?
+    /// The subprotocols that a WebSocket client offers. Browsers cannot send `Authorization` with a handshake.
+    package var subprotocols: [String] = []
+
+    package init(authorization: String?, subprotocols: [String] = []) {
+        self.authorization = authorization
+        self.subprotocols = subprotocols
+    }
+}
+
 /// The events of a server context's sockets, on the loop.
 ///
 /// A socket's `owner` is the result of `socketOpened`; the socket retains it until `socketClosed`.
@@ -406,7 +419,7 @@ package protocol ServerSocketEvents: AnyObject {
     /// Whether the client that a proxy forwards to this WebSocket may have another connection; counts it then.
     func admitsForwarded(_ socket: ServerSocket) -> Bool
     /// The response that refuses a WebSocket handshake, whatever the path; nil to permit it.
-    func refusal(authorization: String?) -> HTTPResponse?
+    func refusal(of credentials: Credentials) -> HTTPResponse?
     /// A WebSocket handshake failed: the path or subprotocol is not served, the request is invalid, or it was refused.
     func handshakeRefused(_ refusal: HandshakeRefusal)
     /// A request's head is complete. A response now skips its body.

@@ -12,10 +12,12 @@ enum Upgrade {
 
     /// The response that refuses an upgrade; nil for a valid request.
     static func refusal(of head: RequestHead, server: ServerRole) -> HTTPResponse? {
-        if let origin = head.value(of: .origin), !server.origins.allows(origin) {
+        if let origin = head.value(of: .origin), !server.origins.allows(origin, at: head.value(of: .host)) {
             return AllowedOrigins.refusal(of: origin)
         }
-        if let refusal = server.events.refusal(authorization: head.value(of: .authorization)) { return refusal }
+        let offers = (head.value(of: .webSocketProtocol) ?? "").split(separator: ",").map { $0.filter { $0 != " " } }
+        let credentials = Credentials(authorization: head.value(of: .authorization), subprotocols: offers)
+        if let refusal = server.events.refusal(of: credentials) { return refusal }
         guard head.words(of: .upgrade).contains("websocket") else {
             return .text("the only upgrade here is websocket\n", status: 400)
         }
@@ -35,7 +37,6 @@ enum Upgrade {
                 status: 426, contentType: "text/plain", headers: [("Sec-WebSocket-Version", "13")],
                 body: Array("use WebSocket version 13\n".utf8))
         }
-        let offers = (head.value(of: .webSocketProtocol) ?? "").split(separator: ",").map { $0.filter { $0 != " " } }
         guard offers.contains(server.subprotocol) else {
             return .text("ask for the subprotocol \(server.subprotocol) in Sec-WebSocket-Protocol\n", status: 400)
         }

@@ -1,6 +1,7 @@
 import LibWebSockets
 
-/// A secret that clients send as `Authorization: Bearer …`.
+/// A secret that clients send as `Authorization: Bearer …`, or a web page as the subprotocol `bearer.` and the secret in
+/// base64url (RFC 4648, 5) without padding.
 public struct BearerToken: Sendable {
     /// The permitted characters: RFC 6750's `b64token`, which HTTP headers carry unchanged.
     private static let characters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=".utf8)
@@ -8,6 +9,7 @@ public struct BearerToken: Sendable {
     public static let fewestCharacters = 16
 
     private let bytes: [UInt8]
+    private let subprotocol: [UInt8]
 
     /// nil for a text that is too short, or that contains other characters.
     public init?(_ text: String) {
@@ -15,19 +17,41 @@ public struct BearerToken: Sendable {
             return nil
         }
         bytes = Array(text.utf8)
+        subprotocol = Array("bearer.".utf8) + Self.base64URL(bytes)
     }
 
-    /// Whether the header's value is exactly this token. Compares in constant time.
-    func isShown(by authorization: String?) -> Bool {
-        guard let authorization, let space = authorization.firstIndex(of: " "),
-            authorization[..<space].lowercased() == "bearer"
-        else { return false }
-        let shown = Array(authorization[authorization.index(after: space)...].utf8)
-        var difference = shown.count ^ bytes.count
-        for index in bytes.indices {
-            difference |= Int(bytes[index] ^ (index < shown.count ? shown[index] : 0))
+    /// Whether the credentials contain exactly this token.
+    func isShown(by credentials: Credentials) -> Bool {
+        if let authorization = credentials.authorization, let space = authorization.firstIndex(of: " "),
+            authorization[..<space].lowercased() == "bearer",
+            Self.areEqual(Array(authorization[authorization.index(after: space)...].utf8), bytes)
+        {
+            return true
+        }
+        return credentials.subprotocols.contains { Self.areEqual(Array($0.utf8), subprotocol) }
+    }
+
+    /// Compares in constant time.
+    private static func areEqual(_ shown: [UInt8], _ secret: [UInt8]) -> Bool {
+        var difference = shown.count ^ secret.count
+        for index in secret.indices {
+            difference |= Int(secret[index] ^ (index < shown.count ? shown[index] : 0))
         }
         return difference == 0
+    }
+
+    private static func base64URL(_ bytes: [UInt8]) -> [UInt8] {
+        let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+        var (text, bits, count): ([UInt8], UInt32, UInt32) = ([], 0, 0)
+        for byte in bytes {
+            (bits, count) = (bits << 8 | UInt32(byte), count + 8)
+            while count >= 6 {
+                count -= 6
+                text.append(letters[Int(bits >> count & 63)])
+            }
+        }
+        if count > 0 { text.append(letters[Int(bits << (6 - count) & 63)]) }
+        return text
     }
 
     /// The response to a client without the token.

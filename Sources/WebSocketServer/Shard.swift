@@ -26,6 +26,7 @@ final class Shard {
     /// The token required from clients; nil accepts all.
     private var bearerToken: BearerToken?
     private var readingToken: BearerToken?
+    private let isPublic: @Sendable (_ path: String) -> Bool
     /// Whether the request being answered shows ``readingToken``. A handshake opens its connection in the same call.
     private var isReading = false
     private var contexts: ServerContexts?
@@ -80,6 +81,7 @@ final class Shard {
         self.unreadLimit = unreadLimit
         bearerToken = configuration.bearerToken
         readingToken = configuration.readingToken
+        isPublic = configuration.isPublic
         lastSerial = configuration.firstSerial - 1
         requests = DeadlineList(span: configuration.requestTimeout)
         answers = DeadlineList(span: configuration.answerTimeout)
@@ -418,10 +420,10 @@ extension Shard: ServerSocketEvents {
         return true
     }
 
-    func refusal(authorization: String?) -> HTTPResponse? {
+    func refusal(of credentials: Credentials) -> HTTPResponse? {
         guard let bearerToken else { return nil }
-        isReading = readingToken?.isShown(by: authorization) == true
-        return isReading || bearerToken.isShown(by: authorization) ? nil : BearerToken.refusal
+        isReading = readingToken?.isShown(by: credentials) == true
+        return isReading || bearerToken.isShown(by: credentials) ? nil : BearerToken.refusal
     }
 
     func handshakeRefused(_ refusal: HandshakeRefusal) {
@@ -446,7 +448,8 @@ extension Shard: ServerSocketEvents {
     }
 
     private func refusal(of request: HTTPRequest) -> HTTPResponse? {
-        if let refusal = refusal(authorization: request.authorization) {
+        let credentials = Credentials(authorization: request.authorization)
+        if !isPublic(request.path), let refusal = refusal(of: credentials) {
             handler?.handshakeRefused(HandshakeRefusal(peer: request.peer, cause: .status(refusal.status)))
             return refusal
         }

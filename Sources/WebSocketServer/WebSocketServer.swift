@@ -62,6 +62,8 @@ public final class WebSocketServer: Sendable {
         public var clientAuthorities: ClientAuthorities?
         /// The token that WebSockets and HTTP requests must send as `Authorization: Bearer …`; nil accepts all.
         public var bearerToken: BearerToken?
+        /// Whether HTTP requests for a path are answered without a token.
+        public var isPublic: @Sendable (_ path: String) -> Bool = { _ in false }
         /// Another token that is good, too, and marks its connections: ``WebSocketConnection/isReading``.
         public var readingToken: BearerToken?
         /// The serial number of each shard's first connection, for a handler that serves several servers.

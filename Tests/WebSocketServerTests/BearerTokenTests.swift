@@ -35,6 +35,37 @@ struct BearerTokenTests {
         #expect(output == "fine\n")
     }
 
+    @Test("lets in a web page that shows it as a subprotocol, and no other subprotocol")
+    func subprotocol() async throws {
+        let server = try await start()
+        let encoded = Data(Self.secret.utf8).base64EncodedString().replacing("=", with: "")
+        for (shown, status) in [
+            (encoded, "101"), (String(encoded.dropLast()), "401"), (encoded + "A", "401"), (Self.secret, "401"), ("", "401"),
+        ] {
+            let client = try RawClient(port: server.address.port)
+            let answer = try await client.handshake(more: "Sec-WebSocket-Protocol: bearer.\(shown)\r\n")
+            #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(shown)")
+            // RFC 6455, 4.2.2: the answer names one of the offered subprotocols; this one must not be the secret.
+            #expect(!answer.contains("bearer."))
+        }
+    }
+
+    @Test("answers public paths without it")
+    func publicPaths() async throws {
+        let server = try await TestServer.start {
+            $0.bearerToken = BearerToken(Self.secret)
+            $0.isPublic = { $0 == "/healthz" }
+        }
+        func status(_ path: String) async throws -> String {
+            try await ChildProcess.run(
+                "/usr/bin/curl",
+                ["-s", "-m", "15", "-o", "/dev/null", "-w", "%{http_code}", "http://127.0.0.1:\(server.address.port)\(path)"]
+            ).output
+        }
+        #expect(try await status("/healthz") == "200")
+        #expect(try await status("/other") == "401")
+    }
+
     @Test(
         "refuses everybody else with 401 and JSON, and its handler hears nothing of them",
         arguments: [

@@ -136,11 +136,17 @@ struct HTTPTests {
             #expect(refused.hasPrefix("HTTP/1.1 403 Forbidden\r\n") && !refused.contains("Access-Control"))
             #expect(
                 refused.hasSuffix(
-                    "pages of https://evil.example.com may not use this server; listen.origins names those that may\n"))
+                    "pages of https://evil.example.com may not use this server: only its own pages, and those in listen.origins\n"
+                ))
         }
         #expect(try await curl(server, "/healthz").hasPrefix("HTTP/1.1 200 "), "an app sends no origin")
         let page = try RawClient(port: server.address.port)
         #expect(try await page.handshake(more: "Origin: https://app.example.com\r\n").hasPrefix("HTTP/1.1 101 "))
+        let own = try RawClient(port: server.address.port)
+        // RawClient sends this Host.
+        #expect(try await own.handshake(more: "Origin: http://LOCALHOST\r\n").hasPrefix("HTTP/1.1 101 "))
+        let otherPort = try RawClient(port: server.address.port)
+        #expect(try await otherPort.handshake(more: "Origin: http://localhost:81\r\n").hasPrefix("HTTP/1.1 403 "))
         let evil = try RawClient(port: server.address.port)
         #expect(try await evil.handshake(more: "Origin: null\r\n").hasPrefix("HTTP/1.1 403 "))
     }

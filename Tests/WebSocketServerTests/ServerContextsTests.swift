@@ -38,7 +38,7 @@ struct ServerContextsTests {
         func socketClosed(owner: AnyObject) { journal.append(.closed) }
         func socketReleased(_ socket: ServerSocket) { journal.append(.released) }
         func admitsForwarded(_ socket: ServerSocket) -> Bool { true }
-        func refusal(authorization: String?) -> HTTPResponse? { nil }
+        func refusal(of credentials: Credentials) -> HTTPResponse? { nil }
         func handshakeRefused(_ refusal: HandshakeRefusal) {}
         func requestBegan(_ request: HTTPRequest, _ responder: HTTPResponder) {}
         func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {}

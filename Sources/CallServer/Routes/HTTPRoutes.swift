@@ -1,6 +1,7 @@
 import EventLoop
 import LibWebSockets
 import Synchronization
+import WebPages
 
 /// HTTP resources about the server; those about calls are in ``CallResources``.
 ///
@@ -9,7 +10,8 @@ import Synchronization
 /// | `GET /healthz` | 200 while the process serves | the same |
 /// | `GET /readyz` | 200 `ready`, or 503 `not ready` | 200, or 503 with a line for each thing that is wrong |
 /// | `GET /metrics` | 404 | Prometheus text |
-/// | `GET /` | what this is | the same |
+/// | `GET /` | what this is; a browser is redirected to `/phone/` or `/board/` | the same |
+/// | ``WebPages`` | the library, the softphone, the files of `web.root` | the board |
 final class HTTPRoutes: Sendable {
     /// Resources served on the clients' port even when all connections are taken.
     static let alwaysServed: Set<String> = ["/healthz", "/readyz"]
@@ -30,8 +32,10 @@ final class HTTPRoutes: Sendable {
 
     private let sources = Mutex<Sources?>(nil)
     private let banner: String
+    private let pages: WebPages
 
-    init(version: String) {
+    init(version: String, pages: WebPages) {
+        self.pages = pages
         banner = "Reveille \(version): call signaling over WebSocket at /v1/signal (subprotocol reveille.v1)\n"
     }
 
@@ -55,6 +59,7 @@ final class HTTPRoutes: Sendable {
             refusal.headers = [("Allow", "GET, HEAD")]
             return responder.value.respond(refusal)
         }
+        if let page = page(for: request, to: audience) { return responder.value.respond(page) }
         switch (request.path, audience) {
         case ("/healthz", _): responder.value.respond(.text("ok\n"))
         case ("/", _): responder.value.respond(.text(banner))
@@ -77,6 +82,19 @@ final class HTTPRoutes: Sendable {
         case (_, .operator):
             responder.value.respond(.text("no such resource: try /healthz, /readyz or /metrics\n", status: 404))
         }
+    }
+
+    /// Whether the resource needs no token of the admin listener: pages contain no data.
+    func isPublic(path: String) -> Bool { path == "/" || pages.contains(path, for: .administrators) }
+
+    private func page(for request: HTTPRequest, to audience: Audience) -> HTTPResponse? {
+        let (pageAudience, start): (WebPages.Audience, String) =
+            audience == .client ? (.users, "/phone/") : (.administrators, "/board/")
+        if let page = pages.response(to: request, for: pageAudience) { return page }
+        guard request.path == "/", request.accept?.contains("text/html") == true,
+            pages.contains(start, for: pageAudience)
+        else { return nil }
+        return HTTPResponse(status: 302, contentType: "text/plain", headers: [("Location", start)])
     }
 
     private func later(

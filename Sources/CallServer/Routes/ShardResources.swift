@@ -11,6 +11,7 @@ final class ShardResources {
     private let calls: CallResources
     private let backends: BackendResources
     private let turn: TurnResource
+    private let signIn: SignInByName
     private let trace: SessionTrace
 
     init(
@@ -27,6 +28,7 @@ final class ShardResources {
         turn = TurnResource(
             environment.turn, shard: environment.shard, loop: environment.loop, core: environment.core, tokens: tokens,
             clock: environment.clock, counters: environment.counters)
+        signIn = SignInByName(isEnabled: environment.signsInByName, tokens: environment.tokens)
     }
 
     /// Refuses a request by its head. A request without a body is answered.
@@ -35,7 +37,7 @@ final class ShardResources {
             backends.examine(request, respond: respond(to: request, responder))
         } else if let resource = CallResource(path: request.path) {
             calls.examine(resource, request, respond: respond(to: request, responder))
-        } else {
+        } else if request.path != SignInByName.path {
             // These routes do not use the body.
             answer(request, responder)
         }
@@ -48,6 +50,9 @@ final class ShardResources {
         guard resource != nil || request.path == TurnResource.path else {
             if request.path.hasPrefix("/v1/") {
                 return respond(.refusal(SignalError(.notFound, "There is no such resource.")), nil)
+            }
+            if request.path == SignInByName.path {
+                return signIn.answer(request, on: environment.loop, respond: respond)
             }
             return environment.routes.answer(request, to: .client, LoopBound(responder, on: environment.loop))
         }

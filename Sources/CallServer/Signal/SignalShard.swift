@@ -22,6 +22,8 @@ final class SignalShard: ShardHandler {
         let tokens: TokenAuthority
         let turn: TurnCredentials
         let routes: HTTPRoutes
+        /// Whether ``SignInByName`` is on.
+        let signsInByName: Bool
         let backends: BackendServices
         let clock: ServerClock
         let welcome: Welcome

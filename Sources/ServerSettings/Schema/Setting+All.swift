@@ -14,6 +14,7 @@ extension Setting {
                 .listenHost, .listenPort, .listenInsecure, .listenProxies, .listenProxyProtocol, .listenOrigins,
                 .tlsCertificate, .tlsKey,
             ]),
+        Section(title: "Web pages", settings: [.webRoot, .webSignInByName]),
         Section(title: "Tokens of users", settings: tokens),
         Section(title: "Backends", settings: [.backendTokensFile]),
         Section(

@@ -35,6 +35,13 @@ extension Setting {
     package static let listenOrigins = Setting(
         "listen.origins", .text(longest: 2048), .string("any"), example: "https://app.example.com",
         "The web pages that may connect, as scheme://host[:port] with commas between. Apps send no origin.")
+    package static let webRoot = Setting(
+        "web.root", .path, example: "/srv/my-pages", flag: "--web-root",
+        "A folder with pages of your own, read at the start. The server prefers its files to its own pages."
+    )
+    package static let webSignInByName = Setting(
+        "web.sign_in_by_name", .flag, note: "true without a configuration file, on a loopback address", example: "true",
+        "Let a browser on this machine sign in at /phone/ as any user, to try the server without a backend.")
     package static let tlsCertificate = Setting(
         "tls.certificate", .path, example: "/etc/reveille/fullchain.pem", flag: "--tls-certificate", part: .tls,
         "The certificate for wss://, in PEM, with the intermediate ones after it. Goes with tls.key.")

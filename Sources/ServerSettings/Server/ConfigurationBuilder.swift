@@ -44,6 +44,8 @@ struct ConfigurationBuilder {
         configuration.proxies = TrustedProxies(
             addresses: proxies(), sendHeaders: settings.flag(.listenProxyProtocol))
         configuration.origins = origins()
+        if let pages = pages() { configuration.pages = pages }
+        configuration.signsInByName = signsInByName(at: configuration.address)
         configuration.connectionLimits = settings.connectionLimits
         configuration.rates = settings.rates
         configuration.limits = settings.limits

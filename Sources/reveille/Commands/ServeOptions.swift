@@ -39,6 +39,10 @@ struct ServeOptions: ParsableArguments {
     var tlsKey: String?
     @Flag(help: "Listen beyond this machine without TLS, for a proxy that terminates TLS.")
     var insecure = false
+    @Option(
+        help: ArgumentHelp("A folder with web pages of your own, beside /phone/.", valueName: "folder"),
+        completion: .directory)
+    var webRoot: String?
     @Option(help: ArgumentHelp("The TCP address of the admin API.", valueName: "host:port"))
     var adminListen: String?
     @Option(
@@ -65,6 +69,7 @@ struct ServeOptions: ParsableArguments {
         flags.set(.listenInsecure, isGiven: insecure)
         flags.set(.tlsCertificate, tlsCertificate)
         flags.set(.tlsKey, tlsKey)
+        flags.set(.webRoot, webRoot)
         flags.set(.node, node)
         flags.set(.shards, shards)
         flags.set(.connections, maxConnections)
