@@ -20,10 +20,10 @@ public struct PageFolder {
     init(_ folder: String) throws(Fault) {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
-            throw Fault(reason: "\(folder) is not a folder", advice: "name the folder with your pages")
+            throw Fault(reason: "cannot read \(folder): it is not a folder", advice: "name the folder with your pages")
         }
         guard let names = FileManager.default.enumerator(atPath: folder) else {
-            throw Fault(reason: "\(folder) cannot be read", advice: "let the server's user read it")
+            throw Fault(reason: "cannot read \(folder)", advice: "let the server's user read it")
         }
         var (files, bytes): ([String: [UInt8]], Int) = ([:], 0)
         while let name = names.nextObject() as? String {
@@ -34,7 +34,7 @@ public struct PageFolder {
             }
             guard type == .typeRegular else { continue }
             guard let content = FileManager.default.contents(atPath: "\(folder)/\(name)") else {
-                throw Fault(reason: "\(folder)/\(name) cannot be read", advice: "let the server's user read it")
+                throw Fault(reason: "cannot read \(folder)/\(name)", advice: "let the server's user read it")
             }
             bytes += content.count
             guard bytes <= Self.mostBytes, files.count < Self.mostFiles else {

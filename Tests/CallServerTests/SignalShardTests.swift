@@ -39,7 +39,8 @@ struct SignalShardTests {
                     environment: SignalShard.Environment(
                         shard: index, loop: loop, core: core, commitWait: { commitWait.value.withLock { $0 } },
                         tokens: plain.tokens,
-                        turn: plain.turn, routes: plain.routes, signsInByName: plain.signsInByName, backends: plain.backends,
+                        turn: plain.turn, routes: plain.routes, signsInByName: plain.signsInByName,
+                        backends: plain.backends,
                         clock: plain.clock,
                         welcome: plain.welcome,
                         limits: plain.limits, counters: plain.counters, rates: plain.rates, sessions: plain.sessions,

@@ -5,7 +5,6 @@ import Foundation
 import SoftphoneKit
 import SoftphoneSession
 import Testing
-import WebPages
 
 @Suite("Web pages on the listeners", .world)
 struct WebPageTests {
@@ -29,7 +28,8 @@ struct WebPageTests {
         #expect(library.status == 200 && library.body.contains("export"))
         let head = try await curl(address, "/reveille.js", ["--head"])
         #expect(head.status == 200 && head.body.isEmpty)
-        #expect(head.headers["content-length"] == "\(library.body.utf8.count + 1)", "HTTPAnswer drops the last line break")
+        #expect(
+            head.headers["content-length"] == "\(library.body.utf8.count + 1)", "HTTPAnswer drops the last line break")
         let tag = try #require(head.headers["etag"])
         let again = try await curl(address, "/reveille.js", ["-H", "If-None-Match: \(tag)"])
         #expect(again.status == 304 && again.headers["content-length"] == nil)

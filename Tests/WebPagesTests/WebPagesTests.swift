@@ -61,7 +61,9 @@ struct WebPagesTests {
             #expect(header("Content-Encoding", response) == "gzip" && header("Vary", response) == "Accept-Encoding")
             let path = try folder(["page.gz": ""]) + "/page.gz"
             try Data(response.body).write(to: URL(fileURLWithPath: path))
-            #expect(try await ChildProcess.run("/bin/gzip", ["-dc", path]).output == String(decoding: plain.body, as: UTF8.self))
+            #expect(
+                try await ChildProcess.run("/bin/gzip", ["-dc", path]).output
+                    == String(decoding: plain.body, as: UTF8.self))
         }
     }
 
@@ -111,7 +113,10 @@ struct WebPagesTests {
     @Test("a folder that is none, or holds too much, is a fault that says what to do")
     func faults() throws {
         let file = try folder(["large.bin": ""]) + "/large.bin"
-        #expect(throws: PageFolder.Fault(reason: "\(file) is not a folder", advice: "name the folder with your pages")) {
+        #expect(
+            throws: PageFolder.Fault(
+                reason: "cannot read \(file): it is not a folder", advice: "name the folder with your pages")
+        ) {
             try WebPages(folder: file)
         }
         try Data(count: PageFolder.mostBytes + 1).write(to: URL(fileURLWithPath: file))

@@ -40,7 +40,8 @@ struct BearerTokenTests {
         let server = try await start()
         let encoded = Data(Self.secret.utf8).base64EncodedString().replacing("=", with: "")
         for (shown, status) in [
-            (encoded, "101"), (String(encoded.dropLast()), "401"), (encoded + "A", "401"), (Self.secret, "401"), ("", "401"),
+            (encoded, "101"), (String(encoded.dropLast()), "401"), (encoded + "A", "401"), (Self.secret, "401"),
+            ("", "401"),
         ] {
             let client = try RawClient(port: server.address.port)
             let answer = try await client.handshake(more: "Sec-WebSocket-Protocol: bearer.\(shown)\r\n")
@@ -59,7 +60,10 @@ struct BearerTokenTests {
         func status(_ path: String) async throws -> String {
             try await ChildProcess.run(
                 "/usr/bin/curl",
-                ["-s", "-m", "15", "-o", "/dev/null", "-w", "%{http_code}", "http://127.0.0.1:\(server.address.port)\(path)"]
+                [
+                    "-s", "-m", "15", "-o", "/dev/null", "-w", "%{http_code}",
+                    "http://127.0.0.1:\(server.address.port)\(path)",
+                ]
             ).output
         }
         #expect(try await status("/healthz") == "200")

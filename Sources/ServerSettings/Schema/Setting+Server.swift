@@ -36,7 +36,7 @@ extension Setting {
         "listen.origins", .text(longest: 2048), .string("any"), example: "https://app.example.com",
         "The web pages that may connect, as scheme://host[:port] with commas between. Apps send no origin.")
     package static let webRoot = Setting(
-        "web.root", .path, example: "/srv/my-pages", flag: "--web-root",
+        "web.root", .path, example: "/etc/reveille/pages", flag: "--web-root",
         "A folder with pages of your own, read at the start. The server prefers its files to its own pages."
     )
     package static let webSignInByName = Setting(
