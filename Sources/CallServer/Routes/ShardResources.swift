@@ -46,6 +46,12 @@ final class ShardResources {
     func answer(_ request: HTTPRequest, _ responder: HTTPResponder) {
         let respond = respond(to: request, responder)
         if BackendRoute.isBackend(path: request.path) { return backends.ask(request, respond: respond) }
+        if !HTTPRoutes.alwaysServed.contains(request.path), let network = request.network,
+            let wait = environment.wait(.requestsPerAddress, RateLimiter.Key(network))
+        {
+            let words = "Too many requests from your address; try again later."
+            return respond(.refusal(SignalError(.rateLimited(retryAfter: wait), words)), nil)
+        }
         let resource = CallResource(path: request.path)
         guard resource != nil || request.path == TurnResource.path else {
             if request.path.hasPrefix("/v1/") {
@@ -55,10 +61,6 @@ final class ShardResources {
                 return signIn.answer(request, on: environment.loop, respond: respond)
             }
             return environment.routes.answer(request, to: .client, LoopBound(responder, on: environment.loop))
-        }
-        if let network = request.network, let wait = environment.wait(.requestsPerAddress, RateLimiter.Key(network)) {
-            let words = "Too many requests from your address; try again later."
-            return respond(.refusal(SignalError(.rateLimited(retryAfter: wait), words)), nil)
         }
         if let resource {
             calls.ask(resource, request, respond: respond)

@@ -23,17 +23,28 @@ struct DemoCommand: AsyncParsableCommand {
 
               reveille demo
               reveille demo --keep
+              reveille demo --web
+
+            --web starts the server, the push simulator and bob's sleeping iPhone, and prints the address of a page from \
+            which you call bob.
             """)
 
     @Flag(help: "Print one JSON object.") var json = false
     @Option(help: ArgumentHelp("The app on bob's phone. It reads pushes by the rules of its plugin.", valueName: "app"))
     var app = PhoneApp.reveille
     @Flag(help: "Keep the server running after the call, until Ctrl-C.") var keep = false
+    @Flag(help: "Let a web page call the sleeping phone, until Ctrl-C.") var web = false
+    @Option(help: "The server's port with --web; 0 lets the system choose (default: 7350).") var port: UInt16?
     @Option(
         help: ArgumentHelp("Keep the data in this folder; otherwise it is removed.", valueName: "folder"),
         completion: .directory)
     var data: String?
     @Option(help: "The lowest level logged on standard error.") var logLevel: Logger.Level = .warning
+
+    func validate() throws {
+        if web, json || keep { throw ValidationError("--web goes with neither --json nor --keep") }
+        if port != nil, !web { throw ValidationError("--port goes with --web") }
+    }
 
     func run() async throws {
         let folder = data ?? NSTemporaryDirectory() + "reveille-demo-\(ProcessInfo.processInfo.processIdentifier)"
@@ -42,6 +53,7 @@ struct DemoCommand: AsyncParsableCommand {
         let report: DemoReport
         try DataFolder(path: folder).prepare()
         let logger = try ServerLog.standardError(level: logLevel).logger("demo")
+        if web { return try await runWithPage(folder, logger) }
         if !json { Terminal.print("Starting the server, the push simulator and two phones …") }
         var configuration = DemoCall.Configuration(folder: folder)
         configuration.app = app
@@ -97,6 +109,18 @@ struct DemoCommand: AsyncParsableCommand {
             )
         }
         for problem in report.problems { Terminal.print(Terminal.red("  NOT SO: \(problem)")) }
+    }
+
+    private func runWithPage(_ folder: String, _ log: Logger) async throws {
+        var configuration = WebDemo.Configuration(folder: folder)
+        if let port { configuration.port = port }
+        let demo = try await WebDemo.start(configuration, log: log) { Terminal.print("  \($0)") }
+        Terminal.print([
+            "", "Call bob, whose iPhone sleeps: \(Terminal.bold("http://\(demo.server.address)/phone/#name=alice&call=bob"))",
+            "His iPhone rings for \(configuration.ringing.wholeMilliseconds / 1000) s. Ctrl-C ends the demo.", "",
+        ])
+        await Interrupt.wait()
+        await demo.stop()
     }
 
     private func wait(_ demo: DemoCall, _ folder: String) async throws {
