@@ -34,8 +34,11 @@ struct WebServer {
         port = try await lines.first("the port") { $0 }
     }
 
-    /// "CONNECTION METHOD PATH" for each request.
-    var requests: [String] { Array(lines.entries.dropFirst()) }
+    /// "CONNECTION METHOD PATH" for each request, once that many have come: the server's output arrives on its own.
+    func requests(_ count: Int) async throws -> [String] {
+        try await lines.wait(for: "\(count) requests") { $0.count > count }
+        return Array(lines.entries.dropFirst())
+    }
 
     func address(_ path: String, host: String = "localhost") -> WebAddress {
         WebAddress("\(scheme)://\(host):\(port)/\(path)")!  // Of this machine.
