@@ -5,7 +5,11 @@ import RecordModel
 /// Invariants of replies to requests.
 extension Inspector {
     func check(_ reply: Reply, to request: ServerRequest) {
-        if isWithdrawn(request), reply == .callState(.ended, .cancelled) { return coverage.count("invite.withdrawn") }
+        if isWithdrawn(request), case .command(.call(.hangup(_, let reason))) = request.body,
+            reply == .callState(.ended, reason == .hangup ? .cancelled : reason.endReason)
+        {
+            return coverage.count("invite.withdrawn")
+        }
         if !request.isEntitled(decided), decided.knows(request.user) {
             violate("a request without permission was granted: \(reply)")
         }
@@ -135,7 +139,7 @@ extension Inspector {
     }
 
     func check(_ error: SignalError, to request: ServerRequest) {
-        if isWithdrawn(request), error.code == .callEnded(.cancelled) { return }
+        if isWithdrawn(request), case .callEnded = error.code { return }
         let record = request.call.flatMap { decided.calls[$0] }
         let leg = request.key.flatMap { key in request.call.flatMap { decided.leg($0, key) } }
         switch error.code {

@@ -2,11 +2,12 @@ import CallCore
 import CallVocabulary
 import RecordModel
 
-/// Invariants of a new call: the devices it may ring, and the resolution of glare.
+/// Invariants of a new call: its authorization, the devices it may ring, and the resolution of glare.
 extension Inspector {
     func checkNewCalls() {
         for id in newCalls {
             guard let call = decided.calls[id] else { continue }
+            checkAuthorization(of: call)
             checkPolicies(of: call)
             checkGlare(of: call)
             if call.state.isRingingPhase, !decided.legs(of: id).contains(where: { $0.state != .ended }),
@@ -15,6 +16,14 @@ extension Inspector {
                 violate("\(id) rings nowhere")
             }
         }
+    }
+
+    /// A call of a device begins because the backend allows it, or has not answered where the policy allows that.
+    private func checkAuthorization(of call: CallRecord) {
+        guard let policy = authorization, call.caller.device != nil else { return }
+        if case .authorized(call.id, _, .allowed) = input { return coverage.count("call.authorized") }
+        if case .authorized(call.id, _, .refused) = input { return violate("a refused invite began a call") }
+        if !policy.allowsOnFailure { violate("a call began that the backend has not allowed") }
     }
 
     private func checkPolicies(of call: CallRecord) {

@@ -40,7 +40,7 @@ final class Inspector {
     var requests: [RequestID: ServerRequest] = [:]
     var coverage = Coverage()
     private(set) var step = 0
-    private var input: CoreInput?
+    private(set) var input: CoreInput?
     /// When a device last showed, other than by a report, that its app runs.
     var lastLife: [DeviceKey: Instant] = [:]
     var invites: [CallID: Invite] = [:]
@@ -52,6 +52,8 @@ final class Inspector {
     private var everQueued: Set<PushID> = []
     /// Calls that the backend was asked about.
     var askedAbout: Set<CallID> = []
+    /// nil: no backend authorizes invites.
+    var authorization: AuthorizationPolicy?
     /// The `session.open` requests that the backend was asked about.
     private var answeredSessions: [ConnectionID] = []
     private var askedSessions: [ConnectionID: (key: DeviceKey, grant: SessionGrant)] = [:]

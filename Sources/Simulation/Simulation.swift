@@ -75,6 +75,7 @@ public final class Simulation {
         odds = Odds(random: &random)
         timers = odds.timers
         limits = odds.limits
+        inspector.authorization = odds.authorization
     }
 
     public func run() -> Report {

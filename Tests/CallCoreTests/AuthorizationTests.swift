@@ -154,6 +154,22 @@ struct AuthorizationTests {
         #expect(world.core.census.authorizations == 0)
     }
 
+    @Test("that ends for another reason is refused with it; candidates sent as a request are answered")
+    func failed() throws {
+        let call = world.newCall()
+        _ = try ask(call)
+        let connection = try #require(alice.connection)
+        let request = world.nextRequest()
+        world.step(
+            .client(
+                .notified(
+                    connection, request,
+                    .candidates(CallCandidates(call: call, candidates: [RawJSON("5")], isFinal: false)))))
+        #expect(alice.answer(to: request) == nil)
+        #expect(alice.hangUp(call, .iceFailed).reply == .callState(.ended, .iceFailed))
+        #expect(alice.lastAnswer?.code == .callEnded(.iceFailed) && alice.answer(to: request)?.reply == .done)
+    }
+
     @Test("of a connection that is lost meanwhile has no effect, and may be repeated on the next one")
     func connectionLost() throws {
         let call = world.newCall()
@@ -173,7 +189,7 @@ struct AuthorizationTests {
         #expect(world.core.census.authorizations == 0)
     }
 
-    @Test("loses to nothing by waiting: glare, draining and a full server are decided when the answer comes")
+    @Test("loses to nothing by waiting: glare is decided when the answer comes, draining when it begins")
     func conditionsAtTheAnswer() throws {
         let question = try ask(world.newCall())
         // Bob calls Alice meanwhile, and is allowed first.
@@ -186,8 +202,9 @@ struct AuthorizationTests {
 
         let late = try ask(world.newCall())
         world.step(.drainingBegan(within: .seconds(60)))
+        #expect(alice.lastAnswer?.code == .draining && world.core.census.authorizations == 0)
         answer(late, .allowed(CallPermit()))
-        #expect(alice.lastAnswer?.code == .draining && world.store.calls[late.call] == nil)
+        #expect(world.store.calls[late.call] == nil)
         let count = world.questions.count
         #expect(alice.ask(invite(world.newCall())).code == .draining && world.questions.count == count)
     }

@@ -16,23 +16,23 @@ public struct AuthorizationPolicy: Equatable, Sendable {
     public init() {}
 }
 
-/// A question to the backend, and the inputs that wait for its answer: the invite, its repetitions, and the caller's
-/// candidates.
+/// A question to the backend, and the inputs that wait for its answer: the invite, its repetitions, the caller's
+/// candidates, and its other requests about the call.
 final class OpenQuestion {
     /// The most inputs that wait for one answer.
     static let mostWaiting = 32
 
     let number: UInt64
     let invite: Invite
-    let device: Device
+    let caller: DeviceKey
     /// In order of arrival; the first is the invite.
     var waiting: [ClientInput]
     var deadline: DeadlineQueue<Deadline>.Token?
 
-    init(number: UInt64, invite: Invite, device: Device, first: ClientInput) {
+    init(number: UInt64, invite: Invite, caller: DeviceKey, first: ClientInput) {
         self.number = number
         self.invite = invite
-        self.device = device
+        self.caller = caller
         waiting = [first]
     }
 }
@@ -47,17 +47,15 @@ extension CallCore {
         _ invite: Invite, _ device: Device, _ connection: ConnectionID, _ request: RequestID
     ) -> Bool {
         guard let question = openQuestions[invite.call] else { return false }
-        guard question.device.user === device.user else {
+        guard question.caller.user == device.key.user else {
             refuseStranger(connection, request)
             return true
         }
-        guard question.device === device, question.invite.digest == invite.digest else {
+        guard question.caller == device.key, question.invite.digest == invite.digest else {
             refuse(connection, request, .conflict, Self.conflictingInvite)
             return true
         }
-        if !wait(.requested(connection, request, .owner(.invite(invite))), for: question) {
-            refuse(connection, request, .overloaded(retryAfter: .seconds(1)), "The call is being authorized; wait.")
-        }
+        wait(connection, request, .owner(.invite(invite)), for: question)
         return true
     }
 
@@ -73,7 +71,7 @@ extension CallCore {
         }
         questionsAsked += 1
         let question = OpenQuestion(
-            number: questionsAsked, invite: invite, device: device,
+            number: questionsAsked, invite: invite, caller: device.key,
             first: .requested(connection, request, .owner(.invite(invite))))
         question.deadline = deadlines.add(.authorization(invite.call), at: now + policy.timeout)
         openQuestions[invite.call] = question
@@ -117,10 +115,15 @@ extension CallCore {
         verdict = answer
         // The id was not in the store before the question, and no call of it began since.
         absentCall = id
-        for input in question.waiting where directory.session(on: input.connection)?.device === question.device {
-            take(input)
-        }
+        for input in question.waiting where isOpen(input.connection, of: question.caller) { take(input) }
         (verdict, absentCall) = (nil, nil)
+    }
+
+    /// A draining server begins no call, whatever the answers will be.
+    func refuseWaitingInvites() {
+        for question in openQuestions.values.sorted(by: { $0.number < $1.number }) {
+            takeAnswer(.allowed(CallPermit()), to: question.number, about: question.invite.call)
+        }
     }
 
     func answerOverdue(_ id: CallID) {
@@ -129,26 +132,42 @@ extension CallCore {
         takeAnswer(.failed, to: question.number, about: id)
     }
 
-    /// The caller hangs up before the answer: the invite is refused as `call_ended`, and nothing of it is stored.
+    /// A request of the caller's device about the call waits for the answer. A hang-up withdraws the invite instead.
     /// - Returns: false when no invite of the device waits.
-    func withdraws(
-        _ id: CallID, _ device: Device, _ connection: ConnectionID, _ request: RequestID
+    func waitsForAnswer(
+        _ command: CallRequest, _ device: Device, _ connection: ConnectionID, _ request: RequestID
     ) -> Bool {
-        guard let question = openQuestions[id], question.device === device else { return false }
-        close(question)
-        for case .requested(let connection, let request, _) in question.waiting
-        where directory.session(on: connection)?.device === device {
-            refuse(connection, request, .callEnded(.cancelled), "You hung up before the call was authorized.")
+        guard let question = openQuestions[command.call], question.caller == device.key else { return false }
+        if case .hangup(_, let reason) = command {
+            withdraw(question, reason == .hangup ? .cancelled : reason.endReason, connection, request)
+        } else {
+            wait(connection, request, .call(command), for: question)
         }
-        reply(connection, request, .callState(.ended, .cancelled))
         return true
+    }
+
+    /// The invite is refused as `call_ended`, and nothing of it is stored.
+    private func withdraw(
+        _ question: OpenQuestion, _ reason: EndReason, _ connection: ConnectionID, _ request: RequestID
+    ) {
+        close(question)
+        for input in question.waiting where isOpen(input.connection, of: question.caller) {
+            guard let request = input.request else { continue }
+            // Candidates for a call that is over are dropped.
+            if case .notified = input {
+                reply(input.connection, request, .done)
+            } else {
+                refuse(input.connection, request, .callEnded(reason), "You hung up before the call was authorized.")
+            }
+        }
+        reply(connection, request, .callState(.ended, reason))
     }
 
     /// - Returns: false when no invite of the device waits; otherwise the candidates wait too, or are refused.
     func holdsCandidates(
         _ batch: CallCandidates, _ device: Device, _ connection: ConnectionID, _ request: RequestID?
     ) -> Bool {
-        guard let question = openQuestions[batch.call], question.device === device else { return false }
+        guard let question = openQuestions[batch.call], question.caller == device.key else { return false }
         if !wait(.notified(connection, request, .candidates(batch)), for: question) {
             counters.candidatesRefused += UInt64(batch.candidates.count)
             refuse(
@@ -160,9 +179,23 @@ extension CallCore {
         return true
     }
 
+    private func isOpen(_ connection: ConnectionID, of caller: DeviceKey) -> Bool {
+        directory.session(on: connection)?.device.key == caller
+    }
+
+    /// The request waits, or is refused if too many wait already.
+    private func wait(
+        _ connection: ConnectionID, _ request: RequestID, _ command: ClientRequest, for question: OpenQuestion
+    ) {
+        if !wait(.requested(connection, request, command), for: question) {
+            refuse(connection, request, .overloaded(retryAfter: .seconds(1)), "The call is being authorized; wait.")
+        }
+    }
+
     private func wait(_ input: ClientInput, for question: OpenQuestion) -> Bool {
+        // Questions stay open when authorization is switched off.
         guard question.waiting.count < OpenQuestion.mostWaiting,
-            waitingForAnswers < authorization?.mostWaiting ?? 0
+            waitingForAnswers < (authorization ?? AuthorizationPolicy()).mostWaiting
         else { return false }
         question.waiting.append(input)
         waitingForAnswers += 1

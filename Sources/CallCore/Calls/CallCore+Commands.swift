@@ -32,7 +32,7 @@ extension CallCore {
         guard session.mayAct(on: id) else { return refuseStranger(connection, request) }
         session.inheritedCalls.removeAll { $0 == id }
         guard let call = calls[id] else {
-            if case .hangup = command, withdraws(id, session.device, connection, request) { return }
+            if waitsForAnswer(command, session.device, connection, request) { return }
             if !mayBeStored(id) { return refuseStranger(connection, request) }
             return lookUp(id, then: .requested(connection, request, .call(command)))
         }

@@ -13,6 +13,7 @@ extension CallCore {
         drainsUntil = now + time
         undrained = directory.connections.reversed()
         if !wasTelling { tellOfDraining() }
+        refuseWaitingInvites()
     }
 
     func tellOfDraining() {

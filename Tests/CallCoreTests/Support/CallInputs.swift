@@ -58,7 +58,7 @@ enum DeviceInput: String, CaseIterable {
         }
         func invite(_ video: Bool) -> ClientRequest {
             // As the call was made, but for `video`.
-            let to = scene.world.store.calls[scene.call]?.to ?? .user(phone.user)
+            let to = scene.world.store.calls[scene.call]?.to ?? .user(scene.phone("B1").user)
             return .invite(Invite(call: call, to: to, video: video, sdp: RawJSON("1"), custom: RawJSON("2")))
         }
         return switch self {
@@ -132,6 +132,42 @@ enum PushInput: String, CaseIterable {
     }
 }
 
+/// What becomes of a question to the authorization hook.
+enum HookInput: String, CaseIterable {
+    case allowed, allowedForCarol, refused, failed, unanswered
+
+    static let reason = "No credit."
+
+    /// nil for a time-out.
+    func answer(in scene: CallScene) -> AuthorizationAnswer? {
+        switch self {
+        case .allowed: .allowed(CallPermit())
+        case .allowedForCarol: .allowed(CallPermit(to: .user(scene.phone("C1").user)))
+        case .refused: .refused(Self.reason)
+        case .failed: .failed
+        case .unanswered: nil
+        }
+    }
+}
+
+/// What may happen while the authorization hook is asked, besides the inputs of every situation.
+enum MeanwhileInput: String, CaseIterable {
+    case calleeComes, calleeDeleted, calleeRevoked, callerDeleted, callerDeletedAndBack, callerRevoked, callerDropped
+    case otherInvite, calleeInvites, calleeInvitesFirst, switchedOff
+
+    func command(in scene: CallScene) -> AdminCommand? {
+        let (caller, callee) = (scene.phone("A1"), scene.phone("B1"))
+        return switch self {
+        case .calleeDeleted: .deleteDevice(callee.user, callee.id)
+        case .calleeRevoked: .revokeTokens(callee.user, before: nil)
+        case .callerDeleted, .callerDeletedAndBack: .deleteDevice(caller.user, caller.id)
+        case .callerRevoked: .revokeTokens(caller.user, before: nil)
+        case .callerDropped: .dropSession(caller.user, caller.id)
+        case .calleeComes, .otherInvite, .calleeInvites, .calleeInvitesFirst, .switchedOff: nil
+        }
+    }
+}
+
 /// Who asks by HTTP: a user with or without saying which device, or a wake token.
 enum HTTPActor: String, CaseIterable {
     case alice, aliceOnA1, bob, bobOnB1, wakeB1, wakeB2, sam, wakeXForAnother
@@ -183,7 +219,7 @@ extension CoreInput {
         case .client(.tokenShown): "RevocationTests"
         case .client(.backend): "BackendCallTests"
         case .store, .administered, .drainingBegan, .reconfigured: "all"
-        case .authorized: "AuthorizationTests"
+        case .authorized: "hook"
         case .sessionAuthorized: "SessionAuthorizationTests"
         }
     }

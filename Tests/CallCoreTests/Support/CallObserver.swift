@@ -24,6 +24,10 @@ struct CallObserver {
         var otherPushes: [PushRecord]
         var eventCounts: [String: Int]
         var closeCounts: [String: Int]
+        var lateAnswerCounts: [String: Int]
+        /// Inputs that wait for the authorization hook, and the questions to it so far.
+        var waiting: Int
+        var questions: Int
         var searches: Int
     }
 
@@ -48,6 +52,8 @@ struct CallObserver {
             otherLegs: store.legs.values.filter { $0.call != scene.call },
             otherPushes: pushes.filter { $0.call != scene.call },
             eventCounts: scene.phones.mapValues(\.events.count), closeCounts: scene.phones.mapValues(\.closes.count),
+            lateAnswerCounts: scene.phones.mapValues(\.lateAnswers.count),
+            waiting: world.core.waitingForAnswers, questions: world.questions.count,
             searches: Int(world.core.counters.callsLookedUp))
     }
 
@@ -80,6 +86,10 @@ struct CallObserver {
         words += records(old, new)
         words += told(since: old)
         if new.searches > old.searches { words.append("looked up") }
+        if new.questions > old.questions { words.append("asked") }
+        if new.waiting != old.waiting {
+            words.append(new.waiting == 0 ? "none waits" : "waiting +\(new.waiting - old.waiting)")
+        }
         return words
     }
 
@@ -118,6 +128,8 @@ struct CallObserver {
             let new = phone.events.dropFirst(old.eventCounts[name] ?? 0).filter { $0.call == scene.call }
             words += new.map { "\(name)<\(text($0, to: phone))" }
             for code in phone.closes.dropFirst(old.closeCounts[name] ?? 0) { words.append("\(name) closed \(code)") }
+            let answers = phone.lateAnswers.dropFirst(old.lateAnswerCounts[name] ?? 0)
+            words += answers.map { "\(name)=\(text($0))" }
         }
         return words
     }
@@ -205,6 +217,7 @@ struct CallObserver {
         case .callEnded(let reason): "call_ended(\(text(reason)))"
         case .alreadyAnswered(let by): "already_answered(\(scene.name(by)))"
         case .badState(let state): "bad_state\(state.map { "(\($0))" } ?? "")"
+        case .forbidden where error.message == HookInput.reason: "forbidden(hook)"
         case .forbidden: error.message.hasPrefix("You have no such part") ? "forbidden" : "forbidden(wake)"
         case .parseError, .invalidRequest, .methodNotFound, .invalidParams, .internalError, .unauthenticated,
             .notFound, .rateLimited, .tooLarge, .conflict, .limitReached, .overloaded, .draining:

@@ -6,6 +6,8 @@ import Testing
 
 /// Where a call can stand when something happens to it.
 enum CallSituation: String, CaseIterable, CustomTestStringConvertible {
+    // The authorization hook is asked.
+    case asked, askedAgain, askedAsleep, askedCallerLost, askedCallerBack, askedOpenly, askedSwitchedOff
     // Nobody has answered.
     case told, halfTold, queued, sent, accepted, unknown, rejected, woken, wokenForAnother, ringing, reported
     case callerLost, declinedOnOne, restarted, backAfterRestart
@@ -25,6 +27,8 @@ enum CallSituation: String, CaseIterable, CustomTestStringConvertible {
     /// The call before the input, as the table has it.
     var state: String {
         switch self {
+        case .asked, .askedAgain, .askedAsleep, .askedCallerLost, .askedCallerBack, .askedOpenly, .askedSwitchedOff:
+            "call -"
         case .told, .halfTold, .selfCall: "call routing"
         case .queued, .sent, .accepted, .unknown, .rejected, .woken, .wokenForAnother: "call waking"
         case .ringing, .reported, .callerLost, .declinedOnOne, .restarted, .backAfterRestart, .list, .listDeclined,
@@ -42,6 +46,9 @@ enum CallSituation: String, CaseIterable, CustomTestStringConvertible {
         }
     }
 
+    /// Whether the authorization hook is asked about the call, which is not there yet.
+    var isAsked: Bool { state == "call -" }
+
     /// How the call has ended: written `R` in the table, where the way it ended makes no difference.
     var reason: EndReason? {
         switch self {
@@ -49,7 +56,8 @@ enum CallSituation: String, CaseIterable, CustomTestStringConvertible {
             .reported, .callerLost, .declinedOnOne, .restarted, .backAfterRestart, .list, .listDeclined, .hunt,
             .huntLast, .selfCall, .forwarding, .forwarded, .answered, .callerConnected, .calleeConnected,
             .wokenAnswered, .connected,
-            .connectedCallerLost, .connectedCalleeLost, .answeredRestarted:
+            .connectedCallerLost, .connectedCalleeLost, .answeredRestarted, .asked, .askedAgain, .askedAsleep,
+            .askedCallerLost, .askedCallerBack, .askedOpenly, .askedSwitchedOff:
             nil
         case .cancelled, .wokenTooLate, .forgottenUnanswered: .cancelled
         case .declined: .declined
@@ -68,13 +76,16 @@ enum CallSituation: String, CaseIterable, CustomTestStringConvertible {
 /// A call in one situation, with everybody who can do something to it. Alice calls from A1 and has A2; bob has B1, which
 /// wins where somebody does, and B2; C1 is carol's; S is a stranger; X is a stranger woken for another call.
 final class CallScene {
-    let world = World()
+    let world: World
     let situation: CallSituation
     private(set) var phones: [String: Phone] = [:]
     private(set) var call: CallID
 
     init(_ situation: CallSituation) throws {
         self.situation = situation
+        var policy = AuthorizationPolicy()
+        policy.allowsOnFailure = situation == .askedOpenly
+        world = World(authorization: situation.isAsked ? policy : nil)
         call = world.newCall()
         try build()
     }
@@ -99,8 +110,18 @@ final class CallScene {
     private func wakeForAnother(_ phone: Phone) {
         phone.open()
         phone.ask(.close)
-        let other = self.phone("S").call(phone)
-        phone.wake(other)
+        phone.wake(place(from: self.phone("S"), to: phone))
+    }
+
+    /// Another call, which the hook allows if it is asked.
+    @discardableResult
+    func place(_ id: CallID? = nil, from caller: Phone, to callee: Phone) -> CallID {
+        let id = id ?? world.newCall()
+        caller.send(.invite(Invite(call: id, to: .user(callee.user))))
+        if let question = world.questions.last, question.call == id {
+            world.step(.authorized(id, number: question.number, .allowed(CallPermit())))
+        }
+        return id
     }
 
     func name(_ party: Party?) -> String {
@@ -114,9 +135,10 @@ final class CallScene {
     private var isAsleep: Bool {
         switch situation {
         case .queued, .sent, .accepted, .unknown, .rejected, .woken, .wokenForAnother, .reported, .wokenAnswered,
-            .wokenTooLate:
+            .wokenTooLate, .askedAsleep:
             true
-        case .told, .halfTold, .ringing, .callerLost, .declinedOnOne, .restarted, .backAfterRestart, .list,
+        case .asked, .askedAgain, .askedCallerLost, .askedCallerBack, .askedOpenly, .askedSwitchedOff,
+            .told, .halfTold, .ringing, .callerLost, .declinedOnOne, .restarted, .backAfterRestart, .list,
             .listDeclined, .hunt, .huntLast, .selfCall, .forwarding, .forwarded, .answered, .callerConnected,
             .calleeConnected, .connected,
             .connectedCallerLost, .connectedCalleeLost, .answeredRestarted, .cancelled, .declined, .busy, .ringTimeout,
@@ -135,6 +157,8 @@ final class CallScene {
 
     private func build() throws {
         switch situation {
+        case .asked, .askedAgain, .askedAsleep, .askedCallerLost, .askedCallerBack, .askedOpenly, .askedSwitchedOff:
+            buildAsked()
         case .told, .halfTold, .ringing, .callerLost, .declinedOnOne, .restarted, .backAfterRestart: buildTold()
         case .queued, .sent, .accepted, .unknown, .rejected, .woken, .wokenForAnother, .reported, .wokenAnswered,
             .wokenTooLate:
@@ -145,6 +169,26 @@ final class CallScene {
             .answeredRestarted, .connectTimeout, .mediaFailed, .hangup, .connectionLost, .forgotten:
             buildAnswered()
         case .cancelled, .declined, .busy, .ringTimeout, .noDevices, .glare, .forgottenUnanswered: buildUnanswered()
+        }
+    }
+
+    private func buildAsked() {
+        open("A1", "A2", "B1", "B2", "C1")
+        if situation == .askedAsleep { for name in ["B1", "B2"] { phone(name).ask(.close) } }
+        let invite = ClientRequest.invite(
+            Invite(call: call, to: .user(b1.user), sdp: RawJSON("1"), custom: RawJSON("2")))
+        a1.send(invite)
+        switch situation {
+        case .askedAgain:
+            a1.send(["5"], of: call)
+            a1.send(invite, .get(call))
+        case .askedCallerLost, .askedCallerBack:
+            a1.lose()
+            guard situation == .askedCallerBack else { return }
+            a1.resume()
+            a1.send(invite)
+        case .askedSwitchedOff: world.step(.reconfigured(CoreSettings(authorization: .some(nil))))
+        default: break
         }
     }
 

@@ -24,6 +24,10 @@ final class Phone {
     /// Notifications that the server did not take.
     private(set) var refusals: [SignalError] = []
     private var sent: [RequestID] = []
+    /// Requests that were not answered at once.
+    private var late: Set<RequestID> = []
+    /// The answers to them, in order of arrival.
+    private(set) var lateAnswers: [Result<Reply, SignalError>] = []
     private var answers: [RequestID: [Result<Reply, SignalError>]] = [:]
 
     init(world: World, user: Handle, id: DeviceID, tokens: [PushToken]) {
@@ -45,13 +49,18 @@ final class Phone {
                 if !opened.resumed { lastSeq = 0 }
                 session = opened
             }
-            answers[request, default: []].append(.success(reply))
+            take(.success(reply), to: request)
         case .error(let request, let error):
-            if let request { answers[request, default: []].append(.failure(error)) } else { refusals.append(error) }
+            if let request { take(.failure(error), to: request) } else { refusals.append(error) }
         case .event(let seq, let event):
             lastSeq = seq
             events.append(event)
         }
+    }
+
+    private func take(_ answer: Result<Reply, SignalError>, to request: RequestID) {
+        answers[request, default: []].append(answer)
+        if late.remove(request) != nil { lateAnswers.append(answer) }
     }
 
     // MARK: Session
@@ -86,7 +95,7 @@ final class Phone {
         _ scope: SessionGrant.Scope, tokens: [PushToken]?, resume: ResumeRequest?, name: String? = nil
     ) -> Result<Reply, SignalError> {
         let before = (connection, self.scope)
-        let answer = answer(to: sendOpen(scope, tokens: tokens, resume: resume, name: name))
+        let answer = takeAnswer(to: sendOpen(scope, tokens: tokens, resume: resume, name: name))
         if case .failure = answer { (connection, self.scope) = before }
         return answer
     }
@@ -125,7 +134,7 @@ final class Phone {
         let request = world.nextRequest()
         // A test asks only of a phone that is online.
         world.step(.client(.requested(connection!, request, command)))
-        return answer(to: request)
+        return takeAnswer(to: request)
     }
 
     /// Asks without counting on an answer at once.
@@ -135,7 +144,16 @@ final class Phone {
             sent.append(request)
             // A test asks only of a phone that is online.
             world.step(.client(.requested(connection!, request, command)))
+            if answers[request] == nil { late.insert(request) }
         }
+    }
+
+    /// Asks; nil when the answer does not come at once, but later or never.
+    func askWithoutWaiting(_ command: ClientRequest) -> Result<Reply, SignalError>? {
+        send(command)
+        let answers = sent.last.flatMap { self.answers[$0] } ?? []
+        if answers.count > 1 { world.violate("a request got \(answers.count) answers") }
+        return answers.first
     }
 
     /// How many of those sent were not answered yet.
@@ -143,7 +161,10 @@ final class Phone {
     /// The answer to the last of those sent that has one.
     var lastAnswer: Result<Reply, SignalError>? { sent.last { answers[$0] != nil }.flatMap { answers[$0]?.first } }
 
-    private func answer(to request: RequestID) -> Result<Reply, SignalError> {
+    /// nil while there is none.
+    func answer(to request: RequestID) -> Result<Reply, SignalError>? { answers[request]?.first }
+
+    private func takeAnswer(to request: RequestID) -> Result<Reply, SignalError> {
         let answers = answers.removeValue(forKey: request) ?? []
         if answers.count != 1 { world.violate("a request got \(answers.count) answers") }
         return answers.first ?? .failure(SignalError(.internalError, "no answer"))
@@ -206,7 +227,7 @@ final class Phone {
         let batch = CallCandidates(call: call, candidates: candidates.map(RawJSON.init))
         // A test asks only of a phone that is online.
         world.step(.client(.notified(connection!, request, .candidates(batch))))
-        return answer(to: request)
+        return takeAnswer(to: request)
     }
     func send(_ candidates: [String], of call: CallID, final: Bool = false) {
         notify(.candidates(CallCandidates(call: call, candidates: candidates.map(RawJSON.init), isFinal: final)))

@@ -5,8 +5,13 @@ import Testing
 struct TablesArticle {
     /// The situations that stand for a call's states, and what the article calls them.
     private static let columns: [(situation: CallSituation, title: String)] = [
-        (.told, "routing"), (.woken, "waking"), (.ringing, "ringing"), (.answered, "answered"),
+        (.asked, "asked"), (.told, "routing"), (.woken, "waking"), (.ringing, "ringing"), (.answered, "answered"),
         (.connected, "connected"), (.hangup, "ended"), (.forgotten, "in the store"),
+    ]
+
+    private static let askedColumns: [(situation: CallSituation, title: String)] = [
+        (.asked, "asked"), (.askedCallerLost, "the caller is away"), (.askedCallerBack, "the caller is back"),
+        (.askedAsleep, "the callee sleeps"), (.askedOpenly, "failures allow"), (.askedSwitchedOff, "switched off"),
     ]
 
     private static let actors: [(actor: String, title: String)] = [
@@ -15,6 +20,10 @@ struct TablesArticle {
         ("http:wakeB1", "HTTP with the wake token of the callee's device"),
         ("http:bob", "HTTP with the callee's token"),
         ("push:B2", "The push client, about the push of the other device"), ("all", "Time, administrators, the store"),
+    ]
+
+    private static let askedActors: [(actor: String, title: String)] = [
+        ("hook", "The hook's answers"), ("meanwhile", "Meanwhile, and then the hook allows the call"),
     ]
 
     static let path = "Sources/CallCore/CallCore.docc/CallTables.md"
@@ -27,45 +36,75 @@ struct TablesArticle {
             "Alice calls Bob from one of her two devices; Bob has two. In *waking* and later columns his first device, B1, "
                 + "has a session. A cell shows the answer to the input; `-` means no answer. `→` precedes the call's new "
                 + "state, if it changes. `+` means that other things change: legs, pushes, events to the other side. An "
-                + "empty cell means that the input cannot occur. `R` stands for the reason of the end. Inputs are named as in "
+                + "empty cell means that the input cannot occur. In *asked* the authorization hook has not answered yet, and "
+                + "the call does not exist; `waits` means that the answer comes after the hook's, and `A1=` precedes such "
+                + "an answer. `R` stands for the reason of the end. Inputs are named as in "
                 + "`Tests/CallCoreTests/Support/CallInputs.swift`. All situations, with all that changes, are in "
                 + "`Tests/CallCoreTests/Tables`; <doc:CallSemantics> has the rules.",
         ]
-        for (actor, title) in actors {
-            let rows = columns.map { table.outcomes[$0.situation.rawValue] ?? [:] }
-            var inputs: [String] = []
-            for row in rows {
-                for cell in row.keys.sorted() where cell.actor == actor && !inputs.contains(cell.input) {
-                    inputs.append(cell.input)
-                }
-            }
-            lines += ["", "### \(title)", ""]
-            lines.append("| input | " + columns.map(\.title).joined(separator: " | ") + " |")
-            lines.append("|---|" + String(repeating: "---|", count: columns.count))
-            var merged: [(inputs: [String], cells: [String])] = []
-            for input in inputs {
-                let cells = rows.map { $0[BehaviourTable.Cell(actor: actor, input: input)].map(short) ?? "" }
-                if let same = merged.firstIndex(where: { $0.cells == cells }) {
-                    merged[same].inputs.append(input)
-                } else {
-                    merged.append(([input], cells))
-                }
-            }
-            for (inputs, cells) in merged {
-                let names = inputs.map { "`\($0)`" }.joined(separator: " ")
-                lines.append("| \(names) | \(cells.joined(separator: " | ")) |")
-            }
+        for (actor, title) in actors { lines += section(title, of: actor, columns, table) }
+        lines += [
+            "", "## While the authorization hook is asked", "",
+            "`allowed:` precedes the changes when the hook then allows the call, if they differ from those in the first "
+                + "table.",
+        ]
+        for (actor, title) in askedActors {
+            lines += section(title, of: actor, askedColumns, table, hasConsequences: true)
         }
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private static func short(_ outcome: String) -> String {
+    private static func section(
+        _ title: String, of actor: String, _ columns: [(situation: CallSituation, title: String)],
+        _ table: BehaviourTable, hasConsequences: Bool = false
+    ) -> [String] {
+        var lines: [String] = []
+        let rows = columns.map { table.outcomes[$0.situation.rawValue] ?? [:] }
+        var inputs: [String] = []
+        for row in rows {
+            for cell in row.keys.sorted() where cell.actor == actor && !inputs.contains(cell.input) {
+                inputs.append(cell.input)
+            }
+        }
+        lines += ["", "### \(title)", ""]
+        lines.append("| input | " + columns.map(\.title).joined(separator: " | ") + " |")
+        lines.append("|---|" + String(repeating: "---|", count: columns.count))
+        var merged: [(inputs: [String], cells: [String])] = []
+        for input in inputs {
+            let cell = BehaviourTable.Cell(actor: actor, input: input)
+            let cells = rows.map { $0[cell].map { short($0, hasConsequences) } ?? "" }
+            if let same = merged.firstIndex(where: { $0.cells == cells }) {
+                merged[same].inputs.append(input)
+            } else {
+                merged.append(([input], cells))
+            }
+        }
+        for (inputs, cells) in merged {
+            let names = inputs.map { "`\($0)`" }.joined(separator: " ")
+            lines.append("| \(names) | \(cells.joined(separator: " | ")) |")
+        }
+        return lines
+    }
+
+    /// - Parameter hasConsequences: whether the changes follow when the hook then allows the call.
+    private static func short(_ outcome: String, _ hasConsequences: Bool) -> String {
         var sides = outcome.components(separatedBy: " | ")
         let answer = sides.removeFirst()
-        let changes = sides.filter { !$0.hasPrefix("again: ") }.flatMap { $0.components(separatedBy: "; ") }
+        let changes = sides.filter { !$0.hasPrefix("again: ") && !$0.hasPrefix("allowed: ") }
+        var text = answer + short(changes: changes.first ?? "")
+        if hasConsequences, let then = sides.first(where: { $0.hasPrefix("allowed: ") })?.dropFirst(9) {
+            text += "; allowed:" + (then == "none waits" ? " no effect" : short(changes: then))
+        }
+        return text
+    }
+
+    /// The answers to requests that waited, and the call's new state.
+    private static func short(changes text: some StringProtocol) -> String {
+        let changes = text.components(separatedBy: "; ").filter { !$0.isEmpty }
+        let answers = changes.filter { $0.contains("=") }
         let state = changes.first { $0.hasPrefix("call ") }.flatMap { $0.components(separatedBy: ">").last }
-        let others = changes.contains { !$0.hasPrefix("call ") } ? " +" : ""
-        return answer + (state.map { " → \($0)" } ?? "") + others
+        let others = changes.contains { !$0.hasPrefix("call ") && !$0.contains("=") } ? " +" : ""
+        return answers.map { " \($0)" }.joined() + (state.map { " → \($0)" } ?? "") + others
     }
 }
 
