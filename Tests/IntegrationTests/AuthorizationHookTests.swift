@@ -14,11 +14,16 @@ struct AuthorizationHookTests {
     private static let secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
 
     /// The article's example, on a port of its own.
-    private func backend() async throws -> (program: Program, address: WebAddress) {
+    /// - Parameter failing: the user about whose sessions it fails.
+    private func backend(failing: String = "") async throws -> (program: Program, address: WebAddress) {
         let article = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appending(path: "../../Sources/CallServer/CallServer.docc/AuthorizeCalls.md").standardized
         let text = try String(contentsOf: article, encoding: .utf8)
-        let code = try #require(text.split(separator: "```python\n").last?.split(separator: "```").first)
+        let example = try #require(text.split(separator: "```python\n").last?.split(separator: "```").first)
+        let start = "        if question[\"type\"] == \"session.open\":\n"
+        #expect(example.contains(start))
+        let code = example.replacing(
+            start, with: "        if question.get(\"user\") == \"\(failing)\": return self.send_error(500)\n" + start)
         try FileManager.default.createDirectory(atPath: world.folder, withIntermediateDirectories: true)
         let (script, secret) = (world.folder + "/backend.py", world.folder + "/secret")
         try Data(code.utf8).write(to: URL(fileURLWithPath: script))
@@ -104,5 +109,61 @@ struct AuthorizationHookTests {
         reload.authorization = configuration
         try await server.reload(reload)
         _ = try await alice.connects(to: bob)
+    }
+
+    @Test("SIGHUP switches the authorization of sessions on and off")
+    func sessionsReloaded() async throws {
+        let (_, hook) = try await backend()
+        func configure(_ includesSessions: Bool) throws {
+            let text = """
+                authorize.url: \(hook)
+                authorize.secret_file: \(world.folder)/secret
+                authorize.sessions: \(includesSessions)
+
+                """
+            try Data(text.utf8).write(to: URL(fileURLWithPath: world.folder + "/reveille.yaml"))
+        }
+        try configure(false)
+        let (program, address) = try await world.serve()
+        _ = try await world.onlinePhone("mallory", at: address)
+        for includesSessions in [true, false] {
+            try configure(includesSessions)
+            let start = program.errors.count
+            program.send(SIGHUP)
+            try await program.errors.first("the change is taken over", from: start) {
+                $0.contains(#""setting":"authorize.sessions""#) ? true : nil
+            }
+            guard includesSessions else { break }
+            let refusal = await #expect(throws: (any Error).self) {
+                _ = try await world.phone("mallory", at: address).softphone.connect()
+            }
+            #expect("\(try #require(refusal))".contains("The account is closed."))
+            _ = try await world.onlinePhone("alice", at: address)
+        }
+        _ = try await world.onlinePhone("mallory", at: address)
+    }
+
+    @Test("that fails about sessions is still asked about calls")
+    func separateCircuits() async throws {
+        let (_, address) = try await backend(failing: "mallory")
+        let server = try await server(address, includesSessions: true)
+        let (alice, bob) = (
+            try await world.onlinePhone("alice", at: server.address),
+            try await world.onlinePhone("bob", at: server.address)
+        )
+        func metrics(have line: String) async throws -> Bool {
+            try await HTTPAnswer.curl(server, "/metrics").body.contains("reveille_authorization_\(line)\n")
+        }
+        for _ in 0..<5 {
+            let mallory = try await world.phone("mallory", at: server.address).softphone
+            // It repeats a refused session.open.
+            Task { _ = try? await mallory.connect() }
+        }
+        _ = try await eventually("the circuit of sessions opens") {
+            try await metrics(have: #"circuit_open{question="session"} 1"#) ? true : nil
+        }
+        _ = try await alice.connects(to: bob)
+        #expect(try await metrics(have: #"circuit_open{question="invite"} 0"#))
+        #expect(try await !metrics(have: "duration_seconds_count 0"))
     }
 }

@@ -5,6 +5,7 @@ import EventLoop
 import Logging
 import OutgoingHTTP
 import SignalProtocol
+import StoreInterface
 import Synchronization
 import TLS
 import WebhookClient
@@ -25,9 +26,22 @@ public struct AuthorizationConfiguration: Equatable, Sendable {
 
 /// Asks the backend the core's questions, over HTTP. It may be asked from any thread, and answers the core's mailbox.
 final class AuthorizationHook: Sendable {
+    /// Each has a circuit of its own: when thousands of clients open sessions after a restart, time-outs of those
+    /// questions must not decide about invites.
+    enum Subject: String, CaseIterable {
+        case invite, session
+    }
+
     enum Question: Sendable {
         case invite(AuthorizationQuestion)
         case session(ConnectionID, SessionQuestion)
+
+        var subject: Subject {
+            switch self {
+            case .invite: .invite
+            case .session: .session
+            }
+        }
 
         /// - Parameter hasCall: false leaves out the call's id, for the key of a cached answer.
         func body(hasCall: Bool = true) -> [UInt8] {
@@ -74,7 +88,10 @@ final class AuthorizationHook: Sendable {
 
     struct Figures: Sendable {
         var counts: [Outcome: UInt64] = [:]
-        var isOpen = false
+        /// Questions whose circuit is open.
+        var open: Set<Subject> = []
+        /// Times from a request to its answer or failure.
+        var latency = LatencyCounts()
     }
 
     private let loop: EventLoop
@@ -97,12 +114,7 @@ final class AuthorizationHook: Sendable {
             Asker(
                 configuration, client: WebClient(loop: loop, tls: tls, userAgent: CallServer.userAgent), clock: clock,
                 log: log,
-                report: { [shared] outcome, isOpen in
-                    shared.value.withLock { figures in
-                        figures.counts[outcome, default: 0] += 1
-                        figures.isOpen = isOpen
-                    }
-                }, answer: answer), on: loop)
+                report: { [shared] change in shared.value.withLock { change(&$0) } }, answer: answer), on: loop)
     }
 
     var figures: Figures { shared.value.withLock { $0 } }
@@ -123,15 +135,15 @@ private final class Asker {
     let client: WebClient
     private let clock: ServerClock
     private let log: Logger
-    private let report: (AuthorizationHook.Outcome, Bool) -> Void
+    private let report: ((inout AuthorizationHook.Figures) -> Void) -> Void
     private let answer: (AuthorizationHook.Question, AuthorizationAnswer) -> Void
-    private var circuit = AuthorizationCircuit()
+    private var circuits: [AuthorizationHook.Subject: AuthorizationCircuit] = [:]
     private var recent = RecentAnswers()
-    private var isFailing = false
+    private var failing: Set<AuthorizationHook.Subject> = []
 
     init(
         _ configuration: AuthorizationConfiguration?, client: WebClient, clock: ServerClock, log: Logger,
-        report: @escaping (AuthorizationHook.Outcome, Bool) -> Void,
+        report: @escaping ((inout AuthorizationHook.Figures) -> Void) -> Void,
         answer: @escaping (AuthorizationHook.Question, AuthorizationAnswer) -> Void
     ) {
         self.configuration = configuration
@@ -145,23 +157,29 @@ private final class Asker {
     func replace(with configuration: AuthorizationConfiguration?) {
         guard configuration != self.configuration else { return }
         self.configuration = configuration
-        circuit = AuthorizationCircuit()
+        circuits = [:]
         recent = RecentAnswers()
-        isFailing = false
+        failing = []
+        report { $0.open = [] }
     }
 
     func ask(_ question: AuthorizationHook.Question) {
         let now = clock.now()
         let key = RecentAnswers.key(question)
         if let known = recent.find(key, at: now) { return settle(question, known, .cached) }
-        guard let configuration, circuit.admits(at: now) else { return settle(question, .failed, .skipped) }
+        guard let configuration, circuits[question.subject, default: AuthorizationCircuit()].admits(at: now)
+        else { return settle(question, .failed, .skipped) }
         let body = question.body()
         let fields = configuration.secrets.fields(
             id: question.id, timestamp: clock.wallTime().wholeSeconds, body: body)
         let request = WebRequest(
             .post, configuration.address, fields: fields, body: body, patience: configuration.policy.timeout,
             longestAnswer: AuthorizationBody.longestAnswer, isRepeatable: true)
-        client.send(request) { [weak self] in self?.answered($0, question, key) }
+        let start = ContinuousClock.now
+        client.send(request) { [weak self] result in
+            self?.report { $0.latency.add(start.duration(to: .now)) }
+            self?.answered(result, question, key)
+        }
     }
 
     private func answered(
@@ -175,9 +193,10 @@ private final class Asker {
             do throws(SignalError) {
                 let found = try AuthorizationBody.decode(web.body, refusal: question.refusal)
                 if found.lifetime > .zero { recent.insert(key, found.answer, until: clock.now() + found.lifetime) }
-                circuit.succeeded()
-                if isFailing { log.notice("the authorization hook answers again") }
-                isFailing = false
+                circuits[question.subject] = nil
+                if failing.remove(question.subject) != nil {
+                    log.notice("the authorization hook answers again", metadata: Self.about(question))
+                }
                 if case .refused = found.answer {
                     settle(question, found.answer, .denied)
                 } else {
@@ -190,25 +209,36 @@ private final class Asker {
     }
 
     private func failed(_ reason: String, _ question: AuthorizationHook.Question) {
+        var circuit = circuits[question.subject] ?? AuthorizationCircuit()
         let wasOpen = circuit.isOpen
         circuit.failed(at: clock.now())
+        circuits[question.subject] = circuit
+        var metadata = Self.about(question)
+        metadata["reason"] = .string(reason)
         // One line when it begins, and one when the circuit opens.
-        if !isFailing {
-            log.warning("the authorization hook does not answer as it should", metadata: ["reason": .string(reason)])
+        if failing.insert(question.subject).inserted {
+            log.warning("the authorization hook does not answer as it should", metadata: metadata)
         } else if !wasOpen, circuit.isOpen {
+            metadata["failures"] = .stringConvertible(circuit.failures)
             log.error(
                 "the authorization hook keeps failing; until it answers, authorize.on_failure decides at once",
-                metadata: ["failures": .stringConvertible(circuit.failures), "reason": .string(reason)])
+                metadata: metadata)
         }
-        isFailing = true
         settle(question, .failed, .failed)
     }
 
     private func settle(
         _ question: AuthorizationHook.Question, _ answer: AuthorizationAnswer, _ outcome: AuthorizationHook.Outcome
     ) {
-        report(outcome, circuit.isOpen)
+        report { figures in
+            figures.counts[outcome, default: 0] += 1
+            figures.open = Set(circuits.filter { $0.value.isOpen }.keys)
+        }
         self.answer(question, answer)
+    }
+
+    private static func about(_ question: AuthorizationHook.Question) -> Logger.Metadata {
+        ["question": .string(question.subject.rawValue)]
     }
 }
 
