@@ -127,6 +127,17 @@ struct MetricsTests {
         }
     }
 
+    @Test("a panel or an alert shows each metric of refusals and failures, of webhooks and of the authorization hook")
+    func shown() throws {
+        let list = try MetricList()
+        let expressions = try MetricList.panels().flatMap(\.expressions) + MetricList.alarms().values
+        let shown = expressions.flatMap { MetricList.names(in: $0) }.compactMap { list.metric(ofSeries: $0)?.name }
+        let words = ["refus", "failed", "dropped", "given_up", "reveille_webhook_", "reveille_authorization_"]
+        let wanted = list.metrics.keys.filter { name in words.contains { name.contains($0) } }
+        #expect(wanted.count > 25)
+        #expect(Set(wanted).subtracting(shown).sorted() == [])
+    }
+
     @Test("no article, alert or dashboard names an unknown metric")
     func mentions() throws {
         let list = try MetricList()
