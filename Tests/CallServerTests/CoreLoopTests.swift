@@ -3,11 +3,13 @@ import CallStore
 import CallVocabulary
 import Dispatch
 import EventLoop
+import Foundation
 import HTTP2
 import PushCore
 import PushTestServer
 import PushVocabulary
 import StoreInterface
+import Synchronization
 import TestCleanup
 import Testing
 
@@ -100,6 +102,61 @@ struct CoreLoopTests {
         #expect(stored.status == .accepted && stored.answeredAt != nil && stored.report == .awaited)
         #expect(try harness.reader.call(Self.call)?.call.state.isLive == true, "the call waits for the next start")
     }
+
+    @Test("while the disk is full requests are refused with that reason, and the same invite succeeds once it is not")
+    func fullDisk() async throws {
+        let harness = try await ServerHarness()
+        harness.open(Self.alice, on: 1)
+        harness.open(Self.bob, on: 2)
+        await harness.settle()
+        let mark = harness.folder.path + "/reveille.mark"
+        try Self.refer(openFile: mark, to: "/dev/full")
+        harness.request(.invite(Invite(call: Self.call, to: .user(Self.bob))), 7, on: 1)
+        func error(_ number: Int64) async -> SignalError? {
+            await harness.messages(to: 1).lazy.compactMap {
+                if case .error(.number(number), let error) = $0 { error } else { nil }
+            }.first
+        }
+        while await error(7) == nil { await Task.yield() }
+        harness.request(.get(Self.call), 8, on: 1)
+        while await error(8) == nil { await Task.yield() }
+        for number: Int64 in [7, 8] {
+            let error = try #require(await error(number))
+            #expect(error.code == .overloaded(retryAfter: .seconds(5)))
+            #expect(error.message.hasPrefix("The server's disk is full; try again shortly."), "\(error.message)")
+        }
+        try Self.refer(openFile: mark, to: mark)
+        func isInvited() async -> Bool {
+            harness.request(.invite(Invite(call: Self.call, to: .user(Self.bob))), 9, on: 1)
+            await harness.settle()
+            return await harness.messages(to: 1).contains { if case .reply(_, .invited) = $0 { true } else { false } }
+        }
+        while await !isInvited() { await Task.yield() }
+        #expect(StoreStall.refusal(after: nil).message.contains("disk does not answer"))
+        let unwritable = StoreFailure(.inputOutput, path: "", detail: "")
+        #expect(StoreStall.refusal(after: unwritable).message.contains("disk cannot be written"))
+    }
+
+    /// Lets the descriptors of a file that this process has open refer to another file.
+    private static func refer(openFile path: String, to target: String) throws {
+        let folder = "/proc/self/fd"
+        let other = open(target, O_RDWR | O_CLOEXEC)
+        try #require(other >= 0)
+        defer { close(other) }
+        if descriptors.withLock({ $0[path] == nil }) {
+            let found = try FileManager.default.contentsOfDirectory(atPath: folder).compactMap { name in
+                let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)")
+                return target == path ? Int32(name) : nil
+            }
+            try #require(!found.isEmpty)
+            descriptors.withLock { $0[path] = found }
+        }
+        for descriptor in descriptors.withLock({ $0[path] ?? [] }) {
+            try #require(dup2(other, descriptor) == descriptor)
+        }
+    }
+
+    private static let descriptors = Mutex<[String: [Int32]]>([:])
 
     @Test("during a stalled commit requests, even reads, are refused after some seconds, and events wait")
     func stalledStore() async throws {

@@ -53,7 +53,7 @@ final class CoreLoop {
         self.committer = committer
         self.outputs = outputs
         self.log = log
-        stall = StoreStall(loop: loop, outputs: outputs, log: log)
+        stall = StoreStall(loop: loop, outputs: outputs, log: log, failure: { committer.failure })
         self.keepAnchor = keepAnchor
         times = CoreTimes(offset: clock.offset)
         timer = LoopTimer(loop: loop) { [weak self] in self?.handleTimeouts() }

@@ -7,18 +7,30 @@ import StoreInterface
 /// Detects that the store stalls. When a commit takes more than a few seconds, requests are refused, and all other
 /// inputs wait.
 ///
-/// A hung disk returns no error: calls just do not return. Confined to the core's loop.
+/// A hung disk returns no error: calls just do not return. A full disk returns one, and the store tries again. Confined
+/// to the core's loop.
 final class StoreStall {
     /// The age of the oldest commit at which requests are refused, reads too: their replies would contain state that is
     /// not durable.
     static let patience = Duration.seconds(3)
     private static let betweenLooks = Duration.milliseconds(500)
-    private static let refusal = SignalError(
-        .overloaded(retryAfter: .seconds(5)),
-        "The server's disk does not answer; try again shortly. What was asked for may be done by then.")
+
+    /// - Parameter failure: of the last attempt to commit; nil while it has not returned.
+    static func refusal(after failure: StoreFailure?) -> SignalError {
+        SignalError(
+            .overloaded(retryAfter: .seconds(5)),
+            "The server's disk \(fault(failure)); try again shortly. What was asked for may be done by then.")
+    }
+
+    private static func fault(_ failure: StoreFailure?) -> String {
+        guard let failure else { return "does not answer" }
+        return failure.reason == .diskFull ? "is full" : "cannot be written"
+    }
 
     private let outputs: CoreOutputs
     private let log: Logger
+    /// Why commits fail now; nil while they succeed or do not return.
+    private let failure: () -> StoreFailure?
     private let patience: Duration
     private var timer: LoopTimer?
     private var isTimerSet = false
@@ -31,10 +43,14 @@ final class StoreStall {
     /// owner.
     var onLook: ((_ isOn: Bool, _ held: [CoreInput]) -> Void)?
 
-    init(loop: EventLoop, outputs: CoreOutputs, log: Logger, patience: Duration = StoreStall.patience) {
+    init(
+        loop: EventLoop, outputs: CoreOutputs, log: Logger, patience: Duration = StoreStall.patience,
+        failure: @escaping () -> StoreFailure?
+    ) {
         self.outputs = outputs
         self.log = log
         self.patience = patience
+        self.failure = failure
         timer = LoopTimer(loop: loop) { [weak self] in self?.look() }
     }
 
@@ -50,9 +66,10 @@ final class StoreStall {
     /// During a stall, empties `inputs`: requests are refused, others are held.
     func admit(_ inputs: inout [CoreInput]) {
         guard isOn else { return }
+        let error = Self.refusal(after: failure())
         var refusals: [RequestRefusal] = []
         for input in inputs {
-            if let refusal = input.refusal(Self.refusal) { refusals.append(refusal) } else { held.append(input) }
+            if let refusal = input.refusal(error) { refusals.append(refusal) } else { held.append(input) }
         }
         inputs.removeAll()
         outputs.refuse(refusals)
@@ -72,15 +89,16 @@ final class StoreStall {
             if !batches.isEmpty { setTimer(after: isOn ? Self.betweenLooks : max(Self.betweenLooks, patience - age)) }
             return end()
         }
+        let failure = failure()
         if !isOn {
             isOn = true
             log.error(
-                "the disk does not answer; requests are refused",
+                "the disk \(Self.fault(failure)); requests are refused",
                 metadata: ["commit_waits_ms": .stringConvertible(age.wholeMilliseconds)])
         }
         var refusals: [RequestRefusal] = []
         for batch in batches.prefix(while: { $0.since.duration(to: now) >= patience }) {
-            refusals += batch.refuseAnswers(with: Self.refusal)
+            refusals += batch.refuseAnswers(with: Self.refusal(after: failure))
         }
         outputs.refuse(refusals)
         onLook?(true, [])
@@ -90,7 +108,7 @@ final class StoreStall {
     private func end() {
         guard isOn else { return }
         isOn = false
-        log.notice("the disk answers again")
+        log.notice("the disk is written again")
         let held = held
         self.held = []
         onLook?(false, held)
