@@ -94,6 +94,10 @@ public final class RateLimiter: Sendable {
     /// How often the limit refused.
     public var refused: UInt64 { refusedCount.load(ordering: .relaxed) }
 
+    /// `wait`, and up to a second more, so that clients refused together do not return together: a different time for
+    /// each of 1024 refusals in a row.
+    public func spread(_ wait: Duration) -> Duration { wait + .milliseconds(Int64(refused & 1023)) }
+
     /// Counts one more, if the limit allows it.
     /// - Parameter now: of a monotonic clock, in milliseconds.
     /// - Returns: nil when it is allowed; otherwise the time until it is.

@@ -119,6 +119,24 @@ struct SignalShardTests {
         #"{"jsonrpc":"2.0","id":\#(request),"method":"call.get","params":{"call_id":"\#(call)"}}"#
     }
 
+    @Test("over a limit each refused client gets another time to wait")
+    func spreadRefusals() async throws {
+        let world = try await World(room: 100)
+        let limiter = world.harness.parts.rates[.opensPerUser]
+        limiter.setRate(perMinute: 1)
+        // The literal is a handle.
+        let key = RateLimiter.Key(Handle("alice")!)
+        let now = await world.clientLoop.run { [loop = world.clientLoop] in Int64(loop.milliseconds) } ?? 0
+        for _ in 0..<900 { _ = limiter.take(key, now: now) }
+        let (client, frames) = try await world.connect()
+        await world.send([World.opening(try await world.mint(), .random())], by: client)
+        try await frames.wait(for: "a refusal") { $0.contains { $0.contains("rate_limited") } }
+        let refusal = try #require(frames.entries.last)
+        let wait = refusal.firstMatch(of: /"retry_after_ms":(\d+)/).flatMap { Int($0.output.1) }
+        // Without the spread, a minute at most.
+        #expect(try #require(wait) > 60_000, "\(refusal)")
+    }
+
     @Test("messages beyond the core's capacity are refused one by one, and the others arrive in order")
     func full() async throws {
         let world = try await World(room: 3)

@@ -17,6 +17,7 @@ import WebSocketServer
         let ahead = Mutex(0.0)
     }
 
+    private let failures = RateLimiter(perMinute: 600)
     private let authority: TokenAuthority
     private let loop: EventLoop
     private let clock = Clock()
@@ -29,8 +30,8 @@ import WebSocketServer
             awake: system.awake, boot: nil)
         let authority = try await TokenAuthority(folder: .temporary(), clock: ServerClock(sources))
         let loop = try EventLoop.started("shard-test")
-        let made = await loop.run {
-            LoopBound(TokenChecker(authority, loop: loop, failures: RateLimiter(perMinute: 600)), on: loop)
+        let made = await loop.run { [failures] in
+            LoopBound(TokenChecker(authority, loop: loop, failures: failures), on: loop)
         }
         checker = try #require(made)
         (self.authority, self.loop) = (authority, loop)
@@ -46,6 +47,24 @@ import WebSocketServer
         }
         var iterator = answers.makeAsyncIterator()
         return try #require(await iterator.next())
+    }
+
+    @Test("a refusal for many failed tokens before gives each client another time to wait")
+    func spread() async throws {
+        let network = try #require(PeerAddress(numeric: "203.0.113.9"))
+        let key = RateLimiter.Key(network)
+        let now = await loop.run { [loop] in Int64(loop.milliseconds) } ?? 0
+        for _ in 0..<600 { failures.charge(key, now: now) }
+        for _ in 0..<900 { _ = failures.wait(key, now: now) }
+        let (answers, answer) = AsyncStream.makeStream(of: TokenChecker.Result.self)
+        loop.execute { [checker] in checker.value.check("x.y.z", from: network) { answer.yield($0) } }
+        var iterator = answers.makeAsyncIterator()
+        guard case .failure(.tooMany(let wait)) = try #require(await iterator.next()) else {
+            Issue.record("not refused")
+            return
+        }
+        // Without the spread, 100 ms at most.
+        #expect(wait > .milliseconds(900))
     }
 
     @Test("runs once for a repeated token")
@@ -140,7 +159,7 @@ import WebSocketServer
                     switch result {
                     case .success: answers.append("good")
                     case .failure(.refused): answers.append("refused")
-                    case .failure(.tooMany(let wait)): answers.append(wait <= .seconds(30) ? "too many" : "\(wait)")
+                    case .failure(.tooMany(let wait)): answers.append(wait < .seconds(31) ? "too many" : "\(wait)")
                     }
                 }
             }

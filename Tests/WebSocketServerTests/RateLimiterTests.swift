@@ -11,6 +11,16 @@ struct RateLimiterTests {
         (0..<attempts).count { _ in limiter.take(RateLimiter.Key(key), now: now) == nil }
     }
 
+    @Test("a thousand clients that are refused together do not return together")
+    func spread() {
+        let limiter = RateLimiter(perMinute: 60)
+        let key = RateLimiter.Key("a")
+        for _ in 0..<60 { #expect(limiter.take(key, now: 0) == nil) }
+        let waits = (0..<1024).compactMap { _ in limiter.take(key, now: 0).map { limiter.spread($0) } }
+        #expect(Set(waits).count == 1024)
+        #expect(waits.allSatisfy { (.seconds(1)..<Duration.seconds(2.1)).contains($0) })
+    }
+
     @Test("allows the whole number at once, then one for each equal part, and says when")
     func burst() {
         let limiter = RateLimiter(perMinute: 60)

@@ -37,9 +37,9 @@ final class SignalShard: ShardHandler {
         let log: Logger
 
         /// Counts one more for the key.
-        /// - Returns: nil when the limit allows it; otherwise the time until it does.
+        /// - Returns: nil when the limit allows it; otherwise the time for the client to wait.
         func wait(_ limit: RateLimit, _ key: RateLimiter.Key) -> Duration? {
-            rates[limit].take(key, now: Int64(loop.milliseconds))
+            rates[limit].take(key, now: Int64(loop.milliseconds)).map { rates[limit].spread($0) }
         }
     }
 

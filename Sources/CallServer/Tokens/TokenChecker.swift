@@ -50,7 +50,7 @@ final class TokenChecker {
             return completion(authority.recheck(verified).mapError { .refused($0) })
         }
         if let address, let wait = failures.wait(address, now: Int64(loop.milliseconds)) {
-            return completion(.failure(.tooMany(retryAfter: wait)))
+            return completion(.failure(.tooMany(retryAfter: failures.spread(wait))))
         }
         checks += 1
         waiting[checks] = completion
