@@ -243,7 +243,8 @@ final class Shard {
                 continue
             }
             counters.pingTimeouts.add()
-            connection(socket)?.close(code: 3002, reason: "no answer to ping")
+            // Nobody reads the close frame, as far as the server knows: the client is offline from now on.
+            connection(socket)?.end(code: 3002, reason: "no answer to ping")
         }
         for socket in idle.due(at: now) {
             move(socket, to: .pinged)

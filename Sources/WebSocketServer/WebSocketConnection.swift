@@ -112,6 +112,12 @@ public final class WebSocketConnection {
         close(after: FrameBatch(), code: code, reason: reason)
     }
 
+    /// Closes with `code`, and does not wait for the peer: the connection ends at once.
+    func end(code: UInt16, reason: String) {
+        close(code: code, reason: reason)
+        cut()
+    }
+
     /// As ``send(_:)-(FrameBatch)`` and ``close(code:reason:)``, with one write where possible.
     public func close(after batch: FrameBatch, code: UInt16, reason: String) {
         guard isOpen else { return }

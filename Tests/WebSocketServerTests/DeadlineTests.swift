@@ -119,6 +119,23 @@ struct DeadlineTests {
         #expect(String(decoding: try await client.readToEnd(), as: UTF8.self).hasSuffix("\r\n\r\nhi"))
     }
 
+    @Test("a client that answers no ping is offline at once; if it is there after all, it is told why")
+    func noPong() async throws {
+        let server = try await TestServer.start {
+            $0.pingInterval = .milliseconds(50)
+            $0.pingTimeout = .milliseconds(150)
+        }
+        let client = try await server.connect()
+        let began = ContinuousClock.now
+        try await server.journal.wait(for: .closed(1))
+        // A close that waits for the client's answer takes 5 s.
+        #expect(ContinuousClock.now - began < .seconds(4))
+        let close = try #require(frames(in: try await client.readToEnd()).last)
+        #expect(close.opcode == 8 && close.payload.starts(with: [0x0B, 0xBA]))
+        await server.stop()
+        #expect(server.server.statistics.shards[0].pingTimeouts == 1)
+    }
+
     @Test("pongs that came while the process stood still are read before anybody is judged")
     func stoodStill() async throws {
         let server = try await TestServer.start {
