@@ -95,14 +95,24 @@ public final class CallStore {
             try Schema.migrator.migrate(queue)
             // The last server's journal and mark are obsolete, and are removed.
             try queue.write { try $0.execute(sql: SettledCommits.noteOpen, arguments: [nil]) }
-            return (try StoreTables(queue, path: path), try queue.inDatabase { try SettledCommits.read($0) })
+            let settled = try queue.inDatabase { try SettledCommits.read($0) }
+            // Last: an open store has to be closed.
+            return (try StoreTables(queue, path: path), settled)
         }
-        let journal = try WriteJournal.make(for: path, settled)
-        let mark = try CommitMark(
-            StoreFolder.mark(of: path), store: settled.store, through: settled.through, ownedAs: path)
-        try tables.noteOpen(CommitMark.bootID)
-        return CallStore(
-            folder: folder, tables: tables, journal: journal, mark: mark, last: settled.through, lock: lock)
+        var journal: WriteJournal?
+        do throws(StoreFailure) {
+            let made = try WriteJournal.make(for: path, settled)
+            journal = made
+            let mark = try CommitMark(
+                StoreFolder.mark(of: path), store: settled.store, through: settled.through, ownedAs: path)
+            try tables.noteOpen(CommitMark.bootID)
+            return CallStore(
+                folder: folder, tables: tables, journal: made, mark: mark, last: settled.through, lock: lock)
+        } catch {
+            tables.close()
+            if let journal = journal.take() { WriteJournal.close(journal, removing: false) }
+            throw error
+        }
     }
 
     /// Checks that the open files are those that the next start will find.

@@ -14,7 +14,15 @@ final class Checkpoints: Sendable {
     private let path: String
     private let last = Mutex<StoreFailure?>(nil)
 
-    init(path: String) { self.path = path }
+    /// The number of objects, for tests: SQLite holds references that nothing else shows.
+    static let count = Atomic<Int>(0)
+
+    init(path: String) {
+        self.path = path
+        Self.count.add(1, ordering: .relaxed)
+    }
+
+    deinit { Self.count.subtract(1, ordering: .relaxed) }
 
     /// Why the last checkpoint failed; nil after a success.
     var failure: StoreFailure? { last.withLock { $0 } }

@@ -48,6 +48,21 @@ import Testing
         #expect(refusal(of: folder.path)?.reason == .cannotWrite)
     }
 
+    @Test func `a store that cannot be opened to its end is closed, and opens once it can`() async throws {
+        let folder = try TemporaryFolder()
+        try CallStore.open(folder: folder.path).close()
+        let before = Checkpoints.count.load(ordering: .relaxed)
+        // Nothing can take the place of a folder that holds a file.
+        let mark = StoreFolder.mark(of: folder.database)
+        try FileManager.default.createDirectory(atPath: mark + "/deeper", withIntermediateDirectories: true)
+        #expect(refusal(of: folder.path)?.path == mark)
+        await eventually("its connections are closed") { Checkpoints.count.load(ordering: .relaxed) == before }
+        try FileManager.default.removeItem(atPath: mark)
+        let store = try CallStore.open(folder: folder.path)
+        try store.commit([.device(.full())])
+        store.close()
+    }
+
     @Test func `a file that is no database is refused and left alone`() throws {
         let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
