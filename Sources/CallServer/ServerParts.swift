@@ -68,7 +68,7 @@ struct ServerParts: Sendable {
             let horizon = clock.time()
             await core.drain()
             await store.recordLog.flush()
-            return try await export.response(store.adminQueries, before: horizon)
+            return try await export.response(store.adminQueries, before: horizon, log: log)
         }
         return Self(
             clock: clock, tokens: tokens, turn: TurnCredentials(configuration.turn, clock: clock),

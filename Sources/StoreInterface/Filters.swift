@@ -118,9 +118,12 @@ public struct StorePage<Row: Equatable & Sendable, Cursor: Equatable & Sendable>
     public var rows: [Row]
     /// Where the next page begins; nil on the last page. Other pages may be short or empty too.
     public var next: Cursor?
+    /// Why rows of an export are left out: a damaged value, with the number of its row.
+    public var unreadable: [StoreFailure]
 
-    public init(rows: [Row], next: Cursor?) {
+    public init(rows: [Row], next: Cursor?, unreadable: [StoreFailure] = []) {
         self.rows = rows
         self.next = next
+        self.unreadable = unreadable
     }
 }

@@ -102,4 +102,41 @@ import Testing
             #expect(try reader.closedPushes(ExportPage(after: first.next)).rows.map(\.id) == pushes[3...].map(\.id))
         }
     }
+
+    @Test(arguments: ["callee = 'x'", "ended_at = -(1 << 60)", "created_at = 1 << 60"])
+    func `a damaged call is left out and named, and the calls after it come`(change: String) throws {
+        let calls = (1...4).map { ended(at(Int64($0))) }
+        try withStore(calls.map { .call($0) }) { store, reader, _ throws in
+            try store.tables.queue.write { try $0.execute(sql: "UPDATE call SET \(change) WHERE serial = 2") }
+            for limit in [1, 2, 100] {
+                #expect(
+                    try all(reader, ExportPage(limit: limit)).calls == [calls[0], calls[2], calls[3]].map(\.id),
+                    "\(limit)")
+            }
+            let page = try reader.endedCalls(ExportPage())
+            #expect(page.rows.count == 3 && page.unreadable.count == 1)
+            let failure = try #require(page.unreadable.first)
+            #expect(failure.reason == .unreadableRow)
+            let column = try #require(change.split(separator: " ").first)
+            #expect(failure.detail.hasPrefix("row 2 of call: call.\(column) holds"), "\(failure.detail)")
+        }
+    }
+
+    @Test(arguments: ["accepted", "intended"])
+    func `a damaged time of a push, open or closed, holds up no other push`(status: String) throws {
+        let call = CallRecord.ended()
+        let pushes = (1...3).map {
+            PushRecord.sample(of: .sample(of: call), status: .cancelled, intendedAt: at(Int64($0)))
+        }
+        try withStore([.call(call)] + pushes.map { .push($0) }) { store, reader, _ throws in
+            try store.tables.queue.write {
+                try $0.execute(
+                    sql: "UPDATE push SET intended_at = -(1 << 60), status = ? WHERE serial = 2", arguments: [status])
+            }
+            let page = try reader.closedPushes(ExportPage())
+            #expect(page.rows.map(\.id) == [pushes[0].id, pushes[2].id])
+            #expect(page.unreadable.count == 1)
+            #expect(page.unreadable.first?.detail.hasPrefix("row 2 of push: push.intended_at") == true)
+        }
+    }
 }

@@ -5,6 +5,7 @@ import CallMonitor
 import CallVocabulary
 import Foundation
 import LibWebSockets
+import Logging
 import StoreInterface
 
 /// A page of ended calls, or of closed pushes. New rows are only appended to the order, so a backend that continues at
@@ -57,28 +58,45 @@ struct BackendExport: Sendable {
     }
 
     /// Reads the page.
-    /// - Parameter horizon: every row before this time is in the store.
-    func response(_ queries: any StoreQueries, before horizon: Instant) async throws -> HTTPResponse {
+    /// - Parameters:
+    ///   - horizon: every row before this time is in the store.
+    ///   - log: gets a line for each row that is left out because it is damaged.
+    func response(
+        _ queries: any StoreQueries, before horizon: Instant, log: Logger
+    ) async throws -> HTTPResponse {
         var page = page
         page.until = min(page.until ?? horizon, horizon)
         switch kind {
         case .calls:
             let found = try await queries.endedCalls(page)
-            return response(found.rows.map { CallView($0) }, found.next, CallLine.self)
+            report(found.unreadable, log)
+            return response(found.rows.map { CallView($0) }, found.next, found.unreadable, CallLine.self)
         case .pushes:
             let found = try await queries.closedPushes(page)
-            return response(found.rows.map { PushView($0) }, found.next, PushLine.self)
+            report(found.unreadable, log)
+            return response(found.rows.map { PushView($0) }, found.next, found.unreadable, PushLine.self)
+        }
+    }
+
+    private func report(_ unreadable: [StoreFailure], _ log: Logger) {
+        for failure in unreadable {
+            log.error(
+                "an export leaves out a row that holds a damaged value", metadata: ["row": .string(failure.detail)])
         }
     }
 
     /// - Parameter next: nil if nothing was found; the backend then continues at the page's own cursor.
     private func response<Line: ExportLine>(
-        _ items: [Line.Item], _ next: ExportCursor?, _: Line.Type
+        _ items: [Line.Item], _ next: ExportCursor?, _ unreadable: [StoreFailure], _: Line.Type
     ) -> HTTPResponse {
         let next = (next ?? page.after).map { "\($0.at.milliseconds).\($0.serial)" }
         var response: HTTPResponse
         switch format {
-        case .json: response = .json(AdminFrameWriter.json(AdminPage(items: items, next: next)))
+        case .json:
+            response = .json(
+                AdminFrameWriter.json(
+                    ExportAnswer(
+                        items: items, next: next, unreadable: unreadable.isEmpty ? nil : unreadable.map(\.detail))))
         case .csv:
             let lines = [Line.names] + items.map { Line.values($0) }
             let text = lines.map { $0.map(Self.quoted).joined(separator: ",") + "\r\n" }.joined()
@@ -87,6 +105,7 @@ struct BackendExport: Sendable {
         }
         response.headers = [("Cache-Control", "no-store")]
         if let next { response.headers.append(("Reveille-Next", next)) }
+        if !unreadable.isEmpty { response.headers.append(("Reveille-Unreadable", "\(unreadable.count)")) }
         return response
     }
 
@@ -97,6 +116,14 @@ struct BackendExport: Sendable {
         guard text.contains(where: { ",\"\r\n'".contains($0) }) else { return text }
         return "\"" + text.replacing("\"", with: "\"\"") + "\""
     }
+}
+
+/// A page in JSON.
+private struct ExportAnswer<Item: Encodable>: Encodable {
+    let items: [Item]
+    let next: String?
+    /// The rows that are left out, because they hold a damaged value.
+    let unreadable: [String]?
 }
 
 /// The columns of an export.

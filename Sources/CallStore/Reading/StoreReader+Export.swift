@@ -4,18 +4,21 @@ import GRDB
 import StoreInterface
 
 extension StoreReader {
-    /// The ended calls of a page, in the order of their ends.
+    /// The ended calls of a page, in the order of their ends. Damaged rows are left out, and named.
     public func endedCalls(_ page: ExportPage) throws(StoreFailure) -> StorePage<CallRecord, ExportCursor> {
         try read { database in
             try page.rows(database, CallTable.layout, time: "ended_at", CallTable.read)
         }
     }
 
-    /// The pushes of a page, in the order in which they were intended, up to the first one that is open.
+    /// The pushes of a page, in the order in which they were intended, up to the first one that is open. Damaged rows
+    /// are left out, and named.
     public func closedPushes(_ page: ExportPage) throws(StoreFailure) -> StorePage<PushRecord, ExportCursor> {
         try read { database in
             let open = try SQLRow(
-                database, "SELECT intended_at FROM push WHERE \(PushTable.isOpen) ORDER BY intended_at LIMIT 1")
+                database,
+                "SELECT intended_at FROM push WHERE \(PushTable.isOpen) AND intended_at BETWEEN -1 << 53 AND 1 << 53 "
+                    + "ORDER BY intended_at LIMIT 1")
             var page = page
             if let first = try open.first({ row throws(StoreFailure) in try row.instant() }) {
                 page.until = min(page.until ?? first, first)
@@ -35,11 +38,23 @@ extension ExportPage {
         query.conditions.bind(to: row)
         row.bind(Int64(max(0, limit)))
         var last: ExportCursor?
-        let records = try row.all { row throws(StoreFailure) in
-            last = ExportCursor(at: try row.instant(), serial: row.int())
-            return try read(row)
+        var unreadable: [StoreFailure] = []
+        let records: [Record?] = try row.all { row throws(StoreFailure) in
+            // Any number, so that a damaged time does not hold up the export. The record has the time once more.
+            let cursor = ExportCursor(at: Instant(milliseconds: row.int()), serial: row.int())
+            last = cursor
+            do throws(StoreFailure) {
+                return try read(row)
+            } catch {
+                guard error.reason == .unreadableRow else { throw error }
+                unreadable.append(
+                    StoreFailure(
+                        error.reason, path: error.path,
+                        detail: "row \(cursor.serial) of \(layout.name): \(error.detail)"))
+                return nil
+            }
         }
-        return StorePage(rows: records, next: last)
+        return StorePage(rows: records.compactMap { $0 }, next: last, unreadable: unreadable)
     }
 
     /// The statement of the page. Its last parameter is the limit.
