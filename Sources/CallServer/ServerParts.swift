@@ -154,14 +154,14 @@ struct ServerParts: Sendable {
         await push.stop()
         // The last outcomes are in the core's inbox, and must be committed.
         await core.drain()
-        await store.recordLog.close()
+        // It reads events.
         await webhooks.stop()
+        await store.close()
         _ = await core.loop.run { [certificates, sweep] in
             certificates.value.stop()
             sweep.value.stop()
         }
         await core.stop()
-        await store.close()
         routes.detach()
         backends.detach()
     }

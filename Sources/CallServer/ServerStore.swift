@@ -48,11 +48,12 @@ struct ServerStore: Sendable {
         }
     }
 
-    /// Commits waiting batches, ends the threads and closes the connections.
+    /// Commits waiting batches, ends the threads and closes the connections. The readers first: only the last
+    /// connection to a database merges its write-ahead log and deletes it, and readers cannot write.
     func close() async {
-        await recordLog.close()
         await queries.close()
         await adminQueries.close()
+        await recordLog.close()
     }
 
     /// Opens the store. Logs the begin and end of a migration, which takes minutes for millions of calls.

@@ -140,6 +140,8 @@ struct RestartTests {
         let (first, address) = try await world.serve()
         let (alice, bob, call) = try await world.liveCall(at: address)
         #expect(try await first.end(by: SIGTERM) == .exit(0))
+        let files = try FileManager.default.contentsOfDirectory(atPath: world.folder)
+        #expect(files.filter { $0.hasSuffix("-wal") || $0.hasSuffix("-shm") } == [], "each database is one file")
         for phone in [alice, bob] {
             let code = try await phone.events.first("the close") { event -> UInt16? in
                 if case .connection(.down(let code?, _, _)) = event { code } else { nil }
