@@ -125,6 +125,11 @@ import Testing
             let answer = world.showToken(as: bob.user, device: device, scope: .call(later))
             #expect(device == nil ? answer?.code == .unauthenticated : answer?.reply == .done)
         }
+        // It stays good once only the store has the call.
+        alice.hangUp(later)
+        world.advance(world.timers.tombstone + .seconds(1))
+        #expect(world.core.calls[later] == nil)
+        #expect(world.showToken(as: bob.user, device: bob.id, scope: .call(later))?.reply == .done)
     }
 
     @Test("a party of a call is disconnected for good: its call ends", arguments: [false, true])

@@ -345,6 +345,44 @@ private struct KilledServer {
         await committer.close()
     }
 
+    /// A store with many calls, whose check takes a while, and after them a damaged table.
+    private static func damagedStore() throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        try store.commit([
+            .call(.live(createdAt: at(0))), .user(UserRecord(handle: handle("alice"), policy: UserPolicy())),
+        ])
+        let root = try store.tables.queue.write { database throws -> Int in
+            let columns = try database.columns(in: "call").map(\.name).filter { $0 != "serial" && $0 != "id" }
+                .joined(separator: ", ")
+            try database.execute(
+                sql: """
+                    WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 200000)
+                    INSERT INTO call (id, \(columns)) SELECT randomblob(16), \(columns) FROM call, number
+                    """)
+            return try Int.fetchOne(
+                database, sql: "SELECT rootpage FROM sqlite_schema WHERE name = 'user_policy'") ?? 0
+        }
+        store.close()
+        let file = try #require(FileHandle(forUpdatingAtPath: folder.database))
+        try file.seek(toOffset: UInt64(root - 1) * 4096)
+        try file.write(contentsOf: Data(repeating: 0, count: 4096))
+        try file.close()
+        return folder
+    }
+
+    @Test func `a store that is closed does not wait for the end of a page check`() async throws {
+        let folder = try Self.damagedStore()
+        #expect(PageChecker.damage(in: folder.database)?.reason == .corrupted)
+        let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path))
+        var pace = PageCheckPace()
+        pace.firstAfter = .zero
+        committer.startPageChecks(pace: pace) { _ in }
+        await eventually("a check runs") { committer.shared.pageCheckStop.isChecking }
+        await committer.close()
+        #expect(committer.pages.damage == nil, "the check went on to the damaged table")
+    }
+
     @Test func `a changed byte in an index, or in a value that is indexed, is found`() throws {
         let folder = try TemporaryFolder()
         let store = try CallStore.open(folder: folder.path)

@@ -68,6 +68,10 @@ import Testing
         return counts
     }
 
+    private static func blob<Subject>(_ id: Identifier<Subject>) -> Data {
+        withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) { Data($0) }
+    }
+
     /// Rows that belong to a call that is not there.
     private static func orphans(_ reader: StoreReader) throws -> Int {
         let ids = ["leg", "push", "call_descriptions", "call_candidates"].map { ($0, "call", "id") }
@@ -169,6 +173,28 @@ import Testing
         try withStore(many + old) { store, reader, _ throws in
             #expect(try Self.run(store, .keepAll).missed == 150)
             #expect(try store.recover().missed.count == 103)
+        }
+    }
+
+    @Test(arguments: [-(1 << 60), 1 << 60, Int64.min, .max])
+    func `a damaged time of a call or a push stops no run`(time: Int64) throws {
+        let histories = (0..<3).map { Self.history(createdAt: Self.ago(200, .seconds($0))) }
+        try withStore(histories.flatMap(\.records)) { store, reader, _ throws in
+            try store.tables.queue.write { database in
+                try database.execute(
+                    sql: "UPDATE call SET created_at = ? WHERE id = ?",
+                    arguments: [time, Self.blob(histories[0].call.id)])
+                try database.execute(
+                    sql: "UPDATE push SET intended_at = ? WHERE id = ?",
+                    arguments: [time, Self.blob(histories[1].pushes[0].id)])
+            }
+            let counts = try Self.run(store)
+            #expect(counts.calls >= 2, "\(counts)")
+            let left = try Self.rows(reader)
+            #expect(left["call"] == (time < 0 ? 0 : 1) && left["leg"] == (time < 0 ? 0 : 2), "\(left)")
+            // The entries of a damaged call in its four users' histories stay: they are found by its time.
+            #expect(left["call_party"] == 4, "\(left)")
+            #expect(try Self.orphans(reader) == (time < 0 ? 4 : 0))
         }
     }
 

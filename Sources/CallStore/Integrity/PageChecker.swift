@@ -97,6 +97,7 @@ final class PageCheckStop: Sendable {
     private let state = Mutex(State())
 
     var isRequested: Bool { state.withLock { $0.isRequested } }
+    var isChecking: Bool { state.withLock { $0.queue != nil } }
 
     func request() {
         state.withLock { state in
