@@ -53,8 +53,18 @@ struct SessionAuthorizationTests {
         try answer(.refused("The account is closed."), in: world)
         #expect(alice.lastAnswer == .failure(SignalError(.forbidden, "The account is closed.")))
         #expect(world.store.devices.values.isEmpty && world.core.census.sessions == 0 && alice.closes.isEmpty)
-        try open(alice, in: world)
-        #expect(world.sessionQuestions.count == 2)
+        let (connection, first) = try #require(world.sessionQuestions.last)
+        alice.sendOpen(again: connection)
+        let (again, second) = try #require(world.sessionQuestions.last)
+        #expect(again == connection && world.sessionQuestions.count == 2 && first.number != second.number)
+        // A second session.open on the connection does not wait.
+        alice.sendOpen(again: connection)
+        #expect(alice.lastAnswer?.code == .badState(nil) && world.sessionQuestions.count == 2)
+        // A late answer to the first question is not the answer to the second.
+        world.step(.sessionAuthorized(connection, number: first.number, .allowed(CallPermit())))
+        #expect(world.core.census.sessions == 0 && world.core.census.authorizations == 1)
+        world.step(.sessionAuthorized(connection, number: second.number, .allowed(CallPermit())))
+        #expect(world.core.census.sessions == 1 && alice.unanswered == 0)
     }
 
     @Test("without an answer is refused or allowed by the policy, and a late answer changes nothing")
@@ -146,7 +156,8 @@ struct SessionAuthorizationTests {
         for fails in [false, true] {
             let world = Self.world()
             let (alice, bob, carol) = (world.phone("alice"), world.phone("bob"), world.phone("carol"))
-            for phone in [alice, bob, carol] { try open(phone, in: world) }
+            let tablet = world.phone("alice")
+            for phone in [alice, bob, carol, tablet] { try open(phone, in: world) }
             alice.send(.invite(Invite(call: world.newCall(), to: .user(bob.user))))
             let question = try #require(world.questions.last)
             world.step(.authorized(question.call, number: question.number, .allowed(CallPermit())))
@@ -158,6 +169,10 @@ struct SessionAuthorizationTests {
             }
             #expect(alice.lastAnswer?.opened != nil && bob.lastAnswer?.opened != nil)
             #expect(carol.lastAnswer?.code == .overloaded(retryAfter: .seconds(2)))
+            // Nor may another device of a party.
+            tablet.sendOpen()
+            if fails { try answer(.failed, in: world) } else { world.advance(.milliseconds(800)) }
+            #expect(tablet.lastAnswer?.code == .overloaded(retryAfter: .seconds(2)))
             // A refusal counts.
             alice.lose()
             world.restart()
@@ -191,6 +206,11 @@ struct SessionAuthorizationTests {
         #expect(world.core.counters.hits(of: .authorizations) == 1)
         alice.send(.invite(Invite(call: world.newCall(), to: .user(bob.user))))
         #expect(world.questions.count == 1)
+        try answer(.refused("No."), in: world)
+        // The invite still waits.
+        let count = world.sessionQuestions.count
+        carol.sendOpen()
+        #expect(carol.unanswered == 1 && world.sessionQuestions.count == count + 1)
     }
 
     @Test("needs a question only while the setting is on; the answer to an earlier question still counts")

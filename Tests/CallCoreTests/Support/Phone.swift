@@ -105,15 +105,21 @@ final class Phone {
         sent.append(sendOpen(.full, tokens: tokens, resume: request, name: nil))
     }
 
+    /// ... on a connection that it has.
+    func sendOpen(again connection: ConnectionID) {
+        sent.append(sendOpen(.full, tokens: tokens, resume: nil, name: nil, on: connection))
+    }
+
     private func sendOpen(
-        _ scope: SessionGrant.Scope, tokens: [PushToken]?, resume: ResumeRequest?, name: String?
+        _ scope: SessionGrant.Scope, tokens: [PushToken]?, resume: ResumeRequest?, name: String?,
+        on connection: ConnectionID? = nil
     ) -> RequestID {
-        let socket = world.connect(self)
+        let socket = connection ?? world.connect(self)
         self.scope = scope
         let request = world.nextRequest()
         let open = SessionOpen(
             token: "", device: DeviceDescription(id: id, platform: .ios), push: tokens, resume: resume)
-        connection = socket
+        self.connection = socket
         world.step(
             .client(
                 .opened(
