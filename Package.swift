@@ -71,6 +71,8 @@ let package = Package(
         .target(name: "CAllocations"),
         // The files of Resources/web, and zlib.
         .target(name: "CWebPages", linkerSettings: [.linkedLibrary("z")]),
+        // A SQLite VFS with page checksums.
+        .target(name: "CPageChecksums", linkerSettings: [.linkedLibrary("sqlite3")]),
 
         // Pure: no I/O, no clock, no Foundation.
         library("CallVocabulary"),
@@ -102,7 +104,10 @@ let package = Package(
         library("OutgoingHTTP", ["EventLoop", "TLS"]),
         library(
             "CallStore",
-            ["CallVocabulary", "CallCore", "CallEvents", "EventLoop", "StoreInterface", deque, grdb, sqlite]),
+            [
+                "CPageChecksums", "CallVocabulary", "CallCore", "CallEvents", "EventLoop", "StoreInterface", deque,
+                grdb, sqlite,
+            ]),
 
         library("ChildProcess", ["CLinux"]),
 

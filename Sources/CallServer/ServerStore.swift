@@ -68,6 +68,9 @@ struct ServerStore: Sendable {
                     metadata: ["from_version": .string(version), "to_version": .string(current)])
             },
             onDoubt: { log.warning("the store may lack records", metadata: ["doubt": .string("\($0)")]) })
+        if !store.hasPageChecksums {
+            log.notice("the store has no page checksums; reveille backup and reveille restore --replace add them")
+        }
         if let old { log.notice("the store is migrated", metadata: ["from_version": .string(old)]) }
         return store
     }

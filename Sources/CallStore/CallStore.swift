@@ -226,6 +226,9 @@ public final class CallStore {
         return journal
     }
 
+    /// Whether a changed byte of the database is found when it is read; false for a store that an earlier version made.
+    public var hasPageChecksums: Bool { tables.queue.inDatabase { PageChecksums.areKept(in: $0) } }
+
     /// Reads everything that has not ended. That is every device, live calls and calls with an open push, with all
     /// their records, missed calls and their pushes, and administrators' settings. Call it once, before the first
     /// commit.

@@ -5,21 +5,19 @@ enum StoreConnection {
     /// Opens a database; every connection of the store is opened here.
     ///
     /// SQLite deletes the log of an empty database with all its content, so such a file is refused.
-    static func open(_ path: String, _ configuration: Configuration) throws -> DatabaseQueue {
+    /// - Parameter verifying: false reads pages that do not match their checksums as they are.
+    static func open(_ path: String, _ configuration: Configuration, verifying: Bool = true) throws -> DatabaseQueue {
         guard !StoreFolder.isEmpty(path) || StoreFolder.size(StoreFolder.log(of: path)) == 0 else {
             throw StoreFailure(
                 .corrupted, path: path, detail: "it is truncated; its data may be in its -wal, which is unchanged")
         }
-        return try DatabaseQueue(path: path, configuration: configuration)
+        return try DatabaseQueue(path: PageChecksums.uri(of: path, verifying: verifying), configuration: configuration)
     }
 
     /// The configuration of a writer: WAL mode, each commit synced.
     static func writing(_ label: String) -> Configuration {
-        var configuration = Configuration()
-        configuration.label = label
+        var configuration = common(label)
         configuration.foreignKeysEnabled = false
-        // An `sqlite3` session that holds the write lock delays commits instead of failing them.
-        configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { database in
             let mode = try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
             guard mode == "wal" else {
@@ -40,11 +38,18 @@ enum StoreConnection {
 
     /// A connection that cannot write.
     static func reading(_ label: String) -> Configuration {
+        var configuration = common(label)
+        configuration.readonly = true
+        return configuration
+    }
+
+    static func common(_ label: String) -> Configuration {
         var configuration = Configuration()
         configuration.label = label
-        configuration.readonly = true
-        // A server that locks the WAL for a moment, at its start and end, is awaited.
+        // An `sqlite3` session that holds the write lock delays commits instead of failing them. A server that locks
+        // the WAL for a moment, at its start and end, is awaited.
         configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { PageChecksums.reserve(in: $0) }
         return configuration
     }
 }

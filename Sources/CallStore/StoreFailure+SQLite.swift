@@ -11,6 +11,8 @@ extension StoreFailure {
             case SQLITE_FULL: .diskFull
             case SQLITE_NOTADB: .notADatabase
             case SQLITE_CORRUPT: .corrupted
+            // Of a page: see `PageChecksums`.
+            case SQLITE_IOERR where code == ResultCode.SQLITE_IOERR_DATA.rawValue: .corrupted
             case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH: .cannotWrite
             case SQLITE_BUSY, SQLITE_LOCKED: .busy
             case SQLITE_IOERR: .inputOutput
@@ -19,10 +21,15 @@ extension StoreFailure {
         self.init(reason, path: path, detail: "\(detail)\(Self.operation(code)) (SQLite \(code))")
     }
 
-    /// The system call that failed, for codes whose message says only that an I/O error occurred.
+    /// What failed, for codes whose message says only that an I/O error occurred.
     private static func operation(_ code: Int32) -> String {
         switch ResultCode(rawValue: code) {
         case .SQLITE_IOERR_READ, .SQLITE_IOERR_SHORT_READ: ", a read failed"
+        case .SQLITE_IOERR_DATA:
+            """
+            , page \(PageChecksums.lastMismatch) does not match its checksum: the disk changed it, or another program \
+            wrote it
+            """
         case .SQLITE_IOERR_WRITE: ", a write failed"
         case .SQLITE_IOERR_FSYNC, .SQLITE_IOERR_DIR_FSYNC: ", a sync failed"
         case .SQLITE_IOERR_TRUNCATE: ", the file cannot be truncated"

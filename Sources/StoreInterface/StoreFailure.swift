@@ -72,7 +72,8 @@ extension StoreFailure: CustomStringConvertible {
             A backup is a file that reveille backup has written. If this is the store's own file, move it away or restore a \
             backup.
             """
-        case .corrupted: "Stop the server, keep the files for inspection, and restore a backup."
+        case .corrupted:
+            "Stop the server, keep the files for inspection, and restore a backup. Without one: reveille backup --salvage, then reveille restore --replace."
         case .otherJournal:
             "Put back the database that it belongs to, or move it away with its -wal: the last calls of that one are in them."
         case .missingFile, .incomplete:

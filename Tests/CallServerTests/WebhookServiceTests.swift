@@ -117,8 +117,10 @@ struct WebhookServiceTests {
     func deleted() async throws {
         try commit(4)
         setState(#""cursor":0,"isPaused":true,"unsettled":[],"givenUp":0"#)
-        let database = folder.path + "/reveille.sqlite3"
-        try sqlite(database, "DELETE FROM event")
+        // An open store merges the change into its database, with page checksums.
+        let store = try CallStore.open(folder: folder.path)
+        try sqlite(folder.path + "/reveille.sqlite3", "DELETE FROM event")
+        store.close()
         let service = try service()
         try await service.start([try endpoint("a")])
         #expect(await backlogs(service) == ["a": 4], "a paused endpoint reads nothing")

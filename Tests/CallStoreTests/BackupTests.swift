@@ -165,14 +165,14 @@ import Testing
             bent.replaceSubrange((bytes.count / 2)..<(bytes.count / 2 + 4096), with: Data(repeating: 0xAA, count: 4096))
             let later = folder.parent + "/later", other = folder.parent + "/other"
             try bytes.write(to: URL(fileURLWithPath: later))
-            try DatabaseQueue(path: later).inDatabase {
+            try StoreConnection.open(later, Configuration()).inDatabase {
                 try $0.execute(sql: "INSERT INTO grdb_migrations (identifier) VALUES ('v999')")
             }
             try DatabaseQueue(path: other).inDatabase { try $0.execute(sql: "CREATE TABLE note (text)") }
             // Every table can be read, and an index has not what it should.
             let crossed = folder.parent + "/crossed"
             try bytes.write(to: URL(fileURLWithPath: crossed))
-            let writing = try DatabaseQueue(path: crossed)
+            let writing = try StoreConnection.open(crossed, Configuration())
             try writing.writeWithoutTransaction {
                 try $0.execute(
                     sql: """

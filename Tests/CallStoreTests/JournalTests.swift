@@ -17,7 +17,7 @@ import Testing
             ("push_token", "user, device, position"), ("missed_call", "user, call"), ("call_group", "name"),
             ("user_policy", "handle"), ("alias", "handle"),
         ]
-        let queue = try DatabaseQueue(path: folder.database)
+        let queue = try StoreConnection.open(folder.database, StoreConnection.reading("test"))
         defer { try? queue.close() }
         return try queue.read { database throws in
             try tables.flatMap { table, order in
@@ -30,8 +30,9 @@ import Testing
 
     /// How many commits are in the journal and not in the tables.
     private static func entries(_ folder: TemporaryFolder) throws -> Int {
-        let queue = try DatabaseQueue(path: folder.database)
-        let journal = try DatabaseQueue(path: StoreFolder.journal(of: folder.database))
+        let queue = try StoreConnection.open(folder.database, StoreConnection.reading("test"))
+        let journal = try StoreConnection.open(
+            StoreFolder.journal(of: folder.database), StoreConnection.reading("test"))
         defer {
             try? queue.close()
             try? journal.close()

@@ -225,7 +225,7 @@ extension KilledStore {
         let (folder, killed) = (try TemporaryFolder(), try TemporaryFolder())
         try FileManager.default.createDirectory(atPath: killed.path, withIntermediateDirectories: false)
         try CallStore.open(folder: folder.path).close()
-        let made = try DatabaseQueue(path: folder.database)
+        let made = try StoreConnection.open(folder.database, Configuration())
         try made.write { try $0.execute(sql: "UPDATE settled SET store = x'0102030405060708090a0b0c0d0e0f10'") }
         try made.close()
         let store = try CallStore.open(folder: folder.path)

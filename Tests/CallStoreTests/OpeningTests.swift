@@ -94,7 +94,7 @@ import Testing
     @Test func `a store of a later version is refused with its name, and not changed`() throws {
         let folder = try TemporaryFolder()
         try CallStore.open(folder: folder.path).close()
-        let other = try DatabaseQueue(path: folder.database)
+        let other = try StoreConnection.open(folder.database, Configuration())
         try other.write { try $0.execute(sql: "INSERT INTO grdb_migrations (identifier) VALUES ('v999')") }
         try other.close()
         for thrown in [

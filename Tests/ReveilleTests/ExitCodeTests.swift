@@ -4,6 +4,7 @@ import Foundation
 import GRDB
 import Testing
 
+@testable import CallStore
 @testable import reveille
 
 @Suite("What goes wrong with a command, in words and exit codes")
@@ -50,7 +51,7 @@ struct ExitCodeTests {
         let missing = await CommandRun.of(line, data: Self.nowhere)
         missing.expectFailure(2, lines: 1, "Check the path of the data folder")
         let folder = try Scenarios.Folder()
-        let store = try DatabaseQueue(path: folder.path + "/reveille.sqlite3")
+        let store = try StoreConnection.open(folder.path + "/reveille.sqlite3", Configuration())
         try await store.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('of a later version')") }
         let later = await CommandRun.of(line, data: folder.path)
         later.expectFailure(2, "Start the version that wrote it, or a later one")

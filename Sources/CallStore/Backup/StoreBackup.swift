@@ -39,12 +39,14 @@ public enum StoreBackup {
             throw StoreFailure(.exists, path: file, detail: "\(what) of that name exists")
         }
         if !salvaging { try StoreCheck.refuseDamaged(in: folder) }
-        let contents = try draft(of: database, besides: file, salvaging, progress) { draft throws(StoreFailure) in
+        let mismatches = PageChecksums.mismatches
+        var contents = try draft(of: database, besides: file, salvaging, progress) { draft throws(StoreFailure) in
             let contents = try StoreContents(file: draft)
             try StoreFolder.move(draft, to: file)
             return contents
         }
         try StoreFolder.sync(StoreFolder.folder(of: file))
+        contents.hasDamagedPages = PageChecksums.mismatches != mismatches
         return contents
     }
 

@@ -18,6 +18,8 @@ public struct StoreContents: Equatable, Sendable {
     /// The creation times of the oldest and the newest call; nil without calls.
     public var oldestCall: Instant?
     public var newestCall: Instant?
+    /// Whether pages of a salvaged store did not match their checksums and were copied as they are.
+    public var hasDamagedPages = false
     /// The audit of its push ledger. A store may be undamaged and its ledger inconsistent.
     public var audit: StoreAudit
 

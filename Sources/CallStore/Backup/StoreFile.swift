@@ -28,7 +28,7 @@ enum StoreFile {
     ) throws(StoreFailure) {
         // The journal is read first: entries applied meanwhile are then in the copied tables.
         let late = salvaging ? (try? JournalEntries.read(of: path)) ?? nil : try JournalEntries.read(of: path)
-        try connect(path) { queue in
+        try connect(path, verifying: !salvaging) { queue in
             // Not `read`, which forbids every writing statement, even one that writes elsewhere.
             try queue.inDatabase { database in
                 let pages = try Int64.fetchOne(
@@ -85,16 +85,14 @@ enum StoreFile {
     }
 
     private static func connect<Result>(
-        _ path: String, isReadOnly: Bool = true, _ body: (DatabaseQueue) throws -> Result
+        _ path: String, isReadOnly: Bool = true, verifying: Bool = true, _ body: (DatabaseQueue) throws -> Result
     ) throws(StoreFailure) -> Result {
-        var configuration = Configuration()
-        configuration.label = "store file"
+        var configuration = StoreConnection.common("store file")
         configuration.readonly = isReadOnly
-        configuration.busyMode = .timeout(5)
         // A negative value is in KiB: the checks look rows up by random ids.
         configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -65536") }
         return try StoreFailure.wrap(path) {
-            let queue = try StoreConnection.open(path, configuration)
+            let queue = try StoreConnection.open(path, configuration, verifying: verifying)
             let result = try body(queue)
             try queue.close()
             return result

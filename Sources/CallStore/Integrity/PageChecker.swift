@@ -9,12 +9,14 @@ struct PageCheckPace {
     var firstAfter = Duration.seconds(1)
     /// From the end of a pass to the start of the next.
     var every = Duration.seconds(6 * 3600)
+    /// Between two looks whether a read has met a damaged page, which starts a pass at once.
+    var betweenLooks = Duration.seconds(1)
 }
 
 /// Checks every page of a database periodically, on a thread of its own in parallel with commits, table by table, so
 /// that checkpoints are not delayed for long.
 ///
-/// SQLite detects a damaged page only when it reads it, which for an old call may never happen.
+/// A damaged page is detected only when it is read, which for an old call may never happen.
 final class PageChecker {
     private let path: String
     private let loop: EventLoop
@@ -22,6 +24,9 @@ final class PageChecker {
     private let shared: CommitterState
     private let onDamage: @Sendable (StoreFailure) -> Void
     private var timer: LoopTimer?
+    private var looks: LoopTimer?
+    /// The number of reads of damaged pages before the end of the last pass.
+    private var mismatches = PageChecksums.mismatches
 
     /// Create and release it on the loop's thread.
     init(
@@ -36,6 +41,20 @@ final class PageChecker {
         let timer = LoopTimer(loop: loop) { [weak self] in self?.pass() }
         timer.start(after: pace.firstAfter)
         self.timer = timer
+        let looks = LoopTimer(loop: loop) { [weak self] in self?.look() }
+        looks.start(after: pace.betweenLooks)
+        self.looks = looks
+    }
+
+    private func look() {
+        let isKnown = shared.pages.withLock { $0.damage != nil }
+        guard !isKnown, PageChecksums.mismatches != mismatches else {
+            looks?.start(after: pace.betweenLooks)
+            return
+        }
+        pass()
+        // The pass may not read that page, which a failing commit reads again and again.
+        looks?.start(after: pace.betweenLooks * 60)
     }
 
     private func pass() {
@@ -45,6 +64,7 @@ final class PageChecker {
             pages.passes += 1
             return pages.damage == nil
         }
+        mismatches = PageChecksums.mismatches
         if let damage, isNew { onDamage(damage) }
         timer?.start(after: pace.every)
     }

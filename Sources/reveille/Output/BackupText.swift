@@ -27,6 +27,9 @@ struct BackupText {
         table.add(["devices", "\(contents.devices)"])
         if let oldest = contents.oldestCall { table.add(["from", Moment.text(oldest)]) }
         if let newest = contents.newestCall { table.add(["to", Moment.text(newest)]) }
+        if contents.hasDamagedPages {
+            table.add(["damage", "some pages do not match their checksums: values in them may be wrong"])
+        }
         table.add(["books", books.isEmpty ? "balanced" : "not balanced"])
         table.add(["took", "\(took.wholeMilliseconds) ms"])
         return table.lines
@@ -39,6 +42,7 @@ struct BackupText {
             "devices": contents.devices, "balanced": contents.audit.violations.isEmpty,
             "violations": contents.audit.violations, "took_ms": took.wholeMilliseconds,
         ]
+        if contents.hasDamagedPages { json["has_damaged_pages"] = true }
         if let oldest = contents.oldestCall { json["oldest_call_at"] = Self.time(oldest) }
         if let newest = contents.newestCall { json["newest_call_at"] = Self.time(newest) }
         return json
