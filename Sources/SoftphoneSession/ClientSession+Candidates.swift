@@ -53,7 +53,9 @@ extension ClientSession {
         for call in calls.indices where isServed(calls[call].call.id) {
             let isNeeded = isFresh && calls[call].call.state != .connected
             for index in calls[call].own.indices where calls[call].own[index].sentBefore == nil {
-                guard isNeeded || !calls[call].own[index].hasArrived else { continue }
+                // What the server has lost may be lost on its way again.
+                if isNeeded { calls[call].own[index].hasArrived = false }
+                guard !calls[call].own[index].hasArrived else { continue }
                 calls[call].own[index].sentBefore = nextRequest
                 effects.append(.send(.notification(.candidates(calls[call].own[index].batch))))
             }

@@ -20,7 +20,7 @@ extension ClientSession {
         guard let index = index(of: id) else { return }
         let pending = outbox.filter { $0.request.call == id }.map(\.request)
         let isInvited = pending.contains { if case .owner(.invite) = $0 { true } else { false } }
-        if isInvited { return }
+        if isInvited, isUnconfirmed(id) { return }
         if pending.contains(where: \.endsCall) { return end(id, .connectionLost, effects: &effects) }
         calls[index].isUnlisted = true
         let isAsking = pending.contains { request in

@@ -52,6 +52,16 @@ import Testing
         #expect(Self.sent(back) == (isConnected ? [] : [Self.batch("a")]))
     }
 
+    @Test("what a server has lost and is told again may be lost on its way, and is told once more")
+    func repeatedTwice() throws {
+        var harness = Self.ringing()
+        _ = harness.give(.gathered(Self.batch("a")))
+        _ = try harness.command(.get(Self.call), answeredBy: .done)
+        let listed = [H.snapshot(Self.call, .callee, .ringing)]
+        #expect(Self.sent(harness.loseAndReopen(calls: listed)) == [Self.batch("a")])
+        #expect(Self.sent(harness.loseAndReopen(resumed: true)) == [Self.batch("a")], "not proven since")
+    }
+
     @Test("a list that fits no frame is cut, in order, and its end is said once")
     func framed() {
         var harness = Self.ringing()

@@ -177,6 +177,17 @@ import Testing
 
     // MARK: Invites
 
+    @Test("a call that the server had and lists no more is asked about, even while its invite has no answer")
+    func unlistedInvite() {
+        var harness = H.online()
+        let invite = ClientRequest.invite(Invite(call: H.call(1), to: .user(H.bob)))
+        _ = harness.command(invite)
+        let answered = CallStateChange(
+            call: H.call(1), state: .answered, at: harness.serverNow, waking: 0, ringing: 0)
+        _ = harness.event(1, .state(answered))
+        #expect(harness.loseAndReopen().requests == [.get(H.call(1)), invite])
+    }
+
     @Test("an invite that may have arrived is not sent again after it was hung up")
     func hungUpInviteIsNotRepeated() {
         var harness = H.online()
