@@ -3,7 +3,8 @@ import Testing
 
 @testable import SoftphoneSession
 
-/// Every state of a call on the phone against everything that can be said or done about it.
+/// Every state of a call on the phone against everything that can be said or done about it, by the table of
+/// `Tests/SessionVectors/calls.json`.
 @Suite struct CallTableTests {
     typealias H = SessionHarness
     static let call = H.call(5)
@@ -33,222 +34,9 @@ import Testing
         case listedRinging, listedAnsweredHere, listedElsewhere, listedEnded, notListed
     }
 
-    /// What an input leads to: where the call stands then (`=`: where it did), what the app is told, what is sent about
-    /// it. An input that is not named changes nothing, tells nothing and sends nothing but its own command.
-    static let table: [State: String] = [
-        .unknown: """
-        incoming | ringing | incoming |
-        ended | told hangup |  |
-        lostByGlare | told glare |  |
-        push | ringing | incoming |
-        overduePush | unknown | late push |
-        answerWon | answered | answered | answer
-        answerWonAgain | answered | answered | answer
-        answerLost | told answered_elsewhere | ended answered_elsewhere | answer
-        answerTooLate | told cancelled | ended cancelled | answer
-        answerForbidden | told connection_lost | ended connection_lost | answer
-        inviteAccepted | waking | waking | invite
-        inviteBusy | told busy | ended busy | invite
-        inviteRefused | told forbidden |  | invite
-        listedRinging | ringing untold |  | open
-        listedAnsweredHere | answered | answered | open
-        listedElsewhere | told answered_elsewhere |  | open
-        listedEnded | told hangup |  | open
-        """,
-        .rings: ringing,
-        .pushed: ringing + """
-
-            incoming | = | offer |
-            gotLive | = | ringing | get
-            """,
-        .calleeAnswered: """
-        isRinging | = | answered |
-        isAnswered | = | answered |
-        isConnected | connected | connected |
-        hangupForbidden | told hangup | ended hangup here | hangup
-        connected | connected | connected | connected
-        listedAnsweredHere | = | answered | open
-        notListed | answered asked about |  | open, get
-        """,
-        .calleeConnected: """
-        isAnswered | = | connected |
-        hangupForbidden | told hangup | ended hangup here | hangup
-        listedAnsweredHere | = | connected | open
-        notListed | connected asked about |  | open, get
-        """,
-        .invited: """
-        isRinging | ringing | ringing |
-        isAnswered | answered | answered |
-        isConnected | connected | connected |
-        answerWon | answered | answered | answer
-        answerWonAgain | answered | answered | answer
-        hangupForbidden | told cancelled | ended cancelled here | hangup
-        rang | ringing | ringing | ringing
-        connected | connected | connected | connected
-        inviteAccepted | waking | waking | invite
-        inviteRefused | told forbidden |  | invite
-        gotLive | waking | waking | get
-        gotAnsweredElsewhere | answered | answered | get
-        listedRinging | ringing | ringing | open, invite
-        listedAnsweredHere | answered | answered | open, invite
-        listedElsewhere | answered | answered | open, invite
-        notListed | = |  | open, invite
-        """,
-        .callerRinging: """
-        isAnswered | answered | answered |
-        isConnected | connected | connected |
-        answerWon | answered | answered | answer
-        answerWonAgain | answered | answered | answer
-        hangupForbidden | told cancelled | ended cancelled here | hangup
-        connected | connected | connected | connected
-        gotLive | = | ringing | get
-        gotAnsweredElsewhere | answered | answered | get
-        listedRinging | = | ringing | open
-        listedAnsweredHere | answered | answered | open
-        listedElsewhere | answered | answered | open
-        notListed | ringing asked about |  | open, get
-        """,
-        .callerAnswered: """
-        isConnected | connected | connected |
-        hangupForbidden | told hangup | ended hangup here | hangup
-        connected | connected | connected | connected
-        gotLive | = | answered | get
-        gotAnsweredElsewhere | = | answered | get
-        listedRinging | = | answered | open
-        listedAnsweredHere | = | answered | open
-        listedElsewhere | = | answered | open
-        notListed | answered asked about |  | open, get
-        """,
-        .callerConnected: """
-        hangupForbidden | told hangup | ended hangup here | hangup
-        gotLive | = | connected | get
-        gotAnsweredElsewhere | = | connected | get
-        listedRinging | = | connected | open
-        listedAnsweredHere | = | connected | open
-        listedElsewhere | = | connected | open
-        notListed | connected asked about |  | open, get
-        """,
-        .listed: """
-        incoming | ringing | incoming |
-        isAnswered | answered untold |  |
-        isConnected | connected untold |  |
-        ended | told hangup |  |
-        lostByGlare | told glare |  |
-        push | ringing | incoming |
-        overduePush | ringing | incoming |
-        answerWon | answered | answered | answer
-        answerWonAgain | answered | answered | answer
-        answerLost | told answered_elsewhere | ended answered_elsewhere | answer
-        answerTooLate | told cancelled | ended cancelled | answer
-        answerForbidden | told connection_lost | ended connection_lost | answer
-        declined | told busy |  | decline
-        declineForbidden | told busy |  | decline
-        hungUp | told hangup |  | hangup
-        hangupForbidden | told declined |  | hangup
-        rangTooLate | told cancelled |  | ringing
-        ringingForbidden | told connection_lost |  | ringing
-        connected | connected untold |  | connected
-        connectedForbidden | told connection_lost |  | connected
-        inviteBusy | told busy |  | invite
-        gotAnsweredElsewhere | told answered_elsewhere |  | get
-        gotEnded | told hangup |  | get
-        getForbidden | told connection_lost |  | get
-        listedAnsweredHere | answered | answered | open
-        listedElsewhere | told answered_elsewhere |  | open
-        listedEnded | told hangup |  | open
-        notListed | ringing untold asked about |  | open, get
-        """,
-        .over: """
-        lostByGlare | told cancelled | merged |
-        push | told cancelled | late push |
-        overduePush | told cancelled | late push |
-        inviteAccepted | waking | waking | invite
-        inviteBusy | told busy | ended busy | invite
-        inviteRefused | told forbidden |  | invite
-        """,
-        .guessedOver: """
-        incoming | ringing | incoming |
-        ended | told hangup |  |
-        lostByGlare | told glare | merged |
-        push | ringing | incoming |
-        overduePush | guessed ring_timeout | late push |
-        inviteAccepted | waking | waking | invite
-        inviteBusy | told busy | ended busy | invite
-        inviteRefused | told forbidden |  | invite
-        listedRinging | ringing untold |  | open
-        listedAnsweredHere | guessed ring_timeout |  | open, hangup
-        """,
-        .refused: """
-        incoming | refused declined |  | hangup
-        isRinging | refused declined |  | hangup
-        isAnswered | refused declined |  | hangup
-        isConnected | refused declined |  | hangup
-        ended | told hangup |  |
-        lostByGlare | told glare | merged |
-        push | refused declined | late push | hangup
-        overduePush | refused declined | late push | hangup
-        inviteAccepted | waking | waking | invite
-        inviteBusy | told busy | ended busy | invite
-        inviteRefused | told forbidden |  | invite
-        listedRinging | refused declined |  | open, hangup
-        listedAnsweredHere | refused declined |  | open, hangup
-        listedElsewhere | refused declined |  | open, hangup
-        """,
-    ]
-
-    /// Where the call rings at the callee's, however the app was told.
-    private static let ringing = """
-        isRinging | = | ringing |
-        isAnswered | answered | answered |
-        isConnected | connected | connected |
-        answerWon | answered | answered | answer
-        answerWonAgain | answered | answered | answer
-        hangupForbidden | told declined | ended declined here | hangup
-        connected | connected | connected | connected
-        listedRinging | = | ringing | open
-        listedAnsweredHere | answered | answered | open
-        notListed | ringing asked about |  | open, get
-        """
-
-    /// The same in every state of a live call that the callee's app knows of.
-    private static let callee = """
-        answerForbidden | told connection_lost | ended connection_lost | answer
-        declineForbidden | told busy | ended busy here | decline
-        ringingForbidden | told connection_lost | ended connection_lost | ringing
-        gotAnsweredElsewhere | told answered_elsewhere | ended answered_elsewhere | get
-        listedElsewhere | told answered_elsewhere | ended answered_elsewhere | open
-        """
-
-    /// The same in every state of a live call that the app knows of.
-    static let common = """
-        ended | told hangup | ended hangup |
-        lostByGlare | told glare | ended glare, merged |
-        candidates | = | candidates |
-        update | = | update |
-        answerLost | told answered_elsewhere | ended answered_elsewhere | answer
-        answerTooLate | told cancelled | ended cancelled | answer
-        declined | told busy | ended busy here | decline
-        hungUp | told hangup | ended hangup here | hangup
-        rangTooLate | told cancelled | ended cancelled | ringing
-        connectedForbidden | told connection_lost | ended connection_lost | connected
-        inviteBusy | told busy | ended busy | invite
-        gotEnded | told hangup | ended hangup | get
-        getForbidden | told connection_lost | ended connection_lost | get
-        listedEnded | told hangup | ended hangup | open
-        """
-
     @Test("each input does to a call in each state what it should", arguments: State.allCases)
     func table(state: State) {
-        let isShown = !["unknown", "listed", "over", "guessedOver", "refused"].contains(state.rawValue)
-        let isCallee = [.rings, .pushed, .calleeAnswered, .calleeConnected].contains(state)
-        var named: [String: String] = [:]
-        for text in [isShown ? Self.common : "", isCallee ? Self.callee : "", Self.table[state] ?? ""] {
-            for line in text.split(separator: "\n") {
-                let cells = line.split(separator: "|", omittingEmptySubsequences: false).map { String($0.trimmed) }
-                let padded = cells + Array(repeating: "", count: max(0, 4 - cells.count))
-                named[cells[0]] = padded[1...3].joined(separator: " | ")
-            }
-        }
+        var named = SessionVectors.calls.rows(of: state.rawValue).mapValues { $0.joined(separator: " | ") }
         for input in Input.allCases {
             var harness = Self.harness(in: state)
             let before = Self.standing(harness)
@@ -445,14 +233,5 @@ import Testing
 
     private static func reopen(_ harness: inout H, _ calls: [CallSnapshot]) -> [SessionEffect] {
         harness.loseAndReachOpening() + harness.answerOpen(harness.opened(calls: calls))
-    }
-}
-
-extension Substring {
-    fileprivate var trimmed: Substring {
-        var text = self
-        while text.first == " " { text.removeFirst() }
-        while text.last == " " { text.removeLast() }
-        return text
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SoftphoneSession
 
-/// Every state of the connection against every input that moves it.
+/// Every state of the connection against every input that moves it, by `Tests/SessionVectors/connection.json`.
 @Suite struct ConnectionTableTests {
     enum State: String, CaseIterable {
         case idle, authorizing, connecting, welcoming, opening, open, waiting, closing, gone
@@ -21,39 +21,20 @@ import Testing
     /// Where `input` leads from `state`; everything that is not named here leaves the state as it is.
     static func expected(_ state: State, _ input: Input) -> State {
         if input == .abandoned { return .idle }
-        return leads[state]?[input] ?? state
+        guard let lead = SessionVectors.connection.leads[state.rawValue]?[input.rawValue] else { return state }
+        return State(rawValue: lead) ?? state
     }
 
-    private static let leads: [State: [Input: State]] = [
-        .idle: [.started: .authorizing, .push: .authorizing],
-        .gone: [.started: .authorizing, .push: .authorizing],
-        .waiting: [.started: .authorizing, .push: .authorizing, .timeout: .authorizing, .stopped: .idle],
-        .authorizing: [.tokenFetched: .connecting, .tokenFailed: .waiting, .timeout: .waiting, .stopped: .idle],
-        .connecting: losses.merging([.connected: .welcoming, .timeout: .waiting, .stopped: .idle]) { $1 },
-        .welcoming: losses.merging([.welcome: .opening, .timeout: .waiting, .stopped: .idle]) { $1 },
-        .opening: losses.merging([
-            .opened: .open, .refused: .gone, .refusedForNow: .waiting, .timeout: .waiting, .stopped: .idle,
-        ]) { $1 },
-        .open: losses.merging([.stopped: .closing]) { $1 },
-        // The app's own token takes the place of a push's; a push's that does not do any more leaves the app's own.
-        .limited: losses.merging([.tokenFetched: .connecting, .badToken: .waiting, .stopped: .closing]) { $1 },
-        // Who is wanted again on the way out comes back.
-        .closing: [
-            .started: .authorizing, .push: .authorizing, .opened: .idle, .refused: .idle, .refusedForNow: .idle,
-            .lost: .idle, .cut: .idle, .unreadable: .idle, .replaced: .idle, .loggedOut: .idle, .badToken: .idle,
-            .timeout: .idle,
-        ],
-        .leaving: [
-            .started: .opening, .push: .opening, .opened: .closing, .refused: .gone, .badToken: .gone,
-            .loggedOut: .gone, .replaced: .gone, .refusedForNow: .idle, .lost: .idle, .cut: .idle, .unreadable: .idle,
-            .timeout: .idle,
-        ],
-    ]
-
-    /// What ends a connection, and whether the phone comes back from it.
-    private static let losses: [Input: State] = [
-        .lost: .waiting, .cut: .waiting, .unreadable: .waiting, .replaced: .gone, .loggedOut: .gone, .badToken: .gone,
-    ]
+    @Test("the table has no state and no input of another name")
+    func names() {
+        let states = Set(State.allCases.map(\.rawValue))
+        let inputs = Set(Input.allCases.map(\.rawValue))
+        for (state, leads) in SessionVectors.connection.leads {
+            #expect(states.contains(state))
+            #expect(inputs.isSuperset(of: leads.keys), "\(state)")
+            #expect(states.isSuperset(of: leads.values), "\(state)")
+        }
+    }
 
     @Test("each input leads from each state where it should", arguments: State.allCases)
     func table(state: State) {

@@ -46,9 +46,12 @@ import Testing
             _ = harness.advance(effects.retryDelays[0])
             #expect(harness.session.connection == .authorizing(deadline: harness.now + .seconds(10)))
         }
+        let bounds = SessionVectors.connection.backoff.bounds
         for (index, delay) in delays.enumerated() {
-            #expect(delay >= .zero && delay <= min(.seconds(30), .milliseconds(500) * (1 << index)))
+            #expect(delay >= .zero && delay <= .milliseconds(bounds[min(index, bounds.count - 1)]))
         }
+        #expect(harness.session.configuration.backoffBase == .milliseconds(bounds[0]))
+        #expect(harness.session.configuration.backoffCeiling == .milliseconds(bounds[bounds.count - 1]))
         #expect(delays.count == 12)
     }
 
