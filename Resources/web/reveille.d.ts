@@ -91,7 +91,7 @@ export interface Times {
   stable?: number;
   ackDelay?: number;
   close?: number;
-  /** 3 s: the time-out of the question that follows a change of the network. */
+  /** 1 s: the time-out of the question that follows a change of the network. */
   probe?: number;
   ringGrace?: number;
   tabGrace?: number;
@@ -257,7 +257,6 @@ export interface SessionOptions {
   deviceName?: string;
   /** The app's name and version. */
   app?: string;
-  platform?: 'web' | 'desktop' | 'cli' | 'ios' | 'android';
   /** Sends `call.ringing` for each incoming call; on by default. */
   automaticRinging?: boolean;
   /** Elects one tab for the session; on by default where the browser has locks. */
@@ -279,8 +278,10 @@ export interface InviteOptions {
 export interface SessionEvents extends Omit<CallEvents, 'step'> {
   /** Show the call now. Told once a call. */
   incoming: { call: Call; candidates: any[] };
-  /** A call that is not incoming: one placed here, one of before a reload, or one that another tab had. */
-  call: { call: Call };
+  /** A call that is placed here; told before the server has it. */
+  outgoing: { call: Call };
+  /** A call of before a reload, or one that another tab had: `Media.resume` continues it. */
+  restored: { call: Call };
   /** Both sides called each other: `winner` continues, `loser` has ended. `call` is the winner, if it is known. */
   merged: { call?: Call; loser: string; winner: string };
   connection: ConnectionChange;
@@ -327,7 +328,7 @@ export class Session extends Emitter<SessionEvents> {
   iceServers(): Promise<RTCIceServer[]>;
 }
 
-/** The last second, for people and programs. */
+/** The last half second, for people and programs. */
 export interface Quality {
   /** `none`: nothing arrives for 3 s. */
   level: 'good' | 'fair' | 'poor' | 'none';
@@ -359,7 +360,7 @@ export interface MediaEvents {
   track: { media: Media; track: MediaStreamTrack };
   /** The state of the peer connection. */
   connection: { media: Media; state: RTCPeerConnectionState };
-  /** Once a second. */
+  /** Twice a second. */
   quality: Quality;
   /** The other side holds, resumes, mutes, or sends an update of its own. */
   peer: { media: Media; kind: 'hold' | 'resume' | 'mute' | 'info'; custom?: any };
@@ -391,7 +392,7 @@ export class Media extends Emitter<MediaEvents> {
   readonly quality?: Quality;
   /** Takes the microphone and answers. */
   answer(): Promise<{ won: true }>;
-  /** Continues a call of before a reload, or of another tab, with new media on both sides. */
+  /** Continues a restored call with new media on both sides. One that rings here waits for `answer`. */
   resume(): Promise<void>;
   /** Plays the other side in an element. */
   attach(element: HTMLMediaElement): Promise<void>;

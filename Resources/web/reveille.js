@@ -20,7 +20,7 @@ const TIMES = {
   stable: 10_000, // A session that was open for this long starts the backoff anew.
   ackDelay: 250,
   close: 2_000,
-  probe: 3_000,
+  probe: 1_000,
   ringGrace: 2_000, // How long past its deadline a call continues if the server has not ended it.
   tabGrace: 3_000, // How long a tab waits for the tab with the call to be loaded again.
   tabAsk: 200,
@@ -51,19 +51,19 @@ const START = 'then start the session again.';
 const ADVICE = {
   parse_error: BUG,
   invalid_request: BUG,
-  method_not_found: 'Do not use this: the server is older than the page.',
+  method_not_found: 'Give up: the server is older than the page.',
   invalid_params: 'Fix the page: the message names the invalid member.',
   internal_error: LATER,
   unauthenticated: `Sign in again, ${START}`,
   forbidden: 'Give up: the message has the reason.',
-  not_found: 'Give up: the server has no such thing.',
+  not_found: 'Give up: it is not there.',
   call_ended: 'Close the call on the screen.',
   already_answered: 'Stop ringing: another device has the call.',
-  bad_state: 'Show the state of the call: it does not allow this.',
+  bad_state: 'Show the state of the call.',
   rate_limited: 'Try again after retryAfter.',
   too_large: 'Send less: the limit is in data.limit.',
   conflict: 'Use a new id for the call.',
-  limit_reached: 'End another call, or log another device out.',
+  limit_reached: 'End a call, or log a device out.',
   overloaded: 'Try again after retryAfter, with the same id.',
   draining: 'Try again in a minute: the server restarts.',
   not_connected: 'Check the network. Nothing was sent.',
@@ -71,14 +71,14 @@ const ADVICE = {
   connection_lost: UNKNOWN_FATE,
   closed: 'Start the session again.',
   gone: `Remove the cause in the message, ${START}`,
-  elsewhere: 'Use the tab that has the session, or take it over.',
-  media_denied: 'Allow the page the microphone or camera.',
+  elsewhere: 'Use the other tab, or take the session over.',
+  media_denied: 'Allow the microphone or camera.',
   media_missing: 'Plug in a microphone or camera.',
-  media_busy: 'Close the program that uses the microphone or camera.',
+  media_busy: 'Close what uses the microphone or camera.',
   media_failed: LATER,
   insecure_page: 'Open the page over https, or from localhost.',
-  no_offer: 'End the call: the other side offers no media.',
-  no_dtmf: 'The other side takes no tones.',
+  no_offer: 'End the call: it has no media.',
+  no_dtmf: 'Do without tones.',
 };
 
 export class ReveilleError extends Error {
@@ -99,7 +99,7 @@ const serverError = (error) =>
 const elsewhereError = () => new ReveilleError('elsewhere', 'another tab has the session');
 const endedError = (reason) => new ReveilleError('call_ended', `the call has ended: ${reason}`, { reason });
 
-/** Pages without a secure context have no `randomUUID`, but each URL of a blob has a random UUID. */
+/** Without a secure context there is no `randomUUID`; the URL of a blob has a UUID too. */
 const uuid = () => crypto.randomUUID?.() ?? URL.createObjectURL(new Blob([])).slice(-36);
 
 function surroundings(given) {
@@ -152,7 +152,7 @@ class Alarms {
     this.env.clearTimeout(this.#timer);
     if (this.#due.size === 0) return;
     const wait = Math.min(...[...this.#due.values()].map(({ at }) => at)) - this.env.now();
-    // A timer of a browser holds 31 bits. One that fires too early finds nothing due.
+    // A timer of a browser holds 31 bits.
     this.#timer = this.env.setTimeout(() => this.#fire(), Math.min(Math.max(0, Math.ceil(wait)), 2 ** 31 - 1));
   }
 
@@ -211,8 +211,7 @@ class Emitter extends EventTarget {
 }
 
 /**
- * idle → authorizing → connecting → welcoming → opening → open → closing → idle. Lost: waiting, then authorizing.
- * Refused or closed for good: gone.
+ * idle → authorizing → connecting → welcoming → opening → open → closing → idle; lost: waiting; lost for good: gone
  */
 export class Connection extends Emitter {
   #state = 'idle';
@@ -407,7 +406,7 @@ export class Connection extends Emitter {
     else this.#lose(text, code);
   }
 
-  #lose(reason, code = undefined, wait = undefined) {
+  #lose(reason, code, wait) {
     const floor = wait ?? 0;
     if (this.#state === 'closing') return this.#finishClosing();
     this.#dropSocket();
@@ -449,7 +448,7 @@ export class Connection extends Emitter {
     for (const closer of this.#closers.splice(0)) closer();
   }
 
-  #goAway(message, code = undefined, error = undefined) {
+  #goAway(message, code, error) {
     const failure = new ReveilleError('gone', message, { close_code: code, ...error?.data, cause: error?.code });
     if (code === 3500 || error?.code === 'unauthenticated') failure.whatToDo = ADVICE.unauthenticated;
     if (code === 3503) failure.whatToDo = ADVICE.elsewhere;
@@ -516,7 +515,6 @@ export class Connection extends Emitter {
   #unavailable() {
     if (this.#state === 'gone') return new ReveilleError('gone', `the session is over: ${this.#lastFailure}`);
     if (this.#state === 'closing') return new ReveilleError('closed', 'the session closes');
-    return undefined;
   }
 
   enqueue(method, params, { resolve = undefined, reject = () => {}, ...rest } = {}) {
@@ -636,8 +634,12 @@ export class Connection extends Emitter {
   }
 
   #expire(item) {
-    // Nothing was heard since it was sent: the connection is dead, and what may be repeated is.
-    if (item.sentAt !== undefined && this.#heard <= item.sentAt && this.isOpen) return this.#lose('no answer in time');
+    // Nothing was heard since: the connection is dead, and what may be repeated is.
+    if (item.sentAt !== undefined && this.#heard <= item.sentAt && this.isOpen) {
+      this.#lose('no answer in time');
+      if (item.isProbe) this.#begin();
+      return;
+    }
     const error = item.sentAt !== undefined
       ? new ReveilleError('timed_out', `no answer to ${item.method} in time`)
       : item.wasSent
@@ -741,7 +743,7 @@ export class Call extends Emitter {
     this.state = state;
   }
 
-  _setDeadline(expiresAt = undefined, remaining = undefined) {
+  _setDeadline(expiresAt, remaining) {
     this.expiresAt = expiresAt;
     this._deadline = expiresAt === undefined ? undefined : this.session.env.now() + (remaining ?? 0);
   }
@@ -795,7 +797,6 @@ export class Call extends Emitter {
 
 export class Session extends Emitter {
   #calls = [];
-  /** Ended calls, newest last: `{ id, role, reason, certainty, isTold, mergedInto }`. */
   #ended = [];
   #offlineSince;
   #tokenCall;
@@ -813,7 +814,7 @@ export class Session extends Emitter {
     this.env = surroundings(options.environment);
     this.options = { automaticRinging: true, tabs: true, ...options };
     const id = options.deviceId ?? this.#deviceId();
-    const device = { id, platform: options.platform ?? 'web', app: options.app, name: options.deviceName };
+    const device = { id, platform: 'web', app: options.app, name: options.deviceName };
     this.#key = `reveille:${options.url}:${id}`;
     const saved = this.#load();
     this.connection = new Connection({
@@ -851,7 +852,7 @@ export class Session extends Emitter {
   start() {
     this.#isWanted = true;
     if (this.#isRestored) {
-      for (const call of this.calls) this.turns.later(() => this.#dispatch('call', call));
+      for (const call of this.calls) this.turns.later(() => this.#dispatch('restored', call));
     }
     this.turns.run(() => {
       if (this.#tabs && !this.#tabs.isLeader) this.#tabs.join(this.#isRestored);
@@ -893,7 +894,7 @@ export class Session extends Emitter {
     return id ?? uuid();
   }
 
-  /** One call of the token provider at a time. One that hangs is given up, and told so by its signal. */
+  /** One call of the provider at a time. One that hangs is given up, and told so by its signal. */
   #fetchToken() {
     this.#tokenCall ??= new Promise((resolve, reject) => {
       const abort = new AbortController();
@@ -933,7 +934,7 @@ export class Session extends Emitter {
     try {
       return JSON.parse(this.env.sessionStorage?.getItem(this.#key) ?? 'null') ?? undefined;
     } catch {
-      return undefined;
+      return;
     }
   }
 
@@ -1029,7 +1030,7 @@ export class Session extends Emitter {
         }
         throw error;
       });
-      if (isNew) this.#tell('call', call);
+      if (isNew) this.#tell('outgoing', call);
       return { call, invited };
     });
   }
@@ -1054,10 +1055,10 @@ export class Session extends Emitter {
   #withdrawInvite(id) {
     const invite = this.connection.outbox
       .find(({ method, params, sentAt }) => method === 'call.invite' && params.call_id === id && sentAt === undefined);
-    if (!invite) return undefined;
+    if (!invite) return;
     this.connection.settle(invite, { error: endedError('cancelled') });
     // The server may have the invite: then the hangup is sent, as to repeat the invite would make a phone ring.
-    if (invite.wasSent) return undefined;
+    if (invite.wasSent) return;
     this.#end(id, 'cancelled', { isOwnAct: true });
     return { state: 'ended', reason: 'cancelled' };
   }
@@ -1102,7 +1103,7 @@ export class Session extends Emitter {
     this.user = result.user;
     this.missed = result.missed ?? [];
     this.#takeICE(result.ice_servers ?? []);
-    // After a reload of the page, what it remembers is set right by the server's list.
+    // What a page remembers after a reload is set right by the server's list.
     const isKnown = result.resumed && !this.#isRestored;
     this.#isRestored = false;
     if (isKnown) {
@@ -1182,12 +1183,12 @@ export class Session extends Emitter {
         return this.#won(id);
       case 'call.get': {
         const call = this._find(result.call_id);
-        if (!call || call.role !== result.role) return undefined;
+        if (!call || call.role !== result.role) return;
         call._.isUnlisted = false;
         return this.#snapshot(result);
       }
       default: {
-        if (!result.state || method === 'push.report') return undefined;
+        if (!result.state || method === 'push.report') return;
         const call = this._find(id);
         if (call) call._.isUnlisted = false;
         if (result.state !== 'ended') return this.#changeCall(id, (known) => known._advance(result.state));
@@ -1256,7 +1257,7 @@ export class Session extends Emitter {
       case 'call.invite':
         if (!this.#isUnconfirmed(call)) return;
         this.#end(id, 'connection_lost', { isTold: false, certainty: 'guessed' });
-        // The server may have the call, and would let it ring without a caller.
+        // The server may have the call, and let it ring without a caller.
         if (error.code !== 'not_connected') this.#say('call.hangup', { call_id: id });
     }
   }
@@ -1374,7 +1375,7 @@ export class Session extends Emitter {
     }
     if (!known && (isOver || past)) return;
     const call = known ?? this.#add(new Call(this, id, role, state));
-    // An unknown ringing call is announced by its call.incoming, which has the candidates that a snapshot lacks.
+    // An unknown ringing call is announced by its call.incoming, with the candidates.
     if (!known) call._.isTold = !isRinging;
     const before = call._content();
     if (state !== 'ended') call._advance(state);
@@ -1386,7 +1387,7 @@ export class Session extends Emitter {
       return this.#end(id, snapshot.reason ?? 'connection_lost', { by, isOwnAct: snapshot.callkit_reason === null });
     }
     if (isElsewhere) return this.#end(id, 'answered_elsewhere', { by });
-    if (!known && !isRinging) this.#tell('call', call);
+    if (!known && !isRinging) this.#tell('restored', call);
     if (known ? call._content() !== before : !isRinging) this.#tell('state', call);
   }
 
@@ -1424,7 +1425,7 @@ export class Session extends Emitter {
     });
   }
 
-  /** The server has no room while the other side is away. Which ones it refused is unknown: all are sent again. */
+  /** Which ones were refused is unknown: all are sent again. */
   _candidatesRefused(error) {
     const call = this._find(error.data.call_id);
     if (!call || error.retryAfter === undefined) return;
@@ -1456,7 +1457,7 @@ export class Session extends Emitter {
   }
 }
 
-/** How a request about a call that has ended is settled: a request that meant to end it has succeeded. */
+/** A request about a call that has ended: one that meant to end it has succeeded. */
 function settlement(method, reason) {
   const isLate = ['call.hangup', 'call.decline', 'call.ringing', 'call.connected'].includes(method);
   return isLate ? { result: { state: 'ended', reason } } : { error: endedError(reason) };
@@ -1470,7 +1471,7 @@ function endReason({ method, params }, call) {
   return call.role === 'caller' ? 'cancelled' : 'declined';
 }
 
-/** Elects the tab that has the session: the holder of a lock. The others hear from it where the calls are. */
+/** Elects the tab that has the session: the holder of a lock. */
 class Tabs {
   isLeader = false;
   isElsewhere = false;
@@ -1491,10 +1492,10 @@ class Tabs {
     this.#channel.unref?.();
   }
 
-  /** The live calls of the tab with the session, as JSON; the question of another tab has none. */
+  /** The calls of the tab with the session, as JSON; the question of another tab has none. */
   #receive({ calls }) {
     if (this.isLeader) return calls || this.#channel.postMessage({ calls: this.#last });
-    if (!calls) return undefined;
+    if (!calls) return;
     this.callsElsewhere = JSON.parse(calls);
     return this.#isHeard();
   }
@@ -1538,13 +1539,13 @@ class Tabs {
   }
 
   async #granted(abort) {
-    if (abort.signal.aborted) return undefined;
+    if (abort.signal.aborted) return;
     const held = new Promise((resolve) => { this.#release = resolve; });
-    // The tab with the call may be loading again: it steals the lock then.
+    // The tab with the call may be loading again.
     if (this.callsElsewhere.length > 0) {
       await new Promise((resolve) => { this.env.setTimeout(resolve, this.times.tabGrace); });
     }
-    if (abort.signal.aborted || this.#abort !== abort || !this.#hasJoined) return undefined;
+    if (abort.signal.aborted || this.#abort !== abort || !this.#hasJoined) return;
     this.isLeader = true;
     this.isElsewhere = false;
     this.callsElsewhere = [];
@@ -1570,6 +1571,7 @@ class Tabs {
 
 const REPEATED = new Set(['overloaded', 'rate_limited', 'connection_lost', 'timed_out', 'not_connected',
   'internal_error']);
+const NOTHING = { received: 0, lost: 0, heard: 0 };
 const CAPTURE_ERRORS = {
   NotAllowedError: 'media_denied', NotFoundError: 'media_missing', NotReadableError: 'media_busy',
 };
@@ -1585,9 +1587,11 @@ export class Media extends Emitter {
   #offer = '';
   #last;
   #isRestarting = false;
+  #isOffered = false;
+  #isSilent = false;
   #isConnectedSaid = false;
   #elements = new Set();
-  #sample = { received: 0, lost: 0, heard: 0 };
+  #sample = NOTHING;
 
   constructor(call, options = {}) {
     super();
@@ -1645,7 +1649,7 @@ export class Media extends Emitter {
     for (const type of ['ended', 'moved']) on(call, type, () => this.close());
     on(call, 'candidates', ({ detail }) => this.#step(() => this.#theirs(detail.candidates)));
     on(call, 'update', ({ detail }) => this.#updated(detail));
-    on(this.session, 'network', () => this.#checkFlow());
+    on(this.session, 'network', () => this.#restartIfSilent());
     on(this.session, 'connection', ({ detail }) => this.#sessionBack(detail));
     on(this.session, 'iceservers', async () => {
       this.#pc?.setConfiguration({ ...this.#pc.getConfiguration(), iceServers: await this.session.iceServers() });
@@ -1657,7 +1661,7 @@ export class Media extends Emitter {
       this.#ready.catch(() => {});
     }
     this.#stateChanged();
-    this.#repeatEverySecond();
+    this.#repeatMeasure();
   }
 
   async #prepare() {
@@ -1677,6 +1681,7 @@ export class Media extends Emitter {
       iceServers, bundlePolicy: 'max-bundle', iceCandidatePoolSize: 1, ...this.options.configuration,
     });
     this.#pc = pc;
+    this.#sample = NOTHING;
     for (const track of this.remoteStream.getTracks()) this.remoteStream.removeTrack(track);
     const on = (handler) => (event) => { if (this.#pc === pc) handler(event); };
     pc.ontrack = on(({ track }) => {
@@ -1741,8 +1746,9 @@ export class Media extends Emitter {
   }
 
   #stateChanged() {
-    if (!this.#canUpdate() || !this.#pc) return;
-    if (this.#isRestarting && this.#pc.signalingState === 'stable' && !this.#last) return void this.#offerAnew();
+    if (!this.#canUpdate()) return;
+    if (this.#isRestarting && !this.#isOffered) return void this.#offerAnew();
+    if (!this.#pc) return;
     const isFirst = this.call.role === 'caller' && !this.#isRestarting && !this.#pc.remoteDescription;
     if (isFirst && this.call.sdp) {
       this.#step(async () => {
@@ -1770,10 +1776,9 @@ export class Media extends Emitter {
   }
 
   async #offerAnew() {
-    if (!this.#canUpdate()) {
-      await this.#connect();
-      return;
-    }
+    // A call that rings is offered anew when it is answered.
+    if (!this.#canUpdate()) return;
+    this.#isOffered = true;
     await this.#step(async () => {
       const pc = await this.#connect();
       this.#addTracks(pc);
@@ -1796,9 +1801,6 @@ export class Media extends Emitter {
     await this.#repeat(() => this.#last === message, kind, { sdp, custom })
       .catch((error) => this._emit('problem', { error }));
     message.isTaken = true;
-    if (kind !== 'offer' || this.#last !== message || this.#pc?.connectionState === 'connected') return;
-    // The other side has the restart, or gets it: that must help.
-    this.#alarms.setIfNone('failed', 10_000, () => this.#failed());
   }
 
   async #repeat(isCurrent, kind, content) {
@@ -1807,9 +1809,10 @@ export class Media extends Emitter {
         return await this.call.update(kind, content);
       } catch (error) {
         if (!REPEATED.has(error.code)) throw error;
-        await new Promise((resolve) => { this.env.setTimeout(resolve, error.retryAfter ?? 500); });
+        if (error.retryAfter === undefined) await this.session.opened().catch(() => {});
+        await new Promise((resolve) => { this.env.setTimeout(resolve, error.retryAfter ?? 50); });
         if (this.isClosed) throw endedError(this.call.reason);
-        if (!isCurrent()) return undefined;
+        if (!isCurrent()) return;
       }
     }
   }
@@ -1823,17 +1826,23 @@ export class Media extends Emitter {
   async #takeAnswer(sdp, custom) {
     // An answer to an offer of the page before a reload fits no offer of this one.
     if (custom?.offer !== undefined && custom.offer !== this.#offer) return;
-    if (this.#pc?.signalingState === 'have-local-offer') await this.#setRemote('answer', sdp);
+    if (this.#pc?.signalingState !== 'have-local-offer') return;
+    await this.#setRemote('answer', sdp);
+    // Both sides have the restart: that must help.
+    if (this.#pc.connectionState !== 'connected') this.#alarms.setIfNone('failed', 10_000, () => this.#failed());
   }
 
   async #takeOffer(sdp, custom) {
-    if (!this.#pc) return undefined;
+    if (!this.#pc) return;
     // Sent again, as its sender did not know if it had arrived.
     if (this.#last?.kind === 'answer' && custom?.offer && custom.offer === this.#offer) return this.#send(this.#last);
     const isRestart = custom?.media === 'restart';
-    const collides = this.#pc.signalingState !== 'stable';
-    const ownRestart = collides && this.#last?.custom.media === 'restart';
-    if (collides && !this.call.isPolite && (!isRestart || ownRestart)) return undefined;
+    if (this.#pc.signalingState !== 'stable') {
+      const ownRestart = this.#last?.custom.media === 'restart';
+      // An offer for the peer connection of before a reload comes too late.
+      if (ownRestart && !isRestart) return;
+      if (!this.call.isPolite && (ownRestart || !isRestart)) return;
+    }
     if (isRestart) await this.#connect();
     await this.#setRemote('offer', sdp);
     if (isRestart) this.#addTracks(this.#pc);
@@ -1858,7 +1867,14 @@ export class Media extends Emitter {
 
   #restartICE() {
     this.#alarms.clear('disconnected');
-    if (this.#canUpdate() && this.#pc) this.#pc.restartIce();
+    this.#step(async () => {
+      const pc = this.#pc;
+      // A new peer connection is under way.
+      if (!this.#canUpdate() || !pc?.remoteDescription) return;
+      // An offer that nobody has answered has candidates of the network before.
+      if (pc.signalingState === 'have-local-offer') await pc.setLocalDescription({ type: 'rollback' });
+      pc.restartIce();
+    });
   }
 
   #failed() {
@@ -1866,18 +1882,21 @@ export class Media extends Emitter {
     this.call.hangup('ice_failed');
   }
 
-  /** After a change of the network: media that still flows needs nothing. */
-  #checkFlow() {
-    this.#alarms.set('flow', 1_700, () => {
-      if (this.env.now() - this.#sample.heard > 1_500) this.#restartICE();
-    });
+  #silence() {
+    const isExpected = this.#pc?.getTransceivers().some(({ currentDirection }) => /recv/.test(currentDirection));
+    return isExpected && this.#sample.heard ? this.env.now() - this.#sample.heard : 0;
+  }
+
+  #restartIfSilent() {
+    if (this.#silence() > 1_000) this.#restartICE();
   }
 
   #sessionBack({ state }) {
     if (state !== 'up' && state !== 'resumed') return;
-    const isPending = this.#pc?.signalingState === 'have-local-offer' || this.#pc?.connectionState !== 'connected';
+    const { signalingState, connectionState } = this.#pc ?? {};
+    const isPending = this.#last?.kind === 'offer' ? signalingState === 'have-local-offer' : connectionState !== 'connected';
     if (state === 'up' && isPending && this.#last?.isTaken && this.#canUpdate()) this.#send(this.#last);
-    this.#checkFlow();
+    this.#restartIfSilent();
   }
 
   /** @param {any} wanted */
@@ -1885,7 +1904,6 @@ export class Media extends Emitter {
     if (!audio && !video) return;
     if (!this.env.mediaDevices) throw new ReveilleError('insecure_page', 'the page may not use the microphone');
     const captured = this.env.mediaDevices.getUserMedia({ audio, video });
-    // Granted after the end of the call: nothing may go on recording.
     captured.then((stream) => this.isClosed && stream.getTracks().forEach(stop), () => {});
     let stream;
     try {
@@ -1951,7 +1969,7 @@ export class Media extends Emitter {
   async setVideo(isOn) {
     if (isOn) return this.#use('video', this.options.video || true);
     this.#drop('video');
-    if (!this.#pc) return undefined;
+    if (!this.#pc) return;
     const transceiver = this.#transceiver(this.#pc, 'video');
     transceiver.direction = 'recvonly';
     return transceiver.sender.replaceTrack(null);
@@ -1976,7 +1994,7 @@ export class Media extends Emitter {
     for (const track of this.localStream.getAudioTracks()) track.enabled = !this.isMuted && !this.isOnHold;
   }
 
-  async #tellPeer(kind, custom = undefined) {
+  async #tellPeer(kind, custom) {
     const wanted = [this.isMuted, this.isOnHold].join();
     if (this.#canUpdate()) await this.#repeat(() => wanted === [this.isMuted, this.isOnHold].join(), kind, { custom });
   }
@@ -1990,18 +2008,18 @@ export class Media extends Emitter {
     }));
   }
 
-  #repeatEverySecond() {
-    this.#alarms.set('stats', 1_000, () => {
-      this.#measure().catch(() => {}).finally(() => !this.isClosed && this.#repeatEverySecond());
+  #repeatMeasure() {
+    this.#alarms.set('stats', 500, () => {
+      this.#measure().catch(() => {}).finally(() => !this.isClosed && this.#repeatMeasure());
     });
   }
 
   async #measure() {
-    if (this.#pc?.connectionState !== 'connected') return;
+    if (!this.#pc) return;
     const reports = await this.#pc.getStats();
     const last = this.#sample;
     const now = this.env.now();
-    const sum = { received: 0, lost: 0, heard: now };
+    const sum = { ...NOTHING, heard: now };
     let [jitter, rtt] = [0, 0];
     let isRelayed = false;
     for (const report of reports.values()) {
@@ -2016,11 +2034,19 @@ export class Media extends Emitter {
     }
     const fresh = sum.received - last.received;
     const gone = Math.max(0, sum.lost - last.lost);
-    if (fresh === 0 && last.heard) sum.heard = last.heard;
+    if (fresh === 0) sum.heard = last.heard;
     this.#sample = sum;
+    if (!sum.heard) return;
+    const silence = this.#silence();
+    // The network may have changed without a word from the browser.
+    if (silence > 1_000 && !this.#isSilent) {
+      this.session.connection.networkChanged(false);
+      this.#restartICE();
+    }
+    this.#isSilent = silence > 1_000;
     this.quality = describe({
       rtt: Math.round(rtt * 1000) || 0, jitter: Math.round(jitter * 1000) || 0, loss: gone / (fresh + gone) || 0,
-      silence: this.isOnHold ? 0 : now - sum.heard, isRelayed,
+      silence, isRelayed,
     });
     this._emit('quality', this.quality);
   }
@@ -2046,7 +2072,7 @@ function describe(sample) {
   if (silence >= 3_000) {
     return { ...sample, level: 'none', text: `nothing arrives for ${Math.round(silence / 1000)} s` };
   }
-  const level = loss > 0.08 || rtt > 600 ? 'poor' : loss > 0.03 || rtt > 300 || jitter > 50 ? 'fair' : 'good';
+  const level = loss > 0.1 || rtt > 600 ? 'poor' : loss > 0.05 || rtt > 300 || jitter > 50 ? 'fair' : 'good';
   const lost = loss < 0.005 ? 'no loss' : `${Math.round(loss * 100)} % lost`;
   return { ...sample, level, text: `${level}: ${rtt} ms, ${lost}, ${isRelayed ? 'over a relay' : 'direct'}` };
 }

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { repository } from './library.mjs';
-import { WebSocket, until } from './server.mjs';
+import { until } from './server.mjs';
 
 const program = process.env.CHROMIUM ?? 'chromium';
 
@@ -35,36 +35,17 @@ function tone(frequency) {
 
 /** One tab. */
 class Tab {
-  #next = 1;
-  #pending = new Map();
-
-  constructor(socket, target) {
-    this.socket = socket;
-    this.target = target;
-    socket.on('message', (data) => {
-      const { id, result, error } = JSON.parse(data);
-      const waiter = this.#pending.get(id);
-      this.#pending.delete(id);
-      if (error) waiter?.reject(new Error(error.message));
-      else waiter?.resolve(result);
-    });
-    socket.on('close', () => {
-      for (const { reject } of this.#pending.values()) reject(new Error('the tab is closed'));
-      this.#pending.clear();
-    });
+  constructor(browser, target, session) {
+    Object.assign(this, { browser, target, session });
   }
 
-  send(method, params = {}) {
-    return new Promise((resolve, reject) => {
-      this.#pending.set(this.#next, { resolve, reject });
-      this.socket.send(JSON.stringify({ id: this.#next++, method, params }));
-    });
-  }
+  send(method, params) { return this.browser.send(method, params, this.session); }
 
   /** The value of an expression, or of its promise. */
   async run(expression) {
-    const { result, exceptionDetails } = await this.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });
-    if (exceptionDetails) throw new Error(`${expression}: ${exceptionDetails.exception?.description ?? exceptionDetails.text}`);
+    const params = { expression, awaitPromise: true, returnByValue: true };
+    const { result, exceptionDetails: failed } = await this.send('Runtime.evaluate', params);
+    if (failed) throw new Error(`${expression}: ${failed.exception?.description ?? failed.text}`);
     return result.value;
   }
 
@@ -77,38 +58,61 @@ class Tab {
 }
 
 export class Browser {
-  static async start(frequency) {
+  #next = 1;
+  #pending = new Map();
+
+  /** `prefix` is a command that runs Chromium in another place. The protocol goes over pipes, so any place will do. */
+  static async start(frequency, { prefix = [], flags = [] } = {}) {
     const browser = new Browser();
     browser.folder = mkdtempSync(join(tmpdir(), 'reveille-web-browser-'));
     const file = join(browser.folder, 'tone.wav');
     writeFileSync(file, tone(frequency));
-    const profile = join(browser.folder, 'profile');
-    browser.child = spawn(program, ['--headless=new', '--no-sandbox', '--use-fake-ui-for-media-stream',
+    const [command, ...rest] = [...prefix, program, '--headless=new', '--no-sandbox', '--use-fake-ui-for-media-stream',
       '--use-fake-device-for-media-stream', `--use-file-for-fake-audio-capture=${file}`,
       '--autoplay-policy=no-user-gesture-required', '--disable-features=WebRtcHideLocalIpsWithMdns', '--disable-gpu',
       '--disable-dev-shm-usage', '--disable-background-timer-throttling', '--disable-renderer-backgrounding',
-      '--remote-debugging-port=0', `--user-data-dir=${profile}`, 'about:blank'], { stdio: 'ignore', detached: true });
-    const port = await until(() => {
-      try {
-        return readFileSync(join(profile, 'DevToolsActivePort'), 'utf8').split('\n')[0];
-      } catch {
-        return undefined;
-      }
-    }, 'chromium listens', 60_000);
-    browser.base = `http://127.0.0.1:${port}`;
+      '--remote-debugging-pipe', `--user-data-dir=${join(browser.folder, 'profile')}`, ...flags, 'about:blank'];
+    const stdio = ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'];
+    browser.child = spawn(command, rest, { stdio, detached: true });
+    browser.child.on('exit', () => browser.#fail(new Error('chromium has ended')));
+    browser.child.stdio[3].on('error', () => {});
+    let buffer = '';
+    browser.child.stdio[4].setEncoding('utf8').on('data', (data) => {
+      buffer += data;
+      const messages = buffer.split('\0');
+      buffer = messages.pop();
+      for (const message of messages) browser.#receive(JSON.parse(message));
+    });
+    await browser.send('Browser.getVersion');
     return browser;
   }
 
-  async open(url) {
-    const target = await (await fetch(`${this.base}/json/new?${encodeURI(url)}`, { method: 'PUT' })).json();
-    const socket = new WebSocket(target.webSocketDebuggerUrl, { perMessageDeflate: false });
-    await new Promise((resolve, reject) => { socket.on('open', resolve).on('error', reject); });
-    const tab = new Tab(socket, target);
-    await tab.send('Page.enable');
-    return tab;
+  #receive({ id, result, error }) {
+    const waiter = this.#pending.get(id);
+    this.#pending.delete(id);
+    if (error) waiter?.reject(new Error(error.message));
+    else waiter?.resolve(result);
   }
 
-  close(tab) { return fetch(`${this.base}/json/close/${tab.target.id}`); }
+  #fail(error) {
+    for (const { reject } of this.#pending.values()) reject(error);
+    this.#pending.clear();
+  }
+
+  send(method, params = {}, sessionId = undefined) {
+    return new Promise((resolve, reject) => {
+      this.#pending.set(this.#next, { resolve, reject });
+      this.child.stdio[3].write(`${JSON.stringify({ id: this.#next++, method, params, sessionId })}\0`);
+    });
+  }
+
+  async open(url) {
+    const { targetId } = await this.send('Target.createTarget', { url });
+    const { sessionId } = await this.send('Target.attachToTarget', { targetId, flatten: true });
+    return new Tab(this, targetId, sessionId);
+  }
+
+  close(tab) { return this.send('Target.closeTarget', { targetId: tab.target }); }
 
   async stop() {
     const gone = new Promise((resolve) => { this.child.once('exit', resolve); });
@@ -121,12 +125,14 @@ export class Browser {
 
 /** The library, the test's page, and `/session`: the server's address and a token. */
 export async function serveFiles(server) {
-  const files = new Map([['/reveille.js', join(repository, 'Resources/web/reveille.js')], ['/', join(repository, 'Tests/Web/page.html')]]);
+  const files = new Map([
+    ['/reveille.js', join(repository, 'Resources/web/reveille.js')], ['/', join(repository, 'Tests/Web/page.html')],
+  ]);
   const listener = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url, 'http://localhost');
     if (pathname === '/session') {
       response.setHeader('content-type', 'application/json');
-      return response.end(JSON.stringify({ url: server.pageURL ?? server.url, token: server.token(searchParams.get('user')) }));
+      return response.end(JSON.stringify({ url: server.url, token: server.token(searchParams.get('user')) }));
     }
     const file = files.get(pathname);
     if (!file) {
@@ -136,6 +142,6 @@ export async function serveFiles(server) {
     response.setHeader('content-type', pathname === '/' ? 'text/html' : 'text/javascript');
     return response.end(readFileSync(file));
   });
-  await new Promise((resolve) => { listener.listen(0, '127.0.0.1', resolve); });
-  return { url: `http://127.0.0.1:${listener.address().port}/`, stop: () => listener.close() };
+  await new Promise((resolve) => { listener.listen(0, server.host, resolve); });
+  return { url: `http://${server.host}:${listener.address().port}/`, stop: () => listener.close() };
 }

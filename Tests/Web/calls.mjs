@@ -3,76 +3,25 @@
 // loaded again, the call moves to another tab, each in mid-call. Prints a line for each check.
 
 import { Browser, serveFiles } from './browser.mjs';
-import { Proxy, Server, until } from './server.mjs';
+import { Pair, silent, within } from './pair.mjs';
+import { Server } from './server.mjs';
 
-let failed = 0;
 let server;
 let files;
-let proxy;
 const browsers = [];
-const near = (frequency, wanted) => Math.abs(frequency - wanted) < 25;
-
-async function check(name, body) {
-  const started = Date.now();
-  try {
-    const note = await body();
-    console.log(`ok      ${name}${note ? `: ${note}` : ''} (${Date.now() - started} ms)`);
-  } catch (error) {
-    failed += 1;
-    console.log(`FAILED  ${name}: ${error.message}`);
-    for (const tab of [ann, ben].filter(Boolean)) {
-      const state = await tab.run(`JSON.stringify({
-        state: page.session.state, calls: page.session.calls.map(({ state }) => state), problems: page.problems,
-        pc: page.media?.peerConnection?.connectionState, signaling: page.media?.peerConnection?.signalingState,
-        heard: page.hears(), events: page.events.slice(-14) })`).catch((problem) => problem.message);
-      console.log(`        ${state}`);
-    }
-  }
-}
-
-/** Both hear each other, again and again for a moment. Returns how long that took. */
-async function bothHear(limit) {
-  const started = Date.now();
-  let inARow = 0;
-  await until(async () => {
-    const heard = await Promise.all([ann, ben].map((tab) => tab.run('page.hears()').catch(() => 0)));
-    inARow = near(heard[0], 880) && near(heard[1], 440) ? inARow + 1 : 0;
-    if (inARow === 1) bothHear.since = Date.now() - started;
-    return inARow >= 20;
-  }, 'both hear each other', limit ?? 15_000);
-  return bothHear.since;
-}
-
-const silent = (tab) => until(async () => (await tab.run('page.hears()')) === 0, 'silence');
-const within = (took, limit, what) => {
-  if (took > limit) throw new Error(`${what} after ${took} ms, more than ${limit} ms`);
-  return `${what} after ${took} ms`;
-};
-
-let ann;
-let ben;
+let pair;
 try {
   server = await Server.start();
-  proxy = await Proxy.start(server.port);
   files = await serveFiles(server);
   for (const frequency of [440, 880]) browsers.push(await Browser.start(frequency));
-  ann = await browsers[0].open(`${files.url}?user=ann`);
-  ben = await browsers[1].open(`${files.url}?user=ben`);
+  let ann = await browsers[0].open(`${files.url}?user=ann`);
+  const ben = await browsers[1].open(`${files.url}?user=ben`);
+  pair = new Pair(ann, ben);
+  const check = pair.check.bind(pair);
+  const bothHear = pair.bothHear.bind(pair);
 
-  await check('both pages have a session', async () => {
-    await ann.until(`page.session.state === 'open'`, 30_000);
-    await ben.until(`page.session.state === 'open'`, 30_000);
-  });
-  await check('a call rings, is answered, and 440 Hz and 880 Hz are heard', async () => {
-    await ann.run(`page.dial('ben')`);
-    await ben.until(`page.media?.call.state === 'ringing'`);
-    const answered = Date.now();
-    await ben.run('page.answer()');
-    await bothHear();
-    await ann.until(`page.media.call.state === 'connected'`);
-    await ben.until(`page.media.call.state === 'connected'`);
-    return `audio ${Date.now() - answered} ms after the answer`;
-  });
+
+  await check('a call rings, is answered, and 440 Hz and 880 Hz are heard', () => pair.call());
   await check('the quality is told in words', async () => {
     await ann.until(`page.media.quality?.level === 'good'`);
     return ann.run('page.media.quality.text');
@@ -114,14 +63,13 @@ try {
   });
   await check('the server is killed and started again: the audio never stops, and both are back within 3 s', async () => {
     await server.kill();
-    const before = await Promise.all([ann, ben].map((tab) => tab.run('page.hears()')));
     await new Promise((resolve) => { setTimeout(resolve, 700); });
+    if (!await pair.heard()) throw new Error('silence without a server');
     await server.run();
     const started = Date.now();
     for (const tab of [ann, ben]) await tab.until(`page.session.state === 'open'`, 5_000);
     const took = Date.now() - started;
     await bothHear();
-    if (!near(before[0], 880) || !near(before[1], 440)) throw new Error(`heard ${before} without a server`);
     for (const tab of [ann, ben]) await tab.until(`page.media.call.state === 'connected'`);
     return within(took, 3_000, 'sessions');
   });
@@ -154,6 +102,7 @@ try {
     await second.run('page.session.takeOver()');
     const first = ann;
     ann = second;
+    pair.ann = second;
     await second.until(`page.session.state === 'open'`);
     const took = await bothHear();
     await first.until(`page.session.state === 'elsewhere' && page.session.calls.length === 0`);
@@ -167,15 +116,28 @@ try {
         && page.media.localStream.getTracks().every(({ readyState }) => readyState === 'ended')`);
     }
   });
+  for (const [name, tab] of [['caller', () => ann], ['callee', () => ben]]) {
+    await check(`the ${name}'s page is loaded again while it rings: the call is answered all the same`, async () => {
+      await ann.run('page.media = undefined');
+      await ben.run('page.media = undefined');
+      await ann.run(`page.dial('ben')`);
+      await ben.until(`page.media?.call.state === 'ringing'`);
+      await tab().reload();
+      await tab().until(`page.session.state === 'open' && page.media?.call.state === 'ringing'`);
+      await ben.run('page.answer()');
+      await bothHear();
+      await ben.run('page.media.call.hangup()');
+      await ann.until('page.session.calls.length === 0');
+    });
+  }
   await check('nothing went wrong on the way', async () => {
     const problems = (await Promise.all([ann, ben].map((tab) => tab.run('page.problems')))).flat();
     if (problems.length > 0) throw new Error(problems.join('; '));
   });
 } finally {
   for (const browser of browsers) await browser.stop();
-  proxy?.stop();
   files?.stop();
   await server?.stop();
 }
-console.log(failed === 0 ? 'all passed' : `${failed} failed`);
-process.exit(failed === 0 ? 0 : 1);
+console.log(pair.failed === 0 ? 'all passed' : `${pair.failed} failed`);
+process.exit(pair.failed === 0 ? 0 : 1);

@@ -33,10 +33,13 @@ function freePort() {
 
 export class Server {
   #tokens = new Map();
-  output = '';
+
+  host = '127.0.0.1';
 
   static async start(...options) {
     const server = new Server();
+    const host = options.indexOf('--host');
+    if (host >= 0) server.host = options[host + 1];
     server.data = mkdtempSync(join(tmpdir(), 'reveille-web-server-'));
     server.port = await freePort();
     server.options = options;
@@ -44,13 +47,13 @@ export class Server {
     return server;
   }
 
-  get url() { return `ws://127.0.0.1:${this.port}`; }
+  get url() { return `ws://${this.host}:${this.port}`; }
 
   async run() {
     const child = spawn(program, ['serve', '--data', this.data, '--port', String(this.port), ...this.options]);
     this.child = child;
     let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => { output += data; this.output += data; });
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => { output += data; });
     await until(() => output.includes('"listening"') || child.exitCode !== null, 'the server listens');
     if (child.exitCode !== null) throw new Error(output);
   }

@@ -210,7 +210,7 @@ test('a page that is loaded again has its calls at once, resumes, and is told wh
   await settle();
   const again = new Harness({}, { storage: h.storage, clock: h.clock });
   const calls = [];
-  again.session.addEventListener('call', ({ detail: { call } }) => calls.push(call));
+  again.session.addEventListener('restored', ({ detail: { call } }) => calls.push(call));
   again.session.start();
   const [call] = calls;
   assert.deepEqual([call.id, call.state, call.sdp, call.custom, call.isRestored, call.peer], [CALL, 'ringing', 'offer', { room: 7 }, true, 'bob']);
@@ -402,7 +402,7 @@ test('a new network is tried at once: by a new connection, or by a question over
   assert.equal(h.socket.sent.at(-1).method, 'session.state');
   page.shown();
   assert.equal(h.socket.sent.filter(({ method }) => method === 'session.state').length, 1, 'one question at a time');
-  await h.clock.advance(2_999);
+  await h.clock.advance(999);
   assert.equal(h.state, 'open');
   await h.clock.advance(1);
   assert.notEqual(h.state, 'open');

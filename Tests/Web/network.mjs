@@ -1,0 +1,102 @@
+#!/usr/bin/env node
+// A call whose phone changes the network: a page in Chromium runs in a network namespace with two links, of which one or
+// none is up. Prints a line for each check. Runs itself in a namespace of its own; needs root, or user namespaces.
+
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { Browser, serveFiles } from './browser.mjs';
+import { Pair, within } from './pair.mjs';
+import { Server, until } from './server.mjs';
+
+const INSIDE = 'reveille-network';
+if (process.argv[2] !== INSIDE) {
+  const user = process.getuid() === 0 ? [] : ['--map-root-user'];
+  const program = [process.execPath, fileURLToPath(import.meta.url), INSIDE];
+  const { status } = spawnSync('unshare', [...user, '--net', ...program], { stdio: 'inherit' });
+  process.exit(status ?? 1);
+}
+
+const HOME = '10.77.0.1';
+const run = (command) => execFileSync('sh', ['-ec', command]);
+
+/** The phone's namespace, which lives as long as a process in it. */
+const holder = spawn('unshare', ['--net', 'sleep', 'infinity'], { stdio: 'ignore' });
+const inPhone = ['nsenter', `--net=/proc/${holder.pid}/ns/net`];
+const phone = (command) => run(`${inPhone.join(' ')} ${command}`);
+
+function up(link) {
+  phone(`ip address add 10.77.${link}.2/24 dev p${link}`);
+  phone(`ip link set p${link} up`);
+  phone(`ip route replace default via 10.77.${link}.1 dev p${link} metric ${link}00`);
+}
+
+/** Without its address, too: it would be used over the other link. */
+function down(link) {
+  phone(`ip link set p${link} down`);
+  phone(`ip address flush dev p${link}`);
+}
+
+function connectPhone() {
+  run(`ip link set lo up; ip address add ${HOME}/32 dev lo`);
+  phone('ip link set lo up');
+  for (const link of [1, 2]) {
+    run(`ip link add h${link} type veth peer name p${link} netns ${holder.pid}
+      ip address add 10.77.${link}.1/24 dev h${link}; ip link set h${link} up`);
+  }
+  up(1);
+}
+
+const pause = (time) => new Promise((resolve) => { setTimeout(resolve, time); });
+/** Nothing passes: the namespace holds. */
+const silence = () => until(async () => !await pair.heard(), 'silence');
+const browsers = [];
+let server;
+let files;
+let pair;
+try {
+  // Until `unshare` has made the namespace, the process is in this one.
+  while (String(spawnSync('readlink', [`/proc/${holder.pid}/ns/net`]).stdout) === String(spawnSync('readlink', ['/proc/self/ns/net']).stdout)) await pause(10);
+  connectPhone();
+  server = await Server.start('--host', HOME, '--insecure');
+  files = await serveFiles(server);
+  const flags = [`--unsafely-treat-insecure-origin-as-secure=${files.url}`];
+  browsers.push(await Browser.start(440, { prefix: inPhone, flags }), await Browser.start(880, { flags }));
+  pair = new Pair(await browsers[0].open(`${files.url}?user=ann`), await browsers[1].open(`${files.url}?user=ben`));
+
+  await pair.check('a call over the first network', () => pair.call());
+  await pair.check('the phone moves to another network', async () => {
+    up(2);
+    // Chromium lists a new network after two seconds or three.
+    await pause(4_000);
+    down(1);
+    const took = await pair.bothHear(30_000, 3_000);
+    return within(took, 3_000, 'audio');
+  });
+  await pair.check('no network for five seconds, then the first one', async () => {
+    down(2);
+    await silence();
+    await pause(5_000);
+    up(1);
+    const took = await pair.bothHear(30_000, 3_000);
+    return within(took, 3_000, 'audio');
+  });
+  await pair.check('no network for twenty seconds', async () => {
+    down(1);
+    await silence();
+    await pause(20_000);
+    up(2);
+    return within(await pair.bothHear(30_000, 3_000), 3_000, 'audio');
+  });
+  await pair.check('the call was the same all the time', async () => {
+    for (const tab of pair.tabs) await tab.until(`page.session.state === 'open' && page.media.call.state === 'connected'`);
+    const problems = (await Promise.all(pair.tabs.map((tab) => tab.run('page.problems')))).flat();
+    if (problems.length > 0) throw new Error(problems.join('; '));
+  });
+} finally {
+  for (const browser of browsers) await browser.stop();
+  files?.stop();
+  await server?.stop();
+  holder.kill();
+}
+console.log(pair.failed === 0 ? 'all passed' : `${pair.failed} failed`);
+process.exit(pair.failed === 0 ? 0 : 1);
