@@ -123,7 +123,17 @@ export class Browser {
   }
 }
 
-/** The library, the test's page, and `/session`: the server's address and a token. */
+/** The page of the article BuildForTheWeb, for a server. */
+function example(server) {
+  const article = readFileSync(join(repository, 'Sources/SignalProtocol/SignalProtocol.docc/BuildForTheWeb.md'), 'utf8');
+  const [, page] = article.match(/```html\n(.*?)```/s);
+  return page.replace('wss://calls.example.com', server.url);
+}
+
+/**
+ * The library, the test's page, and `/session`: the server's address and a token. `/example` is the page of the article,
+ * whose `/call-token` knows the user by a cookie, as a backend does.
+ */
 export async function serveFiles(server) {
   const files = new Map([
     ['/reveille.js', join(repository, 'Resources/web/reveille.js')], ['/', join(repository, 'Tests/Web/page.html')],
@@ -133,6 +143,12 @@ export async function serveFiles(server) {
     if (pathname === '/session') {
       response.setHeader('content-type', 'application/json');
       return response.end(JSON.stringify({ url: server.url, token: server.token(searchParams.get('user')) }));
+    }
+    if (pathname === '/call-token') return response.end(server.token(request.headers.cookie.split('=')[1]));
+    if (pathname === '/example') {
+      response.setHeader('content-type', 'text/html; charset=utf-8');
+      response.setHeader('set-cookie', `user=${searchParams.get('user')}`);
+      return response.end(example(server));
     }
     const file = files.get(pathname);
     if (!file) {

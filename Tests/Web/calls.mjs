@@ -4,7 +4,7 @@
 
 import { Browser, serveFiles } from './browser.mjs';
 import { Pair, silent, within } from './pair.mjs';
-import { Server } from './server.mjs';
+import { Server, until } from './server.mjs';
 
 let server;
 let files;
@@ -130,6 +130,24 @@ try {
       await ann.until('page.session.calls.length === 0');
     });
   }
+  await check("the article's first call rings, is answered, and ends", async () => {
+    const carol = await browsers[0].open(`${files.url}example?user=carol`);
+    const bob = await browsers[1].open(`${files.url}example?user=bob`);
+    const pages = [carol, bob];
+    // The session of the test's own page is another tab's.
+    for (const tab of [ann, ben]) await tab.run('page.session.close()');
+    await bob.until(`document.readyState === 'complete'`);
+    await until(async () => {
+      await carol.run('call.click()');
+      await new Promise((resolve) => { setTimeout(resolve, 1_000); });
+      return await bob.run('line.textContent') === 'carol';
+    }, 'it rings');
+    await bob.run('answer.click()');
+    for (const tab of pages) await tab.until(`line.textContent.startsWith('good: ')`);
+    await bob.run('end.click()');
+    for (const tab of pages) await tab.until(`line.textContent === 'hangup'`);
+    for (const [index, tab] of pages.entries()) await browsers[index].close(tab);
+  });
   await check('nothing went wrong on the way', async () => {
     const problems = (await Promise.all([ann, ben].map((tab) => tab.run('page.problems')))).flat();
     if (problems.length > 0) throw new Error(problems.join('; '));

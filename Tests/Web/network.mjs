@@ -3,6 +3,9 @@
 // none is up. Prints a line for each check. Runs itself in a namespace of its own; needs root, or user namespaces.
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Browser, serveFiles } from './browser.mjs';
 import { Pair, within } from './pair.mjs';
@@ -49,7 +52,9 @@ function connectPhone() {
 const pause = (time) => new Promise((resolve) => { setTimeout(resolve, time); });
 /** Nothing passes: the namespace holds. */
 const silence = () => until(async () => !await pair.heard(), 'silence');
+const folder = mkdtempSync(join(tmpdir(), 'reveille-web-turn-'));
 const browsers = [];
+let turn;
 let server;
 let files;
 let pair;
@@ -57,6 +62,13 @@ try {
   // Until `unshare` has made the namespace, the process is in this one.
   while (String(spawnSync('readlink', [`/proc/${holder.pid}/ns/net`]).stdout) === String(spawnSync('readlink', ['/proc/self/ns/net']).stdout)) await pause(10);
   connectPhone();
+  const secret = 'of-the-test';
+  writeFileSync(join(folder, 'secret'), secret);
+  turn = spawn('turnserver', ['-n', '--listening-ip', HOME, '--relay-ip', HOME, '--use-auth-secret',
+    `--static-auth-secret=${secret}`, '--realm=reveille.test', '--no-tls', '--no-dtls', '--no-cli', '--pidfile',
+    join(folder, 'pid'), '--userdb', join(folder, 'db')], { stdio: 'ignore' });
+  process.env.REVEILLE_TURN_URLS = `turn:${HOME}:3478`;
+  process.env.REVEILLE_TURN_SECRET_FILE = join(folder, 'secret');
   server = await Server.start('--host', HOME, '--insecure');
   files = await serveFiles(server);
   const flags = [`--unsafely-treat-insecure-origin-as-secure=${files.url}`];
@@ -91,12 +103,22 @@ try {
     for (const tab of pair.tabs) await tab.until(`page.session.state === 'open' && page.media.call.state === 'connected'`);
     const problems = (await Promise.all(pair.tabs.map((tab) => tab.run('page.problems')))).flat();
     if (problems.length > 0) throw new Error(problems.join('; '));
+    await pair.ann.run('page.media.call.hangup()');
+  });
+  await pair.check('a call over TURN, whose credentials the server gives', async () => {
+    await pair.ann.send('Page.navigate', { url: `${files.url}?user=ann&relay` });
+    await pair.ben.send('Page.navigate', { url: `${files.url}?user=ben&relay` });
+    await pair.call();
+    for (const tab of pair.tabs) await tab.until('page.media.quality?.isRelayed');
+    return pair.ann.run('page.media.quality.text');
   });
 } finally {
   for (const browser of browsers) await browser.stop();
   files?.stop();
   await server?.stop();
+  turn?.kill();
   holder.kill();
+  rmSync(folder, { recursive: true });
 }
 console.log(pair.failed === 0 ? 'all passed' : `${pair.failed} failed`);
 process.exit(pair.failed === 0 ? 0 : 1);

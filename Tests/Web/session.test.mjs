@@ -78,6 +78,17 @@ test('a lost session leaves no timer and no request behind', async () => {
   assert.equal(h.clock.pending, 0);
 });
 
+test('whoever waits for the session is told at once when there will be none', async () => {
+  const h = new Harness();
+  h.session.start();
+  const waits = h.session.opened().then(() => assert.fail(), (error) => error);
+  await h.reachOpening();
+  h.answer('session.open', refusal('unauthenticated'));
+  const error = await waits;
+  assert.deepEqual([error.code, error.data.cause, h.clock.time], ['gone', 'unauthenticated', 0]);
+  assert.match(error.whatToDo, /Sign in again/);
+});
+
 test('events are acknowledged together: after sixteen, or a quarter of a second', async () => {
   const h = new Harness();
   await h.reopen();
@@ -104,6 +115,11 @@ test('a resume names the last event; events that come again are told once; a gap
   h.answer('session.open', { result: h.opened({ resumed: true, resume: { token: 'r2', window_ms: 1 } }) });
   for (const seq of [1, 2, 2]) h.socket.says({ method: 'server.draining', params: { seq, deadline_ms: seq } });
   assert.deepEqual(drained, [1, 2]);
+  lost(h);
+  h.session.start();
+  await h.reachOpening();
+  assert.deepEqual(h.socket.sent.at(-1).params.resume, { session_id: 's1', token: 'r2', last_seq: 2 }, 'the newest token');
+  h.answer('session.open', { result: h.opened({ resumed: true, resume: { token: 'r3', window_ms: 1 } }) });
   h.socket.says({ method: 'server.draining', params: { seq: 4, deadline_ms: 4 } });
   assert.deepEqual([drained, h.state], [[1, 2], 'waiting']);
   h.session.start();
@@ -158,6 +174,31 @@ test('an invite whose fate is unknown is hung up, so that no phone rings for nob
   await h.clock.advance(1_001);
   assert.equal(await placed, 'timed_out');
   assert.deepEqual(h.requests().slice(-1).map(({ method, params }) => [method, params.call_id]), [['call.hangup', CALL]]);
+});
+
+test('a call that the server had and lists no more is asked about, even while its invite has no answer', async () => {
+  const h = new Harness();
+  await h.reopen();
+  h.session.invite('bob', { id: CALL }).catch(() => {});
+  h.event('call.state', changed('answered'));
+  const { length } = h.methods();
+  await h.loseAndReopen();
+  assert.deepEqual(h.methods().slice(length), ['session.open', 'call.get', 'call.invite']);
+});
+
+test('candidates that a server has lost, and that are lost on their way again, are sent once more', async () => {
+  const h = new Harness();
+  await h.reopen();
+  h.event('call.incoming', incoming(h));
+  const [call] = h.session.calls;
+  call.sendCandidates(['a']);
+  call.get().catch(() => {});
+  h.answer('call.get', { result: snapshot('callee', 'ringing') });
+  const sent = () => h.socket.sent.filter(({ method }) => method === 'call.candidates').length;
+  await h.loseAndReopen({ calls: [snapshot('callee', 'ringing')] });
+  assert.equal(sent(), 1);
+  await h.loseAndReopen({ resumed: true });
+  assert.equal(sent(), 1, 'not proven since');
 });
 
 test('a call that is hung up before the server heard of it never was', async () => {
