@@ -29,7 +29,7 @@ export class ReveilleError extends Error {
   readonly retryAfter?: number;
   /** One sentence for people: what to do about it. */
   whatToDo: string;
-  /** The rest of what the server says, such as `reason`, `by`, `limit`; for `gone` also `close_code`. */
+  /** The rest of what the server says, such as `reason`, `by`, `limit`; for `gone` also `close_code` and `cause`. */
   readonly data: Record<string, any>;
 }
 

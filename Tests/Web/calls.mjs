@@ -45,7 +45,7 @@ try {
     await bothHear();
   });
   await check('video is switched on and off', async () => {
-    const frames = `[...page.media.remoteStream.getVideoTracks()].some((track) => track.readyState === 'live' && !track.muted)`;
+    const frames = `page.media.remoteStream.getVideoTracks().some(({ readyState, muted }) => readyState === 'live' && !muted)`;
     await ann.run('page.media.setVideo(true)');
     await ben.until(frames);
     await ann.run('page.media.setVideo(false)');
@@ -57,7 +57,9 @@ try {
     const microphones = `page.media.devices().then((all) => all.filter(({ kind }) => kind === 'audioinput'))`;
     const count = await ann.run(`${microphones}.then(({ length }) => length)`);
     if (!(count > 1)) throw new Error(`${count} microphones`);
-    for (const index of [-1, 0]) await ann.run(`${microphones}.then((all) => page.media.setMicrophone(all.at(${index}).deviceId))`);
+    for (const index of [-1, 0]) {
+      await ann.run(`${microphones}.then((all) => page.media.setMicrophone(all.at(${index}).deviceId))`);
+    }
     await bothHear();
     return `${count} microphones`;
   });

@@ -204,7 +204,8 @@ class World {
     const { problems, session, server } = this;
     if (session.state !== 'open') problems.push(`not open: ${session.connection.state}`);
     if (this.#open.size > 0) problems.push(`never settled: ${[...this.#open.values()]}`);
-    if (session.connection.outbox.length > 0) problems.push(`left over: ${session.connection.outbox.map(({ method }) => method)}`);
+    const left = session.connection.outbox.map(({ method }) => method);
+    if (left.length > 0) problems.push(`left over: ${left}`);
     problems.push(...server.violations);
     const own = Object.fromEntries(session.calls.map(({ id, state }) => [id, state]));
     const theirs = Object.fromEntries(server.live.map(({ id, state }) => [id, state]));
@@ -301,7 +302,8 @@ async function dialogue(cutUp = Infinity, cutDown = Infinity) {
   assert.deepEqual(before, ['a', 'b'], `cut after ${cutUp} up, ${cutDown} down`);
   // A state is told again with its details: who answered, and when.
   const told = world.harness.told.filter((name, index, all) => name !== 'ringing' && name !== all[index - 1]);
-  assert.deepEqual(told, ['incoming', 'answered', 'connected', 'ended hangup here'], `cut after ${cutUp} up, ${cutDown} down`);
+  const expected = ['incoming', 'answered', 'connected', 'ended hangup here'];
+  assert.deepEqual(told, expected, `cut after ${cutUp} up, ${cutDown} down`);
   assert.equal(world.session.connection.lastSeq, world.server.session.acked, 'all is acknowledged');
   world.session.connection.abandon();
   return bytes;

@@ -77,7 +77,10 @@ export class FakeSocket {
   close() { this.isClosed = true; }
 
   opens() { this.onopen?.({}); }
-  says(message) { this.onmessage?.({ data: typeof message === 'string' ? message : JSON.stringify({ jsonrpc: '2.0', ...message }) }); }
+  says(message) {
+    const data = typeof message === 'string' ? message : JSON.stringify({ jsonrpc: '2.0', ...message });
+    this.onmessage?.({ data });
+  }
   breaks(code = 1006, reason = '') {
     this.isClosed = true;
     this.onclose?.({ code, reason });

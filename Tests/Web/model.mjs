@@ -32,7 +32,8 @@ export class ModelServer {
   }
 
   #make(id, role) {
-    const call = { id, role, state: role === 'callee' ? 'ringing' : 'routing', expiresAt: this.clock.time + 45_000, candidates: new Set() };
+    const state = role === 'callee' ? 'ringing' : 'routing';
+    const call = { id, role, state, expiresAt: this.clock.time + 45_000, candidates: new Set() };
     this.calls.set(id, call);
     return call;
   }

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// A call whose phone changes the network: a page in Chromium runs in a network namespace with two links, of which one or
-// none is up. Prints a line for each check. Runs itself in a namespace of its own; needs root, or user namespaces.
+// A call whose phone changes the network: a page in Chromium runs in a network namespace with two links, of which one
+// or none is up. Prints a line for each check. Runs itself in a namespace of its own; needs root, or user namespaces.
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -60,7 +60,7 @@ let files;
 let pair;
 try {
   // Until `unshare` has made the namespace, the process is in this one.
-  while (String(spawnSync('readlink', [`/proc/${holder.pid}/ns/net`]).stdout) === String(spawnSync('readlink', ['/proc/self/ns/net']).stdout)) await pause(10);
+  await until(() => readlinkSync(`/proc/${holder.pid}/ns/net`) !== readlinkSync('/proc/self/ns/net'), 'a namespace');
   connectPhone();
   const secret = 'of-the-test';
   writeFileSync(join(folder, 'secret'), secret);

@@ -27,7 +27,8 @@ export class Pair {
           state: page.session.state, calls: page.session.calls.map(({ state }) => state), problems: page.problems,
           pc: page.media?.peerConnection?.connectionState, signaling: page.media?.peerConnection?.signalingState,
           heard: page.hears(), events: page.events.slice(-14),
-          steps: page.media?.call.steps.slice(-24).map(({ at, name, from }) => [at % 100_000, from[0], name].join(' ')) })`).catch((problem) => problem.message);
+          steps: page.media?.call.steps.slice(-24).map(({ at, name, from }) => [at % 100_000, from[0], name].join(' ')),
+        })`).catch((problem) => problem.message);
         console.log(`        ${state}`);
       }
     }
