@@ -63,10 +63,13 @@ public struct StageLatencies: Sendable {
                 if let counts = slice.stages[stage] { sum.add(counts) }
             }
             guard sum.count > 0 else { return nil }
-            return StatsView.Stage(
+            var view = StatsView.Stage(
                 stage: stage, count: sum.count, p50Milliseconds: Double(sum.quantile(0.5)),
                 p95Milliseconds: Double(sum.quantile(0.95)), p99Milliseconds: Double(sum.quantile(0.99)),
                 maxMilliseconds: Double(sum.longest))
+            view.boundsMilliseconds = Self.bounds.map { Int($0.wholeMilliseconds) }
+            view.buckets = counts[stage]?.buckets.map { Int(clamping: $0) }
+            return view
         }
     }
 

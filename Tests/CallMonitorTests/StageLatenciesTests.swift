@@ -60,6 +60,9 @@ struct StageLatenciesTests {
         latencies.record(.inviteToRinging, .milliseconds(30), now: Self.start + .seconds(65))
         #expect(count(66) == 2)
         #expect(latencies.histogram(of: .inviteToRinging).count == 3)
+        let view = latencies.lastMinute(now: Self.start + .seconds(66)).first
+        #expect(view?.boundsMilliseconds?.prefix(3) == [10, 25, 50])
+        #expect(view?.buckets?.prefix(3) == [1, 1, 1] && view?.buckets?.count == 18)
     }
 
     @Test(

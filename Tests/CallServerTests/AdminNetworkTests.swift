@@ -101,6 +101,7 @@ struct AdminNetworkTests {
         #expect(await list(reader) == .success([]))
         // Without a level it only tells.
         _ = try await reader.perform(SetLogLevel())
+        #expect(try await reader.perform(GetServerInfo()).mayChange == false)
         for request in Self.changes {
             guard case .failure(.notTaken(let error)) = await Self.outcome(request, of: reader) else {
                 Issue.record("\(type(of: request).method) was taken")
@@ -115,6 +116,7 @@ struct AdminNetworkTests {
         #expect(refused.allSatisfy { $0.contains("credential=admin.read_token_file") })
         let writer = try AdminClient(url: fixture.url(), token: Self.token)
         _ = try await writer.perform(DeleteGroup(Self.sales))
+        #expect(try await writer.perform(GetServerInfo()).mayChange == true)
         // Another token for reading, and none.
         let other = try AdminListenerConfiguration.check("for-other-dashboards")
         await fixture.service.reload(

@@ -17,6 +17,8 @@ public struct ServerInfo: Codable, Equatable, Sendable {
     public var processID: Int
     /// The metrics endpoint on TCP; nil when metrics are served on the admin socket only.
     public var metrics: String?
+    /// Whether the connection that asked may change something; nil inside other views.
+    public var mayChange: Bool?
 
     public init(
         version: String, node: String, startedAt: Timestamp, address: String, clientURL: String? = nil, data: String,
@@ -45,6 +47,7 @@ public struct ServerInfo: Codable, Equatable, Sendable {
         case drainsUntil = "drains_until"
         case liveCalls = "live_calls"
         case processID = "process_id"
+        case mayChange = "may_change"
     }
 }
 
@@ -142,6 +145,10 @@ public struct StatsView: Codable, Equatable, Sendable {
         public var p95Milliseconds: Double
         public var p99Milliseconds: Double
         public var maxMilliseconds: Double
+        /// Inclusive upper bounds of the buckets; nil from a server without them.
+        public var boundsMilliseconds: [Int]?
+        /// Samples since the start by bucket; the last bucket has no upper bound.
+        public var buckets: [Int]?
 
         public init(
             stage: CallStage, count: Int, p50Milliseconds: Double, p95Milliseconds: Double, p99Milliseconds: Double,
@@ -156,7 +163,8 @@ public struct StatsView: Codable, Equatable, Sendable {
         }
 
         enum CodingKeys: String, CodingKey {
-            case stage, count
+            case stage, count, buckets
+            case boundsMilliseconds = "bounds_ms"
             case p50Milliseconds = "p50_ms"
             case p95Milliseconds = "p95_ms"
             case p99Milliseconds = "p99_ms"

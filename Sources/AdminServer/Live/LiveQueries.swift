@@ -66,7 +66,12 @@ final class LiveQueries {
             case is GetStats:
                 try get { send(AdminFrameWriter.result(id: call.id, $0)) }
             case is GetServerInfo:
-                try get { send(AdminFrameWriter.result(id: call.id, $0.server)) }
+                let mayChange = connection.map { !$0.isReading }
+                try get { stats in
+                    var info = stats.server
+                    info.mayChange = mayChange
+                    send(AdminFrameWriter.result(id: call.id, info))
+                }
             default: return false
             }
             return true

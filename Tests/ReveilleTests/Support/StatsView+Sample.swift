@@ -3,18 +3,20 @@ import CallVocabulary
 
 extension ServerInfo {
     static func sample(isDraining: Bool = false, liveCalls: Int = 3) -> ServerInfo {
-        ServerInfo(
+        var info = ServerInfo(
             version: "1.0", node: "node-1", startedAt: Timestamp(Scenarios.begin), address: "127.0.0.1:8440",
             clientURL: "ws://127.0.0.1:8440", data: "/var/lib/reveille", isDraining: isDraining,
             drainsUntil: isDraining ? Timestamp(Scenarios.begin + .seconds(4200)) : nil, liveCalls: liveCalls,
             sessions: 12, processID: 4711, metrics: "http://127.0.0.1:7352/metrics")
+        info.mayChange = true
+        return info
     }
 }
 
 extension StatsView {
     /// Of a server with some work to do and nothing wrong.
     static func sample(live: [CallState: Int] = [.ringing: 1, .connected: 2], isDraining: Bool = false) -> StatsView {
-        StatsView(
+        var stats = StatsView(
             at: Timestamp(CommandRun.now), server: .sample(isDraining: isDraining),
             calls: Calls(
                 live: live, invited: 1200, answered: 900, connected: 890,
@@ -44,5 +46,9 @@ extension StatsView {
             process: Process(
                 uptimeSeconds: 90_000, cpuSeconds: 321.5, residentBytes: 73_400_320, openFiles: 41, maxFiles: 1024),
             problems: isDraining ? ["draining: this server takes no new calls"] : [])
+        stats.server.mayChange = nil
+        stats.stages[0].boundsMilliseconds = [100, 1000]
+        stats.stages[0].buckets = [400, 780, 20]
+        return stats
     }
 }
