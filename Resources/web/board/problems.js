@@ -1,0 +1,97 @@
+// What is wrong, worst first: what `top` shows in red and yellow, and endpoints and devices that need somebody.
+
+import { h } from './page.js';
+import { trouble } from './calls.js';
+import { count, short, wall } from './text.js';
+
+/** How long a limit that was hit stays a problem. */
+const limitTime = 60_000;
+
+/** Remembers when limits were hit: the figures count since the start of the server. */
+export class LimitWatch {
+  #last;
+  #hitAt = new Map();
+
+  take(stats) {
+    const isSame = this.#last?.startedAt === stats.server.started_at.ms;
+    for (const { name, hits } of stats.limits) {
+      if (isSame && hits > (this.#last.hits.get(name) ?? 0)) this.#hitAt.set(name, stats.at.ms);
+    }
+    const hits = new Map(stats.limits.map((limit) => [limit.name, limit.hits]));
+    this.#last = { startedAt: stats.server.started_at.ms, hits };
+  }
+
+  recent(now) { return [...this.#hitAt].filter(([, at]) => now - at < limitTime).map(([name]) => name); }
+}
+
+/** `{ weight, text, href, link }` each. */
+export function problems({ stats, webhooks, limits, board, now }) {
+  if (!stats) return [];
+  const found = [];
+  const bad = (text, href, link) => found.push({ weight: 'failure', text, href, link });
+  const odd = (text, href, link) => found.push({ weight: 'suspect', text, href, link });
+  for (const problem of stats.problems) {
+    if (problem.startsWith('draining')) {
+      const until = stats.server.drains_until;
+      odd(`${problem}${until ? `, until ${wall(until.ms)}` : ''}; only a restart ends it`);
+    } else {
+      bad(problem, problem.startsWith('ledger') ? '#pushes' : undefined, 'ledger');
+    }
+  }
+  for (const law of stats.pushes.violations) {
+    if (!stats.problems.includes(`ledger: ${law}`)) bad(`BROKEN: ${law}`, '#pushes', 'ledger');
+  }
+  for (const pool of stats.push_pools) {
+    const name = `${pool.provider} ${pool.environment} ${pool.credential}`;
+    if (pool.is_circuit_open) bad(`push: ${name}: circuit open, ${pool.queued} queued`, '#server', 'pools');
+  }
+  if (stats.store.failures > 0) bad(`store: ${count(stats.store.failures, 'failure')} since the start`, '#server', 'store');
+  for (const { name, state, backlog, last_failure: failure } of webhooks ?? []) {
+    const words = `webhook ${name} is ${state}, backlog ${backlog}${failure ? `: ${failure}` : ''}`;
+    if (state === 'failing' || state === 'disabled') bad(words, '#server', 'webhooks');
+    else if (state === 'paused') odd(words, '#server', 'webhooks');
+  }
+  for (const { name, depth, capacity } of stats.queues) {
+    if (capacity && depth * 2 >= capacity) bad(`overload: queue ${name} ${short(depth)}/${short(capacity)}`, '#server', 'queues');
+  }
+  const { open_files: open, max_files: most } = stats.process;
+  if (open * 10 >= most * 9) bad(`process: ${short(open)}/${short(most)} files`, '#server', 'process');
+  for (const name of limits.recent(now)) odd(`limit ${name} was hit in the last minute`, '#server', 'limits');
+  const suspended = stats.pushes.devices_suspended;
+  if (suspended > 0) {
+    odd(`${count(suspended, 'device')} suspended: VoIP pushes were left unreported`, '#devices?suspended=true', 'devices');
+  }
+  const words = new Map();
+  for (const { call } of board.entries.values()) {
+    const wrong = trouble(call, now);
+    if (wrong) words.set(wrong.words, (words.get(wrong.words) ?? 0) + 1);
+  }
+  for (const [what, number] of words) odd(`${count(number, 'call')}: ${what}`, '#calls?show=trouble', 'calls');
+  return found.sort((a, b) => (a.weight > b.weight) - (a.weight < b.weight));
+}
+
+/** Shows the problems; unchanged ones stay as they are, so that a screen reader does not repeat them. */
+export class ProblemList {
+  #shown = '';
+  #said = new Set();
+
+  constructor(element, told) {
+    this.element = element;
+    this.told = told;
+  }
+
+  draw(found, stats) {
+    const key = JSON.stringify([found, stats !== undefined]);
+    if (key === this.#shown) return;
+    this.#shown = key;
+    this.element.replaceChildren(
+      found.length
+        ? h('ul', {}, found.map(({ weight, text, href, link }) =>
+          h('li', { class: weight }, h('span', {}, text), ' ', href ? h('a', { href }, `See ${link}`) : '')))
+        : h('p', { class: stats ? 'good' : 'quiet' }, stats ? 'ready' : 'loading…'));
+    const worst = found.filter(({ weight }) => weight === 'failure').map(({ text }) => text);
+    const isNew = worst.filter((text) => !this.#said.has(text));
+    this.#said = new Set(worst);
+    if (isNew.length) this.told(`Problem: ${isNew.join('; ')}`);
+  }
+}

@@ -1,0 +1,191 @@
+// The table of live calls: only the visible rows exist, and the selection stays on its call.
+
+import { trouble } from './calls.js';
+import { h, say } from './page.js';
+import { clock, party, reasonWeight, shortID, target } from './text.js';
+
+const columns = [
+  ['state', 'STATE', 'state'], ['age', 'AGE', 'age'], ['from', 'FROM', 'from'], ['to', 'TO', 'to'],
+  ['ring', 'RING', 'devices', 'ringing devices / devices'], ['push', 'PUSH', undefined, 'open pushes / pushes'],
+  ['reason', 'REASON', 'trouble'], ['call', 'CALL'],
+];
+
+/** Rows above and below the visible ones. */
+const margin = 4;
+
+export class CallTable {
+  /** The id of the selected call. */
+  selected;
+  /** The person has gone to the selected call; until then the first row is selected. */
+  #isHeld = false;
+  #position = 0;
+  #pool = [];
+  #rowHeight = 28;
+  #height = 400;
+
+  /** actions: `open(call)`, `sort(name)`. */
+  constructor(board, listing, actions) {
+    Object.assign(this, { board, listing, actions });
+    this.head = h('div', { role: 'row', class: 'call-row head', 'aria-rowindex': 1 }, columns.map(([name, title, sort, hint]) => {
+      const cell = h('div', { role: 'columnheader', class: name, title: hint });
+      if (sort) cell.append(h('button', { type: 'button', tabindex: -1, onclick: () => actions.sort(sort) }, title));
+      else cell.append(title);
+      return cell;
+    }));
+    this.filler = h('div', { class: 'filler', role: 'presentation' });
+    this.rows = h('div', { class: 'rows', role: 'rowgroup' }, this.filler);
+    this.empty = h('p', { class: 'empty' });
+    this.element = h('div', {
+      class: 'calls-grid', role: 'grid', tabindex: 0, 'aria-label': 'Live calls', 'aria-colcount': columns.length,
+      onkeydown: (event) => this.#pressed(event),
+    }, h('div', { role: 'rowgroup' }, this.head), this.rows, this.empty);
+    this.rows.addEventListener('scroll', () => actions.wake(), { passive: true });
+    new ResizeObserver(() => this.#measure()).observe(this.rows);
+  }
+
+  #measure() {
+    this.#rowHeight = Number.parseFloat(getComputedStyle(this.rows).getPropertyValue('--row')) || 28;
+    this.#height = this.rows.clientHeight;
+    this.actions.wake();
+  }
+
+  #pressed(event) {
+    const page = Math.max(1, Math.floor(this.#height / this.#rowHeight) - 1);
+    const moves = {
+      ArrowUp: -1, k: -1, ArrowDown: 1, j: 1, PageUp: -page, PageDown: page, ' ': page, Home: -Infinity, g: -Infinity,
+      End: Infinity, G: Infinity,
+    };
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target !== this.element) return;
+    if (event.key in moves) {
+      this.#move(moves[event.key]);
+    } else if (event.key === 'Enter') {
+      const entry = this.listing.rows[this.#position];
+      if (entry) this.open(entry.call);
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }
+
+  /** The person has something in mind with the selected call. */
+  hold() { this.#isHeld = this.selected !== undefined; }
+
+  open(call) {
+    this.selected = call.call_id;
+    this.hold();
+    this.actions.open(call);
+    this.actions.wake();
+  }
+
+  get selectedCall() { return this.listing.rows[this.#position]?.call; }
+
+  #move(by) {
+    const last = this.listing.rows.length - 1;
+    if (last < 0) return;
+    this.#position = Math.min(Math.max(0, this.#position + by), last);
+    this.selected = this.listing.rows[this.#position].call.call_id;
+    this.#isHeld = by !== -Infinity;
+    const [top, bottom] = [this.#position * this.#rowHeight, (this.#position + 1) * this.#rowHeight];
+    if (top < this.rows.scrollTop) this.rows.scrollTop = top;
+    if (bottom > this.rows.scrollTop + this.#height) this.rows.scrollTop = bottom - this.#height;
+    this.actions.wake();
+  }
+
+  /** Finds the selected call again; if it is gone, selects the call in its row. */
+  #follow() {
+    const { rows } = this.listing;
+    if (!this.#isHeld) this.#position = 0;
+    else if (rows[this.#position]?.call.call_id !== this.selected) {
+      const found = rows.findIndex(({ call }) => call.call_id === this.selected);
+      this.#position = found >= 0 ? found : Math.max(0, Math.min(this.#position, rows.length - 1));
+    }
+    this.selected = rows[this.#position]?.call.call_id;
+  }
+
+  /** Once a frame at most. now: of the server's clock. */
+  draw(now, localNow) {
+    this.board.forgetEnded(localNow);
+    if (this.listing.update(this.board, now)) this.#follow();
+    const { rows } = this.listing;
+    this.#drawHead();
+    this.element.setAttribute('aria-rowcount', rows.length + 1);
+    const height = `${rows.length * this.#rowHeight}px`;
+    if (this.filler.style.height !== height) this.filler.style.height = height;
+    const words = this.listing.search || this.listing.filter !== 'all' ? 'no call matches' : 'no live calls';
+    say(this.empty, rows.length ? '' : this.board.isComplete ? words : 'loading…');
+    const first = Math.max(0, Math.floor(this.rows.scrollTop / this.#rowHeight) - margin);
+    const shown = Math.min(rows.length - first, Math.ceil(this.#height / this.#rowHeight) + 2 * margin);
+    while (this.#pool.length < shown) this.#pool.push(this.#newRow());
+    this.#pool.forEach((row, index) => {
+      if (index < shown) this.#drawRow(row, rows[first + index], first + index, now);
+      else if (!row.element.hidden) row.element.hidden = true;
+    });
+    const active = this.#pool.find(({ index, element }) => !element.hidden && index === this.#position);
+    if (active) this.element.setAttribute('aria-activedescendant', active.element.id);
+    else this.element.removeAttribute('aria-activedescendant');
+  }
+
+  #drawHead() {
+    const key = `${this.listing.sort} ${this.listing.isReversed}`;
+    if (this.headKey === key) return;
+    this.headKey = key;
+    columns.forEach(([, , sort], index) => {
+      const cell = this.head.children[index];
+      // The smallest on top is ascending; of ages the youngest is.
+      const direction = this.listing.isReversed ? 'descending' : 'ascending';
+      if (sort === this.listing.sort) cell.setAttribute('aria-sort', direction);
+      else cell.removeAttribute('aria-sort');
+    });
+  }
+
+  #newRow() {
+    const cells = columns.map(([name]) => h('div', { role: 'gridcell', class: name }));
+    const element = h('div', { role: 'row', class: 'call-row', id: `call-row-${this.#pool.length}` }, cells);
+    const row = { element, cells, texts: [], index: -1, top: -1, look: '' };
+    element.addEventListener('click', () => {
+      if (row.call) this.open(row.call);
+      this.element.focus();
+    });
+    this.rows.append(element);
+    return row;
+  }
+
+  #drawRow(row, { call }, index, now) {
+    const { element, cells, texts } = row;
+    const isOver = call.state === 'ended';
+    const wrong = trouble(call, now);
+    const counts = call.counts ?? {};
+    row.call = call;
+    const next = [
+      call.state, clock((call.ended_at?.ms ?? now) - call.created_at.ms), call.from, target(call.to),
+      isOver ? '' : `${counts.ringing ?? 0}/${counts.devices ?? 0}`,
+      counts.pushes ? `${counts.pushes_open}/${counts.pushes}` : '', call.reason ?? wrong?.words ?? '', shortID(call.call_id),
+    ];
+    for (let column = 0; column < next.length; column += 1) {
+      if (texts[column] === next[column]) continue;
+      texts[column] = next[column];
+      cells[column].textContent = next[column];
+    }
+    const look = `call-row ${call.state} ${wrong ? 'failure' : reasonWeight(call.reason)}`
+      + (index === this.#position ? ' selected' : '');
+    if (row.look !== look) {
+      row.look = look;
+      element.className = look;
+      element.setAttribute('aria-selected', index === this.#position);
+    }
+    const top = index * this.#rowHeight;
+    if (row.top !== top) {
+      row.top = top;
+      element.style.transform = `translateY(${top}px)`;
+    }
+    if (row.index !== index) {
+      row.index = index;
+      element.setAttribute('aria-rowindex', index + 2);
+    }
+    if (element.dataset.call !== call.call_id) {
+      element.dataset.call = call.call_id;
+      element.title = `${party(call.from, call.from_device_id)} to ${target(call.to)}`;
+    }
+    if (element.hidden) element.hidden = false;
+  }
+}
