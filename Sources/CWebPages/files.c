@@ -48,6 +48,9 @@ static const unsigned char board_problems_js[] = {
 static const unsigned char board_pushes_js[] = {
 #embed "../../Resources/web/board/pushes.js"
 };
+static const unsigned char board_sentences_js[] = {
+#embed "../../Resources/web/board/sentences.js"
+};
 static const unsigned char board_server_view_js[] = {
 #embed "../../Resources/web/board/server-view.js"
 };
@@ -82,6 +85,7 @@ static const reveille_web_file files[] = {
     FILE_AT("board/page.js", board_page_js),
     FILE_AT("board/problems.js", board_problems_js),
     FILE_AT("board/pushes.js", board_pushes_js),
+    FILE_AT("board/sentences.js", board_sentences_js),
     FILE_AT("board/server-view.js", board_server_view_js),
     FILE_AT("board/steps.js", board_steps_js),
     FILE_AT("board/story.js", board_story_js),

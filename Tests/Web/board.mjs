@@ -8,6 +8,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { sentences } from '../../Resources/web/board/sentences.js';
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const program = process.env.REVEILLE ?? join(repository, '.build/debug/reveille');
@@ -46,7 +47,7 @@ async function run(arguments_, text, environment = {}) {
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => { output += data; });
   child.on('exit', () => children.delete(child));
-  await until(() => output.includes(text) || child.exitCode !== null, `${arguments_.join(' ')}: ${text}`, 120_000);
+  await until(() => output.includes(text) || child.exitCode !== null, `${arguments_.join(' ')}: ${text}`, 300_000);
   if (child.exitCode !== null) throw new Error(output);
   return child;
 }
@@ -318,6 +319,31 @@ async function checkStory(tab, server) {
   });
 }
 
+/** The sentences of `calls show` as text: between the facts and the devices. */
+function printedSentences(server, id) {
+  const text = execFileSync(program, ['calls', 'show', id, '--data', server.data], { encoding: 'utf8' });
+  return text.split('\n\n')[1].split('\n');
+}
+
+async function checkSentences(server) {
+  await check('a story has the sentences that `calls show` prints', async () => {
+    const byKind = new Map();
+    for (const call of server.ask('calls', 'list', '--limit', '2000').calls.filter(({ state }) => state === 'ended')) {
+      const kind = `${call.reason} ${call.answered_at !== undefined} ${call.ringing_at !== undefined}`;
+      byKind.set(kind, [...(byKind.get(kind) ?? []), call.call_id].slice(0, 6));
+    }
+    const ids = [...byKind.values()].flat();
+    for (const id of ids) {
+      const printed = printedSentences(server, id);
+      const own = sentences(server.ask('calls', 'show', id), Date.now());
+      same(own, printed.slice(0, own.length), id);
+      const advice = printed.slice(own.length).filter((line) => !/^A device that leaves|What to do:/.test(line));
+      same(advice, [], `${id}: lines left out`);
+    }
+    return `${ids.length} calls of ${byKind.size} kinds`;
+  });
+}
+
 async function checkPushes(tab, server) {
   await check('the ledger is that of `pushes audit`, and a leak leads to its pushes', async () => {
     const chips = `Object.fromEntries([...document.querySelectorAll('.chip')].map((chip) => {
@@ -540,7 +566,8 @@ async function main() {
     await server.run();
     const fault = (...words) => execFileSync(program, ['push-sim', 'fault', ...words, '--data', server.data]);
     fault('refuse', '--reason', 'BadDeviceToken', '--count', '2');
-    const load = await server.load('mixed', '--weights', 'online=40,wake=50,fanout=10', '--rate', '4', '--hold', '5', '--standing', '300');
+    const load = await server.load('mixed', '--weights', 'online=40,wake=50,fanout=10', '--rate', '4', '--hold', '5', '--standing', '300',
+      '--answer-ratio', '0.7', '--faults');
     await checkSigningIn(browser, server);
     const tab = await signedIn(browser, server);
     await checkCalls(tab, server);
@@ -548,9 +575,11 @@ async function main() {
     await checkPushes(tab, server);
     await checkEnding(tab, server);
     await checkReading(browser, server);
+    await checkSentences(server);
     fault('lose', '--count', '400');
     await checkDevices(tab, server);
     await checkLooks(tab);
+    await checkSentences(server);
     await checkReconnecting(tab, server);
     await checkDraining(tab, server);
     await tab.close();

@@ -31,7 +31,7 @@ export function ladder(detail) {
   const entries = detail.timeline.filter((entry) => stepFrame(entry).slice(0, 2).every((where) => lane(where, entry) >= 0));
   const [width, height] = [timeWidth + laneWidth * names.length, headHeight + rowHeight * entries.length + 12];
   const picture = svg('svg', {
-    width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': 'The steps above as a ladder of frames',
+    width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': 'The steps below as a ladder of frames',
   });
   names.forEach((name, index) => picture.append(
     svg('line', { x1: at(index), x2: at(index), y1: headHeight - 8, y2: height, class: 'lane' }),

@@ -1,6 +1,6 @@
 // The latencies of the stages: quantiles of the last minute, and histograms over time.
 
-import { h, say, table } from './page.js';
+import { h, refill, say, table } from './page.js';
 import { milliseconds, short, stageNames, stageText, wall } from './text.js';
 
 /** The time of one column, and how many are kept. */
@@ -89,7 +89,7 @@ export class LatenciesView {
       return [stageText(name), short(stage.count),
         ...[stage.p50_ms, stage.p95_ms, stage.p99_ms, stage.max_ms].map(milliseconds)];
     });
-    this.quantiles.replaceChildren(table('Latencies of the last minute', columns, rows));
+    refill(this.quantiles, table('Latencies of the last minute', columns, rows));
   }
 
   #picture(name) {

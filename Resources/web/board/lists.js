@@ -1,6 +1,6 @@
 // Sessions and devices, read page by page.
 
-import { facts, h, say, table } from './page.js';
+import { facts, h, refill, say, table } from './page.js';
 import { tokenText } from './pushes.js';
 import { coarse, full, moment, shortID } from './text.js';
 
@@ -72,8 +72,8 @@ class ListView {
   #draw(failure) {
     const items = this.#items;
     say(this.summary, this.sentence(items.length, this.#next !== undefined));
-    this.list.replaceChildren(
-      failure ? h('p', { class: 'failure', role: 'alert' }, failure) : '',
+    refill(
+      this.list, failure ? h('p', { class: 'failure', role: 'alert' }, failure) : '',
       items.length ? table(this.words, this.columns, items.map((item) => this.row(item)))
         : h('p', { class: 'empty' }, `no such ${this.words.toLowerCase()}`),
       this.#next ? h('button', { type: 'button', onclick: () => this.read(this.#next) }, 'More') : '');
@@ -161,11 +161,11 @@ export class DeviceDetail {
     try {
       const device = await this.app.link.ask('device.get', { user: this.user, device_id: this.id });
       const query = new URLSearchParams({ user: this.user, report: 'unreported' });
-      this.element.replaceChildren(
-        device.is_suspended ? h('p', { class: 'tools' }, resumeButton(this.app, device)) : '', facts(this.#facts(device)),
+      refill(
+        this.element, device.is_suspended ? h('p', { class: 'tools' }, resumeButton(this.app, device)) : '', facts(this.#facts(device)),
         device.unreported_streak ? h('p', {}, h('a', { href: `#pushes?${query}` }, `Unreported pushes to ${this.user}`)) : '');
     } catch (error) {
-      if (error.code !== 'lost') this.element.replaceChildren(h('p', { class: 'failure', role: 'alert' }, error.message));
+      if (error.code !== 'lost') refill(this.element, h('p', { class: 'failure', role: 'alert' }, error.message));
     }
   }
 

@@ -45,6 +45,17 @@ export function table(caption, columns, rows) {
       }))))));
 }
 
+/** Replaces what is in an element. The focus and the places of scrolled parts stay. */
+export function refill(element, ...children) {
+  const controls = () => [...element.querySelectorAll('a[href], button, [tabindex]')];
+  const scrolled = () => [...element.querySelectorAll('.scroll, .ladder')];
+  const focused = controls().indexOf(document.activeElement);
+  const places = scrolled().map(({ scrollLeft }) => scrollLeft);
+  element.replaceChildren(...children.flat(Infinity).filter(Boolean));
+  if (focused >= 0) controls()[focused]?.focus({ preventScroll: true });
+  scrolled().forEach((part, index) => { if (places[index]) part.scrollLeft = places[index]; });
+}
+
 /** Names and values. */
 export function facts(pairs) {
   return h('dl', { class: 'facts' }, pairs.filter(Boolean).map(([name, value, weight]) => [

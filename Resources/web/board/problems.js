@@ -1,6 +1,6 @@
 // What is wrong, worst first: what `top` shows in red and yellow, and endpoints and devices that need somebody.
 
-import { h } from './page.js';
+import { h, say } from './page.js';
 import { trouble } from './calls.js';
 import { count, short, wall } from './text.js';
 
@@ -70,25 +70,32 @@ export function problems({ stats, webhooks, limits, board, now }) {
   return found.sort((a, b) => (a.weight > b.weight) - (a.weight < b.weight));
 }
 
-/** Shows the problems; unchanged ones stay as they are, so that a screen reader does not repeat them. */
+/** Shows the problems. A line changes in place: the focus stays, and a screen reader does not repeat the rest. */
 export class ProblemList {
-  #shown = '';
   #said = new Set();
+  #list = h('ul', {});
+  #none = h('p', { class: 'good' });
 
   constructor(element, told) {
-    this.element = element;
     this.told = told;
+    element.replaceChildren(this.#none, this.#list);
   }
 
   draw(found, stats) {
-    const key = JSON.stringify([found, stats !== undefined]);
-    if (key === this.#shown) return;
-    this.#shown = key;
-    this.element.replaceChildren(
-      found.length
-        ? h('ul', {}, found.map(({ weight, text, href, link }) =>
-          h('li', { class: weight }, h('span', {}, text), ' ', href ? h('a', { href }, `See ${link}`) : '')))
-        : h('p', { class: stats ? 'good' : 'quiet' }, stats ? 'ready' : 'loading…'));
+    say(this.#none, found.length ? '' : stats ? 'ready' : 'loading…');
+    while (this.#list.children.length > found.length) this.#list.lastChild.remove();
+    while (this.#list.children.length < found.length) {
+      this.#list.append(h('li', {}, h('span', {}), ' ', h('a', {})));
+    }
+    found.forEach(({ weight, text, href, link }, index) => {
+      const line = this.#list.children[index];
+      const [words, anchor] = [line.firstChild, line.lastChild];
+      if (line.className !== weight) line.className = weight;
+      say(words, text);
+      say(anchor, href ? `See ${link}` : '');
+      if (href && anchor.getAttribute('href') !== href) anchor.setAttribute('href', href);
+      if (!href) anchor.removeAttribute('href');
+    });
     const worst = found.filter(({ weight }) => weight === 'failure').map(({ text }) => text);
     const isNew = worst.filter((text) => !this.#said.has(text));
     this.#said = new Set(worst);

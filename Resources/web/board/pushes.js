@@ -1,6 +1,6 @@
 // The push ledger as a flow with every leak, and the pushes of a leak.
 
-import { facts, h, say, table } from './page.js';
+import { facts, h, refill, say, table } from './page.js';
 import { coarse, full, moment, party, providerWeight, reportWeight, shortID, spaced } from './text.js';
 
 /** The audit reads the whole ledger. */
@@ -97,15 +97,15 @@ export class PushesView {
       this.#audit = await this.app.link.ask('push.audit');
       this.#drawFlow();
     } catch (error) {
-      if (error.code !== 'lost') this.flow.replaceChildren(h('p', { class: 'failure' }, error.message));
+      if (error.code !== 'lost') refill(this.flow, h('p', { class: 'failure' }, error.message));
     }
   }
 
   #drawFlow() {
     const audit = this.#audit;
-    this.flow.replaceChildren(...stages.map((stage) => this.#stage(stage)));
-    this.verdict.replaceChildren(
-      audit.balanced
+    refill(this.flow, stages.map((stage) => this.#stage(stage)));
+    refill(
+      this.verdict, audit.balanced
         ? h('p', { class: 'good' }, 'every push is accounted for')
         : h('ul', { class: 'failure' }, audit.violations.map((text) => h('li', {}, `BROKEN: ${text}`)),
           audit.overdue.map((push) => h('li', {}, 'OVERDUE: ', h('a', { href: `#push/${push.push_id}` },
@@ -167,8 +167,8 @@ export class PushesView {
       { text: push.report ?? '-', weight: reportWeight(push.report) }, push.reason ?? '', moment(push.intended_at.ms),
       coarse(this.app.now() - push.intended_at.ms),
     ]);
-    this.list.replaceChildren(
-      this.#failure ? h('p', { class: 'failure' }, this.#failure) : '',
+    refill(
+      this.list, this.#failure ? h('p', { class: 'failure' }, this.#failure) : '',
       rows.length ? table('Pushes', columns, rows) : h('p', { class: 'empty' }, 'no such pushes'),
       this.#next ? h('button', { type: 'button', onclick: () => this.#read(this.#next) }, 'More') : '');
   }
@@ -192,9 +192,9 @@ export class PushDetail {
   async joined() {
     try {
       const push = await this.app.link.ask('push.get', { push_id: this.id });
-      this.element.replaceChildren(facts(this.#facts(push)));
+      refill(this.element, facts(this.#facts(push)));
     } catch (error) {
-      if (error.code !== 'lost') this.element.replaceChildren(h('p', { class: 'failure', role: 'alert' }, error.message));
+      if (error.code !== 'lost') refill(this.element, h('p', { class: 'failure', role: 'alert' }, error.message));
     }
   }
 

@@ -1,6 +1,6 @@
 // The figures of the server, as `reveille top` shows them.
 
-import { facts, h, table } from './page.js';
+import { facts, h, refill, table } from './page.js';
 import { bytes, clock, coarse, full, milliseconds, rate, reasonWeight, short } from './text.js';
 
 export class ServerView {
@@ -36,14 +36,11 @@ export class ServerView {
     const { stats, webhooks } = this.app;
     if (!this.#isShown || !stats || this.#drawnAt === stats.at.ms) return;
     this.#drawnAt = stats.at.ms;
-    // The place and the focus stay: a person may be reading.
-    const focused = [...this.element.querySelectorAll('.scroll')].indexOf(document.activeElement);
-    this.element.replaceChildren(
-      section('Calls', this.#calls(stats)), section('Ended in the last minute', ended(stats)),
+    refill(
+      this.element, section('Calls', this.#calls(stats)), section('Ended in the last minute', ended(stats)),
       section('Push providers', pools(stats)), section('Webhooks', endpoints(webhooks, now)),
       section('Queues', queues(stats)), section('Limits hit since the start', limits(stats)),
       section('Server', this.#process(stats, now)));
-    this.element.querySelectorAll('.scroll')[focused]?.focus({ preventScroll: true });
   }
 
   #calls({ calls }) {
@@ -85,7 +82,7 @@ function ended({ calls }) {
 function pools({ push_pools: found }) {
   if (!found.length) return none('no push provider');
   const columns = [{ title: 'POOL' }, ...['QUEUE', 'OLDEST', 'OPEN', 'CONN', 'OK', 'BAD', '?'].map(
-    (title, index) => ({ title, isRight: true, rank: [1, 3].includes(index) ? 2 : undefined })), { title: 'CIRCUIT' }];
+    (title, index) => ({ title, isRight: true, rank: [1, 2, 3].includes(index) ? 2 : undefined })), { title: 'CIRCUIT' }];
   return table('Push providers', columns, found.map((pool) => [
     `${pool.provider} ${pool.environment} ${pool.credential}`, short(pool.queued),
     pool.queued ? `${milliseconds(pool.oldest_queued_ms)}${pool.oldest_queued_ms < 10_000 ? 'ms' : ''}` : '-',

@@ -1,7 +1,8 @@
 // One call with all that has happened to it, as `reveille calls show` tells it, and as a ladder.
 
 import { ladder } from './ladder.js';
-import { facts, h, table } from './page.js';
+import { facts, h, refill, table } from './page.js';
+import { sentences } from './sentences.js';
 import { stepWeight, stepText } from './steps.js';
 import { exact, full, length, moment, party, providerWeight, reasonWeight, reportWeight, target } from './text.js';
 
@@ -38,6 +39,7 @@ export class Story {
     if (this.#detail && isLive && Math.floor(now / 1000) !== this.second) {
       this.second = Math.floor(now / 1000);
       this.body.querySelector('.facts')?.replaceWith(facts(callFacts(this.#detail, now)));
+      this.body.querySelector('.sentences')?.replaceWith(told(this.#detail, now));
     }
   }
 
@@ -62,13 +64,11 @@ export class Story {
 
   #render() {
     const failure = this.#failure && h('p', { class: 'failure', role: 'alert' }, this.#failure);
-    if (!this.#detail) return void this.body.replaceChildren(failure || h('p', { class: 'quiet' }, 'asking for its story…'));
+    if (!this.#detail) return void refill(this.body, failure || h('p', { class: 'quiet' }, 'asking for its story…'));
     const detail = this.#detail;
-    const isScrolled = this.body.querySelector('.ladder')?.scrollLeft ?? 0;
-    this.body.replaceChildren(
-      failure || '', facts(callFacts(detail, this.app.now())), deviceTable(detail), h('h3', {}, 'What happened'),
-      timeline(detail.timeline), h('h3', {}, 'Ladder'), ladder(detail));
-    this.body.querySelector('.ladder').scrollLeft = isScrolled;
+    const now = this.app.now();
+    refill(this.body, failure, facts(callFacts(detail, now)), told(detail, now), deviceTable(detail), h('h3', {}, 'Ladder'),
+      ladder(detail), h('h3', {}, 'Steps'), timeline(detail.timeline));
   }
 }
 
@@ -89,6 +89,10 @@ function callFacts({ call }, now) {
     call.connected_at && ['talked', length((call.lost_at?.ms ?? over) - call.connected_at.ms)],
     call.merged_into && ['goes on as', call.merged_into],
   ];
+}
+
+function told(detail, now) {
+  return h('div', { class: 'sentences' }, sentences(detail, now).map((line) => h('p', {}, line)));
 }
 
 function deviceTable({ call, legs, pushes }) {
