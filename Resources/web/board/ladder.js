@@ -35,7 +35,7 @@ export function ladder(detail) {
   });
   names.forEach((name, index) => picture.append(
     svg('line', { x1: at(index), x2: at(index), y1: headHeight - 8, y2: height, class: 'lane' }),
-    svg('text', { x: at(index), y: 16, class: 'lane-name' }, svg('title', {}, name), cut(name, 18))));
+    svg('text', { x: at(index), y: 16, class: 'lane-name' }, svg('title', {}, name), cut(name, 16))));
   entries.forEach((entry, index) => {
     const y = headHeight + rowHeight * index + 18;
     const [from, to, frame] = stepFrame(entry);
