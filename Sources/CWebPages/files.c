@@ -6,6 +6,9 @@
 static const unsigned char reveille_js[] = {
 #embed "../../Resources/web/reveille.js"
 };
+static const unsigned char reveille_d_ts[] = {
+#embed "../../Resources/web/reveille.d.ts"
+};
 static const unsigned char phone_html[] = {
 #embed "../../Resources/web/phone/index.html"
 };
@@ -71,6 +74,7 @@ static const unsigned char board_text_js[] = {
 
 static const reveille_web_file files[] = {
     FILE_AT("reveille.js", reveille_js),
+    FILE_AT("reveille.d.ts", reveille_d_ts),
     FILE_AT("phone/index.html", phone_html),
     FILE_AT("board/actions.js", board_actions_js),
     FILE_AT("board/board.css", board_board_css),
