@@ -1747,7 +1747,7 @@ export class Media extends Emitter {
 
   #stateChanged() {
     if (!this.#canUpdate()) return;
-    if (this.#isRestarting && !this.#isOffered) return void this.#offerAnew();
+    if (this.#isRestarting && !this.#isOffered) return void this.#offerAnew().catch(() => {});
     if (!this.#pc) return;
     const isFirst = this.call.role === 'caller' && !this.#isRestarting && !this.#pc.remoteDescription;
     if (isFirst && this.call.sdp) {
