@@ -1667,18 +1667,18 @@ export class Media extends Emitter {
   async #prepare() {
     const { sdp } = this.call;
     if (!sdp) throw new ReveilleError('no_offer', 'the caller offers no media');
-    await this.#connect();
+    await this.#connect(1);
     await this.#step(() => this.#setRemote('offer', sdp));
     await this.#step(() => this.#theirs(this.call._.candidates));
   }
 
-  async #connect() {
+  async #connect(poolSize = 0) {
     const iceServers = this.options.iceServers ?? await this.session.iceServers();
     if (this.isClosed) throw endedError(this.call?.reason);
     this.#pc?.close();
-    // The pool gathers candidates before the answer. None is sent before it: a caller learns no address of the callee.
+    // The pool gathers before the answer. No candidate is sent before it: a caller learns no address.
     const pc = new this.env.RTCPeerConnection({
-      iceServers, bundlePolicy: 'max-bundle', iceCandidatePoolSize: 1, ...this.options.configuration,
+      iceServers, bundlePolicy: 'max-bundle', iceCandidatePoolSize: poolSize, ...this.options.configuration,
     });
     this.#pc = pc;
     this.#sample = NOTHING;
@@ -1718,6 +1718,9 @@ export class Media extends Emitter {
 
   async #setRemote(type, sdp) {
     await this.#pc.setRemoteDescription({ type, sdp });
+    if (type === 'answer' && this.#pc.connectionState !== 'connected') {
+      this.#alarms.setIfNone('disconnected', 4_000, () => this.#restartICE());
+    }
     const waiting = this.#waiting.splice(0);
     await this.#theirs(waiting);
   }
