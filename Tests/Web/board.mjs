@@ -63,7 +63,7 @@ class Server {
     const server = new Server();
     server.data = mkdtempSync(join(tmpdir(), 'reveille-board-'));
     for (const [name, token] of Object.entries(tokens)) writeFileSync(join(server.data, `${name}-token`), token);
-    [server.port, server.admin] = [await freePort(), await freePort()];
+    [server.port, server.admin, server.nobody] = [await freePort(), await freePort(), await freePort()];
     server.options = options;
     return server;
   }
@@ -73,8 +73,12 @@ class Server {
   async run() {
     const arguments_ = ['serve', '--data', this.data, '--port', `${this.port}`, '--admin-listen', `127.0.0.1:${this.admin}`,
       '--admin-token-file', join(this.data, 'full-token'), ...this.options];
-    this.child = await run(arguments_, '"the admin API is listening"',
-      { REVEILLE_ADMIN_READ_TOKEN_FILE: join(this.data, 'reading-token') });
+    // Nobody answers at the endpoint's port.
+    writeFileSync(join(this.data, 'webhooks'), `- name: billing\n  url: http://127.0.0.1:${this.nobody}/\n`
+      + '  secrets: [whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw]\n');
+    this.child = await run(arguments_, '"the admin API is listening"', {
+      REVEILLE_ADMIN_READ_TOKEN_FILE: join(this.data, 'reading-token'), REVEILLE_WEBHOOKS_FILE: join(this.data, 'webhooks'),
+    });
   }
 
   /** The output of a command about this server, parsed. */
@@ -273,8 +277,10 @@ async function checkCalls(tab, server) {
     return `${rows} rows of ${all}`;
   });
   await check('the filter shows one state only, the search one user only', async () => {
-    await tab.run(set('#filter', 'connected', 'change'));
-    await tab.until(`${shown}.every((row) => row.children[0].textContent === 'connected')`);
+    for (const state of ['ended', 'connected']) {
+      await tab.run(set('#filter', state, 'change'));
+      await tab.until(`${shown}.length > 0 && ${shown}.every((row) => row.children[0].textContent === '${state}')`);
+    }
     await tab.run(set('#filter', 'all', 'change'));
     const user = await tab.run(`${shown}[0].children[2].textContent`);
     await tab.run(set('#search', user, 'input'));
@@ -524,6 +530,15 @@ async function stand(server) {
   }
 }
 
+async function checkProblems(tab) {
+  await check('a failing webhook is a problem on top, with a link to its figures', async () => {
+    await tab.until('/webhook billing is failing, backlog \\d+: /.test(document.querySelector("#problems li.failure")?.textContent)');
+    await tab.run('document.querySelector("#problems li.failure a").click()');
+    await tab.until('[...document.querySelectorAll("#view td.failure")].some((cell) => cell.textContent === "failing")');
+    return tab.text('#problems li.failure span');
+  });
+}
+
 /** Intervals of animation frames for a time, in ms. */
 const intervals = (milliseconds) => `new Promise((resolve) => {
   const found = []; let last; const end = performance.now() + ${milliseconds};
@@ -584,6 +599,8 @@ async function main() {
       '--answer-ratio', '0.7', '--faults');
     await checkSigningIn(browser, server);
     const tab = await signedIn(browser, server);
+    await checkProblems(tab);
+    await tab.run('location.hash = "calls"');
     await checkCalls(tab, server);
     await checkStory(tab, server);
     await checkPushes(tab, server);

@@ -37,6 +37,8 @@ class Board {
   #message = 0;
   #views;
   #view;
+  #timer;
+  #drawnSecond;
 
   constructor(token) {
     this.link = new Link(token);
@@ -60,8 +62,6 @@ class Board {
     this.#route();
   }
 
-  #timer;
-
   stop() {
     this.link.stop();
     clearInterval(this.#timer);
@@ -78,7 +78,6 @@ class Board {
   async #joined(info) {
     const old = this.info;
     this.info = info;
-    this.#skewFrom(undefined);
     this.board.begin();
     if (this.#goneSince) {
       const seconds = Math.max(1, Math.round((Date.now() - this.#goneSince) / 1000));
@@ -118,7 +117,7 @@ class Board {
 
   /** A difference below a second is the way of the frame. */
   #skewFrom(at) {
-    if (at !== undefined && Math.abs(at - Date.now() - this.#skew) > 1000) this.#skew = at - Date.now();
+    if (Math.abs(at - Date.now() - this.#skew) > 1000) this.#skew = at - Date.now();
   }
 
   #lost() {
@@ -260,8 +259,8 @@ class Board {
     this.#drawLink(localNow);
     this.#view?.draw(now, localNow);
     this.detail?.draw(now);
-    if (Math.floor(localNow / 1000) !== this.drawnSecond || !this.stats) {
-      this.drawnSecond = Math.floor(localNow / 1000);
+    if (Math.floor(localNow / 1000) !== this.#drawnSecond || !this.stats) {
+      this.#drawnSecond = Math.floor(localNow / 1000);
       const { stats, webhooks, limits, board } = this;
       this.problemList.draw(problems({ stats, webhooks, limits, board, now }), stats);
     }

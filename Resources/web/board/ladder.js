@@ -2,7 +2,7 @@
 
 import { h, svg } from './page.js';
 import { stepFrame, stepText, stepWeight } from './steps.js';
-import { exact, party } from './text.js';
+import { cutInMiddle, exact, party } from './text.js';
 
 /** The most devices with a lane of their own. */
 const mostDevices = 8;
@@ -19,8 +19,6 @@ function lanes({ call, legs, pushes, timeline }) {
   return { names, hidden: Math.max(0, devices.size - mostDevices) };
 }
 
-const cut = (text, most) => (text.length > most ? `${text.slice(0, most / 2 - 1)}…${text.slice(-most / 2)}` : text);
-
 export function ladder(detail) {
   const { names, hidden } = lanes(detail);
   const at = (lane) => timeWidth + laneWidth * (lane + 0.5);
@@ -35,7 +33,7 @@ export function ladder(detail) {
   });
   names.forEach((name, index) => picture.append(
     svg('line', { x1: at(index), x2: at(index), y1: headHeight - 8, y2: height, class: 'lane' }),
-    svg('text', { x: at(index), y: 16, class: 'lane-name' }, svg('title', {}, name), cut(name, 16))));
+    svg('text', { x: at(index), y: 16, class: 'lane-name' }, svg('title', {}, name), cutInMiddle(name, 18))));
   entries.forEach((entry, index) => {
     const y = headHeight + rowHeight * index + 18;
     const [from, to, frame] = stepFrame(entry);
@@ -52,7 +50,7 @@ function mark(start, end, y, frame, entry) {
   const title = svg('title', {}, stepText(entry));
   if (start === end) {
     return [svg('g', { class: `note ${weight}` }, title, svg('circle', { cx: start, cy: y, r: 3.5 }),
-      svg('text', { x: start + 8, y: y + 4 }, cut(stepText(entry), 44)))];
+      svg('text', { x: start + 8, y: y + 4 }, cutInMiddle(stepText(entry), 44)))];
   }
   const direction = Math.sign(end - start);
   const label = entry.step === 'ended' ? `${frame} (${entry.detail})` : frame;

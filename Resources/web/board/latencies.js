@@ -75,7 +75,7 @@ export class LatenciesView {
     this.#drawQuantiles(stats);
     const isKnown = latencies.bounds.length > 0;
     say(this.note, isKnown
-      ? `Each column is 5 s, each row a bucket of times; the darker, the more samples. Since ${wall(latencies.since)}, when `
+      ? `Each column is 5 s, each row a bucket of times; the stronger the colour, the more samples. Since ${wall(latencies.since)}, when `
         + `this board was opened; at most 10 min.`
       : 'No stage has had a sample since the board was opened.');
     for (const name of stageNames) this.#drawPicture(name, latencies);

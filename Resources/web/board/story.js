@@ -16,6 +16,7 @@ export class Story {
   #askedAt = 0;
   #isAsking = false;
   #isStale = true;
+  #second;
 
   constructor(app, id) {
     Object.assign(this, { app, id });
@@ -36,8 +37,8 @@ export class Story {
     this.#ask();
     const isLive = this.#call && this.#call.state !== 'ended';
     this.app.guard(this.end, isLive ? undefined : 'that call is over');
-    if (this.#detail && isLive && Math.floor(now / 1000) !== this.second) {
-      this.second = Math.floor(now / 1000);
+    if (this.#detail && isLive && Math.floor(now / 1000) !== this.#second) {
+      this.#second = Math.floor(now / 1000);
       this.body.querySelector('.facts')?.replaceWith(facts(callFacts(this.#detail, now)));
       this.body.querySelector('.sentences')?.replaceWith(told(this.#detail, now));
     }

@@ -2,13 +2,16 @@
 
 import { trouble } from './calls.js';
 import { h, say } from './page.js';
-import { clock, party, reasonWeight, shortID, target } from './text.js';
+import { clock, cutInMiddle, party, reasonWeight, shortID, target } from './text.js';
 
 const columns = [
   ['state', 'STATE', 'state'], ['age', 'AGE', 'age'], ['from', 'FROM', 'from'], ['to', 'TO', 'to'],
   ['ring', 'RING', 'devices', 'ringing devices / devices'], ['push', 'PUSH', undefined, 'open pushes / pushes'],
   ['reason', 'REASON', 'trouble'], ['call', 'CALL'],
 ];
+
+/** The mean width of a character, in the size of the text. */
+const characterWidth = 0.5;
 
 /** Rows above and below the visible ones. */
 const margin = 4;
@@ -22,6 +25,9 @@ export class CallTable {
   #pool = [];
   #rowHeight = 28;
   #height = 400;
+  /** The most characters of a name. */
+  #nameLength = 100;
+  #headKey = '';
 
   /** actions: `open(call)`, `sort(name)`. */
   constructor(board, listing, actions) {
@@ -46,6 +52,8 @@ export class CallTable {
   #measure() {
     this.#rowHeight = Number.parseFloat(getComputedStyle(this.rows).getPropertyValue('--row')) || 28;
     this.#height = this.rows.clientHeight;
+    const name = this.head.children[2];
+    this.#nameLength = Math.floor(name.clientWidth / (characterWidth * Number.parseFloat(getComputedStyle(this.rows).fontSize)));
     this.actions.wake();
   }
 
@@ -127,8 +135,8 @@ export class CallTable {
 
   #drawHead() {
     const key = `${this.listing.sort} ${this.listing.isReversed}`;
-    if (this.headKey === key) return;
-    this.headKey = key;
+    if (this.#headKey === key) return;
+    this.#headKey = key;
     columns.forEach(([, , sort], index) => {
       const cell = this.head.children[index];
       // The smallest on top is ascending; of ages the youngest is.
@@ -137,6 +145,8 @@ export class CallTable {
       else cell.removeAttribute('aria-sort');
     });
   }
+
+  #isName(column) { return column === 2 || column === 3; }
 
   #newRow() {
     const cells = columns.map(([name]) => h('div', { role: 'gridcell', class: name }));
@@ -162,10 +172,11 @@ export class CallTable {
       counts.pushes ? `${counts.pushes_open}/${counts.pushes}` : '', call.reason ?? wrong?.words ?? '', shortID(call.call_id),
     ];
     for (let column = 0; column < next.length; column += 1) {
-      if (texts[column] === next[column]) continue;
+      if (texts[column] === next[column] && (row.nameLength === this.#nameLength || !this.#isName(column))) continue;
       texts[column] = next[column];
-      cells[column].textContent = next[column];
+      cells[column].textContent = this.#isName(column) ? cutInMiddle(next[column], this.#nameLength) : next[column];
     }
+    row.nameLength = this.#nameLength;
     const look = `call-row ${call.state} ${wrong ? 'failure' : reasonWeight(call.reason)}`
       + (index === this.#position ? ' selected' : '');
     if (row.look !== look) {

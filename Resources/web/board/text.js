@@ -87,6 +87,13 @@ export function bytes(value) {
 
 export const count = (number, noun, plural = `${noun}s`) => `${number} ${number === 1 ? noun : plural}`;
 
+/** At most so many characters: the beginning and the end, which tell names apart. */
+export function cutInMiddle(text, most) {
+  if (text.length <= most) return text;
+  const end = Math.floor((most - 1) / 2);
+  return `${text.slice(0, most - 1 - end)}…${text.slice(text.length - end)}`;
+}
+
 /** A call's `to`. */
 export function target(to) {
   if (typeof to === 'string') return to;
