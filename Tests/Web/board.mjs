@@ -535,6 +535,11 @@ async function checkProblems(tab) {
     await tab.until('/webhook billing is failing, backlog \\d+: /.test(document.querySelector("#problems li.failure")?.textContent)');
     await tab.run('document.querySelector("#problems li.failure a").click()');
     await tab.until('[...document.querySelectorAll("#view td.failure")].some((cell) => cell.textContent === "failing")');
+    const news = await tab.run('document.querySelector("#news").textContent');
+    holds(news.includes('webhook billing is failing'), 'screen readers are not told');
+    await sleep(2500);
+    const later = await tab.run('document.querySelector("#news").textContent');
+    holds(later === news || !later.includes('webhook'), 'the news is repeated');
     return tab.text('#problems li.failure span');
   });
 }

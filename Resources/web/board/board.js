@@ -42,7 +42,7 @@ class Board {
 
   constructor(token) {
     this.link = new Link(token);
-    this.problemList = new ProblemList(byID('problems'), (text) => this.tell(text, 'failure'));
+    this.problemList = new ProblemList(byID('problems'), byID('news'));
     this.#views = new Map([['calls', new CallsView(this)], ['pushes', new PushesView(this)],
       ['latencies', new LatenciesView(this)], ['sessions', new SessionsView(this)], ['devices', new DevicesView(this)],
       ['server', new ServerView(this)]]);
@@ -303,7 +303,7 @@ function signOut(words) {
   sessionStorage.removeItem(tokenKey);
   board?.stop();
   board = undefined;
-  for (const id of ['view', 'detail', 'problems', 'told']) byID(id).replaceChildren();
+  for (const id of ['view', 'detail', 'problems', 'news', 'told']) byID(id).replaceChildren();
   byID('ask').close();
   byID('board').hidden = true;
   byID('sign-in').hidden = false;

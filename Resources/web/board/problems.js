@@ -76,8 +76,9 @@ export class ProblemList {
   #list = h('ul', {});
   #none = h('p', { class: 'good' });
 
-  constructor(element, told) {
-    this.told = told;
+  /** news: where new problems are said to screen readers. */
+  constructor(element, news) {
+    this.news = news;
     element.replaceChildren(this.#none, this.#list);
   }
 
@@ -96,9 +97,10 @@ export class ProblemList {
       if (href && anchor.getAttribute('href') !== href) anchor.setAttribute('href', href);
       if (!href) anchor.removeAttribute('href');
     });
-    const worst = found.filter(({ weight }) => weight === 'failure').map(({ text }) => text);
-    const isNew = worst.filter((text) => !this.#said.has(text));
-    this.#said = new Set(worst);
-    if (isNew.length) this.told(`Problem: ${isNew.join('; ')}`);
+    // A problem with other figures is no new one.
+    const name = ({ text }) => text.replaceAll(/\d+/g, '#');
+    const isNew = found.filter((problem) => !this.#said.has(name(problem)));
+    this.#said = new Set(found.map(name));
+    if (isNew.length) say(this.news, `Problem: ${isNew.map(({ text }) => text).join('; ')}`);
   }
 }

@@ -11,7 +11,7 @@ const columns = [
 ];
 
 /** The mean width of a character, in the size of the text. */
-const characterWidth = 0.5;
+const characterWidth = 0.59;
 
 /** Rows above and below the visible ones. */
 const margin = 4;
