@@ -3,15 +3,6 @@
 // #embed is C23; Clang has it in every version of C.
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
-static const unsigned char reveille_js[] = {
-#embed "../../Resources/web/reveille.js"
-};
-static const unsigned char reveille_d_ts[] = {
-#embed "../../Resources/web/reveille.d.ts"
-};
-static const unsigned char phone_html[] = {
-#embed "../../Resources/web/phone/index.html"
-};
 static const unsigned char board_actions_js[] = {
 #embed "../../Resources/web/board/actions.js"
 };
@@ -69,13 +60,55 @@ static const unsigned char board_table_js[] = {
 static const unsigned char board_text_js[] = {
 #embed "../../Resources/web/board/text.js"
 };
+static const unsigned char phone_devices_js[] = {
+#embed "../../Resources/web/phone/devices.js"
+};
+static const unsigned char phone_dom_js[] = {
+#embed "../../Resources/web/phone/dom.js"
+};
+static const unsigned char phone_history_js[] = {
+#embed "../../Resources/web/phone/history.js"
+};
+static const unsigned char phone_icon_svg[] = {
+#embed "../../Resources/web/phone/icon.svg"
+};
+static const unsigned char phone_index_html[] = {
+#embed "../../Resources/web/phone/index.html"
+};
+static const unsigned char phone_ladder_js[] = {
+#embed "../../Resources/web/phone/ladder.js"
+};
+static const unsigned char phone_line_js[] = {
+#embed "../../Resources/web/phone/line.js"
+};
+static const unsigned char phone_phone_css[] = {
+#embed "../../Resources/web/phone/phone.css"
+};
+static const unsigned char phone_phone_js[] = {
+#embed "../../Resources/web/phone/phone.js"
+};
+static const unsigned char phone_sounds_js[] = {
+#embed "../../Resources/web/phone/sounds.js"
+};
+static const unsigned char phone_stage_js[] = {
+#embed "../../Resources/web/phone/stage.js"
+};
+static const unsigned char phone_tokens_js[] = {
+#embed "../../Resources/web/phone/tokens.js"
+};
+static const unsigned char phone_words_js[] = {
+#embed "../../Resources/web/phone/words.js"
+};
+static const unsigned char reveille_d_ts[] = {
+#embed "../../Resources/web/reveille.d.ts"
+};
+static const unsigned char reveille_js[] = {
+#embed "../../Resources/web/reveille.js"
+};
 
 #define FILE_AT(path, bytes) {path, bytes, sizeof bytes}
 
 static const reveille_web_file files[] = {
-    FILE_AT("reveille.js", reveille_js),
-    FILE_AT("reveille.d.ts", reveille_d_ts),
-    FILE_AT("phone/index.html", phone_html),
     FILE_AT("board/actions.js", board_actions_js),
     FILE_AT("board/board.css", board_board_css),
     FILE_AT("board/board.js", board_board_js),
@@ -95,6 +128,21 @@ static const reveille_web_file files[] = {
     FILE_AT("board/story.js", board_story_js),
     FILE_AT("board/table.js", board_table_js),
     FILE_AT("board/text.js", board_text_js),
+    FILE_AT("phone/devices.js", phone_devices_js),
+    FILE_AT("phone/dom.js", phone_dom_js),
+    FILE_AT("phone/history.js", phone_history_js),
+    FILE_AT("phone/icon.svg", phone_icon_svg),
+    FILE_AT("phone/index.html", phone_index_html),
+    FILE_AT("phone/ladder.js", phone_ladder_js),
+    FILE_AT("phone/line.js", phone_line_js),
+    FILE_AT("phone/phone.css", phone_phone_css),
+    FILE_AT("phone/phone.js", phone_phone_js),
+    FILE_AT("phone/sounds.js", phone_sounds_js),
+    FILE_AT("phone/stage.js", phone_stage_js),
+    FILE_AT("phone/tokens.js", phone_tokens_js),
+    FILE_AT("phone/words.js", phone_words_js),
+    FILE_AT("reveille.d.ts", reveille_d_ts),
+    FILE_AT("reveille.js", reveille_js),
 };
 
 size_t reveille_web_file_count(void) { return sizeof files / sizeof files[0]; }

@@ -1,0 +1,99 @@
+// Who uses the phone: a token in the fragment, one that was pasted, or a name on the server's own machine.
+
+import { store, stored, uuid } from './dom.js';
+
+const NAME = 'reveille:phone:sign-in';
+
+/** Why nobody is signed in: `message` says what happened and what to do. `needsToken`: a name is not enough here. */
+export class SignInFault extends Error {
+  constructor(message, needsToken = false) {
+    super(message);
+    this.needsToken = needsToken;
+  }
+}
+
+/** The claims of a token. Only the server can tell whether they are true. */
+export function claims(token) {
+  const parts = token.split('.');
+  try {
+    if (parts.length !== 3) throw new Error();
+    const bytes = Uint8Array.from(atob(parts[1].replace(/-/g, '+').replace(/_/g, '/')), (char) => char.charCodeAt(0));
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    throw new SignInFault('This is no token: a token has three parts with dots between them, as “reveille token '
+      + 'alice” prints one. Copy it whole.', true);
+  }
+}
+
+const isOld = ({ exp }) => exp !== undefined && exp * 1000 <= Date.now();
+
+/** Asks the server for a token by name. */
+async function mint(user, signal) {
+  let answer;
+  try {
+    const headers = { 'content-type': 'application/json' };
+    answer = await fetch('token', { method: 'POST', headers, body: JSON.stringify({ user }), signal });
+  } catch {
+    throw new SignInFault(`The server at ${location.host} does not answer. Start it (reveille serve), then try again.`);
+  }
+  const said = await answer.json().catch(() => ({}));
+  if (answer.ok && said.token) return said.token;
+  if (answer.status === 403) {
+    throw new SignInFault(said.message ?? 'This server signs nobody in by name. Sign in with a token.', true);
+  }
+  if (answer.status === 404) throw new SignInFault('This server signs nobody in by name. Sign in with a token.', true);
+  throw new SignInFault(said.message ?? `The server answered with ${answer.status}. Try again.`);
+}
+
+/** Somebody who is signed in in this tab. A reload keeps it; another tab may have another user. */
+export class SignIn {
+  constructor({ user, token, isByName }) {
+    Object.assign(this, { user, token, isByName });
+    this.save();
+  }
+
+  static restored() {
+    const saved = stored('sessionStorage', NAME);
+    return saved && new SignIn(saved);
+  }
+
+  static async byName(user) {
+    return new SignIn({ user, token: await mint(user), isByName: true });
+  }
+
+  static byToken(text) {
+    const token = text.trim();
+    const given = claims(token);
+    if (isOld(given)) {
+      const at = new Date(given.exp * 1000).toLocaleString();
+      throw new SignInFault(`This token was valid until ${at}. Get a new one where you got it.`, true);
+    }
+    return new SignIn({ user: given.sub ?? 'you', token, isByName: false });
+  }
+
+  /** The token for a connection. */
+  async current(signal) {
+    if (this.isByName && isOld(claims(this.token))) await this.renew(signal);
+    return this.token;
+  }
+
+  async renew(signal) {
+    this.token = await mint(this.user, signal);
+    this.save();
+  }
+
+  save() {
+    const { user, token, isByName } = this;
+    store('sessionStorage', NAME, { user, token, isByName });
+  }
+
+  forget() { store('sessionStorage', NAME, undefined); }
+
+  /** A device of each user, so that two users in two tabs of one browser are two devices. */
+  get deviceId() {
+    const name = `reveille:phone:device:${this.user}`;
+    const id = stored('localStorage', name) ?? uuid();
+    store('localStorage', name, id);
+    return id;
+  }
+}

@@ -1,0 +1,593 @@
+#!/usr/bin/env node
+// The softphone, /phone/, in Chromium against a real server, used as people use it: by its buttons, its keys and its
+// words. Prints a line for each check. SCREENSHOTS names a folder for pictures of each screen.
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Browser } from './browser.mjs';
+import { repository } from './library.mjs';
+import { Server, until } from './server.mjs';
+
+const NARROW = { width: 380, height: 800, deviceScaleFactor: 1, mobile: false };
+const WIDE = { width: 1600, height: 900, deviceScaleFactor: 1, mobile: false };
+const KEYS = {
+  Enter: { code: 'Enter', windowsVirtualKeyCode: 13, text: '\r' }, Tab: { code: 'Tab', windowsVirtualKeyCode: 9 },
+  ' ': { code: 'Space', windowsVirtualKeyCode: 32, text: ' ' },
+};
+
+/** A page with the phone. Texts are those that are shown. */
+class Page {
+  static async open(browser, url, { script = '' } = {}) {
+    const page = new Page();
+    page.tab = await browser.open('about:blank');
+    await page.tab.send('Page.enable');
+    const source = `window.faults = [];
+      for (const type of ['error', 'unhandledrejection', 'securitypolicyviolation']) {
+        addEventListener(type, (event) => faults.push(type + ': '
+          + (event.message ?? event.reason?.stack ?? event.violatedDirective + ' ' + event.blockedURI)));
+      }
+      window.shown = (selector) => [...document.querySelectorAll(selector)].find((found) => found.checkVisibility());
+      ${script}`;
+    await page.tab.send('Page.addScriptToEvaluateOnNewDocument', { source });
+    await page.go(url);
+    return page;
+  }
+
+  go(url) { return this.tab.send('Page.navigate', { url }); }
+  run(expression) { return this.tab.run(expression); }
+  until(expression, timeout) { return this.tab.until(expression, timeout); }
+
+  async text(selector) {
+    return (await this.run(`shown(${JSON.stringify(selector)})?.innerText ?? ''`)).replace(/\s+/g, ' ').trim();
+  }
+
+  async everything() { return (await this.text('body')).slice(0, 700); }
+
+  /** Waits until a shown element has a text. */
+  async says(selector, pattern, timeout) {
+    let text;
+    return until(async () => {
+      text = await this.text(selector).catch(() => '');
+      return pattern.test(text) && text;
+    }, '', timeout).catch(async () => {
+      throw new Error(`${selector} says “${text}”, not ${pattern}; the page says: ${await this.everything()}`);
+    });
+  }
+
+  async click(selector) {
+    await this.until(`shown(${JSON.stringify(selector)}) && !shown(${JSON.stringify(selector)}).disabled`).catch(async () => {
+      throw new Error(`no button ${selector}; the page says: ${await this.everything()}`);
+    });
+    await this.run(`shown(${JSON.stringify(selector)}).click()`);
+  }
+
+  async key(key, modifiers = 0) {
+    const letter = key.toUpperCase();
+    const given = KEYS[key] ?? { code: `Key${letter}`, windowsVirtualKeyCode: letter.charCodeAt(0) };
+    const event = { key, modifiers, ...given };
+    await this.tab.send('Input.dispatchKeyEvent', { type: event.text ? 'keyDown' : 'rawKeyDown', ...event });
+    await this.tab.send('Input.dispatchKeyEvent', { type: 'keyUp', key, modifiers, code: given.code });
+  }
+
+  alt(key) { return this.key(key, 1); }
+  type(text) { return this.tab.send('Input.insertText', { text }); }
+
+  /** Presses the tabulator until an element has the focus. */
+  async tabTo(selector) {
+    for (let presses = 0; presses < 40; presses += 1) {
+      if (await this.run(`document.activeElement.matches(${JSON.stringify(selector)})`)) return;
+      await this.key('Tab');
+    }
+    throw new Error(`the tabulator does not reach ${selector}`);
+  }
+
+  async signIn(name) {
+    await this.until(`shown('#name')`);
+    await this.run(`shown('#name').value = ${JSON.stringify(name)}`);
+    await this.click('#by-name button');
+    await this.says('#status', /^online/);
+  }
+
+  async dial(name) {
+    await this.run(`shown('#number').value = ${JSON.stringify(name)}`);
+    await this.click('#dial-call');
+  }
+
+  answer() { return this.click('.ring .plain'); }
+
+  /** Whether sound arrives, by the level that an AnalyserNode finds. */
+  hears() {
+    return this.run(`(() => {
+      window.context ??= new AudioContext();
+      window.analysers ??= new Map();
+      const streams = [...document.querySelectorAll('audio')].map(({ srcObject }) => srcObject).filter(Boolean);
+      const tracks = streams.flatMap((stream) => stream.getAudioTracks());
+      return tracks.filter(({ readyState }) => readyState === 'live').some((track) => {
+        if (!analysers.has(track)) {
+          analysers.set(track, context.createAnalyser());
+          context.createMediaStreamSource(new MediaStream([track])).connect(analysers.get(track));
+        }
+        const samples = new Float32Array(analysers.get(track).fftSize);
+        analysers.get(track).getFloatTimeDomainData(samples);
+        return Math.max(...samples.map(Math.abs)) > 0.001;
+      });
+    })()`);
+  }
+
+  async reload() {
+    const before = await this.run('performance.timeOrigin');
+    await this.tab.reload();
+    await this.until(`performance.timeOrigin !== ${before}`);
+  }
+
+  async talks() {
+    await this.says('#state', /^Connected$/);
+    await this.says('#quality', /^Good connection: \d+ ms, no loss, direct$/);
+    await until(() => this.hears(), 'sound arrives');
+  }
+
+  async picture(name) {
+    const folder = process.env.SCREENSHOTS;
+    if (!folder) return;
+    mkdirSync(folder, { recursive: true });
+    for (const [size, metrics] of [['narrow', NARROW], ['wide', WIDE]]) {
+      await this.tab.send('Emulation.setDeviceMetricsOverride', metrics);
+      for (const value of ['light', 'dark']) {
+        await this.tab.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value }] });
+        await new Promise((resolve) => { setTimeout(resolve, 250); });
+        const { data } = await this.tab.send('Page.captureScreenshot', { format: 'png' });
+        writeFileSync(join(folder, `${name}-${size}-${value}.png`), Buffer.from(data, 'base64'));
+      }
+      const overflow = await this.run('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+      if (overflow > 0) throw new Error(`${name}: ${overflow} pixels too wide at ${metrics.width}`);
+    }
+    await this.tab.send('Emulation.clearDeviceMetricsOverride');
+    await this.tab.send('Emulation.setEmulatedMedia', { features: [] });
+  }
+}
+
+let failed = 0;
+const only = process.env.ONLY && new RegExp(process.env.ONLY);
+async function check(name, body) {
+  if (only && !only.test(name)) return;
+  const started = Date.now();
+  try {
+    const note = await body();
+    console.log(`ok      ${name}${note ? `: ${note}` : ''} (${Date.now() - started} ms)`);
+  } catch (error) {
+    failed += 1;
+    console.log(`FAILED  ${name}: ${error.message}`);
+  }
+}
+
+const browsers = [];
+const pages = [];
+let server;
+
+async function start(flags = []) {
+  const browser = await Browser.start(440, { flags });
+  browsers.push(browser);
+  return browser;
+}
+
+async function open(browser, path = '', options = {}) {
+  const page = await Page.open(browser, `${options.origin ?? origin}/phone/${path}`, options);
+  pages.push(page);
+  return page;
+}
+
+let origin;
+let alice;
+let bob;
+
+const reveille = (...words) => execFileSync(server.child.spawnfile, [...words, '--data', server.data], { encoding: 'utf8' });
+
+async function connect() {
+  await alice.dial('bob');
+  await bob.says('.ring h2', /^alice$/);
+  await bob.answer();
+  await Promise.all([alice.talks(), bob.talks()]);
+}
+
+async function hangUp() {
+  await alice.click('#hang-up');
+  await Promise.all([alice, bob].map((page) => page.until(`!shown('#controls')`)));
+}
+
+async function calls(browser) {
+  await check('two tabs of one browser sign in by name, as alice and as bob', async () => {
+    const started = Date.now();
+    alice = await open(browser);
+    await alice.picture('sign-in');
+    await alice.signIn('alice');
+    await alice.picture('ready');
+    const link = await alice.run(`shown('#try-link').href`);
+    bob = await open(browser, new URL(link).hash);
+    await bob.says('#status', /^online/);
+    if (await bob.text('#user') !== 'bob') throw new Error(`signed in as ${await bob.text('#user')}`);
+    return `${Math.round((Date.now() - started) / 1000)} s`;
+  });
+  await check('a call rings, is answered, and both hear each other', async () => {
+    await alice.dial('bob');
+    await bob.says('.ring .state', /^calls you$/);
+    await alice.says('#state', /^It rings/);
+    await bob.picture('incoming');
+    await alice.picture('outgoing');
+    await bob.answer();
+    await Promise.all([alice.talks(), bob.talks()]);
+    return alice.text('#quality');
+  });
+  await check('mute and hold are told to the other side in words', async () => {
+    await alice.click('#mute');
+    await bob.says('#state', /^alice has muted the microphone$/);
+    await alice.click('#mute');
+    await bob.says('#state', /^Connected$/);
+    await bob.click('#hold');
+    await alice.says('#state', /^bob has put you on hold$/);
+    await bob.says('#state', /^On hold$/);
+    await bob.click('#hold');
+    await Promise.all([alice.talks(), bob.talks()]);
+  });
+  await check('the keypad sends tones', async () => {
+    await alice.click('#keypad-button');
+    for (const index of [1, 2, 12]) await alice.click(`#keypad button:nth-of-type(${index})`);
+    await alice.says('#tones', /^12#$/);
+    await alice.picture('keypad');
+    await alice.click('#keypad-button');
+  });
+  await check('the camera goes on, is seen, and goes off', async () => {
+    await alice.click('#camera');
+    await bob.until(`shown('#their-picture')?.videoWidth > 0`);
+    await bob.picture('video');
+    await alice.until(`shown('#own-picture')?.videoWidth > 0`);
+    await alice.click('#camera');
+    await bob.until(`!shown('#their-picture')`);
+  });
+  await check('the devices are listed by name, and another microphone is taken', async () => {
+    await alice.click('#open-devices');
+    await alice.until(`document.querySelectorAll('#microphone option').length > 2`);
+    await alice.says('#microphone', /The system’s choice .*Fake/);
+    await alice.picture('devices');
+    await alice.run(`Object.assign(shown('#microphone'), { selectedIndex: 2 }).dispatchEvent(new Event('change'))`);
+    await alice.click('#close-devices');
+    await bob.talks();
+  });
+  await check('a page that is loaded again goes on with the call', async () => {
+    await alice.reload();
+    await Promise.all([alice.talks(), bob.talks()]);
+    await bob.reload();
+    await Promise.all([alice.talks(), bob.talks()]);
+  });
+  await check('three times more, at once and one after the other', async () => {
+    await Promise.all([alice.reload(), bob.reload()]);
+    await Promise.all([alice.talks(), bob.talks()]);
+    await alice.reload();
+    await bob.reload();
+    await Promise.all([alice.talks(), bob.talks()]);
+  });
+  await check('a muted microphone stays muted when the page is loaded again', async () => {
+    await alice.click('#mute');
+    await alice.reload();
+    await alice.says('#state', /^Connected$/);
+    await alice.until(`shown('#mute').getAttribute('aria-pressed') === 'true'`);
+    await alice.click('#mute');
+    await bob.talks();
+  });
+  await check('another tab says where the phone is, and takes it over with the call', async () => {
+    const token = await alice.run(`JSON.parse(sessionStorage['reveille:phone:sign-in']).token`);
+    const second = await open(browser, `#token=${token}`);
+    await second.says('#elsewhere', /open in another tab It is talking to bob/);
+    if (await second.run('location.hash')) throw new Error('the token stays in the address');
+    await second.picture('elsewhere');
+    await second.click('#take-over');
+    await alice.says('#elsewhere', /open in another tab/);
+    const first = alice;
+    alice = second;
+    await Promise.all([alice.talks(), bob.talks()]);
+    await browser.close(first.tab);
+    pages.splice(pages.indexOf(first), 1);
+  });
+  await check('the server is killed in a call: the page says so, and the call goes on', async () => {
+    await server.kill();
+    await alice.says('.me', /no connection: the server does not answer; trying again/);
+    await alice.picture('server-away');
+    await server.run();
+    await Promise.all([alice, bob].map((page) => page.says('#status', /^online/)));
+    await Promise.all([alice.talks(), bob.talks()]);
+  });
+  await check('the ladder has the words of “reveille calls show”', async () => {
+    await alice.click('#happened > summary');
+    await hangUp();
+    await alice.says('#state', /^bob answered after .+ s\. alice hung up after .+ of talk\.$/);
+    await alice.picture('ended');
+    const command = await alice.text('#show-command');
+    const shown = reveille(...command.split(' ').slice(1));
+    const rows = await alice.run(`[...document.querySelectorAll('#ladder tr')].map((row) => row.cells[3].innerText)`);
+    const words = ['invited', 'ringing', 'answered', 'caller has media', 'connected', 'ended (hangup)'];
+    for (const word of [...words, 'connection lost', 'came back']) {
+      if (!rows.includes(word)) throw new Error(`the page has no “${word}”: ${rows}`);
+      // A restart of the server is no loss of a connection in its own record.
+      if (words.includes(word) && !shown.includes(word)) throw new Error(`${command} has no “${word}”`);
+    }
+    const sentence = (await alice.text('#state')).split('. ')[1].replace(/ after .*/, '');
+    if (!shown.includes(sentence)) throw new Error(`${command} does not say “${sentence}”`);
+    return `${rows.length} rows`;
+  });
+}
+
+async function otherEnds(browser) {
+  let carol;
+  await check('a second call waits, is answered, and the first is on hold; switching; hanging up', async () => {
+    await connect();
+    carol = await open(browser, '#user=carol');
+    await carol.says('#status', /^online/);
+    await carol.dial('alice');
+    await alice.says('.ring .state', /^calls you\. Your present call is put on hold if you answer\.$/);
+    await alice.picture('call-waiting');
+    await alice.answer();
+    await bob.says('#state', /^alice has put you on hold$/);
+    await Promise.all([alice.talks(), carol.talks()]);
+    await alice.says('.other', /^B? ?bob On hold Switch/);
+    await alice.picture('two-calls');
+    await alice.click('.other .switch');
+    await carol.says('#state', /^alice has put you on hold$/);
+    await Promise.all([alice.talks(), bob.talks()]);
+    await alice.click('#hang-up');
+    await alice.says('#peer', /^carol$/);
+    await alice.says('#state', /^On hold$/);
+    await alice.click('#hold');
+    await Promise.all([alice.talks(), carol.talks()]);
+    await alice.click('#hang-up');
+    await carol.until(`!shown('#controls')`);
+  });
+  await check('a declined call says so', async () => {
+    await alice.dial('bob');
+    await bob.click('.ring .decline');
+    await alice.says('#state', /^bob declined after .+ s\.$/);
+    await bob.until(`!shown('.ring')`);
+  });
+  await check('a call that is given up is missed, and the mark goes when it is seen', async () => {
+    await alice.dial('bob');
+    await bob.says('.ring h2', /^alice$/);
+    await alice.click('#hang-up');
+    await bob.says('#missed-count', /^1 missed call$/);
+    await alice.says('#state', /^alice gave up after .+ s\.$/);
+    await bob.reload();
+    await bob.says('#missed-count', /^1 missed call$/);
+    await bob.run(`shown('#history summary').click()`);
+    await bob.says('.story', /^alice gave up after/);
+    await bob.picture('missed');
+    await bob.click('#seen');
+    await bob.until(`!shown('#missed-count')`);
+    await bob.reload();
+    await bob.says('#status', /^online/);
+    await bob.says('#history', /missed, seen/);
+    if (await bob.text('#missed-count')) throw new Error('missed again');
+  });
+  await check('nobody of this name, and a name with a space', async () => {
+    await alice.dial('nobody-at-all');
+    await alice.says('#state', /^nobody is known as nobody-at-all\.$/i);
+    await alice.dial('two words');
+    await alice.says('#dial-fault', /has a space/);
+  });
+  await check('a video call that is answered with video', async () => {
+    await alice.run(`shown('#number').value = 'bob'`);
+    await alice.click('#dial-video');
+    await bob.says('.ring .state', /^calls you, with video$/);
+    await bob.picture('incoming-video');
+    await bob.click('.ring .video');
+    for (const page of [alice, bob]) {
+      await page.until(`shown('#their-picture')?.videoWidth > 0 && shown('#own-picture')?.videoWidth > 0`);
+    }
+    await Promise.all([alice.talks(), bob.talks()]);
+    await alice.picture('two-pictures');
+    await hangUp();
+  });
+  await check('both pages are loaded again while it rings, and the call is answered', async () => {
+    await alice.dial('bob');
+    await bob.says('.ring h2', /^alice$/);
+    await bob.reload();
+    await bob.says('.ring h2', /^alice$/);
+    await alice.reload();
+    await alice.says('#state', /^It rings/);
+    await bob.answer();
+    await Promise.all([alice.talks(), bob.talks()]);
+    await hangUp();
+  });
+  await check('a group rings everybody; who is too late reads who answered', async () => {
+    reveille('groups', 'set', 'sales', 'bob', 'carol');
+    await alice.dial('group sales');
+    for (const page of [bob, carol]) await page.says('.ring .state', /^calls you \(group sales\)$/);
+    await bob.answer();
+    await carol.until(`!shown('.ring')`);
+    await carol.says('#history', /alice incoming, bob answered/);
+    await Promise.all([alice.talks(), bob.talks()]);
+    await hangUp();
+    await alice.says('#state', /^bob answered after/);
+  });
+  await check('a call back from the history', async () => {
+    await bob.click('#history .back[aria-label="Call alice"]');
+    await alice.says('.ring h2', /^bob$/);
+    await alice.answer();
+    await Promise.all([alice.talks(), bob.talks()]);
+    await hangUp();
+  });
+  await check('a link that calls asks first, and then calls', async () => {
+    await carol.go(`${origin}/phone/?again#call=bob`);
+    await carol.says('#ask-title', /^Call bob\?$/);
+    await carol.picture('link');
+    await carol.until(`document.activeElement.id === 'ask-call'`);
+    await carol.key('Enter');
+    await bob.answer();
+    await Promise.all([carol.talks(), bob.talks()]);
+    await carol.click('#hang-up');
+    await bob.until(`!shown('#controls')`);
+  });
+}
+
+async function around(browser) {
+  await check('a hidden page shows a call as a notification', async () => {
+    const script = `window.notes = [];
+      window.Notification = class extends Notification {
+        constructor(title, more) { super(title, more); notes.push(title); }
+      };
+      Object.defineProperty(document, 'hidden', { get: () => true });`;
+    await browser.send('Browser.grantPermissions', { origin, permissions: ['notifications'] });
+    const fred = await open(browser, '#user=fred', { script });
+    await fred.says('#status', /^online/);
+    await alice.dial('fred');
+    await fred.until(`notes[0] === 'alice calls' && document.title === '☎ alice calls – Reveille'`);
+    await alice.click('#hang-up');
+    await fred.until(`document.title === '(1) fred – Reveille phone'`);
+  });
+  await check('a token by name that the server no longer takes is renewed', async () => {
+    const page = await open(browser, '#user=kim');
+    await page.says('#status', /^online/);
+    await page.run(`(() => { const name = 'reveille:phone:sign-in'; const signIn = JSON.parse(sessionStorage[name]);
+      sessionStorage[name] = JSON.stringify({ ...signIn, token: signIn.token.replace(/[^.]+$/, 'AAAA') });
+      for (const name of Object.keys(sessionStorage)) if (name.includes('ws:')) delete sessionStorage[name]; })()`);
+    await page.reload();
+    await page.says('#status', /^online/);
+  });
+  await check('signing out ends the call, and leaves nothing of the user behind', async () => {
+    await connect();
+    await alice.click('#sign-out');
+    await alice.until(`shown('#name')`);
+    await bob.says('#state', /^bob answered after .+ s\. alice hung up after/);
+    await alice.until(`![...Object.keys(sessionStorage)].some((name) => name.includes('ws:'))`);
+    const left = await alice.run(`[...Object.keys(sessionStorage), ...Object.keys(localStorage)]
+      .filter((name) => name !== 'reveille:phone:devices' && !name.startsWith('reveille:phone:device:'))
+      .filter((name) => !/call:(?!alice)/.test(name))`);
+    if (left.length > 0) throw new Error(left.join(', '));
+    await alice.signIn('alice');
+  });
+}
+
+async function keyboard(browser) {
+  await check('keyboard only: sign in, call, answer, mute, keypad, hang up', async () => {
+    const dora = await open(browser);
+    const emil = await open(browser);
+    for (const [page, name] of [[dora, 'dora'], [emil, 'emil']]) {
+      await page.until(`document.activeElement.id === 'name'`);
+      await page.type(name);
+      await page.key('Enter');
+      await page.says('#status', /^online/);
+    }
+    await dora.tabTo('#number');
+    await dora.type('emil');
+    await dora.key('Enter');
+    await emil.says('.ring h2', /^dora$/);
+    await emil.until(`/dora calls you/.test(document.getElementById('alarm').textContent)`);
+    await emil.alt('a');
+    await Promise.all([dora.talks(), emil.talks()]);
+    await emil.until(`/Connected/.test(document.getElementById('announce').textContent)`);
+    await dora.tabTo('#mute');
+    await dora.key(' ');
+    await emil.says('#state', /muted/);
+    await dora.alt('m');
+    await emil.says('#state', /^Connected$/);
+    await dora.alt('k');
+    await dora.until(`shown('#keypad')`);
+    await dora.alt('h');
+    await emil.says('#state', /hold/);
+    await dora.alt('h');
+    await emil.talks();
+    await emil.tabTo('#hang-up');
+    await emil.key('Enter');
+    await dora.until(`!shown('#controls')`);
+    await dora.tabTo('#again');
+    await dora.key('Enter');
+    await emil.says('.ring h2', /^dora$/);
+    await emil.tabTo('.ring .decline');
+    await emil.key('Enter');
+    await dora.says('#state', /^emil declined/);
+  });
+  await check('every control has a name, and no two elements share an id', async () => {
+    const nameless = await alice.run(`[...document.querySelectorAll('button, input, select, textarea, summary')]
+      .filter((element) => element.checkVisibility())
+      .filter((element) => !element.ariaLabel && !element.innerText.trim() && !element.labels?.length)
+      .map(({ outerHTML }) => outerHTML.slice(0, 80))`);
+    if (nameless.length > 0) throw new Error(nameless.join('; '));
+    const twice = await alice.run(`(() => { const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id);
+      return ids.filter((id, index) => ids.indexOf(id) !== index); })()`);
+    if (twice.length > 0) throw new Error(twice.join(', '));
+  });
+}
+
+async function faults(browser) {
+  await check('a wrong token: what is wrong, and what to do', async () => {
+    const page = await open(browser, '#token=nonsense');
+    await page.says('#sign-in-fault', /three parts with dots/);
+    const forged = server.token('mallory').replace(/\.[^.]+$/, '.AAAA');
+    await page.run(`shown('#token').value = ${JSON.stringify(forged)}`);
+    await page.click('#by-token button');
+    await page.says('#sign-in-fault', /^The server refused the token: .+ Get a new token, then sign in again\.$/);
+    await page.picture('wrong-token');
+  });
+  await check('no microphone: what to do', async () => {
+    const deaf = await start(['--use-fake-ui-for-media-stream=deny']);
+    const page = await open(deaf, '#user=gina');
+    await page.says('#status', /^online/);
+    await page.dial('bob');
+    await page.says('#state', /^The browser does not let this page use the microphone\. Press the symbol/);
+    await page.picture('no-microphone');
+    await alice.dial('gina');
+    await page.click('.ring .plain');
+    await page.says('.notice', /does not let this page use the microphone/);
+    await page.says('.ring h2', /^alice$/);
+    await page.click('.ring .decline');
+    await alice.says('#state', /^gina declined/);
+  });
+  await check('plain http from another machine: no microphone, and no sign-in by name', async () => {
+    const port = new URL(origin).port;
+    const far = await start(['--host-resolver-rules=MAP phone.test 127.0.0.1']);
+    const page = await open(far, '', { origin: `http://phone.test:${port}` });
+    await page.says('.notice', /plain http from another machine.*Open https:\/\/phone\.test/);
+    await page.until(`shown('#token') && !shown('#name')`);
+    await page.run(`shown('#token').value = ${JSON.stringify(server.token('ina'))}`);
+    await page.click('#by-token button');
+    await page.says('#status', /^online/);
+    await page.dial('bob');
+    await page.says('#state', /Open this page over https/);
+    await page.picture('insecure');
+  });
+  await check('a browser without WebRTC is told so', async () => {
+    const page = await open(browser, '', { script: 'delete window.RTCPeerConnection;' });
+    await page.says('#boot', /cannot make calls: it has no RTCPeerConnection\. Use a current Chrome/);
+    await page.picture('unsupported');
+  });
+  await check('the server is away at the sign-in', async () => {
+    const page = await open(browser);
+    await page.until(`shown('#name')`);
+    await server.kill();
+    await page.run(`shown('#name').value = 'hans'`);
+    await page.click('#by-name button');
+    await page.says('#sign-in-fault', /does not answer\. Start it \(reveille serve\), then try again/);
+    await server.run();
+    await page.click('#by-name button');
+    await page.says('#status', /^online/);
+  });
+}
+
+try {
+  server = await Server.start('--web-root', join(repository, 'Resources/web'));
+  origin = server.url.replace(/^ws/, 'http');
+  const browser = await start();
+  await calls(browser);
+  if (!alice) alice = await open(browser, '#user=alice');
+  if (!bob) bob = await open(browser, '#user=bob');
+  await otherEnds(browser);
+  await around(browser);
+  await keyboard(browser);
+  await faults(browser);
+  await check('no page has an error, an unhandled rejection, or breaks its policy', async () => {
+    const found = (await Promise.all(pages.map((page) => page.run('window.faults ?? []')))).flat();
+    if (found.length > 0) throw new Error(found.join('; '));
+  });
+} finally {
+  for (const browser of browsers) await browser.stop();
+  await server?.stop();
+}
+console.log(failed === 0 ? 'all passed' : `${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);
