@@ -294,7 +294,7 @@ let package = Package(
                 "TLS", "AdminServer", "ClientTokens", "PushVocabulary", "CallServer", "AdminKit", "AdminProtocol",
                 "CallCore",
                 "CallMonitor", "CallStore", "OutgoingHTTP", "StoreInterface", "CallVocabulary", "ChildProcess",
-                "PushClient", "PushCore", "PushTestServer", "SoftphoneKit", "SoftphoneSession",
+                "Determinism", "PushClient", "PushCore", "PushTestServer", "SoftphoneKit", "SoftphoneSession",
                 "EventLoop",
                 "EventJournal", "HTTP2", "SignalProtocol",
                 "LibWebSockets", "LogCapture", "ServerLog", "TestCertificates", "TestCleanup", "WebSocketServer",

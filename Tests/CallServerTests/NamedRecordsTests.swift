@@ -2,6 +2,7 @@ import AdminProtocol
 import CallCore
 import CallStore
 import CallVocabulary
+import Determinism
 import StoreInterface
 import TestCleanup
 import Testing
@@ -15,7 +16,7 @@ struct NamedRecordsTests {
 
     /// Created within one minute; more calls than fit a page.
     private static let calls: [CallRecord] = {
-        var generator = SystemRandomNumberGenerator()
+        var generator = SeededGenerator(seed: 1)
         return (0..<300).map { number in
             let at = begin + .milliseconds(Int64(number) * 100)
             // The literals are handles.

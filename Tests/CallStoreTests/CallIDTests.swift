@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import Determinism
 import Testing
 
 @testable import CallStore
@@ -45,7 +46,7 @@ import Testing
     }
 
     @Test func `a part names the calls and pushes that begin or end so, whatever its number of digits`() throws {
-        var generator = SystemRandomNumberGenerator()
+        var generator = SeededGenerator(seed: 1)
         let calls = (0..<200).map { CallRecord.ended(CallID(at: at($0), random: &generator), createdAt: at($0)) }
         let pushes = calls.map { call in
             PushRecord(
