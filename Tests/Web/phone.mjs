@@ -56,10 +56,11 @@ class Page {
   }
 
   async click(selector) {
-    await this.until(`shown(${JSON.stringify(selector)}) && !shown(${JSON.stringify(selector)}).disabled`).catch(async () => {
+    const button = `shown(${JSON.stringify(selector)})`;
+    await this.until(`${button} && !${button}.disabled`).catch(async () => {
       throw new Error(`no button ${selector}; the page says: ${await this.everything()}`);
     });
-    await this.run(`shown(${JSON.stringify(selector)}).click()`);
+    await this.run(`${button}.click()`);
   }
 
   async key(key, modifiers = 0) {
@@ -181,7 +182,8 @@ let origin;
 let alice;
 let bob;
 
-const reveille = (...words) => execFileSync(server.child.spawnfile, [...words, '--data', server.data], { encoding: 'utf8' });
+const reveille = (...words) =>
+  execFileSync(server.child.spawnfile, [...words, '--data', server.data], { encoding: 'utf8' });
 
 async function connect() {
   await alice.dial('bob');
@@ -340,6 +342,16 @@ async function otherEnds(browser) {
     await Promise.all([alice.talks(), carol.talks()]);
     await alice.click('#hang-up');
     await carol.until(`!shown('#controls')`);
+  });
+  await check('a call that is placed during another puts that one on hold', async () => {
+    await connect();
+    await alice.dial('carol');
+    await bob.says('#state', /^alice has put you on hold$/);
+    await carol.click('.ring .decline');
+    await alice.says('.notice', /^carol declined after/);
+    await alice.click('#hold');
+    await Promise.all([alice.talks(), bob.talks()]);
+    await hangUp();
   });
   await check('a declined call says so', async () => {
     await alice.dial('bob');
