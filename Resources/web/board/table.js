@@ -10,9 +10,6 @@ const columns = [
   ['reason', 'REASON', 'trouble'], ['call', 'CALL'],
 ];
 
-/** The mean width of a character, in the size of the text. */
-const characterWidth = 0.59;
-
 /** Rows above and below the visible ones. */
 const margin = 4;
 
@@ -53,7 +50,9 @@ export class CallTable {
     this.#rowHeight = Number.parseFloat(getComputedStyle(this.rows).getPropertyValue('--row')) || 28;
     this.#height = this.rows.clientHeight;
     const name = this.head.children[2];
-    this.#nameLength = Math.floor(name.clientWidth / (characterWidth * Number.parseFloat(getComputedStyle(this.rows).fontSize)));
+    const context = document.createElement('canvas').getContext('2d');
+    context.font = getComputedStyle(this.rows).font;
+    this.#nameLength = Math.floor(name.clientWidth / context.measureText('0').width);
     this.actions.wake();
   }
 
