@@ -1966,7 +1966,7 @@ export class Media extends Emitter {
     this.#elements.add(element);
     element.srcObject = this.remoteStream;
     if (this.options.speaker) await element.setSinkId?.(this.options.speaker);
-    await element.play().catch(() => this._emit('blocked', { element }));
+    await element.play().catch(({ name }) => name === 'NotAllowedError' && this._emit('blocked', { element }));
   }
 
   async setVideo(isOn) {
