@@ -19,6 +19,7 @@ export class CallTable {
   /** The person has gone to the selected call; until then the first row is selected. */
   #isHeld = false;
   #position = 0;
+  #isToBeSeen = false;
   #pool = [];
   #rowHeight = 28;
   #height = 400;
@@ -51,7 +52,9 @@ export class CallTable {
     this.#height = this.rows.clientHeight;
     const name = this.head.children[2];
     const context = document.createElement('canvas').getContext('2d');
-    context.font = getComputedStyle(this.rows).font;
+    // The shorthand is empty beside font-variant-numeric.
+    const { fontSize, fontFamily } = getComputedStyle(this.rows);
+    context.font = `${fontSize} ${fontFamily}`;
     this.#nameLength = Math.floor(name.clientWidth / context.measureText('0').width);
     this.actions.wake();
   }
@@ -92,10 +95,16 @@ export class CallTable {
     this.#position = Math.min(Math.max(0, this.#position + by), last);
     this.selected = this.listing.rows[this.#position].call.call_id;
     this.#isHeld = by !== -Infinity;
+    this.#isToBeSeen = true;
+    this.actions.wake();
+  }
+
+  /** After a key: the row may have moved since. */
+  #reveal() {
+    this.#isToBeSeen = false;
     const [top, bottom] = [this.#position * this.#rowHeight, (this.#position + 1) * this.#rowHeight];
     if (top < this.rows.scrollTop) this.rows.scrollTop = top;
     if (bottom > this.rows.scrollTop + this.#height) this.rows.scrollTop = bottom - this.#height;
-    this.actions.wake();
   }
 
   /** Finds the selected call again; if it is gone, selects the call in its row. */
@@ -118,6 +127,7 @@ export class CallTable {
     this.element.setAttribute('aria-rowcount', rows.length + 1);
     const height = `${rows.length * this.#rowHeight}px`;
     if (this.filler.style.height !== height) this.filler.style.height = height;
+    if (this.#isToBeSeen) this.#reveal();
     const words = this.listing.search || this.listing.filter !== 'all' ? 'no call matches' : 'no live calls';
     say(this.empty, rows.length ? '' : this.board.isComplete ? words : 'loading…');
     const first = Math.max(0, Math.floor(this.rows.scrollTop / this.#rowHeight) - margin);
