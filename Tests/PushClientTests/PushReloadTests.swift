@@ -64,11 +64,14 @@ struct PushReloadTests {
     @Test("leaves a credential alone that is the same: no new token, no new connection")
     func sameKey() async throws {
         let server = try await PushTestServer { _, _ in .respond(200) }
-        let same = try await configuration(server.port)
-        let fixture = try await Fixture.start([server]) { $0 = same }
+        var same = try await configuration(server.port)
+        // A pool that may have more opens a second one when the first is slow.
+        same.apns[0].policy.connections = 1
+        let settings = same
+        let fixture = try await Fixture.start([server]) { $0 = settings }
         for number in 1...3 as ClosedRange<UInt64> {
             #expect(try await fixture.send(Fixture.order(number)) == .accepted)
-            try await fixture.service.reload(PushService.Reload(same))
+            try await fixture.service.reload(PushService.Reload(settings))
         }
         let connections = await server.connections()
         #expect(connections == 1)
