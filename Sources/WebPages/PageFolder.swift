@@ -4,6 +4,8 @@ import Foundation
 public struct PageFolder {
     /// The most bytes of all files together: they stay in memory.
     static let mostBytes = 64 << 20
+    /// The most bytes of one file. A response is copied, and counts as unread by its client until it is sent.
+    static let longestFile = 1 << 20
     /// The most files.
     static let mostFiles = 4096
 
@@ -33,6 +35,12 @@ public struct PageFolder {
                 continue
             }
             guard type == .typeRegular else { continue }
+            let length = (names.fileAttributes?[.size] as? Int) ?? 0
+            guard length <= Self.longestFile else {
+                throw Fault(
+                    reason: "\(folder)/\(name) is longer than \(Self.longestFile >> 20) MiB",
+                    advice: "serve large files with a web server")
+            }
             guard let content = FileManager.default.contents(atPath: "\(folder)/\(name)") else {
                 throw Fault(reason: "cannot read \(folder)/\(name)", advice: "let the server's user read it")
             }

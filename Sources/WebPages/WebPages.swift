@@ -65,8 +65,9 @@ public struct WebPages: Sendable {
         guard let page = pages[Self.file(at: request.path)] else {
             // Relative paths in a page need the slash.
             guard pages[request.path + "/index.html"] != nil else { return nil }
-            return HTTPResponse(
-                status: 301, contentType: "text/plain", headers: [("Location", request.path + "/")])
+            let target = request.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+            let location = target[0] + "/" + (target.count > 1 ? "?" + target[1] : "")
+            return HTTPResponse(status: 301, contentType: "text/plain", headers: [("Location", String(location))])
         }
         let (content, tag): ([UInt8], String)
         if let compressed = page.compressed, Self.takesGzip(request.acceptEncoding) {

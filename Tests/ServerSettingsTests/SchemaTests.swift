@@ -82,8 +82,6 @@ struct SchemaTests {
         arguments: plain.map(\.key))
     func effect(key: String) throws {
         let setting = try #require(Setting.all.first { $0.key == key })
-        // A file alone turns web.sign_in_by_name off.
-        try scene.write("")
         let before = try scene.load().serverConfiguration()
         try scene.write("\(key): \(other(setting))")
         #expect(try scene.faults() == [])

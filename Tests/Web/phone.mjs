@@ -583,7 +583,7 @@ async function faults(browser) {
 }
 
 try {
-  server = await Server.start('--web-root', join(repository, 'Resources/web'));
+  server = await Server.start('--sign-in-by-name', '--web-root', join(repository, 'Resources/web'));
   origin = server.url.replace(/^ws/, 'http');
   const browser = await start();
   await calls(browser);

@@ -11,11 +11,11 @@ struct WebPagesTests {
     private let pages = WebPages.embedded
 
     private func get(
-        _ path: String, encodings: String? = nil, ifNoneMatch: String? = nil, from pages: WebPages = .embedded,
+        _ path: String, target: String? = nil, encodings: String? = nil, ifNoneMatch: String? = nil, from pages: WebPages = .embedded,
         for audience: WebPages.Audience = .users
     ) -> HTTPResponse? {
         pages.response(
-            to: HTTPRequest(method: .get, path: path, acceptEncoding: encodings, ifNoneMatch: ifNoneMatch),
+            to: HTTPRequest(method: .get, target: target ?? path, path: path, acceptEncoding: encodings, ifNoneMatch: ifNoneMatch),
             for: audience)
     }
 
@@ -88,6 +88,7 @@ struct WebPagesTests {
         #expect(get("/phone/")?.contentType == "text/html; charset=utf-8")
         let redirect = get("/phone")
         #expect(redirect?.status == 301 && header("Location", redirect) == "/phone/")
+        #expect(header("Location", get("/phone", target: "/%70hone?x=1?")) == "/%70hone/?x=1?")
         for path in ["/", "/phone/..", "/phone/../reveille.js", "//reveille.js", "/Reveille.js", "/phone//", ""] {
             #expect(get(path) == nil, "\(path)")
         }
@@ -119,7 +120,7 @@ struct WebPagesTests {
         ) {
             try WebPages(folder: file)
         }
-        try Data(count: PageFolder.mostBytes + 1).write(to: URL(fileURLWithPath: file))
+        try Data(count: PageFolder.longestFile + 1).write(to: URL(fileURLWithPath: file))
         let fault = #expect(throws: PageFolder.Fault.self) {
             try WebPages(folder: (file as NSString).deletingLastPathComponent)
         }

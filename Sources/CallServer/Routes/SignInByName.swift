@@ -39,8 +39,8 @@ struct SignInByName: Sendable {
             guard isAllowed(request) else {
                 throw SignalError(
                     .forbidden,
-                    "Sign in with a token: this server signs users in by name only on its own machine, without a "
-                        + "configuration file or with web.sign_in_by_name.")
+                    "Sign in with a token. A server started with --sign-in-by-name (web.sign_in_by_name) signs users in by "
+                        + "name, on its own machine.")
             }
             guard request.method == .post else {
                 throw SignalError(.methodNotFound, "This resource knows POST only.")

@@ -40,7 +40,7 @@ extension Setting {
         "A folder with pages of your own, read at the start. The server prefers its files to its own pages."
     )
     package static let webSignInByName = Setting(
-        "web.sign_in_by_name", .flag, note: "true without a configuration file, on a loopback address", example: "true",
+        "web.sign_in_by_name", .flag, .bool(false), flag: "--sign-in-by-name",
         "Let a browser on this machine sign in at /phone/ as any user, to try the server without a backend.")
     package static let tlsCertificate = Setting(
         "tls.certificate", .path, example: "/etc/reveille/fullchain.pem", flag: "--tls-certificate", part: .tls,

@@ -14,13 +14,12 @@ extension ConfigurationBuilder {
     }
 
     mutating func signsInByName(at address: SocketAddress) -> Bool {
-        guard settings.isSet(.webSignInByName) else { return sources.path == nil && address.isLoopback }
-        let isOn = settings.flag(.webSignInByName)
-        if isOn, !address.isLoopback {
+        guard settings.flag(.webSignInByName) else { return false }
+        if !address.isLoopback || settings.flag(.listenInsecure) || settings.isSet(.listenProxies) {
             fault(
-                .webSignInByName, "\(address) can be reached from other machines",
-                "listen on 127.0.0.1, or take this away and sign in with tokens")
+                .webSignInByName, "this server can be reached from other machines",
+                "take this away and sign in with tokens, or listen on 127.0.0.1 without a proxy")
         }
-        return isOn
+        return true
     }
 }

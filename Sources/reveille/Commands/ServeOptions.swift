@@ -43,6 +43,8 @@ struct ServeOptions: ParsableArguments {
         help: ArgumentHelp("A folder with web pages of your own, beside /phone/.", valueName: "folder"),
         completion: .directory)
     var webRoot: String?
+    @Flag(help: "Let a browser on this machine sign in at /phone/ as any user, to try the server.")
+    var signInByName = false
     @Option(help: ArgumentHelp("The TCP address of the admin API.", valueName: "host:port"))
     var adminListen: String?
     @Option(
@@ -70,6 +72,7 @@ struct ServeOptions: ParsableArguments {
         flags.set(.tlsCertificate, tlsCertificate)
         flags.set(.tlsKey, tlsKey)
         flags.set(.webRoot, webRoot)
+        flags.set(.webSignInByName, isGiven: signInByName)
         flags.set(.node, node)
         flags.set(.shards, shards)
         flags.set(.connections, maxConnections)
