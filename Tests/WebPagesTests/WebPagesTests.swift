@@ -11,11 +11,13 @@ struct WebPagesTests {
     private let pages = WebPages.embedded
 
     private func get(
-        _ path: String, target: String? = nil, encodings: String? = nil, ifNoneMatch: String? = nil, from pages: WebPages = .embedded,
+        _ path: String, target: String? = nil, encodings: String? = nil, ifNoneMatch: String? = nil,
+        from pages: WebPages = .embedded,
         for audience: WebPages.Audience = .users
     ) -> HTTPResponse? {
         pages.response(
-            to: HTTPRequest(method: .get, target: target ?? path, path: path, acceptEncoding: encodings, ifNoneMatch: ifNoneMatch),
+            to: HTTPRequest(
+                method: .get, target: target ?? path, path: path, acceptEncoding: encodings, ifNoneMatch: ifNoneMatch),
             for: audience)
     }
 

@@ -39,7 +39,8 @@ extension Setting {
         let meaning =
             switch limit {
             case .connectsPerAddress: "Connections in a minute from one address or IPv6 network of 64 bits."
-            case .requestsPerAddress: "HTTP requests in a minute from one address or network, without those of backends."
+            case .requestsPerAddress:
+                "HTTP requests in a minute from one address or network, without those of backends."
             case .failedTokensPerAddress:
                 "Refused tokens in a minute from one address or network; more are not verified."
             case .opensPerUser: "Sessions opened in a minute by one user."

@@ -116,7 +116,8 @@ struct DemoCommand: AsyncParsableCommand {
         if let port { configuration.port = port }
         let demo = try await WebDemo.start(configuration, log: log) { Terminal.print("  \($0)") }
         Terminal.print([
-            "", "Call bob, whose iPhone sleeps: \(Terminal.bold("http://\(demo.server.address)/phone/#user=alice&call=bob"))",
+            "",
+            "Call bob, whose iPhone sleeps: \(Terminal.bold("http://\(demo.server.address)/phone/#user=alice&call=bob"))",
             "His iPhone rings for \(configuration.ringing.wholeMilliseconds / 1000) s. Ctrl-C ends the demo.", "",
         ])
         await Interrupt.wait()
