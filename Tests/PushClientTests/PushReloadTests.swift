@@ -65,8 +65,8 @@ struct PushReloadTests {
     func sameKey() async throws {
         let server = try await PushTestServer { _, _ in .respond(200) }
         var same = try await configuration(server.port)
-        // A pool that may have more opens a second one when the first is slow.
-        same.apns[0].policy.connections = 1
+        // A pool opens a second connection when the first is slow.
+        same.apns[0].policy.connectStagger = .seconds(60)
         let settings = same
         let fixture = try await Fixture.start([server]) { $0 = settings }
         for number in 1...3 as ClosedRange<UInt64> {
