@@ -12,6 +12,7 @@ final class ShardResources {
     private let backends: BackendResources
     private let turn: TurnResource
     private let signIn: SignInByName
+    private let pages: PageGate
     private let trace: SessionTrace
 
     init(
@@ -29,6 +30,7 @@ final class ShardResources {
             environment.turn, shard: environment.shard, loop: environment.loop, core: environment.core, tokens: tokens,
             clock: environment.clock, counters: environment.counters)
         signIn = SignInByName(isEnabled: environment.signsInByName, tokens: environment.tokens)
+        pages = PageGate(loop: environment.loop)
     }
 
     /// Refuses a request by its head. A request without a body is answered.
@@ -46,7 +48,8 @@ final class ShardResources {
     func answer(_ request: HTTPRequest, _ responder: HTTPResponder) {
         let respond = respond(to: request, responder)
         if BackendRoute.isBackend(path: request.path) { return backends.ask(request, respond: respond) }
-        if !HTTPRoutes.alwaysServed.contains(request.path), let network = request.network,
+        let isAlwaysServed = HTTPRoutes.alwaysServed.contains(request.path)
+        if !isAlwaysServed, let network = request.network,
             let wait = environment.wait(.requestsPerAddress, RateLimiter.Key(network))
         {
             let words = "Too many requests from your address; try again later."
@@ -60,13 +63,24 @@ final class ShardResources {
             if request.path == SignInByName.path {
                 return signIn.answer(request, on: environment.loop, respond: respond)
             }
-            return environment.routes.answer(request, to: .client, LoopBound(responder, on: environment.loop))
+            let responder = LoopBound(responder, on: environment.loop)
+            if isAlwaysServed { return environment.routes.answer(request, to: .client, responder) }
+            return servePage(request, responder, respond)
         }
         if let resource {
             calls.ask(resource, request, respond: respond)
         } else {
             turn.ask(request, respond: respond)
         }
+    }
+
+    private func servePage(
+        _ request: HTTPRequest, _ responder: LoopBound<HTTPResponder>, _ respond: CallResources.Respond
+    ) {
+        let isAdmitted = pages.admit { [routes = environment.routes] in routes.answer(request, to: .client, responder) }
+        guard !isAdmitted else { return }
+        let words = "The server has too many requests for pages; try again later."
+        respond(.refusal(SignalError(.overloaded(retryAfter: PageGate.fullAfter), words)), nil)
     }
 
     private func respond(to request: HTTPRequest, _ responder: HTTPResponder) -> CallResources.Respond {
