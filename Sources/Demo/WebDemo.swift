@@ -23,6 +23,14 @@ public final class WebDemo: Sendable {
     }
 
     public let server: CallServer
+    /// The address of the softphone's page, which calls bob.
+    public var phonePage: String { "http://\(server.address)/phone/#user=alice&call=bob" }
+    /// The address of the board, with its token.
+    public var boardPage: String {
+        // Force-unwrap: `start` sets the listener.
+        "http://\(server.adminAddress!)/board/#token=\(boardToken)"
+    }
+    private let boardToken: String
     private let simulator: PushSimulator
     private let phone: WakeablePhone
 
@@ -43,10 +51,14 @@ public final class WebDemo: Sendable {
                 data: DataFolder(path: configuration.folder))
             settings.push = try .simulator(folder: simulatorFolder)
             settings.signsInByName = true
+            let boardToken = "\(SessionID.random())"
+            settings.admin = AdminListenerConfiguration(
+                // Force-unwrap: the literal is a numeric address.
+                address: SocketAddress(host: "127.0.0.1", port: 0)!, token: boardToken)
             let server = try await CallServer.start(settings, log: log)
             do {
                 let phone = try await sleepingPhone(configuration, server, simulatorFolder, onStep)
-                return WebDemo(server, simulator, phone)
+                return WebDemo(server, boardToken, simulator, phone)
             } catch {
                 await server.stop()
                 throw error
@@ -57,8 +69,9 @@ public final class WebDemo: Sendable {
         }
     }
 
-    private init(_ server: CallServer, _ simulator: PushSimulator, _ phone: WakeablePhone) {
+    private init(_ server: CallServer, _ boardToken: String, _ simulator: PushSimulator, _ phone: WakeablePhone) {
         self.server = server
+        self.boardToken = boardToken
         self.simulator = simulator
         self.phone = phone
     }

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { Session, repository } from './library.mjs';
 
 export const { WebSocket, WebSocketServer } = createRequire(import.meta.url)('/usr/share/nodejs/ws');
-const program = process.env.REVEILLE
+export const program = process.env.REVEILLE
   ?? ['release', 'debug'].map((kind) => join(repository, '.build', kind, 'reveille')).find(existsSync);
 
 export async function until(condition, what, timeout = 15_000) {

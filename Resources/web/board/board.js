@@ -319,6 +319,9 @@ byID('sign-in').addEventListener('submit', (event) => {
   signIn(byID('token').value.trim());
 });
 
-const kept = sessionStorage.getItem(tokenKey);
-if (kept) signIn(kept);
+// A link may carry the token in its fragment, which browsers do not send.
+const given = /^#token=([^&]*)/.exec(location.hash)?.[1];
+if (given) history.replaceState(null, '', location.pathname);
+const token = given ?? sessionStorage.getItem(tokenKey);
+if (token) signIn(token);
 else signOut('');

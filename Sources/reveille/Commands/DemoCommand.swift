@@ -25,8 +25,8 @@ struct DemoCommand: AsyncParsableCommand {
               reveille demo --keep
               reveille demo --web
 
-            --web starts the server, the push simulator and bob's sleeping iPhone, and prints the address of a page from \
-            which you call bob.
+            --web starts the server, the push simulator and bob's sleeping iPhone, and prints the addresses of two pages: \
+            from one you call bob, the other shows each step of the call.
             """)
 
     @Flag(help: "Print one JSON object.") var json = false
@@ -117,7 +117,8 @@ struct DemoCommand: AsyncParsableCommand {
         let demo = try await WebDemo.start(configuration, log: log) { Terminal.print("  \($0)") }
         Terminal.print([
             "",
-            "Call bob, whose iPhone sleeps: \(Terminal.bold("http://\(demo.server.address)/phone/#user=alice&call=bob"))",
+            "Call bob, whose iPhone sleeps: \(Terminal.bold(demo.phonePage))",
+            "See each step of the call:     \(demo.boardPage)",
             "His iPhone rings for \(configuration.ringing.wholeMilliseconds / 1000) s. Ctrl-C ends the demo.", "",
         ])
         await Interrupt.wait()
