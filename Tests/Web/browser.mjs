@@ -1,11 +1,11 @@
 // Chromium over the DevTools protocol, and a server of static files.
 
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { repository } from './library.mjs';
+import { own, remove, temporaryFolder } from './processes.mjs';
 import { until } from './server.mjs';
 
 const program = process.env.CHROMIUM ?? 'chromium';
@@ -33,6 +33,13 @@ function tone(frequency) {
   return wav;
 }
 
+const KEYS = {
+  Enter: { code: 'Enter', windowsVirtualKeyCode: 13, text: '\r' }, Tab: { code: 'Tab', windowsVirtualKeyCode: 9 },
+  Escape: { code: 'Escape', windowsVirtualKeyCode: 27 }, ' ': { code: 'Space', windowsVirtualKeyCode: 32, text: ' ' },
+  End: { code: 'End', windowsVirtualKeyCode: 35 }, Home: { code: 'Home', windowsVirtualKeyCode: 36 },
+  ArrowUp: { code: 'ArrowUp', windowsVirtualKeyCode: 38 }, ArrowDown: { code: 'ArrowDown', windowsVirtualKeyCode: 40 },
+};
+
 /** One tab. */
 class Tab {
   constructor(browser, target, session) {
@@ -54,17 +61,65 @@ class Tab {
     return until(() => this.run(expression).catch(() => false), expression, timeout);
   }
 
+  text(selector) { return this.run(`document.querySelector(${JSON.stringify(selector)})?.innerText ?? ''`); }
+
+  go(url) { return this.send('Page.navigate', { url }); }
   reload() { return this.send('Page.reload'); }
+  close() { return this.browser.send('Target.closeTarget', { targetId: this.target }); }
+
+  /** Runs a script before those of each page. */
+  before(source) { return this.send('Page.addScriptToEvaluateOnNewDocument', { source }); }
+
+  size(width, height) {
+    return this.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false });
+  }
+
+  /** `light`, `dark`, or undefined for the browser's own. */
+  theme(value) {
+    const features = value ? [{ name: 'prefers-color-scheme', value }] : [];
+    return this.send('Emulation.setEmulatedMedia', { features });
+  }
+
+  async key(key, modifiers = 0) {
+    const letter = key.toUpperCase();
+    const isLetter = /^[A-Z]$/.test(letter);
+    const given = KEYS[key] ?? (isLetter ? { code: `Key${letter}`, windowsVirtualKeyCode: letter.charCodeAt(0) } : {});
+    // With Alt or Ctrl a letter is a command.
+    const text = given.text ?? (key.length === 1 && modifiers === 0 ? key : undefined);
+    const event = { key, modifiers, ...given, text };
+    await this.send('Input.dispatchKeyEvent', { type: text ? 'keyDown' : 'rawKeyDown', ...event });
+    await this.send('Input.dispatchKeyEvent', { type: 'keyUp', key, modifiers, code: given.code });
+  }
+
+  async type(text) { for (const letter of text) await this.key(letter); }
+
+  /** A PNG file as a Buffer. */
+  async picture() {
+    return Buffer.from((await this.send('Page.captureScreenshot', { format: 'png' })).data, 'base64');
+  }
+
+  /** Saves the picture in the folder SCREENSHOTS, if there is one. */
+  async save(name) {
+    const folder = process.env.SCREENSHOTS;
+    if (!folder) return;
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, `${name}.png`), await this.picture());
+  }
 }
 
 export class Browser {
   #next = 1;
   #pending = new Map();
+  /** Exceptions and errors of watched tabs, such as violations of the content security policy. */
+  faults = [];
 
-  /** `prefix` is a command that runs Chromium in another place. The protocol goes over pipes, so any place will do. */
-  static async start(frequency, { prefix = [], flags = [] } = {}) {
+  /**
+   * The microphone hears a tone of `frequency`. `prefix` is a command that runs Chromium in another place. The protocol
+   * goes over pipes, so any place will do.
+   */
+  static async start(frequency = 440, { prefix = [], flags = [] } = {}) {
     const browser = new Browser();
-    browser.folder = mkdtempSync(join(tmpdir(), 'reveille-web-browser-'));
+    browser.folder = temporaryFolder('web-browser');
     const file = join(browser.folder, 'tone.wav');
     writeFileSync(file, tone(frequency));
     const [command, ...rest] = [...prefix, program, '--headless=new', '--no-sandbox', '--use-fake-ui-for-media-stream',
@@ -73,7 +128,8 @@ export class Browser {
       '--disable-dev-shm-usage', '--disable-background-timer-throttling', '--disable-renderer-backgrounding',
       '--remote-debugging-pipe', `--user-data-dir=${join(browser.folder, 'profile')}`, ...flags, 'about:blank'];
     const stdio = ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'];
-    browser.child = spawn(command, rest, { stdio, detached: true });
+    // Its process group: Chromium leaves children behind otherwise.
+    browser.child = own(spawn(command, rest, { stdio, detached: true }), { isGroup: true });
     browser.child.on('exit', () => browser.#fail(new Error('chromium has ended')));
     browser.child.stdio[3].on('error', () => {});
     let buffer = '';
@@ -87,7 +143,13 @@ export class Browser {
     return browser;
   }
 
-  #receive({ id, result, error }) {
+  #receive({ id, result, error, method, params }) {
+    if (method === 'Runtime.exceptionThrown') {
+      this.faults.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
+    }
+    // A lost connection and a refused token are logged by the network itself.
+    if (method === 'Log.entryAdded' && params.entry.level === 'error' && params.entry.source !== 'network'
+      && !params.entry.text.startsWith('WebSocket connection')) this.faults.push(params.entry.text);
     const waiter = this.#pending.get(id);
     this.#pending.delete(id);
     if (error) waiter?.reject(new Error(error.message));
@@ -106,20 +168,29 @@ export class Browser {
     });
   }
 
-  async open(url) {
-    const { targetId } = await this.send('Target.createTarget', { url });
+  /**
+   * `isApart`: with storage of its own. `isWatched`: its errors are in `faults`. `script` runs before those of the page.
+   */
+  async open(url, { isApart = false, isWatched = false, script = '', size = undefined } = {}) {
+    const { browserContextId } = isApart ? await this.send('Target.createBrowserContext') : {};
+    const { targetId } = await this.send('Target.createTarget', { url: 'about:blank', browserContextId });
     const { sessionId } = await this.send('Target.attachToTarget', { targetId, flatten: true });
-    return new Tab(this, targetId, sessionId);
+    const tab = new Tab(this, targetId, sessionId);
+    await tab.send('Page.enable');
+    if (isWatched) for (const domain of ['Runtime', 'Log', 'Accessibility']) await tab.send(`${domain}.enable`);
+    if (script) await tab.before(script);
+    if (size) await tab.size(...size);
+    if (url !== 'about:blank') await tab.go(url);
+    return tab;
   }
 
-  close(tab) { return this.send('Target.closeTarget', { targetId: tab.target }); }
+  close(tab) { return tab.close(); }
 
   async stop() {
     const gone = new Promise((resolve) => { this.child.once('exit', resolve); });
-    // Its process group: Chromium leaves children behind otherwise.
     process.kill(-this.child.pid, 'SIGKILL');
     await gone;
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
+    remove(this.folder);
   }
 }
 

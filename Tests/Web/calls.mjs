@@ -3,161 +3,150 @@
 // loaded again, the call moves to another tab, each in mid-call. Prints a line for each check.
 
 import { Browser, serveFiles } from './browser.mjs';
+import { finish } from './checks.mjs';
 import { Pair, silent, within } from './pair.mjs';
 import { Server, until } from './server.mjs';
 
-let server;
-let files;
-const browsers = [];
-let pair;
-try {
-  server = await Server.start();
-  files = await serveFiles(server);
-  for (const frequency of [440, 880]) browsers.push(await Browser.start(frequency));
-  let ann = await browsers[0].open(`${files.url}?user=ann`);
-  const ben = await browsers[1].open(`${files.url}?user=ben`);
-  pair = new Pair(ann, ben);
-  const check = pair.check.bind(pair);
-  const bothHear = pair.bothHear.bind(pair);
+const server = await Server.start();
+const files = await serveFiles(server);
+const browsers = [await Browser.start(440), await Browser.start(880)];
+let ann = await browsers[0].open(`${files.url}?user=ann`);
+const ben = await browsers[1].open(`${files.url}?user=ben`);
+const pair = new Pair(ann, ben);
+const check = pair.check.bind(pair);
+const bothHear = pair.bothHear.bind(pair);
 
-
-  await check('a call rings, is answered, and 440 Hz and 880 Hz are heard', () => pair.call());
-  await check('the quality is told in words', async () => {
-    await ann.until(`page.media.quality?.level === 'good'`);
-    return ann.run('page.media.quality.text');
-  });
-  await check('mute is silence on the other side, and is told', async () => {
-    await ann.run('page.media.mute()');
-    await silent(ben);
-    await ben.until(`page.events.some(([type, kind]) => type === 'peer' && kind === 'mute')`);
-    await ann.run('page.media.mute(false)');
-    await bothHear();
-  });
-  await check('hold is silence on both sides, and its end brings the audio back', async () => {
-    await ben.run('page.media.hold()');
-    await silent(ann);
-    await silent(ben);
-    await ben.run('page.media.hold(false)');
-    await bothHear();
-  });
-  await check('both hold and end it at once: the offers collide, and the audio is back', async () => {
-    for (const isOn of [true, false]) await Promise.all([ann, ben].map((tab) => tab.run(`page.media.hold(${isOn})`)));
-    await bothHear();
-  });
-  await check('video is switched on and off', async () => {
-    const frames = `page.media.remoteStream.getVideoTracks().some(({ readyState, muted }) => readyState === 'live' && !muted)`;
-    await ann.run('page.media.setVideo(true)');
-    await ben.until(frames);
-    await ann.run('page.media.setVideo(false)');
-    await ben.until(`!(${frames})`);
-    await bothHear();
-  });
-  await check('tones are sent', () => ann.run(`page.media.dtmf('12#')`));
-  await check('devices are listed, and another microphone is taken', async () => {
-    const microphones = `page.media.devices().then((all) => all.filter(({ kind }) => kind === 'audioinput'))`;
-    const count = await ann.run(`${microphones}.then(({ length }) => length)`);
-    if (!(count > 1)) throw new Error(`${count} microphones`);
-    for (const index of [-1, 0]) {
-      await ann.run(`${microphones}.then((all) => page.media.setMicrophone(all.at(${index}).deviceId))`);
-    }
-    await bothHear();
-    return `${count} microphones`;
-  });
-  await check('the server is killed and started again: the audio never stops, and both are back within 3 s', async () => {
-    await server.kill();
-    await new Promise((resolve) => { setTimeout(resolve, 700); });
-    if (!await pair.heard()) throw new Error('silence without a server');
-    await server.run();
-    const started = Date.now();
-    for (const tab of [ann, ben]) await tab.until(`page.session.state === 'open'`, 5_000);
-    const took = Date.now() - started;
-    await bothHear();
-    for (const tab of [ann, ben]) await tab.until(`page.media.call.state === 'connected'`);
-    return within(took, 3_000, 'sessions');
-  });
-  for (const [name, tab, other] of [['caller', ann, ben], ['callee', ben, ann]]) {
-    await check(`the ${name}'s page is loaded again: the call goes on`, async () => {
-      const id = await other.run('page.media.call.id');
-      await tab.reload();
-      await tab.until(`page.session.state === 'open'`);
-      const took = await bothHear();
-      if (await tab.run('page.media.call.id') !== id) throw new Error('another call');
-      return within(took, 3_000, 'audio');
-    });
+await check('a call rings, is answered, and 440 Hz and 880 Hz are heard', () => pair.call());
+await check('the quality is told in words', async () => {
+  await ann.until(`page.media.quality?.level === 'good'`);
+  return ann.run('page.media.quality.text');
+});
+await check('mute is silence on the other side, and is told', async () => {
+  await ann.run('page.media.mute()');
+  await silent(ben);
+  await ben.until(`page.events.some(([type, kind]) => type === 'peer' && kind === 'mute')`);
+  await ann.run('page.media.mute(false)');
+  await bothHear();
+});
+await check('hold is silence on both sides, and its end brings the audio back', async () => {
+  await ben.run('page.media.hold()');
+  await silent(ann);
+  await silent(ben);
+  await ben.run('page.media.hold(false)');
+  await bothHear();
+});
+await check('both hold and end it at once: the offers collide, and the audio is back', async () => {
+  for (const isOn of [true, false]) await Promise.all([ann, ben].map((tab) => tab.run(`page.media.hold(${isOn})`)));
+  await bothHear();
+});
+await check('video is switched on and off', async () => {
+  const frames = `page.media.remoteStream.getVideoTracks().some(({ readyState, muted }) => readyState === 'live' && !muted)`;
+  await ann.run('page.media.setVideo(true)');
+  await ben.until(frames);
+  await ann.run('page.media.setVideo(false)');
+  await ben.until(`!(${frames})`);
+  await bothHear();
+});
+await check('tones are sent', () => ann.run(`page.media.dtmf('12#')`));
+await check('devices are listed, and another microphone is taken', async () => {
+  const microphones = `page.media.devices().then((all) => all.filter(({ kind }) => kind === 'audioinput'))`;
+  const count = await ann.run(`${microphones}.then(({ length }) => length)`);
+  if (!(count > 1)) throw new Error(`${count} microphones`);
+  for (const index of [-1, 0]) {
+    await ann.run(`${microphones}.then((all) => page.media.setMicrophone(all.at(${index}).deviceId))`);
   }
-  await check('both pages are loaded again at once', async () => {
-    await Promise.all([ann.reload(), ben.reload()]);
-    await Promise.all([ann, ben].map((tab) => tab.until(`page.session.state === 'open'`)));
-    return within(await bothHear(), 3_000, 'audio');
-  });
-  await check('the server is killed while a page is loaded again', async () => {
-    await ben.reload();
-    await server.kill();
-    await server.run();
-    const started = Date.now();
-    await bothHear();
-    return within(Date.now() - started, 4_500, 'audio');
-  });
-  await check('a second tab is told where the call is, and takes it over', async () => {
-    const second = await browsers[0].open(`${files.url}?user=ann`);
-    await second.until(`page.session.state === 'elsewhere' && page.session.callsElsewhere[0]?.state === 'connected'`);
-    await second.run('page.session.takeOver()');
-    const first = ann;
-    ann = second;
-    pair.ann = second;
-    await second.until(`page.session.state === 'open'`);
+  await bothHear();
+  return `${count} microphones`;
+});
+await check('the server is killed and started again: the audio never stops, and both are back within 3 s', async () => {
+  await server.kill();
+  await new Promise((resolve) => { setTimeout(resolve, 700); });
+  if (!await pair.heard()) throw new Error('silence without a server');
+  await server.run();
+  const started = Date.now();
+  for (const tab of [ann, ben]) await tab.until(`page.session.state === 'open'`, 5_000);
+  const took = Date.now() - started;
+  await bothHear();
+  for (const tab of [ann, ben]) await tab.until(`page.media.call.state === 'connected'`);
+  return within(took, 3_000, 'sessions');
+});
+for (const [name, tab, other] of [['caller', ann, ben], ['callee', ben, ann]]) {
+  await check(`the ${name}'s page is loaded again: the call goes on`, async () => {
+    const id = await other.run('page.media.call.id');
+    await tab.reload();
+    await tab.until(`page.session.state === 'open'`);
     const took = await bothHear();
-    await first.until(`page.session.state === 'elsewhere' && page.session.calls.length === 0`);
-    await browsers[0].close(first);
+    if (await tab.run('page.media.call.id') !== id) throw new Error('another call');
     return within(took, 3_000, 'audio');
   });
-  await check('a hang-up ends the call on both sides, and the microphones are released', async () => {
-    await ann.run('page.media.call.hangup()');
-    for (const tab of [ann, ben]) {
-      await tab.until(`page.session.calls.length === 0 && page.media.isClosed
-        && page.media.localStream.getTracks().every(({ readyState }) => readyState === 'ended')`);
-    }
-  });
-  for (const [name, tab] of [['caller', () => ann], ['callee', () => ben]]) {
-    await check(`the ${name}'s page is loaded again while it rings: the call is answered all the same`, async () => {
-      await ann.run('page.media = undefined');
-      await ben.run('page.media = undefined');
-      await ann.run(`page.dial('ben')`);
-      await ben.until(`page.media?.call.state === 'ringing'`);
-      await tab().reload();
-      await tab().until(`page.session.state === 'open' && page.media?.call.state === 'ringing'`);
-      await ben.run('page.answer()');
-      await bothHear();
-      await ben.run('page.media.call.hangup()');
-      await ann.until('page.session.calls.length === 0');
-    });
-  }
-  await check("the article's first call rings, is answered, and ends", async () => {
-    const carol = await browsers[0].open(`${files.url}example?user=carol`);
-    const bob = await browsers[1].open(`${files.url}example?user=bob`);
-    const pages = [carol, bob];
-    // The session of the test's own page is another tab's.
-    for (const tab of [ann, ben]) await tab.run('page.session.close()');
-    await bob.until(`document.readyState === 'complete'`);
-    await until(async () => {
-      await carol.run('call.click()');
-      await new Promise((resolve) => { setTimeout(resolve, 1_000); });
-      return await bob.run('line.textContent') === 'carol';
-    }, 'it rings');
-    await bob.run('answer.click()');
-    for (const tab of pages) await tab.until(`line.textContent.startsWith('good: ')`);
-    await bob.run('end.click()');
-    for (const tab of pages) await tab.until(`line.textContent === 'hangup'`);
-    for (const [index, tab] of pages.entries()) await browsers[index].close(tab);
-  });
-  await check('nothing went wrong on the way', async () => {
-    const problems = (await Promise.all([ann, ben].map((tab) => tab.run('page.problems')))).flat();
-    if (problems.length > 0) throw new Error(problems.join('; '));
-  });
-} finally {
-  for (const browser of browsers) await browser.stop();
-  files?.stop();
-  await server?.stop();
 }
-console.log(pair.failed === 0 ? 'all passed' : `${pair.failed} failed`);
-process.exit(pair.failed === 0 ? 0 : 1);
+await check('both pages are loaded again at once', async () => {
+  await Promise.all([ann.reload(), ben.reload()]);
+  await Promise.all([ann, ben].map((tab) => tab.until(`page.session.state === 'open'`)));
+  return within(await bothHear(), 3_000, 'audio');
+});
+await check('the server is killed while a page is loaded again', async () => {
+  await ben.reload();
+  await server.kill();
+  await server.run();
+  const started = Date.now();
+  await bothHear();
+  return within(Date.now() - started, 4_500, 'audio');
+});
+await check('a second tab is told where the call is, and takes it over', async () => {
+  const second = await browsers[0].open(`${files.url}?user=ann`);
+  await second.until(`page.session.state === 'elsewhere' && page.session.callsElsewhere[0]?.state === 'connected'`);
+  await second.run('page.session.takeOver()');
+  const first = ann;
+  ann = second;
+  pair.ann = second;
+  await second.until(`page.session.state === 'open'`);
+  const took = await bothHear();
+  await first.until(`page.session.state === 'elsewhere' && page.session.calls.length === 0`);
+  await browsers[0].close(first);
+  return within(took, 3_000, 'audio');
+});
+await check('a hang-up ends the call on both sides, and the microphones are released', async () => {
+  await ann.run('page.media.call.hangup()');
+  for (const tab of [ann, ben]) {
+    await tab.until(`page.session.calls.length === 0 && page.media.isClosed
+      && page.media.localStream.getTracks().every(({ readyState }) => readyState === 'ended')`);
+  }
+});
+for (const [name, tab] of [['caller', () => ann], ['callee', () => ben]]) {
+  await check(`the ${name}'s page is loaded again while it rings: the call is answered all the same`, async () => {
+    await ann.run('page.media = undefined');
+    await ben.run('page.media = undefined');
+    await ann.run(`page.dial('ben')`);
+    await ben.until(`page.media?.call.state === 'ringing'`);
+    await tab().reload();
+    await tab().until(`page.session.state === 'open' && page.media?.call.state === 'ringing'`);
+    await ben.run('page.answer()');
+    await bothHear();
+    await ben.run('page.media.call.hangup()');
+    await ann.until('page.session.calls.length === 0');
+  });
+}
+await check("the article's first call rings, is answered, and ends", async () => {
+  const carol = await browsers[0].open(`${files.url}example?user=carol`);
+  const bob = await browsers[1].open(`${files.url}example?user=bob`);
+  const pages = [carol, bob];
+  // The session of the test's own page is another tab's.
+  for (const tab of [ann, ben]) await tab.run('page.session.close()');
+  await bob.until(`document.readyState === 'complete'`);
+  await until(async () => {
+    await carol.run('call.click()');
+    await new Promise((resolve) => { setTimeout(resolve, 1_000); });
+    return await bob.run('line.textContent') === 'carol';
+  }, 'it rings');
+  await bob.run('answer.click()');
+  for (const tab of pages) await tab.until(`line.textContent.startsWith('good: ')`);
+  await bob.run('end.click()');
+  for (const tab of pages) await tab.until(`line.textContent === 'hangup'`);
+  for (const [index, tab] of pages.entries()) await browsers[index].close(tab);
+});
+await check('nothing went wrong on the way', async () => {
+  const problems = (await Promise.all([ann, ben].map((tab) => tab.run('page.problems')))).flat();
+  if (problems.length > 0) throw new Error(problems.join('; '));
+});
+finish();

@@ -2,28 +2,29 @@
 // A call whose phone changes the network: a page in Chromium runs in a network namespace with two links, of which one
 // or none is up. Prints a line for each check. Runs itself in a namespace of its own; needs root, or user namespaces.
 
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFileSync, spawn } from 'node:child_process';
+import { readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Browser, serveFiles } from './browser.mjs';
+import { finish, pause } from './checks.mjs';
 import { Pair, within } from './pair.mjs';
+import { own, temporaryFolder } from './processes.mjs';
 import { Server, until } from './server.mjs';
 
 const INSIDE = 'reveille-network';
 if (process.argv[2] !== INSIDE) {
   const user = process.getuid() === 0 ? [] : ['--map-root-user'];
   const program = [process.execPath, fileURLToPath(import.meta.url), INSIDE];
-  const { status } = spawnSync('unshare', [...user, '--net', ...program], { stdio: 'inherit' });
-  process.exit(status ?? 1);
+  const inside = own(spawn('unshare', [...user, '--net', ...program], { stdio: 'inherit' }), { signal: 'SIGTERM' });
+  process.exit(await new Promise((resolve) => { inside.on('exit', (status) => resolve(status ?? 1)); }));
 }
 
 const HOME = '10.77.0.1';
 const run = (command) => execFileSync('sh', ['-ec', command]);
 
 /** The phone's namespace, which lives as long as a process in it. */
-const holder = spawn('unshare', ['--net', 'sleep', 'infinity'], { stdio: 'ignore' });
+const holder = own(spawn('unshare', ['--net', 'sleep', 'infinity'], { stdio: 'ignore' }));
 const inPhone = ['nsenter', `--net=/proc/${holder.pid}/ns/net`];
 const phone = (command) => run(`${inPhone.join(' ')} ${command}`);
 
@@ -49,76 +50,60 @@ function connectPhone() {
   up(1);
 }
 
-const pause = (time) => new Promise((resolve) => { setTimeout(resolve, time); });
 /** Nothing passes: the namespace holds. */
 const silence = () => until(async () => !await pair.heard(), 'silence');
-const folder = mkdtempSync(join(tmpdir(), 'reveille-web-turn-'));
-const browsers = [];
-let turn;
-let server;
-let files;
-let pair;
-try {
-  // Until `unshare` has made the namespace, the process is in this one.
-  await until(() => readlinkSync(`/proc/${holder.pid}/ns/net`) !== readlinkSync('/proc/self/ns/net'), 'a namespace');
-  connectPhone();
-  const secret = 'of-the-test';
-  writeFileSync(join(folder, 'secret'), secret);
-  turn = spawn('turnserver', ['-n', '--listening-ip', HOME, '--relay-ip', HOME, '--use-auth-secret',
-    `--static-auth-secret=${secret}`, '--realm=reveille.test', '--no-tls', '--no-dtls', '--no-cli', '--pidfile',
-    join(folder, 'pid'), '--userdb', join(folder, 'db')], { stdio: 'ignore' });
-  process.env.REVEILLE_TURN_URLS = `turn:${HOME}:3478`;
-  process.env.REVEILLE_TURN_SECRET_FILE = join(folder, 'secret');
-  server = await Server.start('--host', HOME, '--insecure');
-  files = await serveFiles(server);
-  const flags = [`--unsafely-treat-insecure-origin-as-secure=${files.url}`];
-  browsers.push(await Browser.start(440, { prefix: inPhone, flags }), await Browser.start(880, { flags }));
-  pair = new Pair(await browsers[0].open(`${files.url}?user=ann`), await browsers[1].open(`${files.url}?user=ben`));
+// Until `unshare` has made the namespace, the process is in this one.
+await until(() => readlinkSync(`/proc/${holder.pid}/ns/net`) !== readlinkSync('/proc/self/ns/net'), 'a namespace');
+connectPhone();
+const secret = 'of-the-test';
+const folder = temporaryFolder('web-turn');
+writeFileSync(join(folder, 'secret'), secret);
+own(spawn('turnserver', ['-n', '--listening-ip', HOME, '--relay-ip', HOME, '--use-auth-secret',
+  `--static-auth-secret=${secret}`, '--realm=reveille.test', '--no-tls', '--no-dtls', '--no-cli', '--pidfile',
+  join(folder, 'pid'), '--userdb', join(folder, 'db')], { stdio: 'ignore' }));
+process.env.REVEILLE_TURN_URLS = `turn:${HOME}:3478`;
+process.env.REVEILLE_TURN_SECRET_FILE = join(folder, 'secret');
+const server = await Server.start('--host', HOME, '--insecure');
+const files = await serveFiles(server);
+const flags = [`--unsafely-treat-insecure-origin-as-secure=${files.url}`];
+const browsers = [await Browser.start(440, { prefix: inPhone, flags }), await Browser.start(880, { flags })];
+const pair = new Pair(await browsers[0].open(`${files.url}?user=ann`), await browsers[1].open(`${files.url}?user=ben`));
 
-  await pair.check('a call over the first network', () => pair.call());
-  await pair.check('the phone moves to another network', async () => {
-    up(2);
-    // Chromium lists a new network after two seconds or three.
-    await pause(4_000);
-    down(1);
-    const took = await pair.bothHear(30_000, 3_000);
-    return within(took, 3_000, 'audio');
-  });
-  await pair.check('no network for five seconds, then the first one', async () => {
-    down(2);
-    await silence();
-    await pause(5_000);
-    up(1);
-    const took = await pair.bothHear(30_000, 3_000);
-    return within(took, 3_000, 'audio');
-  });
-  await pair.check('no network for twenty seconds', async () => {
-    down(1);
-    await silence();
-    await pause(20_000);
-    up(2);
-    return within(await pair.bothHear(30_000, 3_000), 3_000, 'audio');
-  });
-  await pair.check('the call was the same all the time', async () => {
-    for (const tab of pair.tabs) await tab.until(`page.session.state === 'open' && page.media.call.state === 'connected'`);
-    const problems = (await Promise.all(pair.tabs.map((tab) => tab.run('page.problems')))).flat();
-    if (problems.length > 0) throw new Error(problems.join('; '));
-    await pair.ann.run('page.media.call.hangup()');
-  });
-  await pair.check('a call over TURN, whose credentials the server gives', async () => {
-    await pair.ann.send('Page.navigate', { url: `${files.url}?user=ann&relay` });
-    await pair.ben.send('Page.navigate', { url: `${files.url}?user=ben&relay` });
-    await pair.call();
-    for (const tab of pair.tabs) await tab.until('page.media.quality?.isRelayed');
-    return pair.ann.run('page.media.quality.text');
-  });
-} finally {
-  for (const browser of browsers) await browser.stop();
-  files?.stop();
-  await server?.stop();
-  turn?.kill();
-  holder.kill();
-  rmSync(folder, { recursive: true });
-}
-console.log(pair.failed === 0 ? 'all passed' : `${pair.failed} failed`);
-process.exit(pair.failed === 0 ? 0 : 1);
+await pair.check('a call over the first network', () => pair.call());
+await pair.check('the phone moves to another network', async () => {
+  up(2);
+  // Chromium lists a new network after two seconds or three.
+  await pause(4_000);
+  down(1);
+  const took = await pair.bothHear(30_000, 3_000);
+  return within(took, 3_000, 'audio');
+});
+await pair.check('no network for five seconds, then the first one', async () => {
+  down(2);
+  await silence();
+  await pause(5_000);
+  up(1);
+  const took = await pair.bothHear(30_000, 3_000);
+  return within(took, 3_000, 'audio');
+});
+await pair.check('no network for twenty seconds', async () => {
+  down(1);
+  await silence();
+  await pause(20_000);
+  up(2);
+  return within(await pair.bothHear(30_000, 3_000), 3_000, 'audio');
+});
+await pair.check('the call was the same all the time', async () => {
+  for (const tab of pair.tabs) await tab.until(`page.session.state === 'open' && page.media.call.state === 'connected'`);
+  const problems = (await Promise.all(pair.tabs.map((tab) => tab.run('page.problems')))).flat();
+  if (problems.length > 0) throw new Error(problems.join('; '));
+  await pair.ann.run('page.media.call.hangup()');
+});
+await pair.check('a call over TURN, whose credentials the server gives', async () => {
+  await pair.ann.send('Page.navigate', { url: `${files.url}?user=ann&relay` });
+  await pair.ben.send('Page.navigate', { url: `${files.url}?user=ben&relay` });
+  await pair.call();
+  for (const tab of pair.tabs) await tab.until('page.media.quality?.isRelayed');
+  return pair.ann.run('page.media.quality.text');
+});
+finish();

@@ -1,12 +1,11 @@
 // Two pages that talk, and checks that print a line each.
 
+import { check } from './checks.mjs';
 import { until } from './server.mjs';
 
 const near = (frequency, wanted) => Math.abs(frequency - wanted) < 25;
 
 export class Pair {
-  failed = 0;
-
   /** `ann` sends 440 Hz, `ben` 880 Hz. */
   constructor(ann, ben) {
     Object.assign(this, { ann, ben });
@@ -14,14 +13,9 @@ export class Pair {
 
   get tabs() { return [this.ann, this.ben]; }
 
-  async check(name, body) {
-    const started = Date.now();
-    try {
-      const note = await body();
-      console.log(`ok      ${name}${note ? `: ${note}` : ''} (${Date.now() - started} ms)`);
-    } catch (error) {
-      this.failed += 1;
-      console.log(`FAILED  ${name}: ${error.message}`);
+  /** A check that tells how both pages are when it fails. */
+  check(name, body) {
+    return check(name, body, async () => {
       for (const tab of this.tabs) {
         const state = await tab.run(`JSON.stringify({
           state: page.session.state, calls: page.session.calls.map(({ state }) => state), problems: page.problems,
@@ -31,7 +25,7 @@ export class Pair {
         })`).catch((problem) => problem.message);
         console.log(`        ${state}`);
       }
-    }
+    });
   }
 
   async heard() {

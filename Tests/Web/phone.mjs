@@ -2,26 +2,16 @@
 // The softphone, /phone/, in Chromium against a real server, used as people use it: by its buttons, its keys and its
 // words. Prints a line for each check. SCREENSHOTS names a folder for pictures of each screen.
 
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Browser } from './browser.mjs';
+import { check, finish, pause } from './checks.mjs';
 import { repository } from './library.mjs';
 import { Server, until } from './server.mjs';
-
-const NARROW = { width: 380, height: 800, deviceScaleFactor: 1, mobile: false };
-const WIDE = { width: 1600, height: 900, deviceScaleFactor: 1, mobile: false };
-const KEYS = {
-  Enter: { code: 'Enter', windowsVirtualKeyCode: 13, text: '\r' }, Tab: { code: 'Tab', windowsVirtualKeyCode: 9 },
-  ' ': { code: 'Space', windowsVirtualKeyCode: 32, text: ' ' },
-};
 
 /** A page with the phone. Texts are those that are shown. */
 class Page {
   static async open(browser, url, { script = '' } = {}) {
     const page = new Page();
-    page.tab = await browser.open('about:blank');
-    await page.tab.send('Page.enable');
     const source = `window.faults = [];
       for (const type of ['error', 'unhandledrejection', 'securitypolicyviolation']) {
         addEventListener(type, (event) => faults.push(type + ': '
@@ -29,12 +19,11 @@ class Page {
       }
       window.shown = (selector) => [...document.querySelectorAll(selector)].find((found) => found.checkVisibility());
       ${script}`;
-    await page.tab.send('Page.addScriptToEvaluateOnNewDocument', { source });
-    await page.go(url);
+    page.tab = await browser.open(url, { script: source });
     return page;
   }
 
-  go(url) { return this.tab.send('Page.navigate', { url }); }
+  go(url) { return this.tab.go(url); }
   run(expression) { return this.tab.run(expression); }
   until(expression, timeout) { return this.tab.until(expression, timeout); }
 
@@ -63,14 +52,7 @@ class Page {
     await this.run(`${button}.click()`);
   }
 
-  async key(key, modifiers = 0) {
-    const letter = key.toUpperCase();
-    const given = KEYS[key] ?? { code: `Key${letter}`, windowsVirtualKeyCode: letter.charCodeAt(0) };
-    const event = { key, modifiers, ...given };
-    await this.tab.send('Input.dispatchKeyEvent', { type: event.text ? 'keyDown' : 'rawKeyDown', ...event });
-    await this.tab.send('Input.dispatchKeyEvent', { type: 'keyUp', key, modifiers, code: given.code });
-  }
-
+  key(key, modifiers) { return this.tab.key(key, modifiers); }
   alt(key) { return this.key(key, 1); }
   type(text) { return this.tab.send('Input.insertText', { text }); }
 
@@ -128,49 +110,28 @@ class Page {
     await until(() => this.hears(), 'sound arrives');
   }
 
+  /** Saves the screen in two widths and both themes. */
   async picture(name) {
-    const folder = process.env.SCREENSHOTS;
-    if (!folder) return;
-    mkdirSync(folder, { recursive: true });
-    for (const [size, metrics] of [['narrow', NARROW], ['wide', WIDE]]) {
-      await this.tab.send('Emulation.setDeviceMetricsOverride', metrics);
-      for (const value of ['light', 'dark']) {
-        await this.tab.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value }] });
-        await new Promise((resolve) => { setTimeout(resolve, 250); });
-        const { data } = await this.tab.send('Page.captureScreenshot', { format: 'png' });
-        writeFileSync(join(folder, `${name}-${size}-${value}.png`), Buffer.from(data, 'base64'));
+    if (!process.env.SCREENSHOTS) return;
+    for (const [kind, width, height] of [['narrow', 380, 800], ['wide', 1600, 900]]) {
+      await this.tab.size(width, height);
+      for (const theme of ['light', 'dark']) {
+        await this.tab.theme(theme);
+        await pause(250);
+        await this.tab.save(`${name}-${kind}-${theme}`);
       }
       const overflow = await this.run('document.documentElement.scrollWidth - document.documentElement.clientWidth');
-      if (overflow > 0) throw new Error(`${name}: ${overflow} pixels too wide at ${metrics.width}`);
+      if (overflow > 0) throw new Error(`${name}: ${overflow} pixels too wide at ${width}`);
     }
     await this.tab.send('Emulation.clearDeviceMetricsOverride');
-    await this.tab.send('Emulation.setEmulatedMedia', { features: [] });
+    await this.tab.theme(undefined);
   }
 }
 
-let failed = 0;
-const only = process.env.ONLY && new RegExp(process.env.ONLY);
-async function check(name, body) {
-  if (only && !only.test(name)) return;
-  const started = Date.now();
-  try {
-    const note = await body();
-    console.log(`ok      ${name}${note ? `: ${note}` : ''} (${Date.now() - started} ms)`);
-  } catch (error) {
-    failed += 1;
-    console.log(`FAILED  ${name}: ${error.message}`);
-  }
-}
-
-const browsers = [];
 const pages = [];
 let server;
 
-async function start(flags = []) {
-  const browser = await Browser.start(440, { flags });
-  browsers.push(browser);
-  return browser;
-}
+const start = (flags = []) => Browser.start(440, { flags });
 
 async function open(browser, path = '', options = {}) {
   const page = await Page.open(browser, `${options.origin ?? origin}/phone/${path}`, options);
@@ -182,8 +143,7 @@ let origin;
 let alice;
 let bob;
 
-const reveille = (...words) =>
-  execFileSync(server.child.spawnfile, [...words, '--data', server.data], { encoding: 'utf8' });
+const reveille = (...words) => server.say(...words);
 
 async function connect() {
   await alice.dial('bob');
@@ -582,24 +542,18 @@ async function faults(browser) {
   });
 }
 
-try {
-  server = await Server.start('--sign-in-by-name', '--web-root', join(repository, 'Resources/web'));
-  origin = server.url.replace(/^ws/, 'http');
-  const browser = await start();
-  await calls(browser);
-  if (!alice) alice = await open(browser, '#user=alice');
-  if (!bob) bob = await open(browser, '#user=bob');
-  await otherEnds(browser);
-  await around(browser);
-  await keyboard(browser);
-  await faults(browser);
-  await check('no page has an error, an unhandled rejection, or breaks its policy', async () => {
-    const found = (await Promise.all(pages.map((page) => page.run('window.faults ?? []')))).flat();
-    if (found.length > 0) throw new Error(found.join('; '));
-  });
-} finally {
-  for (const browser of browsers) await browser.stop();
-  await server?.stop();
-}
-console.log(failed === 0 ? 'all passed' : `${failed} failed`);
-process.exit(failed === 0 ? 0 : 1);
+server = await Server.start('--sign-in-by-name', '--web-root', join(repository, 'Resources/web'));
+origin = server.url.replace(/^ws/, 'http');
+const browser = await start();
+await calls(browser);
+if (!alice) alice = await open(browser, '#user=alice');
+if (!bob) bob = await open(browser, '#user=bob');
+await otherEnds(browser);
+await around(browser);
+await keyboard(browser);
+await faults(browser);
+await check('no page has an error, an unhandled rejection, or breaks its policy', async () => {
+  const found = (await Promise.all(pages.map((page) => page.run('window.faults ?? []')))).flat();
+  if (found.length > 0) throw new Error(found.join('; '));
+});
+finish();

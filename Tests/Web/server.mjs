@@ -1,12 +1,12 @@
 // A real `reveille serve`, which a test may kill and start again, and a proxy that breaks connections.
 
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Session, repository } from './library.mjs';
+import { kill, own, remove, temporaryFolder } from './processes.mjs';
 
 export const { WebSocket, WebSocketServer } = createRequire(import.meta.url)('/usr/share/nodejs/ws');
 export const program = process.env.REVEILLE
@@ -22,7 +22,7 @@ export async function until(condition, what, timeout = 15_000) {
   }
 }
 
-function freePort() {
+export function freePort() {
   return new Promise((resolve) => {
     const probe = createServer().listen(0, '127.0.0.1', () => {
       const { port } = probe.address();
@@ -31,49 +31,102 @@ function freePort() {
   });
 }
 
+/** Runs the server's program, and waits for a text in its output. */
+export async function start(words, text, { environment = {}, timeout = 15_000 } = {}) {
+  const child = own(spawn(program, words, { env: { ...process.env, ...environment } }));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => { output += data; });
+  await until(() => output.includes(text) || child.exitCode !== null, `${words.join(' ')}: ${text}`, timeout);
+  if (child.exitCode !== null) throw new Error(output);
+  return child;
+}
+
 export class Server {
   #tokens = new Map();
 
   host = '127.0.0.1';
 
   static async start(...options) {
-    const server = new Server();
+    const server = await this.prepare(...options);
+    await server.run();
+    return server;
+  }
+
+  /** Not yet started. */
+  static async prepare(...options) {
+    const server = new this();
     const host = options.indexOf('--host');
     if (host >= 0) server.host = options[host + 1];
-    server.data = mkdtempSync(join(tmpdir(), 'reveille-web-server-'));
+    server.data = temporaryFolder('web-server');
     server.port = await freePort();
     server.options = options;
-    await server.run();
     return server;
   }
 
   get url() { return `ws://${this.host}:${this.port}`; }
 
-  async run() {
-    const child = spawn(program, ['serve', '--data', this.data, '--port', String(this.port), ...this.options]);
-    this.child = child;
-    let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => { output += data; });
-    await until(() => output.includes('"listening"') || child.exitCode !== null, 'the server listens');
-    if (child.exitCode !== null) throw new Error(output);
+  get words() { return ['serve', '--data', this.data, '--port', String(this.port), ...this.options]; }
+
+  async run() { this.child = await start(this.words, '"listening"'); }
+
+  kill() { return kill(this.child); }
+
+  /** The output of a command about this server. */
+  say(...words) {
+    return execFileSync(program, [...words, '--data', this.data], { encoding: 'utf8', maxBuffer: 1 << 28 });
   }
 
-  async kill() {
-    const gone = new Promise((resolve) => { this.child.once('exit', resolve); });
-    this.child.kill('SIGKILL');
-    await gone;
-  }
+  /** The same, parsed. */
+  ask(...words) { return JSON.parse(this.say(...words, '--output', 'json')); }
 
   token(user) {
-    if (!this.#tokens.has(user)) {
-      this.#tokens.set(user, execFileSync(program, ['token', user, '--data', this.data], { encoding: 'utf8' }).trim());
-    }
+    if (!this.#tokens.has(user)) this.#tokens.set(user, this.say('token', user).trim());
     return this.#tokens.get(user);
   }
 
   async stop() {
     await this.kill();
-    rmSync(this.data, { recursive: true, force: true });
+    remove(this.data);
+  }
+}
+
+/** A server with an admin listener, for the board. */
+export class BoardServer extends Server {
+  tokens = { full: 'a-token-that-may-change', reading: 'a-token-that-may-only-look' };
+
+  static async prepare(...options) {
+    const server = await super.prepare(...options);
+    for (const [name, token] of Object.entries(server.tokens)) writeFileSync(join(server.data, `${name}-token`), token);
+    server.admin = await freePort();
+    return server;
+  }
+
+  get board() { return `http://${this.host}:${this.admin}/board/`; }
+
+  get words() {
+    return [...super.words, '--admin-listen', `${this.host}:${this.admin}`, '--admin-token-file', join(this.data, 'full-token')];
+  }
+
+  /** `endpoints` is the content of the file of webhooks. */
+  async run({ endpoints } = {}) {
+    const environment = { REVEILLE_ADMIN_READ_TOKEN_FILE: join(this.data, 'reading-token') };
+    if (endpoints !== undefined) writeFileSync(join(this.data, 'webhooks'), endpoints);
+    if (existsSync(join(this.data, 'webhooks'))) environment.REVEILLE_WEBHOOKS_FILE = join(this.data, 'webhooks');
+    this.child = await start(this.words, '"the admin API is listening"', { environment, timeout: 60_000 });
+  }
+
+  /** A busy machine's server refuses some of the standing calls as overloaded: the load is begun again. */
+  async load(scenario, ...options) {
+    const simulator = join(this.data, 'push-sim');
+    const words = ['load', scenario, '--target', this.url, '--data', this.data, '--duration', '3000',
+      ...(existsSync(simulator) ? ['--push-sim-data', simulator] : []), ...options];
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await start(words, 'measuring', { timeout: 300_000 });
+      } catch (error) {
+        if (tries === 5 || !error.message.includes('overloaded')) throw error;
+      }
+    }
   }
 }
 
