@@ -407,6 +407,6 @@ export class Media extends Emitter<MediaEvents> {
   setMicrophone(id: string): Promise<void>;
   setCamera(id: string): Promise<void>;
   setSpeaker(id: string): Promise<void>;
-  /** Releases the devices. Comes by itself with the end of the call. */
+  /** Releases the devices and the elements. Comes by itself with the end of the call. */
   close(): void;
 }

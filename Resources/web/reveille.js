@@ -2061,6 +2061,8 @@ export class Media extends Emitter {
     this.#alarms.clearAll();
     this.#pc?.close();
     this.localStream.getTracks().forEach(stop);
+    // Chromium keeps an element with a stream alive.
+    for (const element of this.#elements) if (element.srcObject === this.remoteStream) element.srcObject = null;
     this._emit('closed');
   }
 }
