@@ -93,7 +93,9 @@ export interface Times {
   close?: number;
   /** 1 s: the time-out of the question that follows a change of the network. */
   probe?: number;
+  /** 2 s: how long past its deadline a call continues if the server has not ended it. */
   ringGrace?: number;
+  /** 3 s: how long a tab waits for the tab with the call to be loaded again. */
   tabGrace?: number;
   tabAsk?: number;
 }

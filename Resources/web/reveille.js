@@ -1,7 +1,5 @@
 // @ts-check
-/**
- * Connection → Session → Call → Media. reveille.d.ts documents it, the article BuildForTheWeb shows its use.
- */
+// Connection → Session → Call → Media. reveille.d.ts documents it.
 
 const PROTOCOL_VERSION = 1;
 const SUBPROTOCOL = 'reveille.v1';
@@ -10,19 +8,8 @@ const CANDIDATE_LIMIT = 256;
 const STEP_LIMIT = 200;
 
 const TIMES = {
-  request: 10_000, // For a connection, and then for the answer.
-  connect: 10_000,
-  keep: 60_000, // How long repeatable requests wait for a new connection.
-  callKeep: 90_000, // How long an answered call outlives its connection here.
-  backoffBase: 500,
-  backoffCeiling: 30_000,
-  callCeiling: 2_000, // While a call lives: the server keeps a lost session for 30 s.
-  stable: 10_000, // A session that was open for this long starts the backoff anew.
-  ackDelay: 250,
-  close: 2_000,
-  probe: 1_000,
-  ringGrace: 2_000, // How long past its deadline a call continues if the server has not ended it.
-  tabGrace: 3_000, // How long a tab waits for the tab with the call to be loaded again.
+  request: 10_000, connect: 10_000, keep: 60_000, callKeep: 90_000, backoffBase: 500, backoffCeiling: 30_000,
+  callCeiling: 2_000, stable: 10_000, ackDelay: 250, close: 2_000, probe: 1_000, ringGrace: 2_000, tabGrace: 3_000,
   tabAsk: 200,
 };
 const ACK_EVERY = 16;
@@ -804,7 +791,7 @@ export class Session extends Emitter {
   #isSaving = false;
   #key;
   #tabs;
-  #isWanted = false;
+  #wanted;
   #iceServers = [];
   #iceExpiry = Infinity;
   #iceCall;
@@ -831,7 +818,6 @@ export class Session extends Emitter {
       this.#calls.push(restored);
     }
     this.#isRestored = Boolean(saved);
-    this.#listenToPage();
     const canElect = this.options.tabs && this.env.locks && this.env.BroadcastChannel;
     if (canElect) this.#tabs = new Tabs(this.#key, this.env, this.times, this);
   }
@@ -841,16 +827,16 @@ export class Session extends Emitter {
   get deviceId() { return this.connection.device.id; }
 
   get state() {
-    if (this.#isWanted && this.#tabs?.isElsewhere) return 'elsewhere';
+    if (this.#wanted && this.#tabs?.isElsewhere) return 'elsewhere';
     const { state } = this.connection;
     if (state === 'open' || state === 'gone') return state;
-    return state === 'closing' || (state === 'idle' && !this.#isWanted) ? 'offline' : 'connecting';
+    return state === 'closing' || (state === 'idle' && !this.#wanted) ? 'offline' : 'connecting';
   }
 
   get callsElsewhere() { return this.#tabs?.callsElsewhere ?? []; }
 
   start() {
-    this.#isWanted = true;
+    this.#want();
     if (this.#isRestored) {
       for (const call of this.calls) this.turns.later(() => this.#dispatch('restored', call));
     }
@@ -865,13 +851,14 @@ export class Session extends Emitter {
   }
 
   takeOver() {
-    this.#isWanted = true;
+    this.#want();
     if (this.#tabs && !this.#tabs.isLeader) this.#tabs.steal();
     else this.start();
   }
 
   async close() {
-    this.#isWanted = false;
+    this.#wanted?.abort();
+    this.#wanted = undefined;
     await this.connection.stop();
     this.#tabs?.leave();
   }
@@ -910,19 +897,18 @@ export class Session extends Emitter {
     return this.#tokenCall;
   }
 
-  #listenToPage() {
+  #want() {
+    if (this.#wanted) return;
+    this.#wanted = new AbortController();
     const { page, navigator } = this.env;
-    if (!page) return;
-    const changed = (isNewNetwork) => () => {
-      if (!this.#isWanted || this.state === 'elsewhere') return;
+    const on = (target, type, isNewNetwork) => target?.addEventListener?.(type, () => {
+      if (this.state === 'elsewhere' || (!isNewNetwork && target.visibilityState !== 'visible')) return;
       this.connection.networkChanged(isNewNetwork);
       if (isNewNetwork) this._emit('network');
-    };
-    page.addEventListener('online', changed(true));
-    page.document?.addEventListener('visibilitychange', () => {
-      if (page.document.visibilityState === 'visible') changed(false)();
-    });
-    navigator?.connection?.addEventListener?.('change', changed(true));
+    }, { signal: this.#wanted.signal });
+    on(page, 'online', true);
+    on(page?.document, 'visibilitychange', false);
+    on(page && navigator?.connection, 'change', true);
   }
 
   _changed(detail) {
@@ -954,7 +940,7 @@ export class Session extends Emitter {
   }
 
   _gained() {
-    if (this.#isWanted) this.connection.start();
+    if (this.#wanted) this.connection.start();
     this._emit('tabs');
   }
 
@@ -1487,9 +1473,6 @@ class Tabs {
     this.env = env;
     this.times = times;
     this.owner = owner;
-    this.#channel = new env.BroadcastChannel(name);
-    this.#channel.onmessage = ({ data }) => this.#receive(data);
-    this.#channel.unref?.();
   }
 
   /** The calls of the tab with the session, as JSON; the question of another tab has none. */
@@ -1507,7 +1490,7 @@ class Tabs {
 
   join(isReload) {
     if (this.#hasJoined) return;
-    this.#hasJoined = true;
+    this.#open();
     this.#channel.postMessage({});
     if (!isReload) this.#request({});
     this.env.setTimeout(() => {
@@ -1517,9 +1500,17 @@ class Tabs {
     }, this.times.tabAsk);
   }
 
+  #open() {
+    this.#hasJoined = true;
+    if (this.#channel) return;
+    this.#channel = new this.env.BroadcastChannel(this.name);
+    this.#channel.onmessage = ({ data }) => this.#receive(data);
+    this.#channel.unref?.();
+  }
+
   steal() {
     this.leave();
-    this.#hasJoined = true;
+    this.#open();
     this.isElsewhere = false;
     this.callsElsewhere = [];
     this.#request({ steal: true });
@@ -1564,7 +1555,8 @@ class Tabs {
   leave() {
     this.isLeader = this.isElsewhere = this.#hasJoined = false;
     this.#abort?.abort();
-    this.#abort = undefined;
+    this.#channel?.close();
+    this.#abort = this.#channel = undefined;
     this.#release?.();
   }
 }

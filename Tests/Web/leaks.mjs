@@ -120,6 +120,10 @@ async function library() {
       if (number === EARLY) early = await measures();
     }
     late = await measures();
+  }, async () => {
+    for (const tab of tabs) {
+      console.log(`        ${await tab.run('JSON.stringify([page.session.state, page.session.calls.length, page.problems, page.log, page.events])')}`);
+    }
   });
   for (const [index, name] of ['caller', 'callee'].entries()) {
     await check(`the ${name}'s page has kept nothing between call ${EARLY} and call ${calls}`, () => {

@@ -324,6 +324,7 @@ class Browser {
     const channels = [];
     class BroadcastChannel {
       constructor() { browser.#channels.add(this); channels.push(this); }
+      close() { browser.#channels.delete(this); }
       postMessage(data) {
         const text = JSON.stringify(data);
         for (const other of browser.#channels) {
