@@ -203,9 +203,9 @@ function example(server) {
 
 /**
  * The library, the test's page, and `/session`: the server's address and a token. `/example` is the page of the article,
- * whose `/call-token` knows the user by a cookie, as a backend does.
+ * whose `/call-token` knows the user by a cookie, as a backend does. `url` is the server's address, or a proxy's.
  */
-export async function serveFiles(server) {
+export async function serveFiles(server, url = server.url) {
   const files = new Map([
     ['/reveille.js', join(repository, 'Resources/web/reveille.js')], ['/', join(repository, 'Tests/Web/page.html')],
   ]);
@@ -213,7 +213,7 @@ export async function serveFiles(server) {
     const { pathname, searchParams } = new URL(request.url, 'http://localhost');
     if (pathname === '/session') {
       response.setHeader('content-type', 'application/json');
-      return response.end(JSON.stringify({ url: server.url, token: server.token(searchParams.get('user')) }));
+      return response.end(JSON.stringify({ url, token: server.token(searchParams.get('user')) }));
     }
     if (pathname === '/call-token') return response.end(server.token(request.headers.cookie.split('=')[1]));
     if (pathname === '/example') {
