@@ -1,9 +1,19 @@
 // Resources/web/reveille.js as a module of Node.js, which takes a file without a package for one only with this ending.
 
+import { webcrypto } from 'node:crypto';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+
+// Node.js 18, which Debian 12 has, hides these behind flags.
+globalThis.crypto ??= webcrypto;
+globalThis.CustomEvent ??= class CustomEvent extends Event {
+  constructor(type, { detail = null, ...options } = {}) {
+    super(type, options);
+    this.detail = detail;
+  }
+};
 
 export const repository = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const folder = mkdtempSync(join(tmpdir(), 'reveille-web-'));
