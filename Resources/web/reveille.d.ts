@@ -85,11 +85,13 @@ export interface Times {
   /** 0.5 s, 30 s: the bounds of the first and of any delay before the next attempt. */
   backoffBase?: number;
   backoffCeiling?: number;
-  /** 2 s: the ceiling while a call lives. */
+  /** 2 s: the ceiling while a call lives, as the server keeps a lost session for 30 s. */
   callCeiling?: number;
   /** 10 s: a session that was open for this long starts the backoff anew. */
   stable?: number;
+  /** 0.25 s: how long an event waits to be acknowledged together with others. */
   ackDelay?: number;
+  /** 2 s: how long `close` waits for the server. */
   close?: number;
   /** 1 s: the time-out of the question that follows a change of the network. */
   probe?: number;
@@ -97,9 +99,14 @@ export interface Times {
   ringGrace?: number;
   /** 3 s: how long a tab waits for the tab with the call to be loaded again. */
   tabGrace?: number;
+  /** 0.2 s: how long a tab waits for the answer of the tab with the session. */
   tabAsk?: number;
 }
 
+/**
+ * idle → authorizing → connecting → welcoming → opening → open → closing → idle. A lost connection is `waiting`, and
+ * then `authorizing` again; one that is lost for good is `gone`.
+ */
 export type ConnectionState =
   | 'idle' | 'authorizing' | 'connecting' | 'welcoming' | 'opening' | 'open' | 'waiting' | 'closing' | 'gone';
 
@@ -163,10 +170,12 @@ export class Connection extends Emitter<{
 export interface Step {
   /** By the clock of this device. */
   at: number;
-  /** `invite`, `answer`, `state:ringing`, `update:hold`, `media:connected`… */
+  /** `invite`, `answer`, `state:ringing`, `update:hold`, `peer:away`, `peer:back`, `ended:hangup`, `media:connected`… */
   name: string;
-  /** Who took it. */
+  /** Where it came from. */
   from: 'page' | 'server' | 'media';
+  /** Who acted, if the server names the party. */
+  by?: Party;
 }
 
 export interface CallEvents {
@@ -215,7 +224,12 @@ export class Call extends Emitter<CallEvents> {
   readonly answeredAt?: number;
   readonly connectedAt?: number;
   readonly endedAt?: number;
+  /** When the other side lost its connection to the server. */
   readonly peerAwaySince?: number;
+  /** The call ends as `connection_lost` unless the other side is back by then. Not known after a new session. */
+  readonly peerExpiresAt?: number;
+  /** The time until it. */
+  readonly peerRemaining?: number;
   readonly reason?: EndReason;
   /** Who answered, or who ended it. */
   readonly by?: Party;
@@ -309,7 +323,10 @@ export class Session extends Emitter<SessionEvents> {
   readonly calls: Call[];
   readonly missed: MissedCall[];
   /** The live calls of the tab that has the session. */
-  readonly callsElsewhere: Array<{ id: string; state: CallState; role: 'caller' | 'callee'; peer: string }>;
+  readonly callsElsewhere: Array<{
+    id: string; state: CallState; role: 'caller' | 'callee'; peer: string;
+    media?: { isMuted: boolean; isOnHold: boolean; isCameraOn: boolean };
+  }>;
   call(id: string): Call | undefined;
   /** Goes online, and stays there. Never throws: see `opened` and the event `connection`. */
   start(): void;
@@ -348,6 +365,7 @@ export interface Quality {
 export interface MediaOptions {
   /** Constraints as of `getUserMedia`; the microphone alone by default. */
   audio?: boolean | MediaTrackConstraints;
+  /** For a restored call only which camera: it is on if it was. */
   video?: boolean | MediaTrackConstraints;
   /** Instead of the server's TURN servers. */
   iceServers?: RTCIceServer[];
@@ -378,18 +396,25 @@ export interface MediaEvents {
 /** The media of one call: one `RTCPeerConnection`, renegotiated, restarted and closed by itself. */
 export class Media extends Emitter<MediaEvents> {
   /**
-   * For an incoming call: takes the offer, without the microphone. For a call of before a reload: waits for `resume`.
+   * For an incoming call: takes the offer and gathers candidates, without the microphone. Nothing is sent before
+   * `answer`: the caller learns no address. For a call of before a reload: waits for `resume`.
    */
   constructor(call: Call, options?: MediaOptions);
-  /** Takes the microphone and calls. Rejects if the microphone or the call is refused. */
-  static dial(session: Session, to: CallTarget, options?: MediaOptions & InviteOptions): Promise<Media>;
+  /**
+   * Takes the microphone and calls. Rejects if the microphone or the call is refused. `signal` takes the call back while
+   * `dial` waits, also for the user's permission: it rejects with `call_ended`, and `data.reason` is `cancelled`.
+   */
+  static dial(
+    session: Session, to: CallTarget, options?: MediaOptions & InviteOptions & { signal?: AbortSignal }): Promise<Media>;
   readonly call: Call;
   readonly session: Session;
   readonly localStream: MediaStream;
   readonly remoteStream: MediaStream;
   readonly peerConnection?: RTCPeerConnection;
+  /** These three outlive a reload of the page, and go with the call to another tab. */
   readonly isMuted: boolean;
   readonly isOnHold: boolean;
+  readonly isCameraOn: boolean;
   readonly isClosed: boolean;
   readonly quality?: Quality;
   /** Takes the microphone and answers. */
@@ -402,7 +427,10 @@ export class Media extends Emitter<MediaEvents> {
   mute(isMuted?: boolean): Promise<void>;
   hold(isOnHold?: boolean): Promise<void>;
   setVideo(isOn: boolean): Promise<void>;
-  /** Sends tones, such as `12#`. Resolves when the last one is out. */
+  /**
+   * Sends tones, such as `12#`, behind those that are being sent. Each lasts `duration` (100), followed by `gap` (70).
+   * Resolves when the last one is out. Rejects with `media_failed` if the other side's reload cuts them.
+   */
   dtmf(tones: string, duration?: number, gap?: number): Promise<void>;
   /** Names are empty before the user has allowed the microphone. */
   devices(): Promise<MediaDeviceInfo[]>;

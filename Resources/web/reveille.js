@@ -19,10 +19,9 @@ const FINAL_CODES = new Set([1000, 1002, 1003, 1007]);
 const KEPT = new Set(['push.report', 'call.ringing', 'call.answer', 'call.decline', 'call.connected', 'call.hangup',
   'session.state', 'device.update']);
 
-/** Refusals of `session.open` that pass. `conflict`: another live session of the device, perhaps on a dead socket. */
+/** Refusals of `session.open` that pass. */
 const PASSING = new Set(['rate_limited', 'overloaded', 'draining', 'internal_error', 'limit_reached', 'conflict']);
 
-/** What the page sees of a call, by its name on the wire. */
 const FIELDS = {
   from: 'from', to: 'to', video: 'video', sdp: 'sdp', custom: 'custom', by: 'by', push_id: 'pushId',
   answered_at: 'answeredAt', connected_at: 'connectedAt', ended_at: 'endedAt', merged_into: 'mergedInto',
@@ -107,7 +106,7 @@ function surroundings(given) {
   return Object.assign(env, given);
 }
 
-/** Named deadlines over one timer. A deadline is removed before it fires. */
+/** Named deadlines over one timer. */
 class Alarms {
   #due = new Map();
   #timer;
@@ -197,9 +196,6 @@ class Emitter extends EventTarget {
   }
 }
 
-/**
- * idle → authorizing → connecting → welcoming → opening → open → closing → idle; lost: waiting; lost for good: gone
- */
 export class Connection extends Emitter {
   #state = 'idle';
   #attempt = 0;
@@ -675,7 +671,8 @@ export class Connection extends Emitter {
 }
 
 export class Call extends Emitter {
-  from; to; sdp; custom; pushId; expiresAt; answeredAt; connectedAt; endedAt; peerAwaySince; reason; by; mergedInto;
+  from; to; sdp; custom; pushId; expiresAt; answeredAt; connectedAt; endedAt; peerAwaySince; peerExpiresAt; reason; by;
+  mergedInto;
 
   constructor(session, id, role, state) {
     super();
@@ -689,9 +686,9 @@ export class Call extends Emitter {
     this._ = { isTold: true, isUnlisted: false, askedAbout: undefined, own: [], candidates: [], known: new Set() };
   }
 
-  get remaining() {
-    return this._deadline === undefined ? undefined : Math.max(0, this._deadline - this.session.env.now());
-  }
+  get remaining() { return this.#left(this._deadline); }
+  get peerRemaining() { return this.#left(this._peerDeadline); }
+  #left(deadline) { return deadline && Math.max(0, deadline - this.session.env.now()); }
 
   get isLive() { return this.state !== 'ended'; }
   get isPolite() { return this.role === 'callee'; }
@@ -717,9 +714,9 @@ export class Call extends Emitter {
 
   sendCandidates(candidates, isFinal = false) { this.session._gathered(this, candidates, isFinal); }
 
-  note(name, from) {
+  note(name, from, by) {
     if (this.steps.length >= STEP_LIMIT) return;
-    const step = { at: Date.now(), name, from };
+    const step = { at: Date.now(), name, from, by };
     this.steps.push(step);
     this.session.turns.later(() => this._emit('step', step));
   }
@@ -730,9 +727,15 @@ export class Call extends Emitter {
     this.state = state;
   }
 
-  _setDeadline(expiresAt, remaining) {
+  _setDeadline(expiresAt, remaining = 0) {
     this.expiresAt = expiresAt;
-    this._deadline = expiresAt === undefined ? undefined : this.session.env.now() + (remaining ?? 0);
+    this._deadline = expiresAt && this.session.env.now() + remaining;
+  }
+
+  _setPeer(awaySince, expiresAt, remaining = 0) {
+    this.peerAwaySince = awaySince;
+    this.peerExpiresAt = expiresAt;
+    this._peerDeadline = expiresAt && this.session.env.now() + remaining;
   }
 
   _merge(wire) {
@@ -766,19 +769,23 @@ export class Call extends Emitter {
   }
 
   _saved() {
-    const { id, role, state, steps, expiresAt, remaining, _: { isTold, candidates } } = this;
+    const { id, role, state, steps, _: { isTold, candidates, media } } = this;
     return {
-      ...Object.fromEntries(NAMES.map((name) => [name, this[name]])),
-      id, role, state, steps, expiresAt, remaining, isTold, candidates: state === 'connected' ? [] : candidates,
+      ...Object.fromEntries(NAMES.map((name) => [name, this[name]])), id, role, state, steps, isTold, media,
+      savedAt: Date.now(), deadline: [this.expiresAt, this.remaining],
+      peer: [this.peerAwaySince, this.peerExpiresAt, this.peerRemaining],
+      candidates: state === 'connected' ? [] : candidates,
     };
   }
 
-  _restore({ remaining, isTold, candidates, expiresAt, ...rest }) {
+  _restore({ savedAt, deadline, peer, isTold, candidates, media, ...rest }) {
+    const age = Date.now() - savedAt;
     Object.assign(this, rest);
     this.isRestored = true;
-    this._.isTold = isTold;
+    Object.assign(this._, { isTold, media });
     this._news(candidates);
-    this._setDeadline(expiresAt, remaining);
+    this._setDeadline(deadline[0], deadline[1] - age);
+    this._setPeer(peer[0], peer[1], peer[2] - age);
   }
 }
 
@@ -881,7 +888,6 @@ export class Session extends Emitter {
     return id ?? uuid();
   }
 
-  /** One call of the provider at a time. One that hangs is given up, and told so by its signal. */
   #fetchToken() {
     this.#tokenCall ??= new Promise((resolve, reject) => {
       const abort = new AbortController();
@@ -935,7 +941,8 @@ export class Session extends Emitter {
         if (resume) this.env.sessionStorage?.setItem(this.#key, JSON.stringify({ resume, user: this.user, calls }));
         else this.env.sessionStorage?.removeItem(this.#key);
       } catch { /* Full, or forbidden: then a reload begins a new session. */ }
-      this.#tabs?.announce(JSON.stringify(this.calls.map(({ id, state, role, peer }) => ({ id, state, role, peer }))));
+      const told = this.calls.map(({ id, state, role, peer, _: { media } }) => ({ id, state, role, peer, media }));
+      this.#tabs?.announce(JSON.stringify(told));
     });
   }
 
@@ -986,12 +993,10 @@ export class Session extends Emitter {
     this.turns.run(() => this.#takeICE(servers ?? []));
   }
 
-  /** @param {any} to @param {any} [options] */
-  async invite(to, options = {}) {
+  async invite(to, /** @type {any} */ options = {}) {
     return this._invite(to, options).invited;
   }
 
-  /** @param {any} to @param {any} options */
   _invite(to, { id = uuid(), sdp, custom, video = false, ringMs, maxDurationMs }) {
     return this.turns.run(() => {
       const params = {
@@ -1011,7 +1016,7 @@ export class Session extends Emitter {
       call.note('invite', 'page');
       const made = call;
       const invited = this.request('call.invite', params).then(() => made, (error) => {
-        if (error.code === 'elsewhere' || error.code === 'closed' || error.code === 'queue_full') {
+        if (error.code === 'elsewhere' || error.code === 'closed') {
           this.turns.run(() => this.#end(id, 'forbidden', { isTold: false }));
         }
         throw error;
@@ -1101,8 +1106,8 @@ export class Session extends Emitter {
 
   _event(method, params) {
     const call = this._find(params.call_id);
-    const what = params.state ?? params.kind;
-    call?.note(method.slice(5) + (what ? `:${what}` : ''), 'server');
+    const what = params.state ?? params.kind ?? params.presence ?? params.reason;
+    call?.note(method.slice(5) + (what ? `:${what}` : ''), 'server', params.by);
     switch (method) {
       case 'call.incoming': return this.#incoming(params);
       case 'call.state':
@@ -1119,7 +1124,7 @@ export class Session extends Emitter {
         return this.#tell('update', call, { kind: params.kind, sdp: params.sdp, custom: params.custom });
       case 'call.peer':
         if (!call) return;
-        call.peerAwaySince = params.presence === 'away' ? params.at : undefined;
+        call._setPeer(params.presence === 'away' ? params.at : undefined, params.expires_at, params.remaining_ms);
         if (call._.isTold) this.#tell('peer', call, { presence: params.presence });
         return;
       case 'server.draining':
@@ -1362,11 +1367,17 @@ export class Session extends Emitter {
     if (!known && (isOver || past)) return;
     const call = known ?? this.#add(new Call(this, id, role, state));
     // An unknown ringing call is announced by its call.incoming, with the candidates.
-    if (!known) call._.isTold = !isRinging;
+    if (!known) {
+      call._.isTold = !isRinging;
+      call._.media = this.#tabs?.known.find((other) => other.id === id)?.media;
+    }
     const before = call._content();
     if (state !== 'ended') call._advance(state);
     call._merge(snapshot);
-    call.peerAwaySince = snapshot.peer_away_since;
+    if (call.peerAwaySince !== snapshot.peer_away_since) {
+      call._setPeer(snapshot.peer_away_since);
+      call.note(call.peerAwaySince ? 'peer:away' : 'peer:back', 'server');
+    }
     if (call.state === state) call._setDeadline(snapshot.expires_at, snapshot.remaining_ms);
     if (known && !isRinging && !isOver) call._.isTold = true;
     if (state === 'ended') {
@@ -1381,11 +1392,12 @@ export class Session extends Emitter {
     const { alarms } = this.connection;
     alarms.clear(call);
     const isRinging = isBeforeAnswer(call.state);
-    const overdue = call._deadline && call._deadline + this.times.ringGrace - this.env.now();
+    const deadline = call._peerDeadline ?? (call.state === 'connected' ? undefined : call._deadline);
+    const overdue = deadline && deadline + this.times.ringGrace - this.env.now();
     if (this.connection.isOpen) {
-      if (call.state === 'connected' || overdue === undefined || call.expiresAt === call._.askedAbout) return;
+      if (overdue === undefined || deadline === call._.askedAbout) return;
       return alarms.set(call, overdue, () => {
-        call._.askedAbout = call.expiresAt;
+        call._.askedAbout = deadline;
         this.#say('call.get', { call_id: call.id });
       });
     }
@@ -1411,7 +1423,6 @@ export class Session extends Emitter {
     });
   }
 
-  /** Which ones were refused is unknown: all are sent again. */
   _candidatesRefused(error) {
     const call = this._find(error.data.call_id);
     if (!call || error.retryAfter === undefined) return;
@@ -1457,11 +1468,11 @@ function endReason({ method, params }, call) {
   return call.role === 'caller' ? 'cancelled' : 'declined';
 }
 
-/** Elects the tab that has the session: the holder of a lock. */
 class Tabs {
   isLeader = false;
   isElsewhere = false;
   callsElsewhere = [];
+  known = [];
   #release;
   #abort;
   #channel;
@@ -1479,7 +1490,7 @@ class Tabs {
   #receive({ calls }) {
     if (this.isLeader) return calls || this.#channel.postMessage({ calls: this.#last });
     if (!calls) return;
-    this.callsElsewhere = JSON.parse(calls);
+    this.callsElsewhere = this.known = JSON.parse(calls);
     return this.#isHeard();
   }
 
@@ -1573,7 +1584,10 @@ export class Media extends Emitter {
   #alarms;
   #off = new AbortController();
   #ready;
+  #problem = (error) => this._emit('problem', { error });
   #steps = Promise.resolve();
+  #tones = Promise.resolve();
+  #cutTones;
   #batch = [];
   #waiting = [];
   #offer = '';
@@ -1594,31 +1608,41 @@ export class Media extends Emitter {
     this.localStream = new this.env.MediaStream();
     this.remoteStream = new this.env.MediaStream();
     this.isMuted = this.isOnHold = this.isClosed = false;
+    this.isCameraOn = Boolean(this.options.video) && (!call || isBeforeAnswer(call.state));
     this.quality = undefined;
+    Object.assign(this, call?._.media);
     if (call) this.#attach(call);
   }
 
   static async dial(session, to, options = {}) {
     const media = new Media(undefined, { ...options, session });
+    const { signal } = options;
+    const cancel = () => (media.call ? media.call.hangup() : media.close());
+    signal?.addEventListener('abort', cancel);
     try {
-      await media.#capture(media.options);
+      if (signal?.aborted) throw endedError('cancelled');
+      await media.#capture(media.#wanted);
       const pc = await media.#connect();
       media.#addTracks(pc);
       await pc.setLocalDescription();
       const { call, invited } = session._invite(to, { ...options, sdp: pc.localDescription.sdp });
       media.#attach(call);
       await invited;
+      if (signal?.aborted) throw endedError('cancelled');
       return media;
     } catch (error) {
+      const isCancelled = media.isClosed && !media.call;
       media.close();
-      throw error;
+      throw isCancelled ? endedError('cancelled') : error;
+    } finally {
+      signal?.removeEventListener('abort', cancel);
     }
   }
 
   async answer() {
     if (!this.#ready) throw new ReveilleError('bad_state', 'only an incoming call is answered');
     await this.#race(this.#ready);
-    await this.#capture(this.options);
+    await this.#capture(this.#wanted);
     await this.#race(this.#step(async () => {
       this.#addTracks(this.#pc);
       await this.#pc.setLocalDescription();
@@ -1628,13 +1652,24 @@ export class Media extends Emitter {
 
   async resume() {
     if (this.#ready) return this.#race(this.#ready);
-    await this.#capture(this.options);
+    await this.#capture(this.#wanted);
     this.#isRestarting = true;
     return this.#offerAnew();
   }
 
+  get #wanted() {
+    const { audio, video } = this.options;
+    return { audio, video: this.isCameraOn && (video || true) };
+  }
+
+  #mark(changes) {
+    const { call, isMuted, isOnHold, isCameraOn } = Object.assign(this, changes);
+    if (call) this.session.turns.run(() => { call._.media = { isMuted, isOnHold, isCameraOn }; });
+  }
+
   #attach(call) {
     this.call = call;
+    this.#mark({});
     const { signal } = this.#off;
     const on = (target, type, handler) => target?.addEventListener(type, handler, { signal });
     on(call, 'state', () => this.#stateChanged());
@@ -1668,7 +1703,7 @@ export class Media extends Emitter {
     const iceServers = this.options.iceServers ?? await this.session.iceServers();
     if (this.isClosed) throw endedError(this.call?.reason);
     this.#pc?.close();
-    // The pool gathers before the answer. No candidate is sent before it: a caller learns no address.
+    this.#cutTones?.();
     const pc = new this.env.RTCPeerConnection({
       iceServers, bundlePolicy: 'max-bundle', iceCandidatePoolSize: poolSize, ...this.options.configuration,
     });
@@ -1690,7 +1725,7 @@ export class Media extends Emitter {
 
   #step(step) {
     const done = this.#steps.then(() => (this.isClosed ? undefined : step()));
-    this.#steps = done.catch((error) => this._emit('problem', { error }));
+    this.#steps = done.catch(this.#problem);
     return done;
   }
 
@@ -1759,8 +1794,6 @@ export class Media extends Emitter {
     if (this.call.state !== 'connected') this.call.connected();
   }
 
-  // Perfect negotiation over call.update; the callee is polite
-
   #negotiate() {
     this.#step(async () => {
       const pc = this.#pc;
@@ -1771,13 +1804,11 @@ export class Media extends Emitter {
   }
 
   async #offerAnew() {
-    // A call that rings is offered anew when it is answered.
     if (!this.#canUpdate()) return;
     this.#isOffered = true;
     await this.#step(async () => {
       const pc = await this.#connect();
-      this.#addTracks(pc);
-      if (this.call.video) this.#transceiver(pc, 'video');
+      this.#addTracks(pc, this.call.video);
       await pc.setLocalDescription();
       this.#deliver('offer', { media: 'restart' });
     });
@@ -1794,7 +1825,7 @@ export class Media extends Emitter {
     const { kind, sdp, custom } = message;
     message.isTaken = false;
     await this.#repeat(() => this.#last === message, kind, { sdp, custom })
-      .catch((error) => this._emit('problem', { error }));
+      .catch(this.#problem);
     message.isTaken = true;
   }
 
@@ -1841,6 +1872,7 @@ export class Media extends Emitter {
     if (isRestart) await this.#connect();
     await this.#setRemote('offer', sdp);
     if (isRestart) this.#addTracks(this.#pc);
+    if (this.isOnHold) this.#setDirections();
     await this.#pc.setLocalDescription();
     this.#offer = custom?.offer ?? '';
     return this.#deliver('answer', {});
@@ -1889,13 +1921,13 @@ export class Media extends Emitter {
   #sessionBack({ state }) {
     if (state !== 'up' && state !== 'resumed') return;
     const { signalingState, connectionState } = this.#pc ?? {};
-    const isPending = this.#last?.kind === 'offer' ? signalingState === 'have-local-offer' : connectionState !== 'connected';
+    const isPending = this.#last?.kind === 'offer'
+      ? signalingState === 'have-local-offer' : connectionState !== 'connected';
     if (state === 'up' && isPending && this.#last?.isTaken && this.#canUpdate()) this.#send(this.#last);
     this.#restartIfSilent();
   }
 
-  /** @param {any} wanted */
-  async #capture({ audio, video }) {
+  async #capture({ audio = false, video = false }) {
     if (!audio && !video) return;
     if (!this.env.mediaDevices) throw new ReveilleError('insecure_page', 'the page may not use the microphone');
     const captured = this.env.mediaDevices.getUserMedia({ audio, video });
@@ -1914,8 +1946,7 @@ export class Media extends Emitter {
     this.#drop(track.kind);
     this.localStream.addTrack(track);
     this.#enableAudio();
-    // Unplugged: the system's default takes its place.
-    track.onended = () => this.#use(track.kind, true).catch((error) => this._emit('problem', { error }));
+    track.onended = () => this.#use(track.kind, true).catch(this.#problem);
   }
 
   #drop(kind) {
@@ -1926,9 +1957,12 @@ export class Media extends Emitter {
     }
   }
 
-  #addTracks(pc) {
+  #addTracks(pc, hasVideo) {
     for (const track of this.localStream.getTracks()) pc.addTrack(track, this.localStream);
     if (!this.localStream.getAudioTracks().length) this.#transceiver(pc, 'audio');
+    if (hasVideo) this.#transceiver(pc, 'video');
+    // After a restart the other page may know nothing of it.
+    Promise.all([this.isMuted && this.mute(), this.isOnHold && this.hold()]).catch(this.#problem);
   }
 
   #transceiver(pc, kind) {
@@ -1943,6 +1977,7 @@ export class Media extends Emitter {
     transceiver.sender.setStreams?.(this.localStream);
     await transceiver.sender.replaceTrack(track);
     if (!this.isOnHold) transceiver.direction = 'sendrecv';
+    if (kind === 'video') this.#mark({ isCameraOn: true });
   }
 
   devices() { return this.env.mediaDevices.enumerateDevices(); }
@@ -1963,6 +1998,7 @@ export class Media extends Emitter {
 
   async setVideo(isOn) {
     if (isOn) return this.#use('video', this.options.video || true);
+    this.#mark({ isCameraOn: false });
     this.#drop('video');
     if (!this.#pc) return;
     const transceiver = this.#transceiver(this.#pc, 'video');
@@ -1971,18 +2007,22 @@ export class Media extends Emitter {
   }
 
   mute(isMuted = true) {
-    this.isMuted = isMuted;
+    this.#mark({ isMuted });
     this.#enableAudio();
     return this.#tellPeer('mute', { muted: isMuted });
   }
 
   hold(isOnHold = true) {
-    this.isOnHold = isOnHold;
+    this.#mark({ isOnHold });
     this.#enableAudio();
-    for (const transceiver of this.#pc?.getTransceivers() ?? []) {
-      transceiver.direction = isOnHold ? 'inactive' : transceiver.sender.track ? 'sendrecv' : 'recvonly';
-    }
+    this.#setDirections();
     return this.#tellPeer(isOnHold ? 'hold' : 'resume');
+  }
+
+  #setDirections() {
+    for (const transceiver of this.#pc?.getTransceivers() ?? []) {
+      transceiver.direction = this.isOnHold ? 'inactive' : transceiver.sender.track ? 'sendrecv' : 'recvonly';
+    }
   }
 
   #enableAudio() {
@@ -1994,12 +2034,19 @@ export class Media extends Emitter {
     if (this.#canUpdate()) await this.#repeat(() => wanted === [this.isMuted, this.isOnHold].join(), kind, { custom });
   }
 
-  async dtmf(tones, duration = 100, gap = 70) {
+  dtmf(tones, duration = 100, gap = 70) {
+    const sent = this.#tones.then(() => this.#play(tones, duration, gap));
+    this.#tones = sent.catch(() => {});
+    return sent;
+  }
+
+  async #play(tones, duration, gap) {
     const dtmf = this.#pc?.getSenders().find(({ track }) => track?.kind === 'audio')?.dtmf;
     if (!dtmf?.canInsertDTMF) throw new ReveilleError('no_dtmf', 'the other side takes no tones');
     dtmf.insertDTMF(tones, duration, gap);
-    await this.#race(new Promise((resolve) => {
+    await this.#race(new Promise((resolve, reject) => {
       dtmf.ontonechange = ({ tone }) => { if (tone === '') resolve(undefined); };
+      this.#cutTones = () => reject(new ReveilleError('media_failed', 'a restart of the media cut the tones'));
     }));
   }
 
@@ -2033,7 +2080,6 @@ export class Media extends Emitter {
     this.#sample = sum;
     if (!sum.heard) return;
     const silence = this.#silence();
-    // The network may have changed without a word from the browser.
     if (silence > 1_000 && !this.#isSilent) {
       this.session.connection.networkChanged(false);
       this.#restartICE();

@@ -25,6 +25,7 @@ import Testing
 
     enum Input: String, CaseIterable {
         case incoming, isRinging, isAnswered, isConnected, ended, lostByGlare, candidates, update
+        case peerAway, peerBack
         case push, overduePush
         case answerWon, answerWonAgain, answerLost, answerTooLate, answerForbidden
         case declined, declineForbidden, hungUp, hangupForbidden
@@ -110,6 +111,10 @@ import Testing
         .state(CallStateChange(call: call, state: state, at: Instant(milliseconds: 5), waking: 0, ringing: 1))
     }
 
+    private static func peer(_ presence: PeerChange.Presence) -> ServerEvent {
+        .peer(PeerChange(call: call, presence: presence, at: Instant(milliseconds: 5), by: Party(user: H.bob)))
+    }
+
     @discardableResult
     private static func answer(_ harness: inout H, _ command: ClientRequest, _ reply: Reply) -> [SessionEffect] {
         let effects = harness.command(command, ticket: 9)
@@ -163,7 +168,7 @@ import Testing
         case .gotLive, .gotAnsweredElsewhere, .gotEnded, .getForbidden: "get"
         case .listedRinging, .listedAnsweredHere, .listedElsewhere, .listedEnded, .notListed: "open"
         case .incoming, .isRinging, .isAnswered, .isConnected, .ended, .lostByGlare, .candidates, .update, .push,
-            .overduePush:
+            .overduePush, .peerAway, .peerBack:
             nil
         }
     }
@@ -197,6 +202,9 @@ import Testing
         case .candidates:
             return harness.event(next, .candidates(CallCandidates(call: call, candidates: [RawJSON.text("c")])))
         case .update: return harness.event(next, .update(CallUpdate(call: call, kind: .hold)))
+        case .peerAway:
+            return harness.event(next, peer(.away(until: harness.serverNow + .seconds(30))))
+        case .peerBack: return harness.event(next, peer(.back))
         case .push: return harness.give(.pushReceived(push(harness, after: .seconds(45))))
         case .overduePush: return harness.give(.pushReceived(push(harness, after: .seconds(-3))))
         case .answerWon: return answer(&harness, .answer(call, sdp: nil), .won)

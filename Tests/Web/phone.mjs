@@ -236,6 +236,28 @@ async function calls(browser) {
     await alice.click('#mute');
     await bob.talks();
   });
+  await check('a call on hold stays on hold when either page is loaded again', async () => {
+    await alice.click('#hold');
+    await bob.says('#state', /^alice has put you on hold$/);
+    for (const page of [alice, bob]) await page.reload();
+    await alice.says('#state', /^On hold$/);
+    await bob.says('#state', /^alice has put you on hold$/);
+    await alice.click('#hold');
+    await Promise.all([alice.talks(), bob.talks()]);
+  });
+  await check('a call that waits for the microphone is given up, and rings nobody', async () => {
+    const dave = await open(browser, '#user=dave', {
+      script: 'navigator.mediaDevices.getUserMedia = () => new Promise(() => {});',
+    });
+    await dave.says('#status', /^online/);
+    await dave.dial('bob');
+    await dave.says('#state', /^Taking the microphone/);
+    await dave.click('#hang-up');
+    await dave.until(`!shown('#controls')`);
+    await browser.close(dave.tab);
+    pages.splice(pages.indexOf(dave), 1);
+    if (await bob.text('.ring')) throw new Error('bob is rung');
+  });
   await check('another tab says where the phone is, and takes it over with the call', async () => {
     const token = await alice.run(`JSON.parse(sessionStorage['reveille:phone:sign-in']).token`);
     const second = await open(browser, `#token=${token}`);

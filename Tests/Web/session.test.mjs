@@ -245,6 +245,110 @@ test('an event is told when all of it is known, and a listener may act at once',
   assert.deepEqual(h.methods().slice(-2), ['call.ringing', 'call.answer']);
 });
 
+// The other side's connection
+
+const away = (rest = {}) => ({
+  call_id: CALL, presence: 'away', at: 7, by: { user: 'bob', device_id: 'b' }, expires_at: 31_000, remaining_ms: 30_000,
+  ...rest,
+});
+const back = { call_id: CALL, presence: 'back', at: 9, by: { user: 'bob', device_id: 'b' } };
+
+async function talking() {
+  const h = new Harness();
+  await h.reopen();
+  h.event('call.incoming', incoming(h));
+  const [call] = h.session.calls;
+  h.event('call.state', changed('connected'));
+  return { h, call };
+}
+
+test('the time that the other side has to come back is told, and ends with its return', async (context) => {
+  const { h, call } = await talking();
+  context.mock.method(Date, 'now', () => 1_000_000 + h.clock.time);
+  h.event('call.peer', away());
+  await h.clock.advance(10_000);
+  assert.deepEqual([call.peerAwaySince, call.peerExpiresAt, call.peerRemaining], [7, 31_000, 20_000]);
+  await settle();
+  const again = new Harness({}, { storage: h.storage, clock: h.clock });
+  const [kept] = again.session.calls;
+  assert.deepEqual([kept.peerAwaySince, kept.peerExpiresAt, kept.peerRemaining], [7, 31_000, 20_000], 'over a reload');
+  h.event('call.peer', back);
+  assert.deepEqual([call.peerAwaySince, call.peerExpiresAt, call.peerRemaining], [undefined, undefined, undefined]);
+  await h.clock.advance(60_000);
+  assert.equal(h.methods().includes('call.get'), false);
+});
+
+test('a call whose other side is not back in time, and that the server has not ended, is asked about once', async () => {
+  const { h } = await talking();
+  h.event('call.peer', away());
+  await h.clock.advance(31_999);
+  assert.equal(h.methods().includes('call.get'), false);
+  await h.clock.advance(1);
+  assert.equal(h.methods().at(-1), 'call.get');
+  h.answer('call.get', { result: snapshot('callee', 'connected', { peer_away_since: 7 }) });
+  await h.clock.advance(60_000);
+  assert.equal(h.methods().filter((method) => method === 'call.get').length, 1);
+});
+
+test('the steps of a call tell who acted, and when the other side was away and back', async () => {
+  const { h, call } = await talking();
+  const by = { user: 'bob', device_id: 'b' };
+  h.event('call.peer', away());
+  h.event('call.peer', back);
+  await h.loseAndReopen({ calls: [snapshot('callee', 'connected', { peer_away_since: 11 })] });
+  await h.loseAndReopen({ calls: [snapshot('callee', 'connected')] });
+  h.event('call.ended', { call_id: CALL, reason: 'hangup', at: 12, callkit_reason: 'remoteEnded', by });
+  const steps = call.steps.slice(2).map((step) => [step.name, step.by?.user]);
+  assert.deepEqual(steps, [['peer:away', 'bob'], ['peer:back', 'bob'], ['peer:away', undefined], ['peer:back', undefined],
+    ['ended:hangup', 'bob']]);
+});
+
+// Media without a connection
+
+/** As much of a browser's MediaStream as a Media takes before it has a connection. */
+class Stream {
+  tracks = [];
+  getTracks() { return this.tracks; }
+  getAudioTracks() { return this.tracks.filter(({ kind }) => kind === 'audio'); }
+}
+
+test('a call that waits for the user to allow the microphone is taken back, and the microphone is released', async () => {
+  const track = { kind: 'audio', isStopped: false, stop() { this.isStopped = true; } };
+  let allow;
+  const asked = new Promise((resolve) => { allow = resolve; });
+  let prompts = 0;
+  const mediaDevices = Object.assign(new EventTarget(), { getUserMedia: () => { prompts += 1; return asked; } });
+  const h = new Harness({ environment: { MediaStream: Stream, mediaDevices } });
+  await h.reopen();
+  const abort = new AbortController();
+  const dialed = Media.dial(h.session, 'bob', { signal: abort.signal });
+  await settle();
+  abort.abort();
+  const cancelled = { name: 'ReveilleError', code: 'call_ended', data: { reason: 'cancelled' } };
+  await assert.rejects(dialed, cancelled);
+  allow(Object.assign(new Stream(), { tracks: [track] }));
+  await settle();
+  assert.deepEqual([track.isStopped, h.session.calls, h.methods()], [true, [], ['session.open']]);
+  await assert.rejects(Media.dial(h.session, 'bob', { signal: AbortSignal.abort() }), cancelled);
+  assert.equal(prompts, 1);
+});
+
+test('mute, hold and camera outlive a reload', async () => {
+  const { h, call } = await talking();
+  h.environment.MediaStream = Stream;
+  call.session.env.MediaStream = Stream;
+  const media = new Media(call, { video: true });
+  assert.deepEqual([media.isMuted, media.isOnHold, media.isCameraOn], [false, false, false], 'no camera by itself');
+  media.mute().catch(() => {});
+  media.hold().catch(() => {});
+  await settle();
+  const again = new Harness({ environment: { MediaStream: Stream } }, { storage: h.storage, clock: h.clock });
+  const restored = new Media(again.session.calls[0], { video: { facingMode: 'user' } });
+  assert.deepEqual([restored.isMuted, restored.isOnHold, restored.isCameraOn], [true, true, false]);
+  media.close();
+  restored.close();
+});
+
 // Reloads
 
 test('a page that is loaded again has its calls at once, resumes, and is told what it missed', async () => {
@@ -397,6 +501,10 @@ test('one tab has the session; the others are told where the call is', async () 
 test('a tab takes the session over, and the tab before it lets go', async () => {
   const { first, second } = await twoTabs();
   const [moved] = first.session.calls;
+  first.session.env.MediaStream = Stream;
+  first.event('call.state', changed('connected'));
+  new Media(moved, { video: true }).mute().catch(() => {});
+  await settle();
   let event;
   moved.addEventListener('moved', ({ type }) => { event = type; });
   second.session.takeOver();
@@ -405,10 +513,14 @@ test('a tab takes the session over, and the tab before it lets go', async () => 
   assert.ok(!first.methods().includes('session.close'), 'the call goes on');
   await second.reachOpening();
   const by = { user: 'alice', device_id: second.session.deviceId };
+  second.session.env.MediaStream = Stream;
   second.answer('session.open', { result: second.opened({ calls: [snapshot('callee', 'connected', { by })] }) });
   await settle();
   assert.deepEqual([second.session.state, first.session.state], ['open', 'elsewhere']);
   assert.deepEqual(first.session.callsElsewhere.map(({ state }) => state), ['connected']);
+  const media = new Media(second.session.calls[0]);
+  assert.deepEqual([media.isMuted, media.isOnHold], [true, false], 'a muted microphone stays muted');
+  media.close();
 });
 
 test('a tab that is loaded again in a call keeps it, though another tab waits', async () => {

@@ -176,6 +176,8 @@ const callInputs = {
   lostByGlare: event('call.ended', () => ended('glare', { at: 5, merged_into: callID(4) })),
   candidates: event('call.candidates', () => ({ call_id: CALL, candidates: ['c'] })),
   update: event('call.update', () => ({ call_id: CALL, kind: 'hold' })),
+  peerAway: event('call.peer', () => ({ call_id: CALL, presence: 'away', at: 5, expires_at: 30_005, remaining_ms: 30_000 })),
+  peerBack: event('call.peer', () => ({ call_id: CALL, presence: 'back', at: 6 })),
   answerWon: answer(() => ({ result: { won: true } })),
   answerWonAgain: answer(refuse('already_answered', { by: own })),
   answerLost: answer(refuse('already_answered', { by: sibling })),

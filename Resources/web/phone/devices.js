@@ -8,7 +8,6 @@ const KINDS = { audioinput: 'microphone', audiooutput: 'speaker', videoinput: 'c
 
 export class Devices extends EventTarget {
   #chosen = stored('localStorage', NAME) ?? {};
-  #waiting = new Set();
 
   constructor() {
     super();
@@ -21,37 +20,6 @@ export class Devices extends EventTarget {
   /** A device that is no longer there does not fail a call: another takes its place. */
   get audio() { return this.#chosen.microphone ? { deviceId: { ideal: this.#chosen.microphone } } : true; }
   get video() { return this.#chosen.camera ? { deviceId: { ideal: this.#chosen.camera } } : true; }
-
-  /** For the library: `mediaDevices` whose waiting questions to the user can be taken back. */
-  get surroundings() {
-    const real = navigator.mediaDevices;
-    if (!real) return {};
-    return {
-      mediaDevices: {
-        getUserMedia: (constraints) => this.#ask(real, constraints),
-        enumerateDevices: () => real.enumerateDevices(),
-        addEventListener: (...all) => real.addEventListener(...all),
-        removeEventListener: (...all) => real.removeEventListener(...all),
-      },
-    };
-  }
-
-  #ask(real, constraints) {
-    return new Promise((resolve, reject) => {
-      this.#waiting.add(reject);
-      real.getUserMedia(constraints).then((stream) => {
-        if (this.#waiting.has(reject)) resolve(stream);
-        else stream.getTracks().forEach((track) => track.stop());
-        this.refresh();
-      }, reject).finally(() => this.#waiting.delete(reject));
-    });
-  }
-
-  /** Takes back what waits for the user's permission. */
-  cancel() {
-    for (const reject of this.#waiting) reject(new DOMException('taken back', 'AbortError'));
-    this.#waiting.clear();
-  }
 
   choose(what, id) {
     this.#chosen[what] = id || undefined;

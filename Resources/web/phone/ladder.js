@@ -13,8 +13,6 @@ export class Ladder {
     this.name = `${PREFIX}${user}:${id}`;
     const saved = stored('localStorage', this.name);
     this.rows = saved?.rows ?? [];
-    /** What the page must know of the call after a reload: `isOnHold`, `isMuted`. */
-    this.marks = saved?.marks ?? {};
   }
 
   /** When the step was taken first. */
@@ -33,11 +31,6 @@ export class Ladder {
     if (!this.rows.some((row) => row.step === step && (row.who === who || !who))) this.add(step, who, detail);
   }
 
-  mark(marks) {
-    Object.assign(this.marks, marks);
-    this.save();
-  }
-
   /** Whether the party's connection is lost, as far as the ladder knows. */
   isLost(who) {
     const steps = this.rows.filter((row) => row.who === who).map(({ step }) => step);
@@ -53,8 +46,7 @@ export class Ladder {
 
   save() {
     if (!this.name) return;
-    const { rows, marks } = this;
-    store('localStorage', this.name, { rows, marks });
+    store('localStorage', this.name, { rows: this.rows });
   }
 
   /** Forgets the oldest calls of all users; with a user, all calls of that user. */

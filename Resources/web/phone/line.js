@@ -4,8 +4,6 @@ import { Media } from '../reveille.js';
 import { Ladder } from './ladder.js';
 import { problem, quality, story, targetName } from './words.js';
 
-/** How long the server keeps the session of a lost connection. */
-const AWAY_LIMIT = 30_000;
 const BEFORE_ANSWER = new Set(['routing', 'waking', 'ringing']);
 
 export class Line {
@@ -21,9 +19,8 @@ export class Line {
   qualityText = '';
   qualityLevel = '';
   tones = '';
-  #sending = Promise.resolve();
   #isMediaLost = false;
-  #awaySince = Date.now();
+  #dialing = new AbortController();
 
   /** `phone`: the Phone. `given`: `{ id, role, to?, isVideo? }` */
   constructor(phone, given) {
@@ -107,19 +104,17 @@ export class Line {
   }
 
   #peer(presence) {
-    this.#awaySince = Date.now();
     this.ladder.presence(this.other, presence === 'away');
     this.phone.changed();
   }
 
+  /** Also told again after a reload on the other side. */
   #update({ kind, custom }) {
-    if (kind === 'hold' || kind === 'resume') {
-      this.isPeerOnHold = kind === 'hold';
-      this.ladder.add(kind, this.other);
-    } else if (kind === 'mute') {
-      this.isPeerMuted = custom?.muted !== false;
-      this.ladder.add(this.isPeerMuted ? 'mute' : 'unmute', this.other);
-    }
+    const { isPeerOnHold, isPeerMuted } = this;
+    if (kind === 'hold' || kind === 'resume') this.isPeerOnHold = kind === 'hold';
+    if (kind === 'mute') this.isPeerMuted = custom?.muted !== false;
+    if (isPeerOnHold !== this.isPeerOnHold) this.ladder.add(kind, this.other);
+    if (isPeerMuted !== this.isPeerMuted) this.ladder.add(this.isPeerMuted ? 'mute' : 'unmute', this.other);
     this.phone.changed();
   }
 
@@ -176,9 +171,11 @@ export class Line {
 
   async dial() {
     const { session, devices } = this.phone;
-    const options = { ...this.#options, id: this.id, video: this.isVideo && devices.video };
+    const { signal } = this.#dialing;
+    const options = { ...this.#options, id: this.id, video: this.isVideo && devices.video, signal };
     try {
       this.#listen(await Media.dial(session, this.to, options));
+      devices.refresh();
       this.phone.changed();
     } catch (error) {
       if (this.isOver) return;
@@ -208,18 +205,14 @@ export class Line {
     }
   }
 
-  /** Goes on with a call of before a reload, or of another tab. A muted microphone stays muted. */
+  /** Goes on with a call of before a reload, or of another tab. */
   async resume() {
-    const { isMuted, isOnHold, isCameraOn } = this.ladder.marks;
-    const video = isCameraOn ? this.phone.devices.video : false;
+    const { video } = this.phone.devices;
     this.needsResume = false;
     if (!this.media || this.media.isClosed) this.#listen(new Media(this.call, { ...this.#options, video }));
     if (this.isTalking) this.ladder.add(this.call.isRestored ? 'reloaded' : 'moved', this.phone.user);
     try {
-      if (isMuted) this.#quietly(this.media.mute(true));
-      if (isOnHold) this.#quietly(this.media.hold(true));
       await this.media.resume();
-      if (isOnHold) this.#quietly(this.media.hold(true));
     } catch (error) {
       if (!this.call.isLive) return;
       this.needsResume = true;
@@ -234,7 +227,7 @@ export class Line {
     if (this.isOver || this.isEnding) return;
     this.isEnding = true;
     if (!this.call) {
-      this.phone.devices.cancel();
+      this.#dialing.abort();
       return void this.over();
     }
     const phase = this.phase;
@@ -245,7 +238,6 @@ export class Line {
 
   mute(isMuted) {
     if (!this.media) return;
-    this.ladder.mark({ isMuted });
     if (this.isTalking) this.ladder.add(isMuted ? 'mute' : 'unmute', this.phone.user);
     this.#quietly(this.media.mute(isMuted));
     this.phone.changed();
@@ -253,7 +245,6 @@ export class Line {
 
   hold(isOnHold) {
     if (!this.media || !this.isTalking || this.isOnHold === isOnHold) return;
-    this.ladder.mark({ isOnHold });
     this.ladder.add(isOnHold ? 'hold' : 'resume', this.phone.user);
     this.#quietly(this.media.hold(isOnHold));
     this.phone.changed();
@@ -265,7 +256,6 @@ export class Line {
       const { camera } = this.phone.devices;
       if (isOn && camera) await this.media.setCamera(camera).catch(() => this.media.setVideo(true));
       else await this.media.setVideo(isOn);
-      this.ladder.mark({ isCameraOn: isOn });
       this.ladder.add(isOn ? 'camera_on' : 'camera_off', this.phone.user);
     } catch (error) {
       this.#report(error, 'camera');
@@ -273,11 +263,10 @@ export class Line {
     this.phone.changed();
   }
 
-  /** Tones one after the other: the browser drops those that wait when another is sent. */
   sendTone(tone) {
     if (!this.media) return;
     this.tones += tone;
-    this.#sending = this.#sending.then(() => this.media.dtmf(tone, 120, 70)).catch((error) => this.#report(error));
+    this.#quietly(this.media.dtmf(tone, 120, 70));
     this.phone.changed();
   }
 
@@ -324,8 +313,9 @@ export class Line {
   #talkText() {
     if (this.needsResume) return 'The call waits for your microphone.';
     if (this.call.peerAwaySince !== undefined) {
-      const left = Math.max(0, Math.ceil((this.#awaySince + AWAY_LIMIT - Date.now()) / 1000));
-      return `${this.peer} has lost the connection, and has ${left} s to come back`;
+      const { peerRemaining: left } = this.call;
+      const time = left === undefined ? '' : `, and has ${Math.ceil(left / 1000)} s to come back`;
+      return `${this.peer} has lost the connection${time}`;
     }
     if (this.isOnHold) return this.isPeerOnHold ? 'On hold on both sides' : 'On hold';
     if (this.isPeerOnHold) return `${this.peer} has put you on hold`;

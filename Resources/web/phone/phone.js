@@ -172,7 +172,7 @@ class Phone {
     this.sounds.unlock();
     const session = new Session({
       url: new URL('..', location.href).href.replace(/^http/, 'ws'), deviceId: signIn.deviceId, app: 'Reveille phone',
-      token: ({ signal }) => signIn.current(signal), environment: this.devices.surroundings,
+      token: ({ signal }) => signIn.current(signal),
     });
     this.session = session;
     this.#listenToSession(session);
@@ -227,8 +227,8 @@ class Phone {
     line.adopt(call);
     this.lines.set(line.id, line);
     if (line.phase === 'incoming') return void line.prepare();
-    if (!this.current || this.current.ladder.marks.isOnHold) this.currentID = line.id;
     line.resume();
+    if (!this.current || this.current.isOnHold) this.currentID = line.id;
   }
 
   #connection(change) {
