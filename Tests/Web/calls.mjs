@@ -47,16 +47,16 @@ await check('video is switched on and off', async () => {
   await ben.until(`!(${frames})`);
   await bothHear();
 });
-  await check('tones are sent, those of a second request behind those of the first', async () => {
-    const sent = await ann.run(`(async () => {
-      const { dtmf } = page.media.peerConnection.getSenders().find(({ track }) => track?.kind === 'audio');
-      let sent = '';
-      dtmf.addEventListener('tonechange', ({ tone }) => { sent += tone; });
-      await Promise.all([page.media.dtmf('12#'), page.media.dtmf('34')]);
-      return sent;
-    })()`);
-    if (sent !== '12#34') throw new Error(`sent ${sent}`);
-  });
+await check('tones are sent, those of a second request behind those of the first', async () => {
+  const sent = await ann.run(`(async () => {
+    const { dtmf } = page.media.peerConnection.getSenders().find(({ track }) => track?.kind === 'audio');
+    let sent = '';
+    dtmf.addEventListener('tonechange', ({ tone }) => { sent += tone; });
+    await Promise.all([page.media.dtmf('12#'), page.media.dtmf('34')]);
+    return sent;
+  })()`);
+  if (sent !== '12#34') throw new Error(`sent ${sent}`);
+});
 await check('devices are listed, and another microphone is taken', async () => {
   const microphones = `page.media.devices().then((all) => all.filter(({ kind }) => kind === 'audioinput'))`;
   const count = await ann.run(`${microphones}.then(({ length }) => length)`);
@@ -94,31 +94,31 @@ await check('both pages are loaded again at once', async () => {
   await Promise.all([ann, ben].map((tab) => tab.until(`page.session.state === 'open'`)));
   return within(await bothHear(), 3_000, 'audio');
 });
-  await check('hold, mute and camera outlive a reload of either page, and the other side is told again', async () => {
-    await ann.run('Promise.all([page.media.mute(), page.media.setVideo(true)])');
-    await ben.run('page.media.hold()');
-    for (const tab of [ann, ben]) {
-      await tab.reload();
-      await tab.until(`page.session.state === 'open' && page.media?.peerConnection?.connectionState === 'connected'`);
-      const other = tab === ann ? 'hold' : 'mute';
-      await tab.until(`page.events.some(([type, kind]) => type === 'peer' && kind === '${other}')`);
-    }
-    const state = '[page.media.isMuted, page.media.isOnHold, page.media.isCameraOn].join()';
-    const found = await Promise.all([ann, ben].map((tab) => tab.run(state)));
-    if (found.join(' ') !== 'true,false,true false,true,false') throw new Error(found.join(' '));
-    const directions = `page.media.peerConnection.getTransceivers().map(({ currentDirection }) => currentDirection)`;
-    for (const tab of [ann, ben]) {
-      await tab.until(`${directions}.every((direction) => direction === 'inactive')`).catch(async () => {
-        throw new Error(`media on hold flows: ${await tab.run(directions)}`);
-      });
-    }
-    await ben.run('page.media.hold(false)');
-    await until(async () => await ann.run('page.hears()') > 0, 'ben is heard');
-    await silent(ben);
-    await ben.until(`page.media.remoteStream.getVideoTracks().some(({ readyState, muted }) => readyState === 'live' && !muted)`);
-    await ann.run('Promise.all([page.media.mute(false), page.media.setVideo(false)])');
-    await bothHear();
-  });
+await check('hold, mute and camera outlive a reload of either page, and the other side is told again', async () => {
+  await ann.run('Promise.all([page.media.mute(), page.media.setVideo(true)])');
+  await ben.run('page.media.hold()');
+  for (const tab of [ann, ben]) {
+    await tab.reload();
+    await tab.until(`page.session.state === 'open' && page.media?.peerConnection?.connectionState === 'connected'`);
+    const other = tab === ann ? 'hold' : 'mute';
+    await tab.until(`page.events.some(([type, kind]) => type === 'peer' && kind === '${other}')`);
+  }
+  const state = '[page.media.isMuted, page.media.isOnHold, page.media.isCameraOn].join()';
+  const found = await Promise.all([ann, ben].map((tab) => tab.run(state)));
+  if (found.join(' ') !== 'true,false,true false,true,false') throw new Error(found.join(' '));
+  const directions = `page.media.peerConnection.getTransceivers().map(({ currentDirection }) => currentDirection)`;
+  for (const tab of [ann, ben]) {
+    await tab.until(`${directions}.every((direction) => direction === 'inactive')`).catch(async () => {
+      throw new Error(`media on hold flows: ${await tab.run(directions)}`);
+    });
+  }
+  await ben.run('page.media.hold(false)');
+  await until(async () => await ann.run('page.hears()') > 0, 'ben is heard');
+  await silent(ben);
+  await ben.until(`page.media.remoteStream.getVideoTracks().some(({ readyState, muted }) => readyState === 'live' && !muted)`);
+  await ann.run('Promise.all([page.media.mute(false), page.media.setVideo(false)])');
+  await bothHear();
+});
 await check('the server is killed while a page is loaded again', async () => {
   await ben.reload();
   await server.kill();
