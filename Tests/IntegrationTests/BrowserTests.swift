@@ -1,0 +1,35 @@
+import Foundation
+import Testing
+
+/// The parts of Tests/Web/run: the library in Node.js, and the library and the pages in Chromium.
+@Suite("The browser library, the softphone and the board")
+struct BrowserTests {
+    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../Web").standardized.path
+
+    /// Each program of the folder is a part, and its other checks are two more.
+    private static let parts =
+        ["types", "library"]
+        + ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
+        .filter { $0.hasSuffix(".mjs") && FileManager.default.isExecutableFile(atPath: folder + "/" + $0) }
+        .map { String($0.dropLast(4)) }.sorted()
+
+    @Test("pass their checks", arguments: parts)
+    func checks(_ part: String) async throws {
+        let program = try Program(
+            Self.folder + "/run", [part], environment: ["REVEILLE": Program.reveille])
+        do {
+            let result = try await program.result(within: .seconds(400))
+            #expect(result.ending == .exit(0), "\(result.output)\n\(result.errors)")
+        } catch {
+            // It ends its servers and browsers with it.
+            _ = try? await program.end(by: SIGTERM)
+            throw error
+        }
+    }
+
+    @Test("are there")
+    func all() {
+        #expect(Set(["types", "library", "calls", "network", "phone", "board", "demo"]).isSubset(of: Self.parts))
+    }
+}
