@@ -152,6 +152,7 @@ export class Browser {
       && !params.entry.text.startsWith('WebSocket connection')) this.faults.push(params.entry.text);
     const waiter = this.#pending.get(id);
     this.#pending.delete(id);
+    clearTimeout(waiter?.timer);
     if (error) waiter?.reject(new Error(error.message));
     else waiter?.resolve(result);
   }
@@ -163,7 +164,8 @@ export class Browser {
 
   send(method, params = {}, sessionId = undefined) {
     return new Promise((resolve, reject) => {
-      this.#pending.set(this.#next, { resolve, reject });
+      const silent = () => reject(new Error(`Chromium does not answer ${method} ${JSON.stringify(params).slice(0, 200)}`));
+      this.#pending.set(this.#next, { resolve, reject, timer: setTimeout(silent, 60_000) });
       this.child.stdio[3].write(`${JSON.stringify({ id: this.#next++, method, params, sessionId })}\0`);
     });
   }
