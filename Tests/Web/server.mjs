@@ -140,8 +140,9 @@ export function session(server, user, options = {}) {
   return made;
 }
 
-/** Passes bytes on, and breaks the connection after a number of bytes of a direction, once. */
+/** Passes bytes on, breaks the connection after a number of bytes of a direction, once, or holds everything back. */
 export class Proxy {
+  #isHalfOpen = false;
   cutUp = Infinity;
   cutDown = Infinity;
   bytes = { up: 0, down: 0 };
@@ -163,6 +164,7 @@ export class Proxy {
       this.#sockets.add(socket);
       socket.setNoDelay(true);
       socket.on('error', end).on('close', end);
+      if (this.#isHalfOpen) setImmediate(() => socket.pause());
     }
     const pass = (from, to, direction, limit) => from.on('data', (data) => {
       const left = this[limit] - this.bytes[direction];
@@ -173,6 +175,15 @@ export class Proxy {
     });
     pass(client, server, 'up', 'cutUp');
     pass(server, client, 'down', 'cutDown');
+  }
+
+  /** Connections stay, new ones are taken, and no byte passes. */
+  set isHalfOpen(isHalfOpen) {
+    this.#isHalfOpen = isHalfOpen;
+    for (const socket of this.#sockets) {
+      if (isHalfOpen) socket.pause();
+      else socket.resume();
+    }
   }
 
   breakAll() { for (const socket of this.#sockets) socket.destroy(); }
