@@ -1,5 +1,4 @@
-#!/usr/bin/env node
-// Records what a real server answers to the board, for the pictures of looks.mjs: looks-board.json. To be run when the
+// Records what a real server answers to the board, for the pictures of looks.mjs: looks-board.json. To be run, with node, when the
 // admin API has changed.
 
 import { writeFileSync } from 'node:fs';
