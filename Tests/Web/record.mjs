@@ -1,5 +1,5 @@
-// Records what a real server answers to the board, for the pictures of looks.mjs: looks-board.json. To be run, with node, when the
-// admin API has changed.
+// Records what a real server answers to the board, for the pictures of looks.mjs: looks-board.json. To be run, with
+// node, when the admin API has changed.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
