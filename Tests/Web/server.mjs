@@ -130,6 +130,11 @@ export class BoardServer extends Server {
   }
 }
 
+const sessions = [];
+
+/** Closes the sessions of a test that has failed: Node.js would run on for them. */
+export const closeSessions = () => Promise.all(sessions.splice(0).map((open) => open.close()));
+
 /** A session in Node.js. */
 export function session(server, user, options = {}) {
   const made = new Session({
@@ -137,6 +142,7 @@ export function session(server, user, options = {}) {
     environment: { WebSocket, sessionStorage: undefined, ...options.environment },
   });
   made.start();
+  sessions.push(made);
   return made;
 }
 

@@ -3,14 +3,17 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { seeded } from './harness.mjs';
-import { Proxy, Server, session, until } from './server.mjs';
+import { Proxy, Server, closeSessions, session, until } from './server.mjs';
 
 /** Every how many bytes the dialogue is cut. */
 const STRIDE = Number(process.env.STRIDE ?? 97);
 
 let server;
 before(async () => { server = await Server.start(); });
-after(() => server.stop());
+after(async () => {
+  await closeSessions();
+  await server.stop();
+});
 
 /** A call between two sessions in which media is said to flow. */
 async function talk(from, to, callee) {
@@ -18,6 +21,7 @@ async function talk(from, to, callee) {
   const placed = await from.invite(callee, { sdp: 'offer', custom: { room: 7 } });
   const { detail: { call: taken } } = await rings;
   await taken.answer({ sdp: 'answer' });
+  await until(() => placed.state === 'answered', 'answered');
   await Promise.all([placed.connected(), taken.connected()]);
   await until(() => placed.state === 'connected' && taken.state === 'connected', 'connected');
   return { placed, taken };
