@@ -18,7 +18,8 @@ export type ErrorCode =
   | 'forbidden' | 'not_found' | 'call_ended' | 'already_answered' | 'bad_state' | 'rate_limited' | 'too_large'
   | 'conflict' | 'limit_reached' | 'overloaded' | 'draining'
   | 'not_connected' | 'timed_out' | 'connection_lost' | 'closed' | 'gone' | 'elsewhere'
-  | 'media_denied' | 'media_missing' | 'media_busy' | 'media_failed' | 'insecure_page' | 'no_offer' | 'no_dtmf';
+  | 'media_denied' | 'media_missing' | 'media_busy' | 'media_failed' | 'insecure_page' | 'no_offer' | 'no_dtmf'
+  | 'unsupported';
 
 /** Why a promise was rejected. */
 export class ReveilleError extends Error {
@@ -152,7 +153,7 @@ export class Connection extends Emitter<{
   readonly resume: ConnectionOptions['resume'];
   /** Goes online, and stays there. Skips the delay before the next attempt. */
   start(): void;
-  /** The result of `session.open`, of the present session or of the next one. */
+  /** The result of `session.open`, of the present session or of the next one. Rejects at once when none will come. */
   opened(timeout?: number): Promise<SessionOpened>;
   /** Goes offline. */
   stop(): Promise<void>;
@@ -398,6 +399,7 @@ export class Media extends Emitter<MediaEvents> {
   /**
    * For an incoming call: takes the offer and gathers candidates, without the microphone. Nothing is sent before
    * `answer`: the caller learns no address. For a call of before a reload: waits for `resume`.
+   * Throws `unsupported` in a browser without WebRTC.
    */
   constructor(call: Call, options?: MediaOptions);
   /**

@@ -65,6 +65,7 @@ const ADVICE = {
   insecure_page: 'Open the page over https, or from localhost.',
   no_offer: 'End the call: it has no media.',
   no_dtmf: 'Do without tones.',
+  unsupported: 'Use another browser.',
 };
 
 export class ReveilleError extends Error {
@@ -217,6 +218,7 @@ export class Connection extends Emitter {
   #lastSeq = 0;
   #acked = 0;
   #opened;
+  #gone;
 
   constructor(options) {
     super();
@@ -252,6 +254,8 @@ export class Connection extends Emitter {
   opened(timeout = 30_000) {
     if (this.isOpen) return Promise.resolve(this.#opened);
     return new Promise((resolve, reject) => {
+      const failure = this.#unavailable();
+      if (failure) return reject(failure);
       const waiter = { resolve, reject };
       this.#waiters.push(waiter);
       this.alarms.set(waiter, timeout, () => {
@@ -437,6 +441,7 @@ export class Connection extends Emitter {
     if (code === 3503) failure.whatToDo = ADVICE.elsewhere;
     this.#becomeIdle(failure);
     this.#state = 'gone';
+    this.#gone = failure;
     this.#change({ state: 'gone', code, reason: message, error: failure });
   }
 
@@ -496,7 +501,7 @@ export class Connection extends Emitter {
   }
 
   #unavailable() {
-    if (this.#state === 'gone') return new ReveilleError('gone', `the session is over: ${this.#lastFailure}`);
+    if (this.#state === 'gone') return this.#gone;
     if (this.#state === 'closing') return new ReveilleError('closed', 'the session closes');
   }
 
@@ -1604,6 +1609,7 @@ export class Media extends Emitter {
     this.options = /** @type {any} */ ({ audio: true, video: false, ...options });
     this.session = call?.session ?? options.session;
     this.env = this.session.env;
+    if (!this.env.RTCPeerConnection) throw new ReveilleError('unsupported', 'this browser has no WebRTC');
     this.#alarms = new Alarms(this.env, this.session.turns);
     this.localStream = new this.env.MediaStream();
     this.remoteStream = new this.env.MediaStream();

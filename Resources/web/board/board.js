@@ -292,6 +292,9 @@ class Board {
 let board;
 
 function signIn(token) {
+  if (!globalThis.WebSocket) {
+    return void signOut('This browser has no WebSocket. Use a current Chrome, Firefox, Safari or Edge.');
+  }
   sessionStorage.setItem(tokenKey, token);
   byID('sign-in').hidden = true;
   byID('board').hidden = false;
