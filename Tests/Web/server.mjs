@@ -125,6 +125,7 @@ export class BoardServer extends Server {
         return await start(words, 'measuring', { timeout: 300_000 });
       } catch (error) {
         if (tries === 5 || !error.message.includes('overloaded')) throw error;
+        await new Promise((resolve) => { setTimeout(resolve, 2_000); });
       }
     }
   }
