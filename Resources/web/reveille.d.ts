@@ -49,6 +49,8 @@ export interface SessionOpened {
   resumed: boolean;
   calls: Array<Record<string, any>>;
   missed: MissedCall[];
+  /** With a server that sends Web Push: the application server key, which `WebPush` of webpush.js takes. */
+  webpush?: { key: string };
   [member: string]: any;
 }
 

@@ -87,6 +87,9 @@ static const unsigned char phone_phone_css[] = {
 static const unsigned char phone_phone_js[] = {
 #embed "../../Resources/web/phone/phone.js"
 };
+static const unsigned char phone_push_js[] = {
+#embed "../../Resources/web/phone/push.js"
+};
 static const unsigned char phone_sounds_js[] = {
 #embed "../../Resources/web/phone/sounds.js"
 };
@@ -99,11 +102,20 @@ static const unsigned char phone_tokens_js[] = {
 static const unsigned char phone_words_js[] = {
 #embed "../../Resources/web/phone/words.js"
 };
+static const unsigned char phone_worker_js[] = {
+#embed "../../Resources/web/phone/worker.js"
+};
 static const unsigned char reveille_d_ts[] = {
 #embed "../../Resources/web/reveille.d.ts"
 };
 static const unsigned char reveille_js[] = {
 #embed "../../Resources/web/reveille.js"
+};
+static const unsigned char webpush_d_ts[] = {
+#embed "../../Resources/web/webpush.d.ts"
+};
+static const unsigned char webpush_js[] = {
+#embed "../../Resources/web/webpush.js"
 };
 
 #define FILE_AT(path, bytes) {path, bytes, sizeof bytes}
@@ -137,12 +149,16 @@ static const reveille_web_file files[] = {
     FILE_AT("phone/line.js", phone_line_js),
     FILE_AT("phone/phone.css", phone_phone_css),
     FILE_AT("phone/phone.js", phone_phone_js),
+    FILE_AT("phone/push.js", phone_push_js),
     FILE_AT("phone/sounds.js", phone_sounds_js),
     FILE_AT("phone/stage.js", phone_stage_js),
     FILE_AT("phone/tokens.js", phone_tokens_js),
     FILE_AT("phone/words.js", phone_words_js),
+    FILE_AT("phone/worker.js", phone_worker_js),
     FILE_AT("reveille.d.ts", reveille_d_ts),
     FILE_AT("reveille.js", reveille_js),
+    FILE_AT("webpush.d.ts", webpush_d_ts),
+    FILE_AT("webpush.js", webpush_js),
 };
 
 size_t reveille_web_file_count(void) { return sizeof files / sizeof files[0]; }

@@ -112,6 +112,7 @@ export class Browser {
   #pending = new Map();
   /** Exceptions and errors of watched tabs, such as violations of the content security policy. */
   faults = [];
+  #handlers = new Map();
 
   /**
    * The microphone hears a tone of `frequency`. `prefix` is a command that runs Chromium in another place. The protocol
@@ -143,7 +144,11 @@ export class Browser {
     return browser;
   }
 
+  /** Hears an event of the protocol. */
+  on(method, handler) { this.#handlers.set(method, [...this.#handlers.get(method) ?? [], handler]); }
+
   #receive({ id, result, error, method, params }) {
+    for (const handler of this.#handlers.get(method) ?? []) handler(params);
     if (method === 'Runtime.exceptionThrown') {
       this.faults.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
     }
@@ -176,8 +181,7 @@ export class Browser {
   async open(url, { isApart = false, isWatched = false, script = '', size = undefined } = {}) {
     const { browserContextId } = isApart ? await this.send('Target.createBrowserContext') : {};
     const { targetId } = await this.send('Target.createTarget', { url: 'about:blank', browserContextId });
-    const { sessionId } = await this.send('Target.attachToTarget', { targetId, flatten: true });
-    const tab = new Tab(this, targetId, sessionId);
+    const tab = await this.attach(targetId);
     await tab.send('Page.enable');
     if (isWatched) for (const domain of ['Runtime', 'Log', 'Accessibility']) await tab.send(`${domain}.enable`);
     if (script) await tab.before(script);
@@ -185,6 +189,14 @@ export class Browser {
     if (url !== 'about:blank') await tab.go(url);
     return tab;
   }
+
+  /** To a tab, or to a service worker. */
+  async attach(targetId) {
+    const { sessionId } = await this.send('Target.attachToTarget', { targetId, flatten: true });
+    return new Tab(this, targetId, sessionId);
+  }
+
+  async targets(type) { return (await this.send('Target.getTargets')).targetInfos.filter((target) => target.type === type); }
 
   close(tab) { return tab.close(); }
 

@@ -1,7 +1,8 @@
 // A real `reveille serve`, which a test may kill and start again, and a proxy that breaks connections.
 
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect as connectHTTP2 } from 'node:http2';
 import { createRequire } from 'node:module';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -135,6 +136,57 @@ const sessions = [];
 
 /** Closes the sessions of a test that has failed: Node.js would run on for them. */
 export const closeSessions = () => Promise.all(sessions.splice(0).map((open) => open.close()));
+
+/** The simulator of the push services, with phones that a test holds. `reveille serve --push-sim` finds it by its folder. */
+export class PushSimulator {
+  static async start(data) {
+    const simulator = new PushSimulator();
+    const ports = ['--port', '--sandbox-port', '--fcm-port'].flatMap((name) => [name, '0']);
+    simulator.child = await start(['push-sim', 'run', '--data', data, ...ports], 'ready: start the server');
+    const path = (name) => join(data, 'push-sim', name);
+    simulator.manifest = JSON.parse(readFileSync(path('push-sim.json'), 'utf8'));
+    const { fcm, ca_file: ca } = simulator.manifest;
+    simulator.http = connectHTTP2(`https://localhost:${fcm.port}`, { ca: readFileSync(path(ca)) });
+    return simulator;
+  }
+
+  /** An Android phone: `{ token, pushes }`, of which the second are the data messages that arrive. */
+  async phone(name) {
+    const { project } = this.manifest.fcm;
+    const [{ token }] = await this.#lines('/simulator/v1/phones', { provider: 'fcm', topic: project, name });
+    const pushes = [];
+    this.#lines(`/simulator/v1/phones/${token}`, undefined, ({ push }) => push && pushes.push(push)).catch(() => {});
+    return { token: { provider: 'fcm', kind: 'data', environment: 'production', topic: project, token }, pushes };
+  }
+
+  /** The lines of an answer, each JSON. */
+  #lines(path, body, told = () => {}) {
+    return new Promise((resolve, reject) => {
+      const stream = this.http.request({ ':path': path, ':method': body ? 'POST' : 'GET' });
+      const lines = [];
+      let text = '';
+      stream.setEncoding('utf8').on('data', (data) => {
+        text += data;
+        const whole = text.split('\n');
+        text = whole.pop();
+        for (const line of whole.filter(Boolean)) {
+          lines.push(JSON.parse(line));
+          told(lines.at(-1));
+        }
+      });
+      stream.on('error', reject).on('end', () => {
+        if (text) lines.push(JSON.parse(text));
+        resolve(lines);
+      });
+      stream.end(body && JSON.stringify(body));
+    });
+  }
+
+  async stop() {
+    this.http.destroy();
+    await kill(this.child);
+  }
+}
 
 /** A session in Node.js. */
 export function session(server, user, options = {}) {

@@ -112,6 +112,37 @@ test('a server killed in mid-call and started again: the call goes on, and what 
   await Promise.all([alice.close(), bob.close()]);
 });
 
+test("a push's wake token opens a session for its call, which it can answer and end, and for nothing else", async () => {
+  const waking = await Server.start('--push-sim');
+  try {
+    const phone = await waking.pushes.phone('ben');
+    const deviceId = crypto.randomUUID();
+    const before = session(waking, 'ben', { deviceId });
+    await before.opened();
+    await before.request('device.update', { push: [phone.token] });
+    await before.close();
+    const alice = session(waking, 'ann');
+    const placed = await alice.invite('ben', { sdp: 'offer' });
+    const [{ data: push }] = await until(() => phone.pushes.length > 0 && phone.pushes, 'the push');
+    const bob = session(waking, 'ben', { deviceId, token: () => push.wake_token });
+    const { detail: { call } } = await new Promise((resolve) => { bob.addEventListener('incoming', resolve, { once: true }); });
+    assert.deepEqual([call.id, call.sdp, call.pushId], [placed.id, 'offer', push.push_id]);
+    assert.equal((await bob.request('push.report', { push_id: push.push_id, call_id: call.id, result: 'reported' })).state,
+      'ringing');
+    await call.answer({ sdp: 'answer' });
+    await until(() => placed.state === 'answered' && placed.sdp === 'answer', 'answered');
+    for (const [method, params] of [['call.list', {}], ['device.update', { push: [] }]]) {
+      await assert.rejects(bob.request(method, params), { code: 'forbidden' });
+    }
+    await assert.rejects(bob.invite('ann'), { code: 'forbidden' });
+    await call.hangup();
+    await until(() => !placed.isLive, 'the end');
+    await Promise.all([alice.close(), bob.close()]);
+  } finally {
+    await waking.stop();
+  }
+});
+
 test('over a network that breaks again and again, an accepted update arrives once, in order', async () => {
   const proxy = await Proxy.start(server.port);
   const random = seeded(11);

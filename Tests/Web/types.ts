@@ -1,6 +1,7 @@
 // What a page in TypeScript writes. Compiled against Resources/web/reveille.d.ts by Tests/Web/run, and never run.
 
 import { Call, Connection, Media, ReveilleError, Session } from '../../Resources/web/reveille.js';
+import { WebPush } from '../../Resources/web/webpush.js';
 
 const session = new Session({
   url: 'wss://calls.example.com',
@@ -36,6 +37,10 @@ async function call(): Promise<Call> {
   if (media.call.state === 'hung') return media.call;
   return session.invite(['bob', 'carol'], { custom: { room: 7 } });
 }
+
+const push = new WebPush(session, { worker: '/worker.js' });
+push.addEventListener('change', ({ detail: { state } }) => console.log(state === 'blocked'));
+push.switchOn().catch((error: ReveilleError) => console.log(error.whatToDo));
 
 const connection = new Connection({ url: 'wss://calls.example.com', token: () => 't', device: { id: 'd', platform: 'web' } });
 connection.addEventListener('event', ({ detail: { method } }) => console.log(method, call));

@@ -6,6 +6,7 @@ import { $, copy, isTyping, setText, show, uuid } from './dom.js';
 import { History } from './history.js';
 import { Ladder } from './ladder.js';
 import { Line } from './line.js';
+import { Push } from './push.js';
 import { Sounds } from './sounds.js';
 import { Stage } from './stage.js';
 import { SignIn, SignInFault } from './tokens.js';
@@ -30,9 +31,12 @@ class Phone {
   #isRendering = false;
   #notifications = new Map();
   #hasRenewed = false;
+  /** The call that a notification was clicked for, until it is here: `{ id, isAnswer }`. */
+  #woken;
 
   constructor() {
     this.history = new History(this);
+    this.push = new Push(this);
     this.stage = new Stage(this);
     this.#listenToSignIn();
     this.#listenToPhone();
@@ -73,25 +77,30 @@ class Phone {
           + `http://localhost:${location.port || 80}/phone/.`,
       });
     }
+    globalThis.addEventListener('hashchange', () => this.#fragmentChanged());
     const given = this.#takeFragment();
-    const restored = given.token || given.user ? undefined : SignIn.restored();
+    const restored = given.token || given.user ? undefined : SignIn.restored() ?? SignIn.woken(given.wake);
     if (restored) return this.use(restored);
     await this.#signIn(() => {
       if (given.token) return SignIn.byToken(given.token);
       return given.user ? SignIn.byName(given.user) : undefined;
     });
-    globalThis.addEventListener('hashchange', () => this.#fragmentChanged());
   }
 
-  /** What a link says: `#token=`, `#user=`, `#call=`, `#group=`. The token leaves the address at once. */
+  /**
+   * What a link says: `#token=`, `#user=`, `#call=`, `#group=`; of a notification `#wake=`, `#of=`, `#answer=`. Tokens
+   * leave the address at once.
+   */
   #takeFragment() {
     const words = new URLSearchParams(location.hash.slice(1));
     const [token, user, call, group] = ['token', 'user', 'call', 'group'].map((name) => words.get(name)?.trim());
+    const [wake, of, answer] = ['wake', 'of', 'answer'].map((name) => words.get(name));
+    if (of) this.#woken = { id: of, isAnswer: Boolean(answer) };
     if (location.hash) history.replaceState(null, '', location.pathname + location.search);
     const { to, fault } = call ? target(call) : { to: group ? { group } : undefined };
     if (fault) this.notice('link', { what: 'The link’s call cannot be read.', todo: fault });
     if (to) this.ask = { to };
-    return { token, user };
+    return { token, user, wake };
   }
 
   #fragmentChanged() {
@@ -139,7 +148,11 @@ class Phone {
       this.sounds.unlock();
       this.#signIn(() => SignIn.byToken($('token').value));
     });
-    $('sign-out').addEventListener('click', () => this.signOut());
+    $('sign-out').addEventListener('click', async () => {
+      await this.push.leave();
+      if (!this.signIn?.isWoken) this.signIn?.remember(false);
+      this.signOut();
+    });
     $('take-over').addEventListener('click', () => this.session.takeOver());
     $('retry').addEventListener('click', () => this.session.start());
   }
@@ -147,6 +160,7 @@ class Phone {
   async signOut(fault = undefined) {
     const { session } = this;
     this.session = undefined;
+    this.push.use(undefined);
     for (const line of this.lines.values()) {
       line.ladder.forget();
       line.hangUp();
@@ -176,6 +190,7 @@ class Phone {
     });
     this.session = session;
     this.#listenToSession(session);
+    this.push.use(signIn.isWoken ? undefined : session);
     show($('sign-in'), false);
     show($('top'), true);
     session.start();
@@ -212,6 +227,24 @@ class Phone {
     this.#notify(line);
     this.render();
     $('incoming').scrollIntoView({ block: 'nearest' });
+    if (this.#woken?.id === call.id) this.openCall(call.id, this.#woken.isAnswer);
+  }
+
+  /** A notification of the service worker was clicked. The call may not be here yet. */
+  openCall(id, isAnswer) {
+    const line = this.lines.get(id);
+    this.#woken = line || !id ? undefined : { id, isAnswer };
+    if (line && isAnswer && line.phase === 'incoming') this.answer(line, false);
+    else if (line) $('incoming').scrollIntoView({ block: 'nearest' });
+    else if (this.isOpen) this.#checkWoken([]);
+  }
+
+  /** The call of a notification that was clicked too late. */
+  #checkWoken(calls) {
+    const { id } = this.#woken ?? {};
+    if (!id || calls.some((call) => call.call_id === id && call.state !== 'ended')) return;
+    this.#woken = undefined;
+    this.notice('woken', { what: 'The call of the notification is over.', todo: '' }, 20_000);
   }
 
   /** The library has the call that a line places. */
@@ -239,12 +272,17 @@ class Phone {
       this.#hasRenewed = false;
       this.#drop('draining');
       this.history.opened(change.result);
+      this.#checkWoken(change.result.calls);
     }
     if (state === 'gone') this.#gone(change);
   }
 
   async #gone({ code, reason, error }) {
     const isRefused = code === 3500 || error.data.cause === 'unauthenticated';
+    if (isRefused && this.signIn.isWoken) {
+      const fault = new SignInFault('The notification signed you in for one call only. Sign in again.', true);
+      return void this.signOut(fault);
+    }
     if (isRefused && this.signIn.isByName && !this.#hasRenewed) {
       this.#hasRenewed = true;
       const { session, signIn } = this;
@@ -293,6 +331,7 @@ class Phone {
     this.currentID = line.id;
     this.last = undefined;
     line.answer(withVideo);
+    this.#unnotify(line);
     this.render();
     $('peer').focus();
   }
@@ -387,6 +426,7 @@ class Phone {
     if (isElsewhere) this.#renderElsewhere();
     this.#renderAsk();
     this.#renderHelp();
+    this.push.render();
     this.stage.render();
     this.#renderSound();
     this.#renderTitle();
@@ -403,7 +443,7 @@ class Phone {
 
   #statusText(state) {
     switch (state) {
-      case 'open': return 'online: you can be called';
+      case 'open': return this.signIn.isWoken ? 'signed in for this call only' : 'online: you can be called';
       case 'elsewhere': return 'open in another tab';
       case 'gone': return 'not connected';
       case 'offline': return 'offline';
@@ -435,6 +475,7 @@ class Phone {
   #renderHelp() {
     show($('allow-sound'), this.sounds.isLocked);
     show($('allow-notifications'), globalThis.Notification?.permission === 'default');
+    $('phone').classList.toggle('woken', this.signIn.isWoken);
     const isNew = Boolean(this.signIn?.isByName);
     show($('try-line'), isNew);
     if (!isNew) return;
@@ -508,6 +549,7 @@ class Phone {
   }
 
   #unnotify(line) {
+    if (line.role === 'callee') Push.close(line.id);
     this.#notifications.get(line.id)?.close();
     this.#notifications.delete(line.id);
   }

@@ -3,6 +3,8 @@
 import { store, stored, uuid } from './dom.js';
 
 const NAME = 'reveille:phone:sign-in';
+/** Who is signed in also in tabs to come, while calls are told of without a page. */
+const REMEMBERED = 'reveille:phone:remembered';
 
 /** Why nobody is signed in: `message` says what happened and what to do. `needsToken`: a name is not enough here. */
 export class SignInFault extends Error {
@@ -47,14 +49,23 @@ async function mint(user, signal) {
 
 /** Somebody who is signed in in this tab. A reload keeps it; another tab may have another user. */
 export class SignIn {
-  constructor({ user, token, isByName }) {
-    Object.assign(this, { user, token, isByName });
+  constructor({ user, token, isByName, isWoken = false }) {
+    Object.assign(this, { user, token, isByName, isWoken });
     this.save();
   }
 
   static restored() {
     const saved = stored('sessionStorage', NAME);
-    return saved && new SignIn(saved);
+    if (saved) return new SignIn(saved);
+    const remembered = stored('localStorage', REMEMBERED);
+    const isUseful = remembered && (remembered.isByName || !isOld(claims(remembered.token)));
+    return isUseful ? new SignIn(remembered) : undefined;
+  }
+
+  /** By the token of a push, which is good for one call, if the user's own token has expired. */
+  static woken(token) {
+    const user = token && stored('localStorage', REMEMBERED)?.user;
+    return user && new SignIn({ user, token, isByName: false, isWoken: true });
   }
 
   static async byName(user) {
@@ -83,8 +94,16 @@ export class SignIn {
   }
 
   save() {
+    const { user, token, isByName, isWoken } = this;
+    store('sessionStorage', NAME, { user, token, isByName, isWoken });
+    if (stored('localStorage', REMEMBERED)?.user === user && !isWoken) this.remember(true);
+  }
+
+  /** For tabs to come; or no longer, if this is who is remembered. */
+  remember(isOn) {
+    if (!isOn && stored('localStorage', REMEMBERED)?.user !== this.user) return;
     const { user, token, isByName } = this;
-    store('sessionStorage', NAME, { user, token, isByName });
+    store('localStorage', REMEMBERED, isOn ? { user, token, isByName } : undefined);
   }
 
   forget() { store('sessionStorage', NAME, undefined); }

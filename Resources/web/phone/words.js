@@ -150,7 +150,7 @@ function mediaWords(what) {
     media_missing: [`The browser finds no ${what}.`,
       'Plug one in, or switch it on in the system’s settings, and try again.'],
     media_busy: [`Another program uses the ${what}.`, 'Close that program, and try again.'],
-    media_failed: [`The ${what} cannot be used.`, 'Choose another one under “Sound and camera”, and try again.'],
+    media_failed: [`The ${what} cannot be used.`, 'Choose another one in the settings, and try again.'],
     insecure_page: ['Browsers give no page the microphone over plain http from another machine.',
       'Open this page over https, or on the server’s machine as http://localhost.'],
   };

@@ -1,0 +1,90 @@
+// Calls while no page of the phone is open: the switch in the settings, and what the service worker says.
+
+import { WebPush } from '../webpush.js';
+import { $, setText, show } from './dom.js';
+
+const NOTES = {
+  unsupported: 'This browser cannot do that. On an iPhone or iPad, put this page on the home screen first.',
+  unavailable: 'This server cannot do that. Its operator can switch it on: the setting is push.webpush.subject.',
+  blocked: 'The browser blocks the notifications of this page. Allow them in its settings for this page.',
+  off: 'Now this page rings only while it is open.',
+  on: 'On. A notification shows each call, as long as the browser runs. You stay signed in on this browser.',
+};
+
+export class Push {
+  #push;
+  #isBusy = false;
+  #fault = '';
+
+  constructor(phone) {
+    this.phone = phone;
+    $('push').addEventListener('click', () => this.#switch($('push').getAttribute('aria-checked') !== 'true'));
+    navigator.serviceWorker?.addEventListener('message', ({ data, ports }) => this.#told(data, ports));
+  }
+
+  get isOn() { return this.#push?.state === 'on'; }
+
+  use(session) {
+    this.#push?.close();
+    this.#fault = '';
+    this.#push = session && new WebPush(session, { worker: 'worker.js' });
+    this.#push?.addEventListener('change', () => this.phone.changed());
+    this.#push?.addEventListener('problem', ({ detail: { error } }) => this.#failed(error));
+  }
+
+  /** The user signs out: nobody is told of calls here any more. A server that does not answer holds nobody up. */
+  async leave() {
+    const left = this.#push?.switchOff().catch(() => {});
+    await Promise.race([left, new Promise((resolve) => { setTimeout(resolve, 2_000); })]);
+  }
+
+  async #switch(isOn) {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    this.#fault = '';
+    this.phone.changed();
+    try {
+      await (isOn ? this.#push.switchOn() : this.#push.switchOff());
+    } catch (error) {
+      this.#failed(error);
+    }
+    this.#isBusy = false;
+    this.phone.signIn?.remember(this.isOn);
+    this.phone.changed();
+  }
+
+  #failed(error) {
+    if (this.#push.state !== 'blocked') this.#fault = `That failed: ${error.message}. ${error.whatToDo ?? ''}`.trim();
+    this.phone.changed();
+  }
+
+  #told({ reveille: kind, call, isAnswer } = {}, [port] = []) {
+    const { session } = this.phone;
+    const isHere = this.#push?.isWanted && ['open', 'connecting'].includes(session?.state);
+    if (kind === 'has') port?.postMessage(Boolean(isHere));
+    if (kind === 'open') this.phone.openCall(call, isAnswer);
+  }
+
+  render() {
+    const state = this.#push?.state ?? 'unavailable';
+    const isOn = state === 'on';
+    if ($('push').getAttribute('aria-checked') !== String(isOn)) $('push').setAttribute('aria-checked', String(isOn));
+    $('push').disabled = this.#isBusy || (state !== 'on' && state !== 'off');
+    const isInsecure = state === 'unsupported' && !globalThis.isSecureContext;
+    const note = isInsecure ? 'Browsers do that only for pages that come over https, or from localhost.' : NOTES[state];
+    setText($('push-note'), this.#isBusy ? 'One moment…' : note);
+    show($('push-fault'), Boolean(this.#fault));
+    setText($('push-fault'), this.#fault);
+    const lead = this.phone.signIn?.isWoken
+      ? 'A notification signed you in for one call. Sign out, and in again, to be called.'
+      : isOn ? 'This page rings when somebody calls you. While it is closed, a notification tells you.'
+        : 'This page rings when somebody calls you. Leave it open.';
+    setText($('ready-lead'), lead);
+  }
+
+  /** A call is answered or over: its notification goes. */
+  static async close(id) {
+    const registration = await navigator.serviceWorker?.getRegistration().catch(() => undefined);
+    for (const shown of await registration?.getNotifications({ tag: id }) ?? []) shown.close();
+  }
+}

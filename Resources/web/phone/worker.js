@@ -1,0 +1,144 @@
+// Shows calls that are pushed while no page of the phone is open, and tells the server that it did.
+'use strict';
+
+const SERVER = new URL('../v1/', self.location.href);
+/** How often the server is asked whether a shown call still rings. */
+const ASK_EVERY = 4_000;
+const PATIENCE = 8_000;
+const MISSED = new Set(['ring_timeout', 'cancelled', 'busy', 'connection_lost', 'no_devices', 'admin']);
+const RINGS = new Set(['routing', 'waking', 'ringing']);
+
+const pause = (time) => new Promise((resolve) => { setTimeout(resolve, time); });
+const nameOf = ({ name, handle }) => name ?? handle ?? 'Somebody';
+
+/** One at a time: Chromium forgets a notification that is being shown while somebody asks for those that are shown. */
+let turn = Promise.resolve();
+function inTurn(step) {
+  const done = turn.then(step);
+  turn = done.catch(() => {});
+  return done;
+}
+
+self.addEventListener('install', () => self.skipWaiting());
+self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim()));
+self.addEventListener('push', (event) => event.waitUntil(pushed(read(event.data))));
+self.addEventListener('notificationclick', (event) => {
+  const { action, notification } = event;
+  notification.close();
+  const { data } = notification;
+  event.waitUntil(action === 'decline' ? decline(data) : openPhone(data ?? {}, action === 'answer'));
+});
+self.addEventListener('pushsubscriptionchange', (event) => event.waitUntil(changed()));
+
+function read(data) {
+  try {
+    return data.json();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Each push shows a notification: browsers take the subscription from a page that shows none. */
+async function pushed(push) {
+  if (push?.type === 'missed_call') return showMissed(push);
+  if (!push?.uuid || !push.push_id) {
+    return show('Reveille phone', 'A message came that this page cannot read. Open the phone.', { tag: 'unreadable' });
+  }
+  let result = 'reported';
+  let error;
+  try {
+    await (push.expires_at <= Date.now() ? showMissed(push) : showCall(push));
+  } catch (failure) {
+    result = self.Notification?.permission === 'granted' ? 'failed' : 'filtered';
+    error = String(failure?.message ?? failure).slice(0, 300);
+  }
+  const body = { call_id: push.uuid, result, error };
+  const { said } = await ask(push, `pushes/${push.push_id}/report`, body);
+  if (result === 'reported') await follow(push, said);
+}
+
+/** The server's clock decides whether the call still rings, and a call that is over stops ringing here. */
+async function follow(push, said) {
+  for (let standing = said; ; standing = (await ask(push, `calls/${push.uuid}`)).said) {
+    const [shown] = await inTurn(() => self.registration.getNotifications({ tag: push.uuid }));
+    if (!shown) return;
+    const isShownMissed = shown.data.isMissed;
+    if (standing && !RINGS.has(standing.state)) {
+      if (standing.state !== 'ended' || !MISSED.has(standing.reason)) return shown.close();
+      return isShownMissed ? undefined : showMissed(push);
+    }
+    if (standing && isShownMissed) await showCall(push);
+    // Without an answer the push's own clock decides.
+    if (!standing && push.expires_at <= Date.now()) return isShownMissed ? undefined : showMissed(push);
+    await pause(ASK_EVERY);
+  }
+}
+
+function show(title, body, options) {
+  return inTurn(() => self.registration.showNotification(title, { body, icon: 'icon.svg', ...options }));
+}
+
+function showCall(push) {
+  const called = push.to ? ` (${push.to})` : '';
+  return show(`${nameOf(push)} calls`, push.has_video ? `Incoming video call${called}` : `Incoming call${called}`, {
+    tag: push.uuid, renotify: true, requireInteraction: true, data: { ...push, isMissed: false },
+    actions: [{ action: 'answer', title: 'Answer' }, { action: 'decline', title: 'Decline' }],
+  });
+}
+
+function showMissed(push) {
+  const more = push.missed > 1 ? `You have ${push.missed} missed calls.` : 'Open the phone to call back.';
+  const data = { ...push, isMissed: true };
+  return show(`Missed call from ${nameOf(push)}`, more, { tag: push.uuid ?? 'missed', data });
+}
+
+/** A request with the push's own token. `said` is missing without an answer. */
+async function ask({ wake_token: token }, path, body) {
+  const headers = { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) };
+  for (const wait of [1_000, 3_000, undefined]) {
+    try {
+      const given = body ? { method: 'POST', body: JSON.stringify(body) } : {};
+      const answer = await fetch(new URL(path, SERVER), { ...given, headers, signal: AbortSignal.timeout(PATIENCE) });
+      if (answer.ok) return { said: await answer.json() };
+      if (answer.status < 500) return { status: answer.status };
+    } catch { /* No network, or none yet. */ }
+    if (wait) await pause(wait);
+  }
+  return {};
+}
+
+async function decline(push) {
+  const { said, status } = await ask(push, `calls/${push.uuid}/decline`, { reason: 'declined' });
+  // A refusal means that the call rings no more.
+  if (said || status) return;
+  const why = 'The call could not be declined: the server does not answer.';
+  await show(`${nameOf(push)} calls`, why, { tag: push.uuid, data: push });
+}
+
+const pages = () => self.clients.matchAll({ type: 'window', includeUncontrolled: true });
+
+/** The page that has the called user's session. */
+async function pageOf(push) {
+  const has = (page) => new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = ({ data }) => resolve(data ? page : undefined);
+    setTimeout(resolve, 300);
+    page.postMessage({ reveille: 'has', call: push.uuid }, [port2]);
+  });
+  return (await Promise.all((await pages()).map(has))).find(Boolean);
+}
+
+async function openPhone(push, isAnswer) {
+  const page = await pageOf(push);
+  if (page) {
+    page.postMessage({ reveille: 'open', call: push.uuid, isAnswer });
+    return page.focus();
+  }
+  const words = push.isMissed || !push.wake_token ? {}
+    : { wake: push.wake_token, of: push.uuid, ...(isAnswer && { answer: 'now' }) };
+  return self.clients.openWindow(`./#${new URLSearchParams(words)}`);
+}
+
+async function changed() {
+  for (const page of await pages()) page.postMessage({ reveille: 'subscription' });
+}

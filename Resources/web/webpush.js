@@ -1,0 +1,178 @@
+// @ts-check
+// Web Push for a Session: subscribes, and keeps the server's push token of this browser right. webpush.d.ts documents it.
+
+import { ReveilleError } from './reveille.js';
+
+const ADVICE = {
+  push_unsupported: 'Use another browser, or open the page over https. On an iPhone, put the page on the home screen.',
+  push_unavailable: 'Switch Web Push on at the server: push.webpush.subject.',
+  push_blocked: 'Allow notifications in the browser’s settings for this page.',
+  push_failed: 'Try again later: the browser’s push service may be out of reach.',
+};
+
+function fault(code, message) {
+  const error = new ReveilleError(code, message);
+  error.whatToDo = ADVICE[code];
+  return error;
+}
+
+function base64url(bytes) {
+  const text = String.fromCharCode(...new Uint8Array(bytes));
+  return btoa(text).replace(/\+/g, '-').replace(/\//g, '_').replace(/=+$/, '');
+}
+
+function bytesOf(text) {
+  return Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), (char) => char.charCodeAt(0));
+}
+
+export function pushToken(subscription, key) {
+  const [p256dh, auth] = ['p256dh', 'auth'].map((name) => base64url(subscription.getKey(name)));
+  return {
+    provider: 'webpush', kind: 'data', environment: 'production', topic: key,
+    token: `${subscription.endpoint}#p256dh=${p256dh}&auth=${auth}`,
+  };
+}
+
+/** A subscription for another key is of no use, and neither is one that has expired. */
+function isUseful({ options, expirationTime }, key) {
+  const made = options?.applicationServerKey;
+  return (!made || base64url(made) === key) && !(expirationTime && expirationTime <= Date.now());
+}
+
+/** Only an active worker has a subscription. */
+async function activated(registration) {
+  const worker = registration.active ?? registration.waiting ?? registration.installing;
+  if (registration.active) return registration;
+  await new Promise((resolve, reject) => {
+    worker.addEventListener('statechange', () => {
+      if (worker.state === 'activated') resolve(undefined);
+      if (worker.state === 'redundant') reject(new Error('the service worker could not be installed'));
+    });
+  });
+  return registration;
+}
+
+export class WebPush extends EventTarget {
+  #session;
+  #env;
+  #options;
+  #name;
+  #off = new AbortController();
+  #key;
+  #hasFailed = false;
+  #done = Promise.resolve();
+
+  constructor(session, options) {
+    super();
+    const { navigator, Notification, PushManager, localStorage, isSecureContext } = /** @type {any} */ (globalThis);
+    this.#session = session;
+    this.#options = options;
+    this.#env = {
+      serviceWorker: navigator?.serviceWorker, Notification, PushManager, localStorage, isSecureContext, page: globalThis,
+      ...options.environment,
+    };
+    this.#name = `reveille:webpush:${options.scope ?? options.worker}`;
+    const on = (target, type, act) => target?.addEventListener?.(type, act, { signal: this.#off.signal });
+    on(session, 'connection', ({ detail: { state, result } }) => {
+      if (state === 'up' || state === 'resumed') this.#opened(result, state === 'up');
+    });
+    on(this.#env.page, 'storage', ({ key }) => key === this.#name && this.#tell());
+    on(this.#env.serviceWorker, 'message', ({ data }) => data?.reveille === 'subscription' && this.#renew());
+    if (session.state === 'open') session.opened().then((result) => this.#opened(result, true), () => {});
+  }
+
+  get isSupported() {
+    const { serviceWorker, Notification, PushManager, isSecureContext } = this.#env;
+    return Boolean(serviceWorker && Notification && PushManager && isSecureContext);
+  }
+
+  get isWanted() { return this.#stored() === this.#session.deviceId; }
+
+  get state() {
+    if (!this.isSupported) return 'unsupported';
+    if (this.#env.Notification.permission === 'denied') return 'blocked';
+    if (!this.#key) return 'unavailable';
+    return this.isWanted && !this.#hasFailed && this.#env.Notification.permission === 'granted' ? 'on' : 'off';
+  }
+
+  async switchOn() {
+    if (!this.isSupported) throw fault('push_unsupported', 'this browser has no Web Push');
+    // The browser asks only in the user's click.
+    const permission = await this.#env.Notification.requestPermission();
+    this.#tell();
+    if (permission !== 'granted') throw fault('push_blocked', 'notifications are not allowed');
+    if (!this.#key) throw fault('push_unavailable', 'the server sends no Web Push');
+    await this.#inTurn(async () => {
+      await this.#register();
+      this.#store(this.#session.deviceId);
+    });
+  }
+
+  async switchOff() {
+    if (!this.isWanted) return;
+    this.#store(undefined);
+    this.#tell();
+    await this.#inTurn(async () => {
+      // In this order: the push service refuses the server's pushes even if the server hears nothing.
+      const registration = await this.#env.serviceWorker.getRegistration(this.#options.scope ?? this.#options.worker);
+      await (await registration?.pushManager.getSubscription())?.unsubscribe();
+      await this.#session.request('device.update', { push: [] });
+    });
+  }
+
+  close() { this.#off.abort(); }
+
+  #opened({ webpush }, isNew) {
+    this.#key = webpush?.key;
+    if (isNew) this.#renew();
+    this.#tell();
+  }
+
+  /** Registers again: the key may be another, the subscription expired, the server's token removed. */
+  #renew() {
+    if (!this.isWanted || !this.#key || !this.isSupported || this.#env.Notification.permission !== 'granted') return;
+    this.#inTurn(() => this.#register()).catch((error) => {
+      this.dispatchEvent(new CustomEvent('problem', { detail: { error } }));
+    });
+  }
+
+  async #register() {
+    const key = this.#key;
+    const subscription = await this.#subscribe(key).catch((error) => {
+      throw fault(error.name === 'NotAllowedError' ? 'push_blocked' : 'push_failed', error.message);
+    });
+    await this.#session.request('device.update', { push: [pushToken(subscription, key)] });
+  }
+
+  async #subscribe(key) {
+    const { worker, scope } = this.#options;
+    const registration = await this.#env.serviceWorker.register(worker, scope && { scope });
+    const { pushManager } = await activated(registration);
+    const present = await pushManager.getSubscription();
+    if (present && isUseful(present, key)) return present;
+    await present?.unsubscribe();
+    return pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytesOf(key) });
+  }
+
+  async #inTurn(step) {
+    const done = this.#done.then(step);
+    this.#done = done.then(() => { this.#hasFailed = false; }, () => { this.#hasFailed = true; }).then(() => this.#tell());
+    await done;
+    await this.#done;
+  }
+
+  #stored() {
+    try {
+      return this.#env.localStorage.getItem(this.#name) ?? undefined;
+    } catch { /* Forbidden: such a browser has no service workers either. */ }
+  }
+
+  #store(device) {
+    try {
+      if (device) this.#env.localStorage.setItem(this.#name, device);
+      else this.#env.localStorage.removeItem(this.#name);
+    } catch { /* As above. */ }
+  }
+
+  #tell() { this.dispatchEvent(new CustomEvent('change', { detail: { state: this.state } })); }
+}

@@ -1,0 +1,334 @@
+#!/usr/bin/env node
+// Calls that are pushed to the softphone while its page is closed: its service worker in Chromium, against a real server.
+// The pushes are those that the server sent to a phone of the push simulator, delivered by DevTools: Chromium subscribes
+// only at Google, so the page's subscription is one with keys of this program. Prints a line for each check. SCREENSHOTS
+// names a folder for pictures.
+
+import { createECDH, randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { Browser } from './browser.mjs';
+import { check, finish } from './checks.mjs';
+import { repository } from './library.mjs';
+import { Page } from './phone-page.mjs';
+import { PushSimulator, Server, session, until } from './server.mjs';
+
+const publicKey = () => {
+  const pair = createECDH('prime256v1');
+  pair.generateKeys();
+  return pair.getPublicKey();
+};
+const KEY = publicKey().toString('base64url');
+
+/** A browser whose push service is in reach, and a server that pushes to it. */
+const SUBSCRIBER = `
+  const keys = { p256dh: '${publicKey().toString('base64url')}', auth: '${randomBytes(16).toString('base64url')}' };
+  const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), (char) => char.charCodeAt(0)).buffer;
+  let subscription = null;
+  PushManager.prototype.getSubscription = async () => subscription;
+  PushManager.prototype.subscribe = async ({ applicationServerKey }) => {
+    subscription = {
+      endpoint: 'https://fcm.googleapis.com/fcm/send/a', options: { applicationServerKey: applicationServerKey.buffer },
+      expirationTime: null, getKey: (name) => bytes(keys[name]), unsubscribe: async () => { subscription = null; },
+    };
+    return subscription;
+  };
+  window.updates = [];
+  window.WebSocket = class extends WebSocket {
+    set onmessage(handler) {
+      super.onmessage = handler && (({ data }) => {
+        const message = JSON.parse(data);
+        if (message.result?.resume) message.result.webpush ??= { key: '${KEY}' };
+        handler({ data: JSON.stringify(message) });
+      });
+    }
+    send(text) {
+      const { id, method, params } = JSON.parse(text);
+      if (method !== 'device.update') return super.send(text);
+      updates.push(params.push);
+      this.dispatchEvent(new MessageEvent('message', { data: JSON.stringify({ jsonrpc: '2.0', id, result: {} }) }));
+    }
+  };`;
+
+const server = await Server.prepare('--sign-in-by-name', '--push-sim', '--web-root', join(repository, 'Resources/web'));
+const simulator = await PushSimulator.start(server.data);
+await server.run();
+const origin = server.url.replace(/^ws/, 'http');
+const pages = [];
+let browser;
+let alice;
+let bob;
+let worker;
+let phone;
+let registrationId;
+
+async function open(path, options) {
+  const page = await Page.open(browser, `${origin}/phone/${path}`, options);
+  pages.push(page);
+  return page;
+}
+
+async function close(page) {
+  faults.push(...await page.run('window.faults ?? []'));
+  pages.splice(pages.indexOf(page), 1);
+  await browser.close(page.tab);
+}
+const faults = [];
+
+/** What the server would send to a browser, from what it sent to an Android phone: the same in the types of JSON. */
+function content({ data }) {
+  const numbers = ['expires_at', 'expires_in'].map((name) => [name, Number(data[name])]);
+  return { ...data, ...Object.fromEntries(numbers), has_video: data.has_video === 'true' };
+}
+
+const deliver = (push) => alice.tab.send('ServiceWorker.deliverPushMessage', {
+  origin, registrationId, data: typeof push === 'string' ? push : JSON.stringify(push),
+});
+
+/** Alice calls, and the server pushes. */
+async function pushed() {
+  const { length } = phone.pushes;
+  await alice.dial('bob');
+  await until(() => phone.pushes.length > length, 'a push');
+  await alice.says('#state', /^Waking the phone of bob/);
+  return content(phone.pushes.at(-1));
+}
+
+const shown = () => worker.run(`inTurn(() => registration.getNotifications()).then((all) => all.map(({ title, body, tag, actions, data }) =>
+  ({ title, body, tag, actions: actions.map(({ action }) => action), isMissed: data?.isMissed })))`);
+
+async function shows(title, tag) {
+  let all;
+  return until(async () => {
+    all = await shown();
+    return all.find((one) => title.test(one.title) && (!tag || one.tag === tag));
+  }, title.source).catch(() => { throw new Error(`${title} is not shown, but ${JSON.stringify(all)}`); });
+}
+
+const closeAll = () => worker.run('inTurn(() => registration.getNotifications()).then((all) => all.forEach((one) => one.close()))');
+const vanished = () => until(async () => (await shown()).length === 0, 'no notification');
+
+/** A click, as the worker hears of it. The worker may open a page only in a real one: \`opened\` is what it asks for. */
+const click = (action = '') => worker.run(`(async () => {
+  self.opened = undefined;
+  clients.openWindow = async (url) => { self.opened = new URL(url, location.href).href; };
+  const [notification] = await registration.getNotifications();
+  dispatchEvent(new NotificationEvent('notificationclick', { notification, action: '${action}' }));
+})()`);
+
+async function hangUp() {
+  await alice.click('#hang-up');
+  await alice.until(`!shown('#controls')`);
+}
+
+async function settings(page) {
+  await page.click('#open-devices');
+  await page.until(`shown('#push')`);
+}
+
+async function theSwitch() {
+  await check('the settings say why it cannot be switched on: the server, the browser, the user', async () => {
+    for (const [name, options, pattern] of [
+      ['unavailable', {}, /^This server cannot do that\. Its operator/],
+      ['unsupported', { script: 'delete window.PushManager;' }, /^This browser cannot do that\. On an iPhone/],
+      ['blocked', { script: `Object.defineProperty(Notification, 'permission', { get: () => 'denied' });` },
+        /^The browser blocks the notifications of this page\. Allow them/],
+    ]) {
+      const page = await open('#user=carol', options);
+      await page.says('#status', /^online/);
+      await settings(page);
+      await page.says('#push-note', pattern);
+      if (!await page.run(`shown('#push').disabled`)) throw new Error(`${name}: it can be switched on`);
+      await page.picture(`push-${name}`);
+      await close(page);
+    }
+  });
+  await check('it is switched on, by the keyboard too, and stays on when the page is loaded again', async () => {
+    bob = await open('#user=bob', { script: SUBSCRIBER });
+    await bob.says('#status', /^online/);
+    await settings(bob);
+    await bob.says('#push-note', /^Now this page rings only while it is open/);
+    await bob.picture('push-off');
+    await bob.tabTo('#push');
+    await bob.key(' ');
+    await bob.says('#push-note', /^On\. A notification shows each call/);
+    await bob.picture('push-on');
+    await bob.click('#push');
+    await bob.says('#push-note', /^Now this page/);
+    await bob.click('#push');
+    await bob.says('#push-note', /^On\./);
+    const [on, off, again] = await bob.run('updates');
+    if (off.length !== 0 || again[0].token !== on[0].token) throw new Error(JSON.stringify([on, off, again]));
+    const [{ provider, topic, token }] = on;
+    if (provider !== 'webpush' || topic !== KEY || !/#p256dh=[\w-]{87}&auth=[\w-]{22}$/.test(token)) throw new Error(token);
+    await bob.reload();
+    await bob.says('#ready-lead', /While it is closed, a notification tells you/);
+    await bob.picture('push-ready');
+  });
+}
+
+/** Bob's device as the page knows it, with a token that the push simulator takes. */
+async function leavePage() {
+  const deviceId = await bob.run(`JSON.parse(localStorage['reveille:phone:device:bob'])`);
+  await close(bob);
+  phone = await simulator.phone('bob');
+  const own = session(server, 'bob', { deviceId });
+  await own.opened();
+  await own.request('device.update', { push: [phone.token] });
+  await own.close();
+}
+
+async function attachWorker() {
+  const found = new Promise((resolve) => {
+    browser.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
+      const own = registrations.find(({ scopeURL }) => scopeURL === `${origin}/phone/`);
+      if (own) resolve(own.registrationId);
+    });
+  });
+  await alice.tab.send('ServiceWorker.enable');
+  registrationId = await found;
+  await alice.tab.send('ServiceWorker.startWorker', { scopeURL: `${origin}/phone/` });
+  const [target] = await until(async () => {
+    const all = await browser.targets('service_worker');
+    return all.length > 0 && all;
+  }, 'the worker runs');
+  worker = await browser.attach(target.targetId);
+}
+
+async function theWorker() {
+  await check('a push shows the call, and the server learns of it', async () => {
+    const push = await pushed();
+    await deliver(push);
+    const { body, actions } = await shows(/^alice calls$/, push.uuid);
+    if (body !== 'Incoming call' || actions.join() !== 'answer,decline') throw new Error(`${body} ${actions}`);
+    await alice.says('#state', /^It rings/);
+  });
+  await check('“Decline” declines', async () => {
+    await click('decline');
+    await alice.says('#state', /^bob declined after/);
+    await vanished();
+  });
+  await check('a call that is given up is a missed call', async () => {
+    const push = await pushed();
+    await deliver(push);
+    await shows(/^alice calls$/);
+    await hangUp();
+    const { isMissed, actions } = await shows(/^Missed call from alice$/, push.uuid);
+    if (!isMissed || actions.length > 0 || (await shown()).length !== 1) throw new Error(JSON.stringify(await shown()));
+    await click();
+    await until(() => worker.run('opened'), 'a page is asked for');
+    if (await worker.run('opened') !== `${origin}/phone/#`) throw new Error(await worker.run('opened'));
+  });
+  await check('a push that comes too late shows a missed call, and is reported', async () => {
+    const push = await pushed();
+    await hangUp();
+    await deliver({ ...push, expires_at: Date.now() - 1 });
+    await shows(/^Missed call from alice$/, push.uuid);
+    const report = () => server.say('pushes', 'show', push.push_id);
+    await until(() => /reported/.test(report()) && !/unreported|awaited/.test(report()), 'the report').catch(() => {
+      throw new Error(report());
+    });
+    await closeAll();
+  });
+  await check('the server’s word counts more than a wrong clock', async () => {
+    const push = await pushed();
+    await deliver({ ...push, expires_at: Date.now() - 1 });
+    await shows(/^alice calls$/, push.uuid);
+    await hangUp();
+    await shows(/^Missed call/);
+  });
+  await check('the server’s own notice of a missed call takes the place of the call', async () => {
+    const [{ tag }] = await shown();
+    await deliver({ type: 'missed_call', uuid: tag, handle: 'alice', handle_type: 'generic', name: 'Alice A.', missed: 3 });
+    const { body } = await shows(/^Missed call from Alice A\.$/, tag);
+    if (body !== 'You have 3 missed calls.' || (await shown()).length !== 1) throw new Error(body);
+    await closeAll();
+  });
+  await check('a push that cannot be read shows a notification all the same', async () => {
+    await deliver('{');
+    await shows(/^Reveille phone$/);
+    await closeAll();
+  });
+}
+
+async function thePage() {
+  await check('a click opens a page that is signed in and shows the call', async () => {
+    const push = await pushed();
+    await deliver(push);
+    await shows(/^alice calls$/);
+    await click();
+    const address = await until(() => worker.run('opened'), 'a page is asked for');
+    bob = await open(address.slice(`${origin}/phone/`.length));
+    await bob.says('.ring h2', /^alice$/);
+    await bob.says('#status', /^online/);
+    if (await bob.run('location.hash')) throw new Error('the token stays in the address');
+    await bob.picture('push-opened');
+    await bob.answer();
+    await Promise.all([alice.talks(), bob.talks()]);
+    await vanished();
+    await hangUp();
+  });
+  await check('“Answer” opens a page that answers', async () => {
+    await close(bob);
+    await deliver(await pushed());
+    await shows(/^alice calls$/);
+    await click('answer');
+    const address = await until(() => worker.run('opened'), 'a page is asked for');
+    bob = await open(address.slice(`${origin}/phone/`.length));
+    await Promise.all([alice.talks(), bob.talks()]);
+    await hangUp();
+  });
+  await check('“Answer” while a page is open answers there', async () => {
+    await alice.dial('bob');
+    await bob.says('.ring h2', /^alice$/);
+    const id = await bob.run(`document.querySelector('.ring').dataset.key`);
+    await worker.run(`showCall({ uuid: '${id}', handle: 'alice' })`);
+    await click('answer');
+    await Promise.all([alice.talks(), bob.talks()]);
+    if (await worker.run('opened')) throw new Error('another page was opened');
+    await hangUp();
+  });
+  await check('a call that is over when the page opens is told', async () => {
+    await close(bob);
+    const push = await pushed();
+    await deliver(push);
+    await shows(/^alice calls$/);
+    await click('answer');
+    const address = await until(() => worker.run('opened'), 'a page is asked for');
+    await hangUp();
+    bob = await open(address.slice(`${origin}/phone/`.length));
+    await bob.says('.notice', /^The call of the notification is over\.$/);
+    await close(bob);
+  });
+  await check('whose own token has expired is signed in by the push, for that call only', async () => {
+    const old = ['{}', JSON.stringify({ sub: 'bob', exp: 1 }), ''].map((part) => Buffer.from(part).toString('base64url')).join('.');
+    const remembered = JSON.stringify({ user: 'bob', token: old, isByName: false });
+    await alice.run(`localStorage['reveille:phone:remembered'] = ${JSON.stringify(remembered)}`);
+    await deliver(await pushed());
+    await shows(/^alice calls$/);
+    await click('answer');
+    const address = await until(() => worker.run('opened'), 'a page is asked for');
+    bob = await open(address.slice(`${origin}/phone/`.length));
+    await Promise.all([alice.talks(), bob.talks()]);
+    await bob.says('#status', /^signed in for this call only$/);
+    await bob.reload();
+    await Promise.all([alice.talks(), bob.talks()]);
+    await hangUp();
+    await bob.says('#state', /^bob answered after|^alice hung up/);
+    await bob.picture('push-woken');
+  });
+}
+
+browser = await Browser.start(440);
+await browser.send('Browser.grantPermissions', { origin, permissions: ['notifications', 'audioCapture', 'videoCapture'] });
+alice = await open('#user=alice');
+await alice.says('#status', /^online/);
+await theSwitch();
+await leavePage();
+await attachWorker();
+await theWorker();
+await thePage();
+await check('no page has an error, an unhandled rejection, or breaks its policy', async () => {
+  for (const page of [...pages]) faults.push(...await page.run('window.faults ?? []'));
+  if (faults.length > 0) throw new Error(faults.join('; '));
+});
+finish();
