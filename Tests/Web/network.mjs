@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // A call whose phone changes the network: a page in Chromium runs in a network namespace with two links, of which one
-// or none is up. Prints a line for each check. Runs itself in a namespace of its own; needs root, or user namespaces.
+// or none is up. First a page of the library alone, then the softphone. Prints a line for each check. Runs itself in a
+// namespace of its own; needs root, or user namespaces.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { readlinkSync, writeFileSync } from 'node:fs';
@@ -8,6 +9,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Browser, serveFiles } from './browser.mjs';
 import { finish, pause } from './checks.mjs';
+import { repository } from './library.mjs';
+import { Page } from './phone-page.mjs';
 import { Pair, within } from './pair.mjs';
 import { own, temporaryFolder } from './processes.mjs';
 import { Server, until } from './server.mjs';
@@ -52,6 +55,48 @@ function connectPhone() {
 
 /** Nothing passes: the namespace holds. */
 const silence = () => until(async () => !await pair.heard(), 'silence');
+
+/** Waits until both phones hear the other for a while. Returns when that began, in milliseconds from now. */
+async function phonesHear(phones, duration) {
+  const started = Date.now();
+  let since;
+  await until(async () => {
+    const heard = await Promise.all(phones.map((page) => page.hears()));
+    since = heard.every(Boolean) ? since ?? Date.now() : undefined;
+    return since !== undefined && Date.now() - since >= duration;
+  }, 'both phones hear each other', 30_000);
+  return since - started;
+}
+
+/** The softphone: one switch, and what the page says of it. */
+async function softphone() {
+  const origin = server.url.replace(/^ws/, 'http');
+  const [alice, bob] = await Promise.all(['alice', 'bob'].map((user, index) =>
+    Page.open(browsers[index], `${origin}/phone/#token=${server.token(user)}`)));
+  for (const page of [alice, bob]) await page.says('#status', /^online/);
+  await pair.check('the softphone calls over the second network', async () => {
+    await alice.dial('bob');
+    await bob.answer();
+    await Promise.all([alice.talks(), bob.talks()]);
+  });
+  await pair.check('the softphone moves to another network', async () => {
+    up(1);
+    await pause(4_000);
+    down(2);
+    const took = await phonesHear([alice, bob], 3_000);
+    await alice.says('#status', /^online/);
+    await Promise.all([alice.talks(), bob.talks()]);
+    const rows = await alice.run(`[...document.querySelectorAll('#ladder tr')].map(({ cells }) =>
+      [cells[2].textContent, cells[3].textContent].join(' '))`);
+    for (const words of [/^alice connection lost/, /^alice came back/]) {
+      if (!rows.some((row) => words.test(row))) throw new Error(`no ${words} in ${rows.join('; ')}`);
+    }
+    const faults = (await Promise.all([alice, bob].map((page) => page.run('faults')))).flat();
+    if (faults.length > 0) throw new Error(faults.join('; '));
+    return within(took, 3_000, 'audio');
+  });
+}
+
 // Until `unshare` has made the namespace, the process is in this one.
 await until(() => readlinkSync(`/proc/${holder.pid}/ns/net`) !== readlinkSync('/proc/self/ns/net'), 'a namespace');
 connectPhone();
@@ -63,9 +108,10 @@ own(spawn('turnserver', ['-n', '--listening-ip', HOME, '--relay-ip', HOME, '--us
   join(folder, 'pid'), '--userdb', join(folder, 'db')], { stdio: 'ignore' }));
 process.env.REVEILLE_TURN_URLS = `turn:${HOME}:3478`;
 process.env.REVEILLE_TURN_SECRET_FILE = join(folder, 'secret');
-const server = await Server.start('--host', HOME, '--insecure');
+const server = await Server.start('--host', HOME, '--insecure', '--web-root', join(repository, 'Resources/web'));
 const files = await serveFiles(server);
-const flags = [`--unsafely-treat-insecure-origin-as-secure=${files.url}`];
+const origins = [files.url, server.url.replace(/^ws/, 'http')];
+const flags = [`--unsafely-treat-insecure-origin-as-secure=${origins}`];
 const browsers = [await Browser.start(440, { prefix: inPhone, flags }), await Browser.start(880, { flags })];
 const pair = new Pair(await browsers[0].open(`${files.url}?user=ann`), await browsers[1].open(`${files.url}?user=ben`));
 
@@ -106,4 +152,5 @@ await pair.check('a call over TURN, whose credentials the server gives', async (
   for (const tab of pair.tabs) await tab.until('page.media.quality?.isRelayed');
   return pair.ann.run('page.media.quality.text');
 });
+await softphone();
 finish();
