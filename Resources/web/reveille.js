@@ -19,8 +19,7 @@ const FINAL_CODES = new Set([1000, 1002, 1003, 1007]);
 const KEPT = new Set(['push.report', 'call.ringing', 'call.answer', 'call.decline', 'call.connected', 'call.hangup',
   'session.state', 'device.update']);
 
-/** Refusals of `session.open` that pass. */
-const PASSING = new Set(['rate_limited', 'overloaded', 'draining', 'internal_error', 'limit_reached', 'conflict']);
+const PASSING_REFUSALS = new Set(['rate_limited', 'overloaded', 'draining', 'internal_error', 'limit_reached', 'conflict']);
 
 const FIELDS = {
   from: 'from', to: 'to', video: 'video', sdp: 'sdp', custom: 'custom', by: 'by', push_id: 'pushId',
@@ -39,10 +38,9 @@ const ADVICE = {
   invalid_request: BUG,
   method_not_found: 'Give up: the server is older than the page.',
   invalid_params: 'Fix the page: the message names the invalid member.',
-  internal_error: LATER,
   unauthenticated: `Sign in again, ${START}`,
   forbidden: 'Give up: the message has the reason.',
-  not_found: 'Give up: it is not there.',
+  not_found: 'Give up: the message has the reason.',
   call_ended: 'Close the call on the screen.',
   already_answered: 'Stop ringing: another device has the call.',
   bad_state: 'Show the state of the call.',
@@ -61,7 +59,6 @@ const ADVICE = {
   media_denied: 'Allow the microphone or camera.',
   media_missing: 'Plug in a microphone or camera.',
   media_busy: 'Close what uses the microphone or camera.',
-  media_failed: LATER,
   insecure_page: 'Open the page over https, or from localhost.',
   no_offer: 'End the call: it has no media.',
   no_dtmf: 'Do without tones.',
@@ -95,19 +92,16 @@ function surroundings(given) {
     now: () => all.performance.now(), random: Math.random, page: all.document && all, locks: all.navigator?.locks,
     mediaDevices: all.navigator?.mediaDevices,
   });
-  for (const name of ['WebSocket', 'RTCPeerConnection', 'MediaStream', 'BroadcastChannel', 'navigator']) {
-    env[name] = all[name];
-  }
   for (const name of ['setTimeout', 'clearTimeout', 'fetch']) env[name] = all[name]?.bind(all);
-  for (const name of ['sessionStorage', 'localStorage']) {
+  for (const name of ['WebSocket', 'RTCPeerConnection', 'MediaStream', 'BroadcastChannel', 'navigator', 'sessionStorage',
+    'localStorage']) {
     try {
       env[name] = all[name];
-    } catch { /* A browser that forbids storage throws on the mere access. */ }
+    } catch { /* Storage is forbidden. */ }
   }
   return Object.assign(env, given);
 }
 
-/** Named deadlines over one timer. */
 class Alarms {
   #due = new Map();
   #timer;
@@ -368,7 +362,7 @@ export class Connection extends Emitter {
   }
 
   #openRefused(error) {
-    if (PASSING.has(error.code)) return this.#lose(error.message, undefined, error.retryAfter);
+    if (PASSING_REFUSALS.has(error.code)) return this.#lose(error.message, undefined, error.retryAfter);
     if (error.code === 'invalid_params' && this.#resume) {
       this.#resume = undefined;
       return this.#lose(error.message);
@@ -1053,7 +1047,7 @@ export class Session extends Emitter {
       .find(({ method, params, sentAt }) => method === 'call.invite' && params.call_id === id && sentAt === undefined);
     if (!invite) return;
     this.connection.settle(invite, { error: endedError('cancelled') });
-    // The server may have the invite: then the hangup is sent, as to repeat the invite would make a phone ring.
+    // The server may have the invite; repeated, it would make a phone ring.
     if (invite.wasSent) return;
     this.#end(id, 'cancelled', { isOwnAct: true });
     return { state: 'ended', reason: 'cancelled' };
@@ -1099,7 +1093,7 @@ export class Session extends Emitter {
     this.user = result.user;
     this.missed = result.missed ?? [];
     this.#takeICE(result.ice_servers ?? []);
-    // What a page remembers after a reload is set right by the server's list.
+    // The server's list sets right what a page remembers.
     const isKnown = result.resumed && !this.#isRestored;
     this.#isRestored = false;
     if (isKnown) {
@@ -1371,7 +1365,7 @@ export class Session extends Emitter {
     }
     if (!known && (isOver || past)) return;
     const call = known ?? this.#add(new Call(this, id, role, state));
-    // An unknown ringing call is announced by its call.incoming, with the candidates.
+    // One that rings is told by its call.incoming, with the candidates.
     if (!known) {
       call._.isTold = !isRinging;
       call._.media = this.#tabs?.known.find((other) => other.id === id)?.media;
@@ -1860,13 +1854,12 @@ export class Media extends Emitter {
     if (custom?.offer !== undefined && custom.offer !== this.#offer) return;
     if (this.#pc?.signalingState !== 'have-local-offer') return;
     await this.#setRemote('answer', sdp);
-    // Both sides have the restart: that must help.
     if (this.#pc.connectionState !== 'connected') this.#alarms.setIfNone('failed', 10_000, () => this.#failed());
   }
 
   async #takeOffer(sdp, custom) {
     if (!this.#pc) return;
-    // Sent again, as its sender did not know if it had arrived.
+    // Sent twice: its sender did not know.
     if (this.#last?.kind === 'answer' && custom?.offer && custom.offer === this.#offer) return this.#send(this.#last);
     const isRestart = custom?.media === 'restart';
     if (this.#pc.signalingState !== 'stable') {
@@ -1902,8 +1895,7 @@ export class Media extends Emitter {
     this.#alarms.clear('disconnected');
     this.#step(async () => {
       const pc = this.#pc;
-      // A new peer connection is under way.
-      if (!this.#canUpdate() || !pc?.remoteDescription) return;
+        if (!this.#canUpdate() || !pc?.remoteDescription) return;
       // An offer that nobody has answered has candidates of the network before.
       if (pc.signalingState === 'have-local-offer') await pc.setLocalDescription({ type: 'rollback' });
       pc.restartIce();
@@ -1999,7 +1991,8 @@ export class Media extends Emitter {
     this.#elements.add(element);
     element.srcObject = this.remoteStream;
     if (this.options.speaker) await element.setSinkId?.(this.options.speaker);
-    await element.play().catch(({ name }) => name === 'NotAllowedError' && this._emit('blocked', { element }));
+    // Not awaited: it begins with the first sound.
+    element.play().catch(({ name }) => name === 'NotAllowedError' && this._emit('blocked', { element }));
   }
 
   async setVideo(isOn) {
