@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { seeded } from './harness.mjs';
-import { Proxy, Server, closeSessions, session, until } from './server.mjs';
+import { Proxy, PushSimulator, Server, closeSessions, session, until } from './server.mjs';
 
 /** Every how many bytes the dialogue is cut. */
 const STRIDE = Number(process.env.STRIDE ?? 97);
@@ -113,9 +113,11 @@ test('a server killed in mid-call and started again: the call goes on, and what 
 });
 
 test("a push's wake token opens a session for its call, which it can answer and end, and for nothing else", async () => {
-  const waking = await Server.start('--push-sim');
+  const waking = await Server.prepare('--push-sim');
+  const simulator = await PushSimulator.start(waking.data);
   try {
-    const phone = await waking.pushes.phone('ben');
+    await waking.run();
+    const phone = await simulator.phone('ben');
     const deviceId = crypto.randomUUID();
     const before = session(waking, 'ben', { deviceId });
     await before.opened();
@@ -140,6 +142,7 @@ test("a push's wake token opens a session for its call, which it can answer and 
     await Promise.all([alice.close(), bob.close()]);
   } finally {
     await waking.stop();
+    await simulator.stop();
   }
 });
 

@@ -312,13 +312,16 @@ class Stream {
   getAudioTracks() { return this.tracks.filter(({ kind }) => kind === 'audio'); }
 }
 
+/** What a Media asks of a browser before it has a connection. */
+const BROWSER = { MediaStream: Stream, RTCPeerConnection: class {} };
+
 test('a call that waits for the user to allow the microphone is taken back, and the microphone is released', async () => {
   const track = { kind: 'audio', isStopped: false, stop() { this.isStopped = true; } };
   let allow;
   const asked = new Promise((resolve) => { allow = resolve; });
   let prompts = 0;
   const mediaDevices = Object.assign(new EventTarget(), { getUserMedia: () => { prompts += 1; return asked; } });
-  const h = new Harness({ environment: { MediaStream: Stream, mediaDevices } });
+  const h = new Harness({ environment: { ...BROWSER, mediaDevices } });
   await h.reopen();
   const abort = new AbortController();
   const dialed = Media.dial(h.session, 'bob', { signal: abort.signal });
@@ -335,14 +338,14 @@ test('a call that waits for the user to allow the microphone is taken back, and 
 
 test('mute, hold and camera outlive a reload', async () => {
   const { h, call } = await talking();
-  h.environment.MediaStream = Stream;
-  call.session.env.MediaStream = Stream;
+  Object.assign(h.environment, BROWSER);
+  Object.assign(call.session.env, BROWSER);
   const media = new Media(call, { video: true });
   assert.deepEqual([media.isMuted, media.isOnHold, media.isCameraOn], [false, false, false], 'no camera by itself');
   media.mute().catch(() => {});
   media.hold().catch(() => {});
   await settle();
-  const again = new Harness({ environment: { MediaStream: Stream } }, { storage: h.storage, clock: h.clock });
+  const again = new Harness({ environment: BROWSER }, { storage: h.storage, clock: h.clock });
   const restored = new Media(again.session.calls[0], { video: { facingMode: 'user' } });
   assert.deepEqual([restored.isMuted, restored.isOnHold, restored.isCameraOn], [true, true, false]);
   media.close();
@@ -501,7 +504,7 @@ test('one tab has the session; the others are told where the call is', async () 
 test('a tab takes the session over, and the tab before it lets go', async () => {
   const { first, second } = await twoTabs();
   const [moved] = first.session.calls;
-  first.session.env.MediaStream = Stream;
+  Object.assign(first.session.env, BROWSER);
   first.event('call.state', changed('connected'));
   new Media(moved, { video: true }).mute().catch(() => {});
   await settle();
@@ -513,7 +516,7 @@ test('a tab takes the session over, and the tab before it lets go', async () => 
   assert.ok(!first.methods().includes('session.close'), 'the call goes on');
   await second.reachOpening();
   const by = { user: 'alice', device_id: second.session.deviceId };
-  second.session.env.MediaStream = Stream;
+  Object.assign(second.session.env, BROWSER);
   second.answer('session.open', { result: second.opened({ calls: [snapshot('callee', 'connected', { by })] }) });
   await settle();
   assert.deepEqual([second.session.state, first.session.state], ['open', 'elsewhere']);
