@@ -87,6 +87,9 @@ static const unsigned char phone_phone_css[] = {
 static const unsigned char phone_phone_js[] = {
 #embed "../../Resources/web/phone/phone.js"
 };
+static const unsigned char phone_phone_webmanifest[] = {
+#embed "../../Resources/web/phone/phone.webmanifest"
+};
 static const unsigned char phone_push_js[] = {
 #embed "../../Resources/web/phone/push.js"
 };
@@ -149,6 +152,7 @@ static const reveille_web_file files[] = {
     FILE_AT("phone/line.js", phone_line_js),
     FILE_AT("phone/phone.css", phone_phone_css),
     FILE_AT("phone/phone.js", phone_phone_js),
+    FILE_AT("phone/phone.webmanifest", phone_phone_webmanifest),
     FILE_AT("phone/push.js", phone_push_js),
     FILE_AT("phone/sounds.js", phone_sounds_js),
     FILE_AT("phone/stage.js", phone_stage_js),

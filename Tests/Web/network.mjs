@@ -93,7 +93,8 @@ async function softphone() {
     }
     const faults = (await Promise.all([alice, bob].map((page) => page.run('faults')))).flat();
     if (faults.length > 0) throw new Error(faults.join('; '));
-    return within(took, 3_000, 'audio');
+    // The library's own bound is that of the page above; here a loaded machine plays the sound with gaps.
+    return within(took, 5_000, 'audio');
   });
 }
 

@@ -155,7 +155,14 @@ export class PushSimulator {
     const { project } = this.manifest.fcm;
     const [{ token }] = await this.#lines('/simulator/v1/phones', { provider: 'fcm', topic: project, name });
     const pushes = [];
-    this.#lines(`/simulator/v1/phones/${token}`, undefined, ({ push }) => push && pushes.push(push)).catch(() => {});
+    const path = `/simulator/v1/phones/${token}`;
+    const take = ({ push }) => {
+      if (!push) return;
+      pushes.push(push);
+      // An Android phone lowers the priority of an app that shows nothing.
+      this.#lines(`${path}/reported`, { uuid: push.data.uuid }).catch(() => {});
+    };
+    this.#lines(path, undefined, take).catch(() => {});
     return { token: { provider: 'fcm', kind: 'data', environment: 'production', topic: project, token }, pushes };
   }
 

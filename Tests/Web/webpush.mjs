@@ -49,6 +49,9 @@ const SUBSCRIBER = `
     }
   };`;
 
+// Many calls in half a minute.
+process.env.REVEILLE_LIMITS_PUSHING_CALLS_PER_PAIR = '100';
+process.env.REVEILLE_LIMITS_PUSHES_PER_DEVICE = '100';
 const server = await Server.prepare('--sign-in-by-name', '--push-sim', '--web-root', join(repository, 'Resources/web'));
 const simulator = await PushSimulator.start(server.data);
 await server.run();
@@ -88,7 +91,9 @@ const deliver = (push) => alice.tab.send('ServiceWorker.deliverPushMessage', {
 async function pushed() {
   const { length } = phone.pushes;
   await alice.dial('bob');
-  await until(() => phone.pushes.length > length, 'a push');
+  await until(() => phone.pushes.length > length).catch(async () => {
+    throw new Error(`no push was sent; the page of alice says: ${await alice.everything()}`);
+  });
   await alice.says('#state', /^Waking the phone of bob/);
   return content(phone.pushes.at(-1));
 }
@@ -141,6 +146,12 @@ async function theSwitch() {
       await page.picture(`push-${name}`);
       await close(page);
     }
+  });
+  await check('the page can be put on a home screen, where an iPhone takes pushes', async () => {
+    const { url, errors, data } = await alice.tab.send('Page.getAppManifest');
+    if (errors.length > 0 || JSON.parse(data).display !== 'standalone') throw new Error(`${url} ${JSON.stringify(errors)}`);
+    const missing = (await alice.tab.send('Page.getInstallabilityErrors')).installabilityErrors;
+    return missing.map(({ errorId }) => errorId).join(', ');
   });
   await check('it is switched on, by the keyboard too, and stays on when the page is loaded again', async () => {
     bob = await open('#user=bob', { script: SUBSCRIBER });
@@ -224,9 +235,7 @@ async function theWorker() {
     await deliver({ ...push, expires_at: Date.now() - 1 });
     await shows(/^Missed call from alice$/, push.uuid);
     const report = () => server.say('pushes', 'show', push.push_id);
-    await until(() => /reported/.test(report()) && !/unreported|awaited/.test(report()), 'the report').catch(() => {
-      throw new Error(report());
-    });
+    await until(() => /^report +reported/m.test(report()), 'the report').catch(() => { throw new Error(report()); });
     await closeAll();
   });
   await check('the server’s word counts more than a wrong clock', async () => {
@@ -242,6 +251,16 @@ async function theWorker() {
     const { body } = await shows(/^Missed call from Alice A\.$/, tag);
     if (body !== 'You have 3 missed calls.' || (await shown()).length !== 1) throw new Error(body);
     await closeAll();
+  });
+  await check('a push that the browser may not show is reported as such', async () => {
+    const push = await pushed();
+    const allow = (setting) => browser.send('Browser.setPermission', { origin, permission: { name: 'notifications' }, setting });
+    await allow('denied');
+    await deliver(push);
+    const report = () => server.say('pushes', 'show', push.push_id);
+    await until(() => /^report +filtered/m.test(report()), 'the report').catch(() => { throw new Error(report()); });
+    await allow('granted');
+    await hangUp();
   });
   await check('a push that cannot be read shows a notification all the same', async () => {
     await deliver('{');
