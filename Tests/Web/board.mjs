@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Checks the board in Chromium against a real server with calls, a push simulator and faults. Prints a line for each
 // check. REVEILLE names the server's program; CHROMIUM the browser's; CALLS is the number of live calls for the frames
-// (3000; the board is made for 10000, which a debug build takes minutes to set up); SCREENSHOTS is a folder for pictures.
+// (2000; the board is made for 10000, which a debug build takes minutes to set up); SCREENSHOTS is a folder for pictures.
 
 import { execFileSync } from 'node:child_process';
 import { Browser } from './browser.mjs';
@@ -10,7 +10,7 @@ import { kill } from './processes.mjs';
 import { BoardServer, freePort, program, start, until } from './server.mjs';
 import { sentences } from '../../Resources/web/board/sentences.js';
 
-const many = Number(process.env.CALLS ?? 3_000);
+const many = Number(process.env.CALLS ?? 2_000);
 
 const shown = '[...document.querySelectorAll(".rows .call-row:not([hidden])")]';
 const live = '(() => Number(document.querySelector("#calls-summary").textContent.match(/^(\\d+) live/)?.[1] ?? -1))()';
@@ -373,6 +373,9 @@ async function checkFrames(browser) {
   await server.stop();
 }
 
+// A device is suspended soon.
+process.env.REVEILLE_CALLS_REPORT_SECONDS = '5';
+process.env.REVEILLE_LIMITS_UNREPORTED_PUSHES = '2';
 const browser = await Browser.start();
 const server = await BoardServer.prepare('--push-sim');
 await start(['push-sim', '--port', '0', '--sandbox-port', '0', '--fcm-port', '0', '--data', server.data], 'ready: start the server');

@@ -3,7 +3,7 @@
 // connections break, the network is slow or away, the microphone is denied, and either side hangs up at any step. After
 // each call every promise of the library has settled, both pages and the server have the same end, and no event was lost
 // or told twice. Prints a line for each call with its seed. SEED repeats one call; SEEDS is a number of calls, instead
-// of as many as fit in 80 seconds.
+// of as many as fit in 70 seconds.
 
 import { Browser, serveFiles } from './browser.mjs';
 import { check, finish, holds, pause, same } from './checks.mjs';
@@ -11,7 +11,7 @@ import { seeded } from './harness.mjs';
 import { Pair } from './pair.mjs';
 import { Proxy, Server, until } from './server.mjs';
 
-const TIME = 80_000;
+const TIME = 70_000;
 
 /** Before the page's own scripts: a log that outlives the page, and what of the library has not yet settled. */
 const WATCH = `(() => {
