@@ -18,6 +18,8 @@ public enum PushDelivery: String, Sendable, CaseIterable {
     case fcmData = "fcm_data"
     /// A notification message, which the system shows.
     case fcmAlert = "fcm_alert"
+    /// An encrypted message to a service worker, which must show a notification for each.
+    case webPush = "webpush"
 
     /// - Returns: nil when the token does not suit the purpose: VoIP pushes are for calls only, alerts only for what
     ///   the user sees.
@@ -28,14 +30,18 @@ public enum PushDelivery: String, Sendable, CaseIterable {
         case (.apns, .alert, .sync): self = .apnsBackground
         case (.fcm, .data, _): self = .fcmData
         case (.fcm, .alert, .call), (.fcm, .alert, .missedCall): self = .fcmAlert
-        case (.apns, .voip, _), (.fcm, .alert, .sync), (.apns, .data, _), (.fcm, .voip, _): return nil
+        // `userVisibleOnly`: a push that shows nothing is against the browser's rules.
+        case (.webpush, .data, .call), (.webpush, .data, .missedCall): self = .webPush
+        case (.apns, .voip, _), (.fcm, .alert, .sync), (.apns, .data, _), (.fcm, .voip, _), (.webpush, .data, .sync),
+            (.webpush, .voip, _), (.webpush, .alert, _):
+            return nil
         }
     }
 
     /// Whether the device must report a call pushed this way. The system itself shows an alert.
     public var isReported: Bool {
         switch self {
-        case .apnsVoIP, .fcmData: true
+        case .apnsVoIP, .fcmData, .webPush: true
         case .apnsAlert, .apnsBackground, .fcmAlert: false
         }
     }

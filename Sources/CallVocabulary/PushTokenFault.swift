@@ -26,6 +26,7 @@ extension PushToken {
         switch provider {
         case .apns: apnsKindFault ?? apnsTopicFault ?? deviceTokenFault
         case .fcm: fcmKindFault ?? projectFault ?? registrationTokenFault
+        case .webpush: webPushKindFault ?? applicationServerKeyFault ?? subscriptionFault
         }
     }
 
@@ -42,6 +43,15 @@ extension PushToken {
         case (.data, .sandbox), (.alert, .sandbox):
             PushTokenFault(member: .environment, expected: "production, as provider is fcm, which has no sandbox")
         case (.data, .production), (.alert, .production): nil
+        }
+    }
+
+    private var webPushKindFault: PushTokenFault? {
+        switch (kind, environment) {
+        case (.voip, _), (.alert, _): PushTokenFault(member: .kind, expected: "data, as provider is webpush")
+        case (.data, .sandbox):
+            PushTokenFault(member: .environment, expected: "production, as provider is webpush, which has no sandbox")
+        case (.data, .production): nil
         }
     }
 
@@ -90,8 +100,27 @@ extension PushToken {
         return nil
     }
 
+    private var applicationServerKeyFault: PushTokenFault? {
+        guard WebPushSubscription.publicKey(topic[...]) != nil else {
+            return PushTokenFault(
+                member: .topic,
+                expected: "the applicationServerKey of the subscription, as provider is webpush: "
+                    + "\(WebPushSubscription.publicKeyForm)")
+        }
+        return nil
+    }
+
+    private var subscriptionFault: PushTokenFault? {
+        do throws(WebPushSubscription.Fault) {
+            _ = try WebPushSubscription(token)
+            return nil
+        } catch {
+            return PushTokenFault(member: .token, expected: error.expected)
+        }
+    }
+
     /// The canonical form of a token. APNs reads device tokens in either case: they are stored in lower case, so that
-    /// equal tokens compare equal. FCM compares byte for byte.
+    /// equal tokens compare equal. FCM and Web Push compare byte for byte.
     static func normalized(_ token: String, _ provider: PushProvider) -> String {
         let capitals = UInt8(ascii: "A")...UInt8(ascii: "Z")
         guard provider == .apns, token.utf8.contains(where: capitals.contains) else { return token }

@@ -75,6 +75,7 @@ struct PushPools {
         case (.apns, true):
             return "the APNs credentials for \(token.environment.rawValue) cover \(list), not \(token.topic): \(hint)"
         case (.fcm, false): return "no FCM credentials: \(hint)"
+        case (.webpush, _): return "no Web Push configured: \(hint)"
         case (.fcm, true): return "the FCM credentials are for \(list), not \(token.topic): \(hint)"
         }
     }

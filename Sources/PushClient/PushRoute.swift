@@ -104,6 +104,7 @@ package struct PushRoute: Sendable {
         switch provider {
         case .apns: .apns(status: status, body: body)
         case .fcm: .fcm(status: status, body: body, retryAfter: retryAfter)
+        case .webpush: .webPush(status: status, body: body, retryAfter: retryAfter)
         }
     }
 
@@ -121,6 +122,7 @@ package struct PushRoute: Sendable {
         switch provider {
         case .apns: "a token of the other environment or app?"
         case .fcm: "a token of another project, or an APNs key that the project lacks?"
+        case .webpush: "a subscription that was made with another key?"
         }
     }
 

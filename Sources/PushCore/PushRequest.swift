@@ -75,7 +75,7 @@ public struct PushRequest: Equatable, Sendable {
             try self.init(
                 intent.delivery == .fcmData ? .data : .alert, to: intent.token.token, project: intent.token.topic,
                 intent, wakeToken: wakeToken, texts: texts, profile: profile)
-        case nil: throw .notCarried
+        case .webPush, nil: throw .notCarried
         }
     }
 

@@ -38,6 +38,10 @@ struct PushTokenTests {
                 "fcm alert sandbox: environment environment environment environment",
                 "fcm data production: topic topic - topic",
                 "fcm data sandbox: environment environment environment environment",
+                "webpush voip production: kind kind kind kind", "webpush voip sandbox: kind kind kind kind",
+                "webpush alert production: kind kind kind kind", "webpush alert sandbox: kind kind kind kind",
+                "webpush data production: topic topic topic topic",
+                "webpush data sandbox: environment environment environment environment",
             ])
     }
 

@@ -59,7 +59,8 @@ public struct TokenView: Codable, Equatable, Sendable {
     public var kind: PushKind
     public var environment: PushEnvironment
     public var topic: String
-    /// The first eight characters and an ellipsis.
+    /// The first eight characters and an ellipsis; for Web Push the push service's host and eight characters of the
+    /// browser's public key.
     public var token: String
     /// The payload profile that the device asks for; nil for that of the topic.
     public var profile: String?
@@ -71,7 +72,7 @@ public struct TokenView: Codable, Equatable, Sendable {
         kind = token.kind
         environment = token.environment
         topic = token.topic
-        self.token = "\(token.token.prefix(8))…"
+        self.token = token.excerpt
         profile = token.profile
         self.registeredAt = Timestamp(registeredAt)
     }

@@ -6,8 +6,8 @@ extension Device {
     /// shows text. For missed calls, a push that the system shows without the app comes first.
     private static func deliveries(for purpose: PushPurpose) -> [PushDelivery] {
         switch purpose {
-        case .call: [.apnsVoIP, .fcmData, .apnsAlert, .fcmAlert]
-        case .missedCall: [.apnsAlert, .fcmData, .fcmAlert]
+        case .call: [.apnsVoIP, .fcmData, .webPush, .apnsAlert, .fcmAlert]
+        case .missedCall: [.apnsAlert, .webPush, .fcmData, .fcmAlert]
         case .sync: [.apnsBackground, .fcmData]
         }
     }

@@ -79,6 +79,12 @@ public struct PushDiagnosis: Equatable, Sendable {
                 "Nothing on the phone: was the app force-stopped, or is it under battery restrictions? Messages of high "
                     + "priority are demoted for apps that show nothing for them."
             ]
+        case .webPush:
+            [
+                "Nothing on the screen: is the browser running and online, are notifications of the page allowed, by the "
+                    + "browser and by the system? A browser that was closed shows the push at its next start, unless it "
+                    + "has expired."
+            ]
         case nil: []
         }
     }

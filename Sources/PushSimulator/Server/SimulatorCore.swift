@@ -144,7 +144,7 @@ final class SimulatorCore {
 
     // MARK: Phones
 
-    /// - Returns: nil when there are too many phones.
+    /// - Returns: nil when there are too many phones, and for a provider that the simulator does not play.
     func register(
         provider: PushProvider, topic: String, environment: PushEnvironment, name: String
     ) -> SimulatedPhone? {
@@ -162,6 +162,8 @@ final class SimulatorCore {
         case .fcm:
             token = fcm.freshToken()
             system = .android(SimulatedAndroidPhone(showWindow: configuration.showWindow))
+        // A browser makes its subscription itself.
+        case .webpush: return nil
         }
         let phone = SimulatedPhone(token: token, environment: environment, topic: topic, name: name, system: system)
         phones[token] = phone

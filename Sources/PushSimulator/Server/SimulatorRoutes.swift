@@ -183,7 +183,9 @@ struct SimulatorRoutes {
 
     private func provider(_ text: String?) throws(Problem) -> PushProvider {
         guard let text else { return .apns }
-        guard let provider = PushProvider(rawValue: text) else { throw Problem(400, "no such provider: \(text)") }
+        guard let provider = PushProvider(rawValue: text), provider != .webpush else {
+            throw Problem(400, "no such provider: \(text)")
+        }
         return provider
     }
 

@@ -93,9 +93,11 @@ extension FieldReader {
     }
 
     private func pushToken() throws(FieldFailure) -> PushToken {
+        let provider: PushProvider = try choice("provider")
         let token = PushToken(
-            provider: try choice("provider"), kind: try choice("kind"), environment: try choice("environment"),
-            topic: try string("topic", upTo: FrameLimits.topic), token: try string("token", upTo: PushToken.longest),
+            provider: provider, kind: try choice("kind"), environment: try choice("environment"),
+            topic: try string("topic", upTo: FrameLimits.topic),
+            token: try string("token", upTo: PushToken.longest(of: provider)),
             profile: try optionalString("profile", upTo: FrameLimits.profile))
         // Refused now, instead of in a call that does not ring.
         if let fault = token.fault {

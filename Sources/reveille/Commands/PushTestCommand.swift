@@ -81,8 +81,8 @@ struct PushTestCommand: AsyncParsableCommand {
             throw ValidationError("--topic and --environment are those of a --token; a known device has its own.")
         }
         guard token == nil || topic != nil else { throw ValidationError("--token needs --topic.") }
-        if let token, token.isEmpty || token.utf8.count > PushToken.longest {
-            throw ValidationError("--token has 1 to \(PushToken.longest) bytes.")
+        if let token, token.isEmpty || token.utf8.count > PushToken.longestSubscription {
+            throw ValidationError("--token has 1 to \(PushToken.longestSubscription) bytes.")
         }
         guard (1...120).contains(seconds) else { throw ValidationError("--seconds is 1 to 120.") }
         if let fault = givenToken?.fault {

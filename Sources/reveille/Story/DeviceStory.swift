@@ -100,7 +100,7 @@ struct DeviceStory {
     private func isAlert(_ push: PushView) -> Bool {
         switch push.delivery {
         case .apnsAlert, .fcmAlert: true
-        case .apnsVoIP, .apnsBackground, .fcmData, nil: false
+        case .apnsVoIP, .apnsBackground, .fcmData, .webPush, nil: false
         }
     }
 
