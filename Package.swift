@@ -83,7 +83,7 @@ let package = Package(
         library("AdminProtocol", ["CallVocabulary"]),
         library("CallEvents", ["AdminProtocol", "CallCore", "CallVocabulary", "WireJSON"]),
         library("CallCore", ["PushVocabulary", "CallVocabulary", "Determinism", deque]),
-        library("PushCore", ["PushVocabulary", "CallVocabulary", "Determinism", "WireJSON", deque]),
+        library("PushCore", ["PushVocabulary", "CallVocabulary", "Determinism", "WireJSON", crypto, deque]),
         library("SoftphoneSession", ["CallVocabulary", "Determinism", "SignalProtocol"]),
         library("CallMonitor", ["AdminProtocol", "CallVocabulary", "CallCore"]),
         library("StoreInterface", ["CallVocabulary", "CallCore"]),
@@ -266,7 +266,8 @@ let package = Package(
         tests("DeterminismTests", ["Determinism", "CallVocabulary"]),
         tests("CallCoreTests", ["PushVocabulary", "CallCore", "CallVocabulary", "Determinism", "RecordModel"]),
         tests(
-            "PushCoreTests", ["PushVocabulary", "PushCore", "CallVocabulary", "Determinism"], exclude: ["Recorded"]),
+            "PushCoreTests", ["PushVocabulary", "PushCore", "CallVocabulary", "Determinism", crypto],
+            exclude: ["Recorded"]),
         tests("SimulationTests", ["Simulation", "CallVocabulary"]),
         tests(
             "OutgoingHTTPTests",

@@ -91,6 +91,12 @@ public struct WebPushSubscription: Hashable, Sendable {
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// Reads the host and port of an endpoint, 443 without a port; nil for anything else.
+    public static func authority(_ text: String) -> (name: String, port: UInt16)? {
+        guard let (name, port) = try? authority(text[...]) else { return nil }
+        return (name, port)
+    }
+
     private static func authority(_ text: Substring) throws(Fault) -> (String, UInt16) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         // No brackets: no push service has an IPv6 address for a name. No '@': browsers refuse credentials in URLs.

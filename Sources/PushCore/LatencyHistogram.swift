@@ -31,6 +31,12 @@ public struct LatencyHistogram: Equatable, Sendable {
         return cumulative.first { Double($0.count) >= wanted }?.bound.map { .milliseconds($0) }
     }
 
+    /// Adds the observations of another pool.
+    public mutating func add(_ other: LatencyHistogram) {
+        for index in counts.indices { counts[index] += other.counts[index] }
+        totalMilliseconds += other.totalMilliseconds
+    }
+
     public mutating func observe(milliseconds: Int64) {
         var bucket = 0
         while bucket < Self.bounds.count, Self.bounds[bucket] < milliseconds { bucket += 1 }

@@ -1,20 +1,74 @@
 import CallVocabulary
+import WireJSON
 
 extension PushAnswer {
     /// Interprets an answer of a Web Push service (RFC 8030 section 5, RFC 8292 section 4.2).
+    ///
+    /// Devices choose their endpoints, so no answer to one device's push may stop those of others. 401 and 403 count
+    /// against the credential only if the service names the VAPID token in its words.
     /// - Parameters:
-    ///   - body: the service's error, of no common form.
+    ///   - body: the service's error: JSON of Mozilla, Apple or Google, a line of text, or nothing.
     ///   - retryAfter: from the `Retry-After` field.
     public static func webPush(status: Int, body: [UInt8], retryAfter: Duration? = nil) -> PushAnswer {
+        switch status {
+        case 200, 201, 202: return PushAnswer(status: status, reason: "OK", verdict: .accepted)
+        default: break
+        }
+        let words = WebPushErrorWords(body)
         let verdict: PushVerdict =
             switch status {
-            case 200, 201, 202: .accepted
-            case 401, 403: .credentialRefused
             case 404, 410: .tokenGone
-            case 429: .throttled
+            case 400 where words.nameOtherKey, 401 where words.nameOtherKey, 403 where words.nameOtherKey:
+                .tokenMismatched
+            case 401 where words.nameCredential, 403 where words.nameCredential: .credentialRefused
+            case 401, 403: .topicRefused
+            // 406 is what Windows Notification Service answers to too many notifications.
+            case 406, 429: .throttled
             case 500...: .retryable
+            // Redirects are not followed.
             default: .requestFaulty
             }
-        return PushAnswer(status: status, reason: "HTTP \(status)", verdict: verdict, retryAfter: retryAfter)
+        let reason = words.text.isEmpty ? "HTTP \(status)" : "HTTP \(status): \(words.text)"
+        return PushAnswer(status: status, reason: reason, verdict: verdict, retryAfter: retryAfter)
+    }
+}
+
+/// The text of a push service's error body: `{"reason":"BadJwtToken"}` of Apple; `{"code":404,"errno":102,"error":"Not
+/// Found","message":"…"}` of Mozilla; `{"error":{"message":"…"}}` of Google; or a text.
+struct WebPushErrorWords {
+    /// Longer texts are cut to this many characters.
+    static let longest = 120
+
+    /// One line of printable ASCII; empty when the body tells nothing.
+    let text: String
+
+    init(_ body: [UInt8]) {
+        var found: String?
+        body.prefix(PushAnswer.longestBody).withUnsafeBytes { bytes in
+            guard let root = try? JSONScanner.document(bytes) else { return }
+            let words = [root.member("reason"), root.member("message"), root.member("error")?.member("message")]
+            found = words.lazy.compactMap { $0?.string }.first ?? root.member("error")?.string ?? ""
+            if let number = root.member("errno")?.integer(Int.self) { found = "errno \(number) \(found ?? "")" }
+        }
+        text = Self.line(found?.utf8.map { $0 } ?? body)
+    }
+
+    /// Whether the service says that the subscription was made with another key.
+    var nameOtherKey: Bool {
+        let words = text.lowercased()
+        return ["mismatch", "correspond", "unauthorizedregistration"].contains { words.contains($0) }
+    }
+
+    /// Whether the service refuses the VAPID token itself.
+    var nameCredential: Bool {
+        let words = text.lowercased()
+        return ["jwt", "vapid"].contains { words.contains($0) }
+    }
+
+    /// White space becomes one space; a document in HTML tells nothing.
+    private static func line(_ bytes: [UInt8]) -> String {
+        guard bytes.first(where: { $0 > 0x20 }) != UInt8(ascii: "<") else { return "" }
+        let words = bytes.prefix(4 * longest).split { !(0x21...0x7E ~= $0) }
+        return String(words.map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ").prefix(longest))
     }
 }

@@ -42,4 +42,16 @@ public struct PushCounters: Equatable, Sendable {
     public var latency = LatencyHistogram()
 
     public init() {}
+
+    /// Adds the counters of another pool.
+    public mutating func add(_ other: PushCounters) {
+        let sums: [WritableKeyPath<PushCounters, UInt64>] = [
+            \.queued, \.sent, \.accepted, \.rejected, \.unknown, \.returned, \.unsent, \.dropped, \.goAways,
+            \.connectionsOpened, \.connectionsFailed, \.tokensSigned, \.tokensFailed, \.circuitsOpened,
+        ]
+        for sum in sums { self[keyPath: sum] += other[keyPath: sum] }
+        unsentByCause.merge(other.unsentByCause, uniquingKeysWith: +)
+        refusals.add(other.refusals)
+        latency.add(other.latency)
+    }
 }

@@ -11,7 +11,8 @@ public struct PushRefusals: Equatable, Sendable {
     ]
     /// Statuses without a reason, as servers and proxies send them.
     private static let statuses = [
-        301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 407, 408, 410, 411, 413, 414, 415, 421, 426, 429, 431, 500,
+        301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 406, 407, 408, 410, 411, 413, 414, 415, 421, 426, 429, 431,
+        500,
         501,
         502, 503, 504, 505,
     ]
@@ -32,6 +33,20 @@ public struct PushRefusals: Equatable, Sendable {
     public subscript(reason: APNSReason) -> UInt64? { counts[reason.rawValue] }
 
     mutating func count(_ reason: String) {
-        if Self.known.contains(reason) { counts[reason, default: 0] += 1 } else { other += 1 }
+        // Of "HTTP 403: BadJwtToken" the status.
+        let name = reason.prefix { $0 != ":" }
+        if Self.known.contains(reason) {
+            counts[reason, default: 0] += 1
+        } else if name.hasPrefix("HTTP "), Self.known.contains(String(name)) {
+            counts[String(name), default: 0] += 1
+        } else {
+            other += 1
+        }
+    }
+
+    /// Adds the counts of another pool.
+    mutating func add(_ others: PushRefusals) {
+        counts.merge(others.counts, uniquingKeysWith: +)
+        other += others.other
     }
 }

@@ -23,6 +23,9 @@ public struct PushRequest: Equatable, Sendable {
         case tokenNotPrintable = "the registration token is not one of FCM's"
         case topicNotPrintable = "the topic is not a bundle id"
         case projectNotPlain = "the topic is not a Firebase project id"
+        case notASubscription = "the token is not a Web Push subscription"
+        case browserKeyNotOnCurve = "the subscription's p256dh is not a point of the curve P-256"
+        case applicationServerKey = "the topic is not the public key of an application server"
         case payloadTooLarge = "the payload is too large without name and custom"
         case notCarried = "this kind of token carries no push for this purpose"
     }
@@ -30,19 +33,20 @@ public struct PushRequest: Equatable, Sendable {
     /// Requests of one kind have the same ``sharedFields(providerToken:)``.
     public struct Kind: Hashable, Sendable {
         let topic: String
-        /// The push type of APNs; nil for FCM.
+        /// The push type of APNs; nil for FCM and Web Push.
         let pushType: APNSPushKind?
     }
 
     private enum Form: Equatable, Sendable {
         case apns(APNSPushKind, collapseID: String?, APNSPayload)
         case fcm(FCMMessage)
+        case webPush(WebPushMessage)
     }
 
     public let id: PushID
     public let provider: PushProvider
     @Secret public private(set) var path: String
-    /// The APNs topic, or the Firebase project.
+    /// The APNs topic, the Firebase project, or the application server key.
     public let topic: String
     /// The destination, safe for logs.
     public let address: String
@@ -75,7 +79,8 @@ public struct PushRequest: Equatable, Sendable {
             try self.init(
                 intent.delivery == .fcmData ? .data : .alert, to: intent.token.token, project: intent.token.topic,
                 intent, wakeToken: wakeToken, texts: texts, profile: profile)
-        case .webPush, nil: throw .notCarried
+        case .webPush: try self.init(webPush: intent, wakeToken: wakeToken, texts: texts, profile: profile)
+        case nil: throw .notCarried
         }
     }
 
@@ -121,6 +126,20 @@ public struct PushRequest: Equatable, Sendable {
         form = .fcm(message)
     }
 
+    private init(
+        webPush intent: PushIntent, wakeToken: String, texts: AlertTexts, profile: PayloadProfile
+    ) throws(Fault) {
+        let message = try WebPushMessage(
+            Self.carried(intent), wakeToken: wakeToken, texts: texts, profile: profile)
+        id = intent.id
+        provider = .webpush
+        path = message.subscription.path
+        topic = intent.token.topic
+        address = intent.token.description
+        expiresAt = intent.expiresAt
+        form = .webPush(message)
+    }
+
     /// Whether the path is the same for all pushes of a pool.
     public var isPathIndexed: Bool { provider == .fcm }
 
@@ -129,13 +148,14 @@ public struct PushRequest: Equatable, Sendable {
         switch form {
         case .apns(_, _, let payload): payload.omitted
         case .fcm(let message): message.omitted
+        case .webPush(let message): message.omitted
         }
     }
 
     public var kind: Kind {
         switch form {
         case .apns(let pushType, _, _): Kind(topic: topic, pushType: pushType)
-        case .fcm: Kind(topic: topic, pushType: nil)
+        case .fcm, .webPush: Kind(topic: topic, pushType: nil)
         }
     }
 
@@ -152,16 +172,29 @@ public struct PushRequest: Equatable, Sendable {
             (providerToken.map { [Field("authorization", "Bearer \($0)")] } ?? []) + [
                 Field("content-type", "application/json")
             ]
+        case .webPush:
+            // RFC 8292 section 3.
+            (providerToken.map { [Field("authorization", "vapid t=\($0), k=\(topic)")] } ?? []) + [
+                Field("content-type", "application/octet-stream"), Field("content-encoding", "aes128gcm"),
+            ]
         }
     }
 
+    /// Whether ``ownFields(now:)`` differ with each second.
+    public var hasTimeToLive: Bool { if case .webPush = form { true } else { false } }
+
     /// The header fields of this request alone, sent at `now`, which must be before ``expiresAt``.
     public func ownFields(now: Instant) -> [Field] {
-        guard case .apns(_, let collapseID, _) = form else { return [] }
+        let collapse: String?
+        switch form {
+        case .apns(_, let collapseID, _): collapse = collapseID
+        case .fcm: return []
+        case .webPush(let message): return message.fields(now: now)
+        }
         let expiration = Field("apns-expiration", String(expiration(now: now)), isIndexed: false)
         let name = Field("apns-id", id.description, isIndexed: false)
-        guard let collapseID else { return [expiration, name] }
-        return [expiration, name, Field("apns-collapse-id", collapseID, isIndexed: false)]
+        guard let collapse else { return [expiration, name] }
+        return [expiration, name, Field("apns-collapse-id", collapse, isIndexed: false)]
     }
 
     /// All header fields, sent at `now`, which must be before ``expiresAt``.
@@ -170,11 +203,27 @@ public struct PushRequest: Equatable, Sendable {
         sharedFields(providerToken: providerToken) + ownFields(now: now)
     }
 
-    /// The body, sent at `now`, which must be before ``expiresAt``.
+    /// The body, sent at `now`, which must be before ``expiresAt``. That of Web Push is encrypted with a fresh key and
+    /// salt, from the system's generator: it is never the same twice.
     public func body(now: Instant) -> [UInt8] {
+        var random = SystemRandomNumberGenerator()
+        return body(now: now, random: &random)
+    }
+
+    /// As ``body(now:)``, with the key and salt from `random`.
+    func body(now: Instant, random: inout some RandomNumberGenerator) -> [UInt8] {
+        switch form {
+        case .apns, .fcm: content(now: now)
+        case .webPush(let message): message.body(now: now, random: &random)
+        }
+    }
+
+    /// The body before encryption.
+    public func content(now: Instant) -> [UInt8] {
         switch form {
         case .apns(_, _, let payload): payload.bytes(now: now)
         case .fcm(let message): message.bytes(now: now)
+        case .webPush(let message): message.plain(now: now)
         }
     }
 

@@ -33,6 +33,7 @@ extension Simulation {
         case 4: [token(.data)]
         case 5: [token(.alert, of: .fcm)]
         case 6, 7, 8, 9, 10, 11: [token(.voip), token(.alert)]
+        case 12: [subscription()]
         default: [token(.voip)]
         }
     }
@@ -43,6 +44,16 @@ extension Simulation {
         PushToken(
             provider: provider ?? (kind == .data ? .fcm : .apns), kind: kind, environment: environment,
             topic: kind == .voip ? "org.example.voip" : "org.example", token: String(random.next(), radix: 16))
+    }
+
+    /// A browser's. No message is encrypted here: one key does for all.
+    private func subscription() -> PushToken {
+        let key = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+        return PushToken(
+            provider: .webpush, kind: .data, environment: .production, topic: key,
+            token:
+                "https://push.example.org/\(String(random.next(), radix: 16))#p256dh=\(key)&auth=BTBZMqHH6r4Tts7J_aSIgg"
+        )
     }
 
     /// Tokens of another user: the same phone now has another user. Prefers a token with a push in flight.

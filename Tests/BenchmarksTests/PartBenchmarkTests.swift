@@ -114,12 +114,14 @@ import Testing
         check(report, .timers, operations: operations)
     }
 
-    @Test("a small run makes a VoIP push and a data message for each profile", .timeLimit(.minutes(1)))
+    @Test("a small run makes a VoIP push, a data message and a Web Push for each profile", .timeLimit(.minutes(1)))
     func payloads() async throws {
         let report = try await PayloadsBenchmark(settings: settings).run { _ in }
         var operations: [String: Int] = [:]
         for profile in PayloadProfile.builtIn {
-            for kind in ["VoIP", "data"] { operations["\(profile.name), \(kind)"] = 2 * PayloadsBenchmark.repeats }
+            for kind in ["VoIP", "data", "Web Push"] {
+                operations["\(profile.name), \(kind)"] = 2 * PayloadsBenchmark.repeats
+            }
         }
         check(report, .payloads, operations: operations)
         #expect(report.figures.allSatisfy { $0.also.first.map { $0.name == "bytes" && $0.value > 300 } == true })

@@ -69,7 +69,7 @@ struct WebPushSubscriptionTests {
             ("https://a/x#p256dh=\(p256dh)&auth=\(auth.dropLast(2))", .auth),
             ("https://a/x#p256dh=\(p256dh)&auth=\(auth)==", .auth), ("https://a/x#p256dh=\(p256dh)&auth=", .auth),
             ("https://a/x#p256dh=\(p256dh)&auth=\(auth.dropLast())+", .auth),
-            ("https://a/\(String(repeating: "x", count: 1908))\(keys)", .tooLong),
+            ("https://a/\(String(repeating: "x", count: 1916))\(keys)", .tooLong),
         ] as [(String, WebPushSubscription.Fault)])
     func faults(text: String, fault: WebPushSubscription.Fault) {
         #expect(throws: fault) { _ = try WebPushSubscription(text) }

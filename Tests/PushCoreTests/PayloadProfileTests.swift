@@ -20,22 +20,36 @@ struct PayloadProfileTests {
             device: DeviceID(high: 1, low: 2),
             token: PushToken(
                 provider: provider, kind: kind, environment: .production,
-                topic: provider == .fcm ? "example-1" : kind == .voip ? "org.example.phone.voip" : "org.example.phone",
-                token: provider == .fcm ? "f:CM_1" : "0af9", profile: profile),
+                topic: topic(of: provider, kind),
+                token: provider == .fcm ? "f:CM_1" : provider == .apns ? "0af9" : subscription, profile: profile),
             from: Handle("+81312345678")!, fromName: "Zoë \"Z\"", video: true,
             custom: custom.map { RawJSON(bytes: Array($0.utf8)) }, expiresAt: noon + .milliseconds(38_900),
             missedCount: purpose == .call ? 0 : 3)
     }
 
+    private static func topic(of provider: PushProvider, _ kind: PushKind) -> String {
+        switch provider {
+        case .apns: kind == .voip ? "org.example.phone.voip" : "org.example.phone"
+        case .fcm: "example-1"
+        case .webpush: WebPushRequestTests.server
+        }
+    }
+
+    private static let subscription =
+        "https://push.example.net/#p256dh=\(WebPushRequestTests.p256dh)&auth=BTBZMqHH6r4Tts7J_aSIgg"
+
     private static func body(_ intent: PushIntent, _ profile: PayloadProfile) throws -> String {
         let request = try PushRequest(intent, wakeToken: "wake1.b5Yf", profile: profile)
-        return String(decoding: request.body(now: noon), as: UTF8.self)
+        return String(decoding: request.content(now: noon), as: UTF8.self)
     }
 
     /// Every push of a profile, one a line.
     private static func record(_ profile: PayloadProfile) throws -> String {
         var lines: [String] = []
-        for (provider, kind) in [(PushProvider.apns, PushKind.voip), (.apns, .alert), (.fcm, .data), (.fcm, .alert)] {
+        let tokens: [(PushProvider, PushKind)] = [
+            (.apns, .voip), (.apns, .alert), (.fcm, .data), (.fcm, .alert), (.webpush, .data),
+        ]
+        for (provider, kind) in tokens {
             for purpose in PushPurpose.allCases {
                 let intent = intent(purpose, provider, kind)
                 guard let delivery = intent.delivery else { continue }
@@ -62,7 +76,9 @@ struct PayloadProfileTests {
     @Test("every payload of a call carries the push's ids and deadline, whatever the profile")
     func required() throws {
         for profile in PayloadProfile.builtIn {
-            for (provider, kind) in [(PushProvider.apns, PushKind.voip), (.apns, .alert), (.fcm, .data)] {
+            for (provider, kind) in [
+                (PushProvider.apns, PushKind.voip), (.apns, .alert), (.fcm, .data), (.webpush, .data),
+            ] {
                 let body = try Self.body(Self.intent(.call, provider, kind), profile)
                 let object = try #require(try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any])
                 let data = (object["message"] as? [String: Any])?["data"] as? [String: Any] ?? object
@@ -88,13 +104,13 @@ struct PayloadProfileTests {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../Sources/PushCore/PushCore.docc/PayloadProfiles.md")
         let rows = PayloadProfile.builtIn.map { profile in
-            let sizes = [PayloadProfile.Part.voip, .alert, .missedCall, .data].map {
+            let sizes = [PayloadProfile.Part.voip, .alert, .missedCall, .data, .web].map {
                 "\(profile.largest($0, hasName: true))"
             }
             return "| `\(profile.name)` | \(sizes.joined(separator: " | ")) |"
         }
         var text = try String(contentsOf: file, encoding: .utf8)
-        let end = "|---|---|---|---|---|\n"
+        let end = "|---|---|---|---|---|---|\n"
         if ProcessInfo.processInfo.environment["RECORD_OUTPUT"] != nil, let range = text.range(of: end) {
             text = text[..<range.upperBound] + rows.joined(separator: "\n") + "\n"
             try text.write(to: file, atomically: true, encoding: .utf8)
@@ -155,6 +171,7 @@ struct PayloadProfileTests {
         (.apns, .voip, .call, .voip), (.apns, .alert, .call, .alert), (.apns, .alert, .missedCall, .missedCall),
         (.apns, .alert, .sync, .background), (.fcm, .data, .call, .data), (.fcm, .data, .missedCall, .dataMissedCall),
         (.fcm, .data, .sync, .dataSync), (.fcm, .alert, .call, .data), (.fcm, .alert, .missedCall, .dataMissedCall),
+        (.webpush, .data, .call, .web), (.webpush, .data, .missedCall, .webMissedCall),
     ]
 
     @Test(
@@ -166,7 +183,7 @@ struct PayloadProfileTests {
             (
                 #"{"void": {}}"#,
                 "void: there is no such part; known: voip, alert, missed_call, background, data, "
-                    + "data_missed_call, data_sync"
+                    + "data_missed_call, data_sync, web, web_missed_call"
             ),
             (#"{"voip": {"a": {"b": "${nam}"}}}"#, "voip.a.b: there is no placeholder ${nam}; known: ${call_id}, "),
             (#"{"voip": {"a": ["${name"]}}"#, "voip.a.0: a placeholder begins with ${ and ends with }"),

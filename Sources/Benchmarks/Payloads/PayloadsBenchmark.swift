@@ -12,12 +12,15 @@ struct PayloadsBenchmark: ComponentBenchmark {
     static let repeats = 64
     static let now = Instant(milliseconds: 1_790_000_000_000)
 
-    var work: String { "the request and the body of a push for a call, as a VoIP push and as FCM data" }
+    var work: String {
+        "the request and the body of a push for a call, as a VoIP push, as FCM data and as an encrypted Web Push"
+    }
 
     /// - Throws: ``BenchmarkError`` when a body is not as expected, `PushRequest.Fault` for an unusable token.
     func measure(in folder: String, _ readings: inout Readings) throws {
         for profile in PayloadProfile.builtIn {
-            for (kind, intent) in [("VoIP", Self.intent(Self.apns)), ("data", Self.intent(Self.fcm))] {
+            for (kind, token) in [("VoIP", Self.apns), ("data", Self.fcm), ("Web Push", Self.web)] {
+                let intent = Self.intent(token)
                 let body = try Self.body(intent, profile)
                 let cost = try Cost.measure(for: settings.seconds) { cost in
                     try cost.add(Self.repeats) {
@@ -45,6 +48,14 @@ struct PayloadsBenchmark: ComponentBenchmark {
     private static let fcm = PushToken(
         provider: .fcm, kind: .data, environment: .production, topic: "example-phone",
         token: "benchmark:" + String(repeating: "A", count: 142))
+
+    /// The browser's key of RFC 8291 appendix A, and the sender's of RFC 8292 section 2.4.
+    private static let web = PushToken(
+        provider: .webpush, kind: .data, environment: .production,
+        topic: "BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs",
+        token: "https://push.example.net/push/" + String(repeating: "A", count: 142)
+            + "#p256dh=BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+            + "&auth=BTBZMqHH6r4Tts7J_aSIgg")
 
     private static func intent(_ token: PushToken) -> PushIntent {
         // Force-unwraps: the literals are handles.

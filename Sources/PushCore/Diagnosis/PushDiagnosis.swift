@@ -18,6 +18,7 @@ public struct PushDiagnosis: Equatable, Sendable {
         switch outcome {
         case .accepted:
             self.init("The provider has taken the push. That is no proof that it arrives.", Self.notSeen(delivery))
+        case .rejected(let reason, _) where delivery == .webPush: self = .webPush(refused: reason)
         case .rejected(let reason, _): self = Self.rejected(reason)
         case .unknown(let reason):
             self.init(

@@ -54,7 +54,16 @@ extension PayloadProfile {
             "type": "${type}", "uuid": "${call_id}", "handle": "${handle}", "handle_type": "${handle_type}",
             "name": "${name}", "missed": "${missed}"
           },
-          "data_sync": {"type": "${type}", "missed": "${missed}"}
+          "data_sync": {"type": "${type}", "missed": "${missed}"},
+          "web": {
+            "uuid": "${call_id}", "handle": "${handle}", "handle_type": "${handle_type}", "name": "${name}",
+            "to": "${to}", "has_video": "${has_video}", "push_id": "${push_id}", "expires_at": "${expires_at}",
+            "expires_in": "${expires_in}", "wake_token": "${wake_token}", "custom": "${custom}"
+          },
+          "web_missed_call": {
+            "type": "${type}", "uuid": "${call_id}", "handle": "${handle}", "handle_type": "${handle_type}",
+            "name": "${name}", "missed": "${missed}"
+          }
         }
         """
 

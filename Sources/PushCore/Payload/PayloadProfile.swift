@@ -18,10 +18,13 @@ public final class PayloadProfile: Sendable {
         case data
         case dataMissedCall = "data_missed_call"
         case dataSync = "data_sync"
+        /// The content of a Web Push for a ringing call, before encryption.
+        case web
+        case webMissedCall = "web_missed_call"
 
         var values: PayloadTemplate.Values {
             switch self {
-            case .voip, .alert, .missedCall, .background: .typed
+            case .voip, .alert, .missedCall, .background, .web, .webMissedCall: .typed
             case .data, .dataMissedCall, .dataSync: .strings
             }
         }
@@ -29,13 +32,20 @@ public final class PayloadProfile: Sendable {
         /// The members that every payload of this kind has: the server adds those that a template lacks.
         var required: [PayloadField] {
             switch self {
-            case .voip, .alert, .data: [.pushID, .expiresAt, .expiresIn, .wakeToken]
-            case .missedCall, .dataMissedCall, .background, .dataSync: []
+            case .voip, .alert, .data, .web: [.pushID, .expiresAt, .expiresIn, .wakeToken]
+            case .missedCall, .dataMissedCall, .background, .dataSync, .webMissedCall: []
             }
         }
 
         /// The provider's limit for the payload, in bytes.
-        public var limit: Int { self == .voip ? APNSPayload.longestVoIP : APNSPayload.longest }
+        public var limit: Int {
+            switch self {
+            case .voip: APNSPayload.longestVoIP
+            case .alert, .missedCall, .background, .data, .dataMissedCall, .dataSync: APNSPayload.longest
+            // What the encryption leaves of 4,096 bytes.
+            case .web, .webMissedCall: WebPushEncryption.longestContent
+            }
+        }
     }
 
     /// The longest wake token, in bytes. Its length depends on the handle.
@@ -138,8 +148,8 @@ extension PayloadProfile: Equatable {
 extension PayloadProfile.Part {
     fileprivate var purpose: PushPurpose {
         switch self {
-        case .voip, .alert, .data: .call
-        case .missedCall, .dataMissedCall: .missedCall
+        case .voip, .alert, .data, .web: .call
+        case .missedCall, .dataMissedCall, .webMissedCall: .missedCall
         case .background, .dataSync: .sync
         }
     }
