@@ -118,7 +118,7 @@ let package = Package(
         library(
             "PushClient",
             [
-                "TLS", "PushVocabulary", "CallVocabulary", "PushCore", "EventLoop", "HTTP2", deque, jwt, log,
+                "TLS", "PushVocabulary", "CallVocabulary", "PushCore", "EventLoop", "HTTP2", crypto, deque, jwt, log,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
@@ -225,7 +225,7 @@ let package = Package(
         // A provider that answers as a test says.
         .target(
             name: "PushTestServer",
-            dependencies: ["TLS", "CallVocabulary", "ChildProcess", "PushClient", "EventLoop", "HTTP2", jwt],
+            dependencies: ["TLS", "CallVocabulary", "ChildProcess", "PushClient", "EventLoop", "HTTP2", crypto, jwt],
             path: "Tests/PushTestServer", swiftSettings: strict),
 
         // Texts broken a little, by a seeded generator.

@@ -21,6 +21,7 @@ extension PushService.Configuration {
     /// - Throws: ``PushConfigurationError`` with source, field and problem.
     public func check() throws {
         _ = try routes()
+        if let webPush { try WebPushRoutes.check(webPush) }
     }
 
     /// Refuses two credentials for the same topic, because the choice between them would be arbitrary.

@@ -63,9 +63,27 @@ final class PushDispatcher {
         self.loop = loop
         preparation = PushPreparation(
             texts: configuration.texts, profiles: configuration.profiles, mintWakeToken: mintWakeToken, wall: wall)
-        pools = PushPools(hint: configuration.credentialsHint)
         self.log = log
         self.publish = publish
+        let emitter = Emitter()
+        pools = PushPools(hint: configuration.credentialsHint) { route in
+            PushPool(endpoint: route, accessTokens: nil, loop: loop, now: now, wall: wall, log: log) { event in
+                emitter.dispatcher?.emit(event)
+            }
+        }
+        emitter.dispatcher = self
+    }
+
+    /// The dispatcher, for pools that are made later.
+    private final class Emitter {
+        weak var dispatcher: PushDispatcher?
+    }
+
+    /// Takes the configuration of Web Push, whose pools are made when they are needed.
+    func add(_ webPush: WebPushRoutes?) {
+        guard webPush != nil else { return }
+        pools.webPush = webPush
+        schedulePublishing()
     }
 
     func add(_ route: PushRoute) {
@@ -162,8 +180,12 @@ final class PushDispatcher {
         } catch {
             return finish(id, .unsent(reason: error.reason))
         }
-        // The machine decides which of the prepared pushes to drop.
-        guard pool.preparing < pool.endpoint.policy.queueCapacity else {
+        // The machine decides which of the prepared pushes to drop. Push services share one limit, as devices choose how
+        // many there are.
+        let isWebPush = pool.endpoint.provider == .webpush
+        guard pool.preparing < pool.endpoint.policy.queueCapacity,
+            !isWebPush || pools.webPushLoad < pool.endpoint.policy.queueCapacity
+        else {
             return finish(id, .unsent(reason: "push queue full"))
         }
         pool.preparing += 1
@@ -210,13 +232,14 @@ final class PushDispatcher {
     /// Applies another configuration. Answers to sent pushes are awaited on their connections. Waiting pushes use the
     /// new configuration, or end if none fits. An unchanged route is untouched: providers object to needless new tokens
     /// and connections.
-    func reload(_ configuration: PushService.Configuration, _ routes: [PushRoute]) {
+    func reload(_ configuration: PushService.Configuration, _ routes: [PushRoute], _ webPush: WebPushRoutes? = nil) {
         guard !isStopping else { return }
         reloads += 1
+        reload(webPush)
         pools.hint = configuration.credentialsHint
         preparation = PushPreparation(
             texts: configuration.texts, profiles: configuration.profiles, mintWakeToken: mintWakeToken, wall: wall)
-        let serving = pools.all.filter { !$0.isRetired }
+        let serving = pools.all.filter { !$0.isRetired && $0.endpoint.provider != .webpush }
         let successors = PushSuccession.pair(serving.map(\.endpoint), with: routes)
         let kept = successors.compactMap { routes[$0.key].isSame(as: serving[$0.value].endpoint) ? $0.key : nil }
         dropMapper(
@@ -232,6 +255,18 @@ final class PushDispatcher {
         }
         for pool in pools.all { pool.withdraw { isServed($0, by: pool) ? nil : reason(for: $0) } }
         schedulePublishing()
+    }
+
+    /// Applies another configuration of Web Push to the pools that were made.
+    private func reload(_ webPush: WebPushRoutes?) {
+        pools.webPush = webPush
+        for pool in pools.webPushPools where !pool.isRetired {
+            guard let route = webPush?.route(host: pool.endpoint.host, port: pool.endpoint.port) else {
+                pool.retire()
+                continue
+            }
+            if !route.isSame(as: pool.endpoint) { pool.replace(route, accessTokens: nil) }
+        }
     }
 
     private func replace(_ pool: PushPool, with route: PushRoute) {
@@ -325,7 +360,7 @@ final class PushDispatcher {
 
     private var statistics: PushStatistics {
         var statistics = PushStatistics()
-        statistics.pools = pools.all.map(\.statistics)
+        statistics.pools = pools.statistics
         statistics.preparing = preparing.count
         statistics.mapping = mapping.count
         statistics.refused = refused

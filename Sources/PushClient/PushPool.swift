@@ -86,6 +86,11 @@ package final class PushPool {
     }
 
     var streamsInFlight: Int { machine.streamsInFlight }
+    /// Pushes of this pool, in preparation, waiting or on the wire.
+    var load: Int { requests.count + preparing }
+    var isIdle: Bool { load == 0 }
+    /// Whether the provider has ever accepted a push.
+    var hasAccepted: Bool { machine.counters.accepted > 0 }
 
     package var statistics: PushStatistics.Pool {
         var statistics = PushStatistics.Pool(

@@ -59,7 +59,7 @@ package struct PushPreparation: Sendable {
 
         /// The path and the request's own fields when sent at `now`.
         func ownFields(now: Instant) -> PreparedFields {
-            request.isLastSecond(now) ? Self.fields(request, now: now) : early
+            request.hasTimeToLive || request.isLastSecond(now) ? Self.fields(request, now: now) : early
         }
 
         func body(now: Instant) -> [UInt8] { request.body(now: now) }

@@ -18,7 +18,8 @@ package struct PushRoute: Sendable {
     let environment: PushEnvironment
     /// A display name: `APNs production`, `FCM my-project`.
     let name: String
-    /// Distinguishes the credentials of one provider: the key's id, the project, the certificate's first topic.
+    /// Distinguishes the credentials of one provider: the key's id, the project, the certificate's first topic; for Web
+    /// Push the entry of the hosts.
     let credentialName: String
     let credential: Credential
     /// The permitted topics, or the one project; nil where that is unknown here.
@@ -36,6 +37,7 @@ package struct PushRoute: Sendable {
         case key(APNSKey, TLSClientContext.Trust)
         case certificate(TLSIdentity, TLSClientContext.Trust)
         case account(FCMServiceAccount, TLSClientContext.Trust)
+        case webPush(WebPushKey, subject: String, TLSClientContext.Trust)
     }
 
     /// - Throws: ``PushConfigurationError``.
@@ -88,10 +90,36 @@ package struct PushRoute: Sendable {
         tls = try Self.context(endpoint.trust, identity: nil, name: name)
     }
 
+    /// The route to one push service. The configuration was checked.
+    init(_ webPush: WebPushRoutes, host: String, port: UInt16, pattern: WebPushHost) {
+        provider = .webpush
+        environment = .production
+        let authority = HTTPSHost(name: host, port: port).authority
+        name = "Web Push \(authority)"
+        credentialName = pattern.description
+        let endpoint = webPush.endpoint
+        credential = .key(
+            ProviderTokenSigner(webPush.key, audience: "https://\(authority)", subject: endpoint.subject))
+        origin = .webPush(webPush.key, subject: endpoint.subject, endpoint.trust)
+        topics = [webPush.key.applicationServerKey]
+        self.host = host
+        self.port = port
+        registrations = nil
+        var policy = endpoint.policy.with(.signedToken)
+        policy.providerToken.refreshAge = ProviderTokenSigner.vapidLife - .seconds(3600)
+        policy.providerToken.longestAge = ProviderTokenSigner.vapidLife - .seconds(1800)
+        // No push service limits how often a token is new; this limits the work.
+        policy.providerToken.shortestInterval = .seconds(60)
+        // For each push service, and a token is long.
+        policy.throttledDevices = min(policy.throttledDevices, 1000)
+        self.policy = policy
+        tls = webPush.tls
+    }
+
     /// Whether `other` has the same endpoint, credential and topics.
     func isSame(as other: PushRoute) -> Bool {
         origin == other.origin && topics == other.topics && environment == other.environment && host == other.host
-            && port == other.port && registrations == other.registrations
+            && port == other.port && registrations == other.registrations && credentialName == other.credentialName
     }
 
     /// Whether the route can serve this token.
@@ -111,6 +139,8 @@ package struct PushRoute: Sendable {
     /// Advice for a refused credential.
     var advice: String {
         switch credential {
+        case .key where provider == .webpush:
+            "check push.webpush.subject, which Apple refuses when no such address can be, and this machine's clock"
         case .key: CredentialHealth.keyAdvice
         case .certificate: "check that the certificate was not revoked"
         case .account: "check the service account's role and that the project's FCM API is on"
@@ -122,7 +152,7 @@ package struct PushRoute: Sendable {
         switch provider {
         case .apns: "a token of the other environment or app?"
         case .fcm: "a token of another project, or an APNs key that the project lacks?"
-        case .webpush: "a subscription that was made with another key?"
+        case .webpush: "a subscription made with another key? or is push.webpush.subject or this machine's clock wrong?"
         }
     }
 

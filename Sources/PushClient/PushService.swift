@@ -5,7 +5,7 @@ import PushCore
 import PushVocabulary
 import Synchronization
 
-/// Sends the call core's pushes to APNs and FCM, on its own loop and thread or on an existing loop.
+/// Sends the call core's pushes to APNs, FCM and Web Push services, on its own loop and thread or on an existing loop.
 ///
 /// Each push takes two steps. ``queue(_:)`` leads to ``PushEvent/ready(_:)`` once a stream is free. Then the core
 /// decides again: it commits the push as sent and calls ``transmit(_:)``, or calls ``drop(_:)``. Every transmitted push
@@ -18,6 +18,8 @@ public final class PushService: Sendable {
         public var apns: [APNSEndpoint]
         /// At most one for each Firebase project.
         public var fcm: [FCMEndpoint]
+        /// The sender of Web Push; nil for none.
+        public var webPush: WebPushEndpoint?
         /// Whether iPhone alerts go through FCM, in the first project, with tokens mapped from their APNs tokens.
         public var mapsIOSAlerts = false
         /// The texts of pushes that the system shows.
@@ -31,10 +33,14 @@ public final class PushService: Sendable {
         /// Advice for missing credentials, in the outcome's reason.
         public var credentialsHint = "configure credentials for it"
 
-        public init(apns: [APNSEndpoint] = [], fcm: [FCMEndpoint] = []) {
+        public init(apns: [APNSEndpoint] = [], fcm: [FCMEndpoint] = [], webPush: WebPushEndpoint? = nil) {
             self.apns = apns
             self.fcm = fcm
+            self.webPush = webPush
         }
+
+        /// Whether there is no credential at all.
+        public var isEmpty: Bool { apns.isEmpty && fcm.isEmpty && webPush == nil }
     }
 
     /// A reference type, because each message takes it out of the lock.
@@ -64,6 +70,7 @@ public final class PushService: Sendable {
     private let running = Mutex<Running?>(nil)
     private let latest = Mutex(PushStatistics())
     private let profiles: Mutex<PayloadProfiles>
+    private let webPush = Mutex<WebPushRoutes?>(nil)
 
     /// - Parameters:
     ///   - now: the server's timeline; never goes back.
@@ -92,6 +99,8 @@ public final class PushService: Sendable {
     /// - Throws: ``PushConfigurationError`` for an unusable key or trust file, `SystemError` without descriptors.
     public func start(on shared: EventLoop? = nil) throws {
         let routes = try configuration.routes()
+        let webPush = try configuration.webPush.flatMap { try WebPushRoutes($0) }
+        self.webPush.withLock { $0 = webPush }
         warnOfExpiry(routes)
         let loop = try shared ?? EventLoop(name: "push")
         let dispatcher = PushDispatcher(
@@ -111,6 +120,7 @@ public final class PushService: Sendable {
         }
         loop.execute {
             for route in routes { bound.value.add(route) }
+            bound.value.add(webPush)
         }
         if shared == nil { loop.start() }
     }
@@ -119,11 +129,13 @@ public final class PushService: Sendable {
     public struct Reload: Sendable {
         let configuration: Configuration
         let routes: [PushRoute]
+        let webPush: WebPushRoutes?
 
         /// - Throws: ``PushConfigurationError`` with source, field and problem.
         public init(_ configuration: Configuration) throws {
             self.configuration = configuration
             routes = try configuration.routes()
+            webPush = try configuration.webPush.flatMap { try WebPushRoutes($0) }
         }
     }
 
@@ -135,7 +147,22 @@ public final class PushService: Sendable {
         guard let running = current() else { return }
         warnOfExpiry(reload.routes)
         profiles.withLock { $0 = reload.configuration.profiles }
-        _ = await running.loop.run { running.dispatcher.value.reload(reload.configuration, reload.routes) }
+        let before = webPush.withLock { webPush in
+            defer { webPush = reload.webPush }
+            return webPush?.key
+        }
+        if let before, let key = reload.webPush?.key, key != before { Self.warnOfOtherKey(log) }
+        _ = await running.loop.run {
+            running.dispatcher.value.reload(reload.configuration, reload.routes, reload.webPush)
+        }
+    }
+
+    private static func warnOfOtherKey(_ log: Logger) {
+        log.warning(
+            """
+            the key of Web Push is another one: no browser that subscribed before gets pushes until its page subscribes \
+            again
+            """)
     }
 
     /// Accepts nothing more, waits for answers up to the grace (the rest ends as unknown), and ends its own thread.
@@ -176,6 +203,17 @@ public final class PushService: Sendable {
 
     /// The names of the payload profiles, sorted. Any thread may call this.
     public var profileNames: [String] { profiles.withLock { $0.names } }
+
+    /// The key with which pages subscribe; nil without Web Push, and before the start. Any thread.
+    public var applicationServerKey: String? { webPush.withLock { $0?.key.applicationServerKey } }
+
+    /// What is wrong with a token that has no ``PushToken/fault``, as far as this server knows; to follow "expected".
+    /// nil when there is nothing, and for other providers than Web Push. Any thread.
+    public func expectation(of token: PushToken) -> String? {
+        guard let subscription = token.subscription else { return nil }
+        guard subscription.isKeyValid else { return "a subscription whose p256dh is a point of the curve P-256" }
+        return webPush.withLock { $0?.problem(of: subscription) }.map { "another push service: \($0)" }
+    }
 
     private func post(_ message: PushDispatcher.Message) {
         guard let running = current(), !running.mailbox.post(message) else { return }

@@ -3,7 +3,7 @@ import PushCore
 
 /// State and counters of the push path, for metrics.
 public struct PushStatistics: Equatable, Sendable {
-    /// One pool: one environment with its credential.
+    /// One pool: one environment with its credential; for Web Push one entry of the hosts, with all its push services.
     public struct Pool: Equatable, Sendable {
         public var provider: PushProvider
         public var environment: PushEnvironment
@@ -51,6 +51,63 @@ public struct PushStatistics: Equatable, Sendable {
             self.name = name ?? "APNs \(environment.rawValue)"
             self.credentialName = credentialName
             self.advice = advice
+        }
+
+        /// The queue of one destination, as readiness judges it.
+        public struct Line: Equatable, Sendable {
+            /// For display: the pool's name, or that of one push service.
+            public var name: String
+            /// Pushes that wait, without held ones.
+            public var waiting: Int
+            public var oldestWaiting: Instant?
+            public var openConnections: Int
+        }
+
+        /// One for each push service of the pool that readiness counts; nil for a pool with one destination.
+        private var webPushLines: [Line]?
+
+        /// The queues that readiness judges.
+        public var lines: [Line] {
+            webPushLines ?? [
+                Line(
+                    name: name, waiting: queueDepth - held, oldestWaiting: oldestWaiting,
+                    openConnections: openConnections)
+            ]
+        }
+
+        /// The sum of the push services of one entry of the hosts.
+        init(webPush host: String) {
+            self.init(
+                provider: .webpush, environment: .production, name: "Web Push \(host)", credentialName: host,
+                advice: "check push.webpush.subject and this machine's clock")
+            webPushLines = []
+        }
+
+        /// Adds the counters of another pool.
+        mutating func count(_ other: Self) {
+            counters.add(other.counters)
+            customOmitted += other.customOmitted
+            nameOmitted += other.nameOmitted
+            timeToWire.add(other.timeToWire)
+        }
+
+        /// Adds the figures of one push service. What fails there counts only if it is trusted.
+        mutating func add(_ other: Self, isTrusted: Bool) {
+            count(other)
+            queueDepth += other.queueDepth
+            held += other.held
+            if let oldest = other.oldestWaiting { oldestWaiting = oldestWaiting.map { min($0, oldest) } ?? oldest }
+            throttledDevices += other.throttledDevices
+            streamsInFlight += other.streamsInFlight
+            openConnections += other.openConnections
+            guard isTrusted else { return }
+            webPushLines?.append(contentsOf: other.lines)
+            advice = other.advice
+            if circuit == .closed { circuit = other.circuit }
+            if let until = other.throttledUntil { throttledUntil = throttledUntil.map { max($0, until) } ?? until }
+            if other.credential.failures > credential.failures { credential = other.credential }
+            suspectTopics += other.suspectTopics
+            if let last = other.allRefusedAt { allRefusedAt = allRefusedAt.map { max($0, last) } ?? last }
         }
 
         /// A text about the credential's expiry, if it is past.

@@ -40,14 +40,16 @@ struct Readiness {
             problems.append("core: not running")
         }
         for pool in push.pools {
-            // Held pushes need no connection yet.
-            let waiting = pool.queueDepth - pool.held
-            if waiting > 0, pool.openConnections == 0 {
-                problems.append("push: \(waiting) waiting, without a connection to \(pool.name)")
-            } else if let since = pool.oldestWaiting, now - since > Self.longestWait {
-                problems.append(
-                    "push: \(waiting) waiting for \(pool.name), the oldest for \((now - since).wholeMilliseconds / 1000) s"
-                )
+            for line in pool.lines {
+                // Held pushes need no connection yet.
+                let waiting = line.waiting
+                if waiting > 0, line.openConnections == 0 {
+                    problems.append("push: \(waiting) waiting, without a connection to \(line.name)")
+                } else if let since = line.oldestWaiting, now - since > Self.longestWait {
+                    problems.append(
+                        "push: \(waiting) waiting for \(line.name), the oldest for "
+                            + "\((now - since).wholeMilliseconds / 1000) s")
+                }
             }
             if let problem = pool.credential.problem(advice: pool.advice) {
                 problems.append("push: \(pool.name) \(problem)")

@@ -81,6 +81,7 @@ struct MetricsReport: Sendable {
         let pushCapacity =
             configuration.push.apns.reduce(0) { $0 + $1.policy.queueCapacity }
             + configuration.push.fcm.reduce(0) { $0 + $1.policy.queueCapacity }
+            + (configuration.push.webPush?.policy.queueCapacity ?? 0)
         queues.add(
             "push", depth: push.pools.reduce(push.preparing + push.mapping) { $0 + $1.queueDepth },
             capacity: pushCapacity, refused: push.refused)
