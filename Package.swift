@@ -376,6 +376,7 @@ let package = Package(
                 "ChildProcess", "Demo",
                 "EventLoop", "HTTP2",
                 "PhoneSimulator", "AdminProtocol", "LibWebSockets", "PushClient", "PushCore", "PushSimulator",
+                "PushTestServer",
                 "LoadTest", "OutgoingHTTP",
                 "SignalProtocol", "SimulatorEndpoints", "SoftphoneKit", "SoftphoneSession", "TestCertificates",
                 "TestCleanup", "WebSocketServer", "WebhookClient", "reveille",

@@ -17,7 +17,7 @@ extension CallServer {
     ///   `DataFolder.Failure`, which describe the
     ///   error and its place.
     public func reload(_ reload: ServerReload) async throws {
-        let checked = try reload.checked()
+        let checked = try reload.checked(in: parts.data)
         try checkListeners(reload)
         let tokens = try reload.tokens.map { try parts.tokens.verifier(for: $0) }
         // First, because it writes a file, and may fail.

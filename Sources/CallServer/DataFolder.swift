@@ -84,18 +84,41 @@ public struct DataFolder: Sendable {
         var generator = SystemRandomNumberGenerator()
         let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
         let text = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() + "\n"
-        // Atomic and exclusive: of two programs that start together, the second uses the first one's secret.
+        if try create(file, text: text) { return [bytes] }
+        guard let kept = try Self.kept(at: path) else {
+            throw Failure(description: "cannot write \(path): the file was there, and is gone")
+        }
+        return kept
+    }
+
+    /// Creates a file that its owner alone can read. Atomic and exclusive: of two programs that start together, the
+    /// second uses the first one's secret.
+    /// - Returns: false when the file exists.
+    func create(_ file: String, text: String) throws -> Bool {
+        let path = self.path + "/" + file
         let draft = path + ".\(UUID().uuidString)"
         defer { unlink(draft) }
         guard
             FileManager.default.createFile(
                 atPath: draft, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
         else { throw Failure(description: "cannot write \(path); make the data folder writable for this user") }
-        if link(draft, path) == 0 { return [bytes] }
-        guard let kept = try Self.kept(at: path) else {
+        if link(draft, path) == 0 { return true }
+        guard errno == EEXIST else {
             throw Failure(description: "cannot write \(path): \(String(cString: strerror(errno)))")
         }
-        return kept
+        return false
+    }
+
+    /// A file's text; nil when there is no such file.
+    static func text(at path: String) throws -> String? {
+        do {
+            return String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
+        } catch CocoaError.fileReadNoSuchFile {
+            return nil
+        } catch {
+            throw Failure(
+                description: "\(path) cannot be read (\(reason(error))); make it a file that this user can read")
+        }
     }
 
     /// The secrets in the file at `path`, which must exist.
@@ -108,16 +131,8 @@ public struct DataFolder: Sendable {
 
     /// The secrets in a file; nil when there is no such file.
     private static func kept(at path: String) throws -> [[UInt8]]? {
-        let contents: Data
-        do {
-            contents = try Data(contentsOf: URL(fileURLWithPath: path))
-        } catch CocoaError.fileReadNoSuchFile {
-            return nil
-        } catch {
-            throw Failure(
-                description: "\(path) cannot be read (\(reason(error))); make it a file that this user can read")
-        }
-        guard let secrets = secrets(in: String(decoding: contents, as: UTF8.self)) else {
+        guard let text = try text(at: path) else { return nil }
+        guard let secrets = secrets(in: text) else {
             throw Failure(
                 description: "\(path) does not hold a secret of at least 64 hexadecimal digits; "
                     + "restore it, or delete it to have a new one made (tokens signed with the old one then fail)")

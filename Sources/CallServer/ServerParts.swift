@@ -9,6 +9,7 @@ import WebhookClient
 
 /// The parts of a server, without the threads of its listener.
 struct ServerParts: Sendable {
+    let data: DataFolder
     let clock: ServerClock
     let tokens: TokenAuthority
     let turn: TurnCredentials
@@ -49,7 +50,8 @@ struct ServerParts: Sendable {
         _ store: ServerStore, _ log: Logger
     ) throws -> Self {
         let push = PushService(
-            configuration: configuration.push, now: { clock.now() }, wall: { clock.wall($0) },
+            configuration: try configuration.data.completed(configuration.push), now: { clock.now() },
+            wall: { clock.wall($0) },
             mintWakeToken: { try tokens.mintWakeToken(for: $0) }, log: log,
             // Posted unconditionally: the steps of pushes are bounded.
             onEvent: { events in for event in events { core.inbox.postAlways(CoreInput(event)) } })
@@ -71,7 +73,8 @@ struct ServerParts: Sendable {
             return try await export.response(store.adminQueries, before: horizon, log: log)
         }
         return Self(
-            clock: clock, tokens: tokens, turn: TurnCredentials(configuration.turn, clock: clock),
+            data: configuration.data, clock: clock, tokens: tokens,
+            turn: TurnCredentials(configuration.turn, clock: clock),
             authorization: authorization, core: core, store: store, push: push, webhooks: webhooks,
             history: HistoryReader(queries: queries, core: core.inbox),
             storedCalls: StoredCalls(search: { try await queries.call($0) }, core: core.inbox, log: log),
@@ -142,8 +145,7 @@ struct ServerParts: Sendable {
             commitWait: { [log = store.recordLog] in log.waitingSince.map { $0.duration(to: .now) } },
             tokens: tokens, turn: turn, routes: routes, signsInByName: configuration.signsInByName,
             backends: backends, clock: clock, welcome: configuration.welcome, limits: configuration.connectionLimits,
-            counters: counters, rates: rates, sessions: sessions, profileNames: { [push] in push.profileNames },
-            log: log)
+            counters: counters, rates: rates, sessions: sessions, push: push, log: log)
     }
 
     /// Stops all parts, upstream parts first.

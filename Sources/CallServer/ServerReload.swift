@@ -71,12 +71,16 @@ public struct ServerReload: Sendable {
         let adminCertificate: TLSCertificate?
     }
 
-    /// Reads the files and checks everything without changing anything. Blocks on the disk.
-    /// - Throws: ``ServerConfigurationError``, `TLSCertificate.Failure` or `PushConfigurationError`.
-    func checked() throws -> Checked {
+    /// Reads the files and checks everything without changing anything, except that the key of Web Push is made if there
+    /// is none. Blocks on the disk.
+    /// - Parameter folder: has the key of Web Push.
+    /// - Throws: ``ServerConfigurationError``, `TLSCertificate.Failure`, `DataFolder.Failure` or
+    ///   `PushConfigurationError`.
+    func checked(in folder: DataFolder) throws -> Checked {
         try checkNumbers()
         return Checked(
-            certificate: try tls.map { try TLSCertificate($0) }, push: try push.map { try PushService.Reload($0) },
+            certificate: try tls.map { try TLSCertificate($0) },
+            push: try push.map { try PushService.Reload(folder.completed($0)) },
             adminToken: try adminToken.map { try AdminListenerConfiguration.check($0) },
             adminReadToken: try adminReadToken.map { try AdminListenerConfiguration.check($0) },
             adminCertificate: try adminTLS.map { try TLSCertificate($0) })

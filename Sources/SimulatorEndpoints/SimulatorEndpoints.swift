@@ -15,7 +15,8 @@ public struct NoSimulator: Error, CustomStringConvertible, Sendable {
 }
 
 extension PushService.Configuration {
-    /// Pushes to the simulator whose data folder is `folder`: by APNs in both environments, and by FCM if it plays that.
+    /// Pushes to the simulator whose data folder is `folder`: by APNs in both environments, and by FCM and Web Push if it
+    /// plays them. Web Push has no key yet.
     /// - Throws: ``NoSimulator`` when no simulator has been there, `SimulatorFolderError` when its manifest cannot be read,
     ///   `PushConfigurationError` when its service account cannot be used.
     public static func simulator(folder: String) throws -> PushService.Configuration {
@@ -30,7 +31,8 @@ extension PushService.Configuration {
             }
         }
         return PushService.Configuration(
-            apns: apns, fcm: try FCMEndpoint.simulator(folder: folder, manifest).map { [$0] } ?? [])
+            apns: apns, fcm: try FCMEndpoint.simulator(folder: folder, manifest).map { [$0] } ?? [],
+            webPush: WebPushEndpoint.simulator(folder: folder, manifest))
     }
 
     static func manifest(folder: String) throws -> PushSimulatorManifest {
@@ -54,6 +56,31 @@ extension FCMEndpoint {
         let account = try FCMServiceAccount(json: String(contentsOfFile: path, encoding: .utf8), source: path)
         return FCMEndpoint(
             account: account, host: fcm.host, port: fcm.port,
+            trust: .certificateAuthority(file: folder + "/" + manifest.caFile))
+    }
+}
+
+extension WebPushEndpoint {
+    /// The part of the manifest about Web Push.
+    private struct Manifest: Decodable {
+        struct Service: Decodable {
+            var host: String
+            var port: UInt16
+            var subject: String
+        }
+
+        var webpush: Service?
+    }
+
+    /// Web Push as the simulator plays it whose data folder is `folder`, without a key; nil when it does not.
+    fileprivate static func simulator(folder: String, _ manifest: PushSimulatorManifest) -> WebPushEndpoint? {
+        let file = URL(filePath: folder + "/" + PushSimulatorManifest.fileName)
+        guard let data = try? Data(contentsOf: file),
+            let service = try? JSONDecoder().decode(Manifest.self, from: data).webpush,
+            let host = WebPushHost("\(service.host):\(service.port)")
+        else { return nil }
+        return WebPushEndpoint(
+            key: nil, subject: service.subject, hosts: [host],
             trust: .certificateAuthority(file: folder + "/" + manifest.caFile))
     }
 }

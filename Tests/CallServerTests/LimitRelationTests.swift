@@ -43,7 +43,8 @@ struct LimitRelationTests {
         #expect(FrameLimits.sdp + FrameLimits.target <= FrameLimits.content)
         #expect(FrameLimits.sdp + FrameLimits.custom <= FrameLimits.content)
         #expect(FrameLimits.resumeToken < FrameLimits.token)
-        #expect(FrameLimits.pushTokens * (PushToken.longest + FrameLimits.topic) < FrameLimits.frame)
+        #expect(FrameLimits.pushTokens * (PushToken.longestSubscription + FrameLimits.topic) < FrameLimits.frame)
+        #expect(PushToken.longest <= PushToken.longestSubscription)
     }
 
     @Test("the send queue of a client holds many frames, and all events of a resume")

@@ -44,7 +44,7 @@ struct SignalShardTests {
                         clock: plain.clock,
                         welcome: plain.welcome,
                         limits: plain.limits, counters: plain.counters, rates: plain.rates, sessions: plain.sessions,
-                        profileNames: plain.profileNames, log: plain.log))
+                        push: plain.push, log: plain.log))
                 shard.mailbox.withLock {
                     $0 = Mailbox(loop: loop, capacity: 100) { [weak signal] in signal?.receive(&$0) }
                 }

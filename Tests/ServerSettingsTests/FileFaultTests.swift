@@ -113,8 +113,27 @@ struct FileFaultTests {
                 + "give one for each push.apns.certificate, or none when they are in the same files"),
         Case(
             "push.simulator: true\npush.fcm.service_account: a.json",
-            "1: push.simulator: pushes go either to the simulator or to Apple and Google, and "
+            "1: push.simulator: pushes go either to the simulator or to the real push services, and "
                 + "push.fcm.service_account was given too; give one or the other"),
+        Case(
+            "push.simulator: true\npush.webpush.subject: mailto:a@b.example",
+            "1: push.simulator: pushes go either to the simulator or to the real push services, and "
+                + "push.webpush.subject was given too; give one or the other"),
+        Case(
+            "push.webpush.subject: admin@example.org",
+            "1: push.webpush.subject: 'admin@example.org' is no contact; give an address such as "
+                + "mailto:admin@example.org, or a page such as https://example.org/contact"),
+        Case(
+            "push.webpush.hosts: a.example",
+            "1: push.webpush.hosts: needs push.webpush.subject; give a contact, such as mailto:admin@example.org"),
+        Case(
+            "push.webpush.subject: mailto:a@b.example\npush.webpush.hosts: 'a.example, https://b.example'",
+            "2: push.webpush.hosts: 'https://b.example' is no host; give hosts with commas between them, such as "
+                + "fcm.googleapis.com, *.push.services.mozilla.com"),
+        Case(
+            "push.webpush.subject: mailto:a@b.example\npush.webpush.hosts: ', '",
+            "2: push.webpush.hosts: '' is no host; give hosts with commas between them, such as "
+                + "fcm.googleapis.com, *.push.services.mozilla.com"),
         Case("push.simulator: true", "1: push.simulator: no simulator"),
         Case("push.simulator_data: sim", "1: push.simulator_data: no simulator"),
         Case(

@@ -242,6 +242,31 @@ struct NamedFileTests {
         }
     }
 
+    @Test(
+        "the key of Web Push is read, a file that is none is refused without its text, and without one the server's is used"
+    )
+    func webPushKey() throws {
+        let scene = try Scene()
+        let key = WebPushKey.random()
+        try scene.write(key.pem, to: "webpush.pem", permissions: 0o600)
+        try scene.write("push.webpush.subject: mailto:a@b.example\npush.webpush.key: webpush.pem")
+        #expect(try scene.faults() == [])
+        let webPush = try #require(try scene.load().serverConfiguration().push.webPush)
+        #expect(webPush.key == key && webPush.subject == "mailto:a@b.example")
+        #expect(webPush.hosts.map(\.description) == WebPushEndpoint.standardHosts)
+        try scene.write(
+            "-----BEGIN PRIVATE KEY-----\nSECRET\n-----END PRIVATE KEY-----", to: "webpush.pem", permissions: 0o600)
+        #expect(
+            try scene.faults() == [
+                "DIR/reveille.yaml:2: push.webpush.key: DIR/webpush.pem: key: this is no P-256 private key in PEM "
+                    + "(openssl ecparam -name prime256v1 -genkey -noout)"
+            ])
+        try scene.write(
+            "push.webpush.subject: mailto:a@b.example\npush.webpush.hosts: '127.0.0.1:9, *.push.example.org'")
+        let other = try #require(try scene.load().serverConfiguration().push.webPush)
+        #expect(other.key == nil && other.hosts.map(\.description) == ["127.0.0.1:9", "*.push.example.org"])
+    }
+
     @Test("a key that was given in place of its file is not quoted")
     func keyForFile() throws {
         let scene = try Scene()

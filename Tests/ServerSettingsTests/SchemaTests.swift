@@ -43,6 +43,7 @@ struct SchemaTests {
         #expect(configuration.retention == RetentionPolicy())
         #expect(configuration.push.texts == AlertTexts())
         #expect(configuration.push.apns.isEmpty && configuration.push.fcm.isEmpty)
+        #expect(configuration.push.isEmpty)
         #expect(configuration.tls == nil && configuration.admin == nil)
         #expect(configuration.metrics.map { "\($0.address) \($0.isOptional)" } == "127.0.0.1:7352 true")
     }
@@ -66,6 +67,7 @@ struct SchemaTests {
         case .integer, .flag, .choice, .text:
             !setting.isForCommands && !setting.key.hasPrefix("log.") && !setting.key.hasPrefix("push.simulator")
                 && !setting.key.hasPrefix("push.apns") && !setting.key.hasPrefix("push.fcm")
+                && !setting.key.hasPrefix("push.webpush")
                 && setting.key != "listen.insecure" && setting.key != "push.profiles"
                 // Of no use without admin.client_ca.
                 && setting.key != "admin.client_names"

@@ -120,7 +120,7 @@ struct FrameLimitTests {
                 ICEServer(
                     urls: [String(repeating: "u", count: FrameLimits.iceURLs)], username: "99999999999:\(widest)",
                     credential: String(repeating: "c", count: 28), expiresAt: Instant(milliseconds: .max))
-            ])
+            ], webPushKey: String(repeating: "k", count: 87))
         opened.fitToFrame()
         #expect(size(.reply(.number(.min), .opened(opened))) <= FrameLimits.frame)
         #expect(opened.calls.count == 3)

@@ -108,7 +108,9 @@ enum Samples {
                         MissedCall(
                             call: call, from: phone, fromName: "Bob", at: now, reason: .ringTimeout, video: true),
                     ],
-                    iceServers: iceServers)),
+                    iceServers: iceServers,
+                    webPushKey:
+                        "BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs")),
             .opened(
                 SessionOpened(
                     session: session, user: alice, resumeToken: "r", resumeWindow: .zero, resumed: false, calls: [],

@@ -4,6 +4,7 @@ import ClientTokens
 import EventLoop
 import LibWebSockets
 import Logging
+import PushClient
 import SignalProtocol
 import WebSocketServer
 
@@ -32,8 +33,8 @@ final class SignalShard: ShardHandler {
         let counters: SignalCounters
         let rates: RateLimiters
         let sessions: SessionRecords
-        /// The names of the payload profiles that a push token can ask for, sorted.
-        let profileNames: @Sendable () -> [String]
+        /// Knows the payload profiles that a push token can ask for, and the Web Push services that may be pushed to.
+        let push: PushService
         let log: Logger
 
         /// Counts one more for the key.
@@ -167,7 +168,7 @@ final class SignalShard: ShardHandler {
     ) {
         switch command {
         case .open(let open):
-            if let fault = unknownProfile(in: open.push) {
+            if let fault = fault(in: open.push) {
                 return refuse(request, .invalidParams, fault, on: connection)
             }
             switch state.phase {
@@ -180,7 +181,7 @@ final class SignalShard: ShardHandler {
             }
         case .session, .call, .owner:
             guard state.holder != nil else { return refuseUnopened(request, on: connection) }
-            if case .owner(.updateDevice(let push)) = command, let fault = unknownProfile(in: push) {
+            if case .owner(.updateDevice(let push)) = command, let fault = fault(in: push) {
                 return refuse(request, .invalidParams, fault, on: connection)
             }
             if case .owner(.invite) = command, let refusal = refusal(ofCallOn: connection, state) {
@@ -199,13 +200,16 @@ final class SignalShard: ShardHandler {
         return admission.refusal(for: connection.serial)
     }
 
-    /// What is wrong with the first token that asks for a payload profile the server does not have.
-    private func unknownProfile(in tokens: [PushToken]?) -> String? {
-        guard let tokens, tokens.contains(where: { $0.profile != nil }) else { return nil }
-        let names = environment.profileNames()
+    /// What is wrong with the first token that this server cannot push to, or not as the token asks.
+    private func fault(in tokens: [PushToken]?) -> String? {
+        guard let tokens, tokens.contains(where: { $0.profile != nil || $0.provider == .webpush }) else { return nil }
+        let names = environment.push.profileNames
         for (index, token) in tokens.enumerated() {
             if let profile = token.profile, !names.contains(profile) {
                 return "push[\(index)].profile: expected one of \(names.joined(separator: ", "))."
+            }
+            if let expected = environment.push.expectation(of: token) {
+                return "push[\(index)].token: expected \(expected)."
             }
         }
         return nil
@@ -363,7 +367,7 @@ final class SignalShard: ShardHandler {
             case .send(_, let message):
                 if let answer = share.state.note(message) {
                     noted(answer, share.connection, share.state)
-                    frames.append { SignalEncoder.encode(withICEServers(message), now: now, into: &$0) }
+                    frames.append { SignalEncoder.encode(withServerDetails(message), now: now, into: &$0) }
                 } else {
                     frames.append { SignalEncoder.encode(message, now: now, into: &$0) }
                 }
@@ -376,10 +380,11 @@ final class SignalShard: ShardHandler {
         write(to: share.connection)
     }
 
-    /// Adds credentials to the result of `session.open`. They are made here: the core does not know them.
-    private func withICEServers(_ message: ServerMessage) -> ServerMessage {
+    /// Adds TURN credentials and the key of Web Push to the result of `session.open`: the core does not know them.
+    private func withServerDetails(_ message: ServerMessage) -> ServerMessage {
         guard case .reply(let request, .opened(var opened)) = message else { return message }
         opened.iceServers = environment.turn.servers(for: opened.user)
+        opened.webPushKey = environment.push.applicationServerKey
         return .reply(request, .opened(opened))
     }
 

@@ -85,10 +85,12 @@ public struct SessionOpened: Equatable, Sendable {
     public var missed: [MissedCall]
     /// STUN and TURN servers for the media; empty if the server has none.
     public var iceServers: [ICEServer]
+    /// The `applicationServerKey` with which a page subscribes to pushes; nil if the server has no Web Push.
+    public var webPushKey: String?
 
     public init(
         session: SessionID, user: Handle, resumeToken: String, resumeWindow: Duration, resumed: Bool,
-        calls: [CallSnapshot], missed: [MissedCall], iceServers: [ICEServer] = []
+        calls: [CallSnapshot], missed: [MissedCall], iceServers: [ICEServer] = [], webPushKey: String? = nil
     ) {
         self.session = session
         self.user = user
@@ -98,6 +100,7 @@ public struct SessionOpened: Equatable, Sendable {
         self.calls = calls
         self.missed = missed
         self.iceServers = iceServers
+        self.webPushKey = webPushKey
     }
 }
 

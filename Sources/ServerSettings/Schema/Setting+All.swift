@@ -47,7 +47,8 @@ extension Setting {
     ]
     private static let pushes: [Setting] = [
         .missedCalls, .noticeSeconds, .apnsKey, .apnsKeyID, .apnsTeamID, .apnsCertificate, .apnsCertificateKey,
-        .apnsPort, .fcmServiceAccount, .fcmIOSAlerts, .incomingCallText, .incomingVideoCallText, .missedCallText,
+        .apnsPort, .fcmServiceAccount, .fcmIOSAlerts, .webPushSubject, .webPushKey, .webPushHosts, .incomingCallText,
+        .incomingVideoCallText, .missedCallText,
         .pushTemplates, .pushProfiles,
         .pushSimulator, .pushSimulatorData,
     ]

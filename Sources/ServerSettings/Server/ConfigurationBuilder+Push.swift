@@ -6,8 +6,9 @@ import PushCore
 extension ConfigurationBuilder {
     /// Advice for missing credentials, when a push cannot be sent.
     static let credentialsHint =
-        "start the server with --apns-key, --apns-certificate, --fcm-service-account or --push-sim, "
-        + "or configure push.apns.key, push.apns.certificate or push.fcm.service_account and send it SIGHUP"
+        "start the server with --apns-key, --apns-certificate, --fcm-service-account, --webpush-subject or --push-sim, "
+        + "or configure push.apns.key, push.apns.certificate, push.fcm.service_account or push.webpush.subject and "
+        + "send it SIGHUP"
 
     mutating func push() -> PushService.Configuration {
         var push = endpoints()
@@ -69,25 +70,30 @@ extension ConfigurationBuilder {
 
     /// The setting that provides the credential of the endpoints.
     private var credential: Setting {
-        let given: [Setting] = [.apnsCertificate, .apnsKey, .fcmServiceAccount, .pushSimulatorData, .pushSimulator]
+        let given: [Setting] = [
+            .apnsCertificate, .apnsKey, .fcmServiceAccount, .webPushSubject, .pushSimulatorData, .pushSimulator,
+        ]
         return given.first(where: settings.isSet) ?? .apnsKey
     }
 
     private mutating func endpoints() -> PushService.Configuration {
-        let real: [Setting] = [.apnsKey, .apnsCertificate, .fcmServiceAccount]
+        let real: [Setting] = [.apnsKey, .apnsCertificate, .fcmServiceAccount, .webPushSubject]
         guard settings.usesSimulator else {
             return PushService.Configuration(
-                apns: apnsCertificates() + apnsKey(), fcm: fcmServiceAccount().map { [$0] } ?? [])
+                apns: apnsCertificates() + apnsKey(), fcm: fcmServiceAccount().map { [$0] } ?? [], webPush: webPush())
         }
         if let other = real.first(where: settings.isSet) {
             fault(
                 settings.isSet(.pushSimulator) ? .pushSimulator : .pushSimulatorData,
-                "pushes go either to the simulator or to Apple and Google, and \(other.key) was given too",
+                "pushes go either to the simulator or to the real push services, and \(other.key) was given too",
                 "give one or the other")
             return PushService.Configuration()
         }
         do {
-            return try simulator(simulatorFolder)
+            var endpoints = try simulator(simulatorFolder)
+            // The simulator takes any key: a browser subscribes with the one that it is given.
+            if endpoints.webPush != nil { endpoints.webPush?.key = webPushKey() }
+            return endpoints
         } catch {
             fault(.content, settings.isSet(.pushSimulatorData) ? .pushSimulatorData : .pushSimulator, "\(error)")
             return PushService.Configuration()
@@ -150,6 +156,53 @@ extension ConfigurationBuilder {
             }
         }
         return endpoints
+    }
+
+    private mutating func webPush() -> WebPushEndpoint? {
+        guard let subject = settings.text(.webPushSubject) else {
+            let others: [Setting] = [.webPushKey, .webPushHosts]
+            if let given = others.first(where: settings.isSet) {
+                fault(given, "needs push.webpush.subject", "give a contact, such as mailto:admin@example.org")
+            }
+            return nil
+        }
+        guard WebPushEndpoint.isSubject(subject) else {
+            fault(
+                .webPushSubject, "'\(subject)' is no contact",
+                "give an address such as mailto:admin@example.org, or a page such as https://example.org/contact")
+            return nil
+        }
+        var hosts: [WebPushHost] = []
+        let list = settings.text(.webPushHosts) ?? WebPushEndpoint.standardHosts.joined(separator: ",")
+        for part in list.split(separator: ",") {
+            let text = part.filter { $0 != " " }
+            guard let host = WebPushHost(text) else {
+                fault(
+                    .webPushHosts, "'\(text)' is no host",
+                    "give hosts with commas between them, such as \(WebPushEndpoint.standardHosts.prefix(2).joined(separator: ", "))"
+                )
+                return nil
+            }
+            hosts.append(host)
+        }
+        guard !hosts.isEmpty else {
+            fault(.webPushHosts, "there is no host", "leave it out, or take push.webpush.subject out")
+            return nil
+        }
+        return WebPushEndpoint(key: webPushKey(), subject: subject, hosts: hosts)
+    }
+
+    /// nil for the key of the data folder.
+    private mutating func webPushKey() -> WebPushKey? {
+        guard let path = settings.text(.webPushKey), let pem = file(path, .webPushKey, isPrivate: true) else {
+            return nil
+        }
+        do {
+            return try WebPushKey(pem: pem, source: path)
+        } catch {
+            fault(.content, .webPushKey, "\(error)")
+            return nil
+        }
     }
 
     private mutating func fcmServiceAccount() -> FCMEndpoint? {

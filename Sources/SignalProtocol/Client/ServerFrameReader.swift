@@ -157,7 +157,10 @@ struct ServerFrameReader {
         return SessionOpened(
             session: try result.identifier("session_id"), user: try result.handle("user"), resumeToken: resume.token,
             resumeWindow: resume.window, resumed: try result.bool("resumed") ?? false, calls: try calls(result),
-            missed: missed, iceServers: try iceServers(result))
+            missed: missed, iceServers: try iceServers(result),
+            webPushKey: try result.optionalObject("webpush") { (webPush) throws(FieldFailure) in
+                try webPush.string("key")
+            })
     }
 
     private func iceServers(_ result: FieldReader) throws(FieldFailure) -> [ICEServer] {

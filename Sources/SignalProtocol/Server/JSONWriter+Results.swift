@@ -60,6 +60,9 @@ extension JSONWriter {
             }
         }
         if !opened.iceServers.isEmpty { iceServers(opened.iceServers, now: now) }
+        if let key = opened.webPushKey {
+            field("webpush") { json in json.object { $0.field("key", key) } }
+        }
     }
 
     mutating func iceServers(_ servers: [ICEServer], now: Instant) {

@@ -12,7 +12,8 @@ struct BackupCommand: AsyncParsableCommand {
 
             The copy does not include the secrets beside the store, client-token.key and wake-token.key, which allow \
             signing in as any user. Keep them in a separate place. A server restored without them creates new \
-            secrets, and refuses tokens signed with the old ones. The copy has no data of the push simulator.
+            secrets, and refuses tokens signed with the old ones. Nor does it include webpush.key, without which every \
+            browser must subscribe again. The copy has no data of the push simulator.
 
             Exit code 1: the store or the backup is damaged, or its ledger is not balanced (the copy is kept); 2: there \
             is nothing to copy, or the file cannot be written.

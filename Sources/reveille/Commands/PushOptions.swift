@@ -7,6 +7,15 @@ struct PushOptions: ParsableArguments {
     @OptionGroup var simulator: SimulatorOptions
     @OptionGroup var apns: APNSOptions
     @OptionGroup var fcm: FCMOptions
+    @Option(
+        help: ArgumentHelp(
+            "Push to browsers, with this contact for their push services: mailto: or https:.", valueName: "contact"))
+    var webpushSubject: String?
+    @Option(
+        help: ArgumentHelp(
+            "The key of Web Push (P-256, PEM). Default: webpush.key in the data folder, made when there is none.",
+            valueName: "file"), completion: .file())
+    var webpushKey: String?
     @Flag(help: "Send missed-call alerts to iPhones through FCM, with tokens mapped from their APNs tokens.")
     var fcmIosAlerts = false
     @Option(
@@ -20,7 +29,7 @@ struct PushOptions: ParsableArguments {
     var pushProfiles: String?
 
     /// The options, for error messages.
-    static let credentials = "--apns-key, --apns-certificate, --fcm-service-account or --push-sim"
+    static let credentials = "--apns-key, --apns-certificate, --fcm-service-account, --webpush-subject or --push-sim"
 
     var flags: SettingFlags {
         var flags = SettingFlags()
@@ -34,6 +43,8 @@ struct PushOptions: ParsableArguments {
         flags.set(.apnsPort, apns.apnsPort)
         flags.set(.fcmServiceAccount, fcm.fcmServiceAccount)
         flags.set(.fcmIOSAlerts, isGiven: fcmIosAlerts)
+        flags.set(.webPushSubject, webpushSubject)
+        flags.set(.webPushKey, webpushKey)
         flags.set(.pushTemplates, pushTemplates)
         flags.set(.pushProfiles, pushProfiles)
         return flags

@@ -26,18 +26,21 @@ struct PushTestCommand: AsyncParsableCommand {
               reveille push-test --profile callkit_incoming --print
               reveille push-test --explain payload.json
               reveille push-test --user bob --device ID --kind alert --apns-key AuthKey_ABC.p8 --apns-key-id ABC --apns-team-id DEF
+              reveille push-test --webpush-subject mailto:me@example.org --token \
+            "https://push.example.org/1#p256dh=BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SR\
+            pkNtoIAiw4&auth=BTBZMqHH6r4Tts7J_aSIgg"
               reveille push-test --token 9a0f1b2c3d4e5f60 --topic com.example.app.voip --environment sandbox --apns-certificate voip.pem
             """)
 
     enum Kind: String, ExpressibleByArgument, CaseIterable {
-        case voip, alert, background, data
+        case voip, alert, background, data, web
 
         /// Of the token that carries it.
         var token: PushKind {
             switch self {
             case .voip: .voip
             case .alert, .background: .alert
-            case .data: .data
+            case .data, .web: .data
             }
         }
 
@@ -51,10 +54,14 @@ struct PushTestCommand: AsyncParsableCommand {
         help: "The device, if the user has several: its id, or the first or last digits of it.",
         completion: KnownIDs.devices, transform: IDPart<DeviceSubject>.init(argument:))
     var device: IDPart<DeviceSubject>?
-    @Option(help: "A push token, for a device that the server does not know.") var token: String?
-    @Option(help: "The token's APNs topic, or Firebase project.") var topic: String?
+    @Option(
+        help: ArgumentHelp(
+            "A push token, for a device that the server does not know. For Web Push, the subscription as its page has "
+                + "it (JSON.stringify), or endpoint#p256dh=…&auth=…."))
+    var token: String?
+    @Option(help: "The token's APNs topic, or Firebase project. For Web Push, none.") var topic: String?
     @Option(help: "The token's environment: production (default) or sandbox.") var environment: PushEnvironment?
-    @Option(help: "voip, alert, background or data. Default: the kind that a call would use.") var kind: Kind?
+    @Option(help: "voip, alert, background, data or web. Default: the kind that a call would use.") var kind: Kind?
     @Option(
         help: ArgumentHelp("The payload profile. Default: that of the device, or of the topic.", valueName: "name"))
     var profile: String?
@@ -80,23 +87,43 @@ struct PushTestCommand: AsyncParsableCommand {
         guard user == nil || (topic == nil && environment == nil) else {
             throw ValidationError("--topic and --environment are those of a --token; a known device has its own.")
         }
-        guard token == nil || topic != nil else { throw ValidationError("--token needs --topic.") }
+        guard token == nil || topic != nil || subscription != nil else {
+            throw ValidationError("--token needs --topic.")
+        }
         if let token, token.isEmpty || token.utf8.count > PushToken.longestSubscription {
             throw ValidationError("--token has 1 to \(PushToken.longestSubscription) bytes.")
         }
         guard (1...120).contains(seconds) else { throw ValidationError("--seconds is 1 to 120.") }
-        if let fault = givenToken?.fault {
+        // The key of a subscription is known later.
+        if let fault = givenToken?.fault, fault.member != .topic || topic != nil {
             throw ValidationError("--\(fault.member.rawValue): expected \(fault.expected).")
         }
     }
 
     /// What --token and the options beside it say; nil for a device that the server knows.
     private var givenToken: PushToken? {
-        guard let token, let topic else { return nil }
+        guard let token else { return nil }
+        if let text = subscription {
+            // Its key is not told: that of this server, if the page has it from here.
+            return PushToken(
+                provider: .webpush, kind: .data, environment: .production, topic: topic ?? webPushKey ?? "", token: text
+            )
+        }
+        guard let topic else { return nil }
         let kind = kind?.token ?? (topic.hasSuffix(PushToken.voipSuffix) ? .voip : .alert)
         return PushToken(
             provider: kind == .data ? .fcm : .apns, kind: kind, environment: environment ?? .production, topic: topic,
             token: token)
+    }
+
+    /// What --token says, if it is a Web Push subscription.
+    private var subscription: String? { token.flatMap { WebPushSubscription.text($0) } }
+
+    /// The key of Web Push in the configuration or the data folder; nil when there is none.
+    private var webPushKey: String? {
+        let webPush = try? push.configuration(configuration).webPush
+        let key = webPush?.key ?? (try? configuration.data.folder.keptWebPushKey()) ?? nil
+        return key?.applicationServerKey
     }
 
     func run() async throws {
@@ -110,7 +137,17 @@ struct PushTestCommand: AsyncParsableCommand {
             let chosen = profile.flatMap { configuration.profiles[$0] } ?? .reveille
             return try PayloadText(chosen, kind: kind ?? .voip, seconds: seconds).print(output.format)
         }
-        guard !configuration.apns.isEmpty || !configuration.fcm.isEmpty else {
+        if configuration.webPush != nil, configuration.webPush?.key == nil {
+            // A key that is made now fits no subscription.
+            configuration.webPush?.key = try self.configuration.data.folder.keptWebPushKey()
+            if configuration.webPush?.key == nil { configuration.webPush = nil }
+        }
+        if subscription != nil, configuration.webPush == nil {
+            throw ValidationError(
+                "Say what to push with: --webpush-subject, and the server's --webpush-key or its data folder, in which it "
+                    + "has made \(DataFolder.webPushKeyFile).")
+        }
+        guard !configuration.isEmpty else {
             throw ValidationError("Say what to push with: \(PushOptions.credentials).")
         }
         let target = try await target()
@@ -157,7 +194,10 @@ struct PushTestCommand: AsyncParsableCommand {
             ]
         }
         let tokens = known.flatMap { record in record.tokens.map { Target(key: record.key, token: $0.token) } }
-        let fitting = tokens.filter { kind == nil || $0.token.kind == kind?.token }
+        let fitting = tokens.filter { target in
+            guard let kind else { return true }
+            return target.token.kind == kind.token && (target.token.provider == .webpush) == (kind == .web)
+        }
         guard let target = fitting.last(where: { $0.token.kind == .voip || $0.token.kind == .data }) ?? fitting.last
         else {
             let which = kind.map { "for \($0.rawValue) pushes " } ?? ""
@@ -175,7 +215,7 @@ struct PushTestCommand: AsyncParsableCommand {
         switch token.kind {
         case .voip: .voip
         case .alert: .alert
-        case .data: .data
+        case .data: token.provider == .webpush ? .web : .data
         }
     }
 

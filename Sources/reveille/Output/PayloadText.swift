@@ -2,6 +2,7 @@ import ArgumentParser
 import CallCore
 import CallVocabulary
 import Foundation
+import PushClient
 import PushCore
 import PushSimulator
 import PushVocabulary
@@ -21,15 +22,27 @@ struct PayloadText {
             case .alert: .alert
             case .background: .background
             case .data: .data
+            case .web: .web
             }
         // The handle is a literal that is one.
         let key = DeviceKey(user: Handle("bob")!, device: .random())
-        let token = PushToken(
+        let token = Self.token(for: kind)
+        let intent = PushTestCommand.order(to: token, of: key, kind: kind, seconds: seconds)
+        body = try PushRequest(intent, wakeToken: "test", profile: profile).content(now: Moment.now)
+    }
+
+    /// A token that no device has.
+    private static func token(for kind: PushTestCommand.Kind) -> PushToken {
+        if kind == .web {
+            let key = WebPushKey.random().applicationServerKey
+            return PushToken(
+                provider: .webpush, kind: .data, environment: .production, topic: key,
+                token: "https://push.example.org/#p256dh=\(key)&auth=AAAAAAAAAAAAAAAAAAAAAA")
+        }
+        return PushToken(
             provider: kind == .data ? .fcm : .apns, kind: kind.token, environment: .production,
             topic: kind == .data ? "example" : kind == .voip ? "org.example.phone.voip" : "org.example.phone",
             token: "0123456789abcdef")
-        let intent = PushTestCommand.order(to: token, of: key, kind: kind, seconds: seconds)
-        body = try PushRequest(intent, wakeToken: "test", profile: profile).body(now: Moment.now)
     }
 
     func print(_ format: OutputFormat) throws {

@@ -37,7 +37,11 @@ enum PushText {
     }
 
     static func token(_ token: TokenView) -> String {
-        "\(token.provider.rawValue)/\(token.kind.rawValue)/\(token.environment.rawValue) \(token.topic) \(token.token)"
+        // The key of Web Push is the same for all, and long.
+        token.provider == .webpush
+            ? "\(token.provider.rawValue) \(token.token)"
+            : "\(token.provider.rawValue)/\(token.kind.rawValue)/\(token.environment.rawValue) \(token.topic) "
+                + token.token
     }
 
     /// The ledger entry; the token is shortened.

@@ -125,7 +125,7 @@ struct ArticleTests {
             ("session.open.token", [FrameLimits.token]),
             (
                 "a push token, its `topic`",
-                [PushToken.longest, FrameLimits.topic, FrameLimits.pushTokens]
+                [PushToken.longest, PushToken.longestSubscription, FrameLimits.topic, FrameLimits.pushTokens]
             ),
             ("`device.app`, `device.name`", [FrameLimits.name]), ("push.report.error", [FrameLimits.reportError]),
         ])

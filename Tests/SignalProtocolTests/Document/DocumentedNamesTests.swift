@@ -76,6 +76,7 @@ struct DocumentedNamesTests {
             ("AlertPushToken/properties/topic/maxLength", PushToken.longestTopic),
             ("DataMessageToken/properties/topic/maxLength", FrameLimits.topic),
             ("DataMessageToken/properties/token/maxLength", PushToken.longest),
+            ("WebPushToken/properties/token/maxLength", PushToken.longestSubscription),
             ("PushTokens/maxItems", FrameLimits.pushTokens),
             ("RequestID/oneOf/0/x-maxBytes", FrameLimits.requestID),
             ("Resume/properties/token/x-maxBytes", FrameLimits.resumeToken),
