@@ -199,6 +199,30 @@ struct WebPushTests {
         #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
+    @Test(
+        "with another key after a reload new sessions get it, and a browser that subscribed before has no way, as the ledger says"
+    )
+    func otherKey() async throws {
+        let scene = try await Scene()
+        _ = try await world.awayPhone("bob", at: scene.server.address, push: [scene.token])
+        var endpoint = try await WebPushEndpoint.test(ports: [scene.service.port])
+        let key = try #require(endpoint.key)
+        try await scene.server.reload(ServerReload(push: PushService.Configuration(webPush: endpoint)))
+        let alice = try await world.phone("alice", at: scene.server.address)
+        #expect(try await alice.softphone.connect().webPushKey == key.applicationServerKey)
+        let call = try await alice.softphone.call(.user("bob"))
+        #expect(try await alice.ended(call).reason == .noDevices)
+        let push = try await world.push("has no way", of: call) { $0.status == .cancelled }
+        #expect(push.reason?.contains("made with another key") == true)
+        // A reload without a key in the configuration takes that of the data folder.
+        endpoint.key = nil
+        try await scene.server.reload(ServerReload(push: PushService.Configuration(webPush: endpoint)))
+        let kept = try #require(try DataFolder(path: world.folder).keptWebPushKey())
+        let carol = try await world.phone("carol", at: scene.server.address).softphone.connect()
+        #expect(carol.webPushKey == kept.applicationServerKey)
+        #expect(scene.requests.entries.isEmpty)
+    }
+
     @Test("push-test sends to a subscription as a page has it")
     func pushTest() async throws {
         let scene = try await Scene()

@@ -202,6 +202,34 @@ struct WebPushServiceTests {
         await fixture.stop()
     }
 
+    @Test("there are at most so many push services at a time: a push to one more has no way until one is idle")
+    func bound() async throws {
+        let server = try await Self.strict()
+        let ports = (1...UInt16(WebPushEndpoint.mostOrigins) + 1).map { $0 }
+        let hosts = ports.compactMap { WebPushHost("127.0.0.1:\($0)") }
+        // Nobody listens there.
+        let fixture = try await Self.start(server) { $0.hosts = hosts }
+        let orders = try ports.map { port in
+            try Self.order(UInt64(port), to: Self.browser.token(port: port, key: Self.key))
+        }
+        for order in orders.dropLast() { fixture.service.queue(order) }
+        func waiting() -> Int { fixture.service.statistics.pools.reduce(0) { $0 + $1.queueDepth } }
+        await eventually("they wait") { waiting() == WebPushEndpoint.mostOrigins }
+        let last = orders[orders.count - 1]
+        guard case .unsent(let reason) = try await fixture.outcome(queueing: last) else {
+            Issue.record("there is no room")
+            return
+        }
+        #expect(reason.contains("no more can be reached"))
+        fixture.service.drop(orders[7].id)
+        await eventually("one is dropped") { waiting() == WebPushEndpoint.mostOrigins - 1 }
+        fixture.service.queue(last)
+        await eventually("the last one waits") { waiting() == WebPushEndpoint.mostOrigins }
+        #expect(fixture.service.statistics.pools[7].counters.dropped == 1, "what a closed pool has counted is kept")
+        #expect(fixture.service.statistics.pools[64].queueDepth == 1)
+        await fixture.stop()
+    }
+
     @Test("without Web Push a subscription has no way, and without its key", arguments: [false, true])
     func unconfigured(hasSubject: Bool) async throws {
         let fixture = try await Fixture.start([try await PushTestServer { _ in .respond(200) }]) {

@@ -85,6 +85,11 @@ enum PushChecks {
                 try require((1...64).contains(answer.reason.utf8.count), "the reason is \(answer.reason)")
                 try require((answer.verdict == .accepted) == (status == 200), "\(status) is \(answer.verdict)")
             }
+            let browser = PushAnswer.webPush(status: status, body: body, retryAfter: wait)
+            try require((1...130).contains(browser.reason.utf8.count), "the reason is \(browser.reason)")
+            let isPlain = browser.reason.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+            try require(isPlain, "the reason is \(browser.reason)")
+            try require((browser.verdict == .accepted) == (status == 200), "\(status) is \(browser.verdict)")
             _ = apple.isAfter(registeredAt: now)
             switch FCMRegistrationAnswer(status: status, body: body, count: 1) {
             case .outcomes(let outcomes): try require(outcomes.count == 1 && status == 200, "\(outcomes)")
