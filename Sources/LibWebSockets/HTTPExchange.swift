@@ -185,6 +185,15 @@ final class HTTPExchange {
         }
     }
 
+    /// Whether a response to this request would be sent.
+    func isWaiting(for request: Int) -> Bool {
+        guard socket != nil, request == number else { return false }
+        return switch state {
+        case .readingBody, .waiting: true
+        case .readingHead, .flushing, .ended: false
+        }
+    }
+
     /// Responds before the request is complete, and closes.
     private func refuse(_ response: HTTPResponse) {
         switch state {

@@ -12,6 +12,9 @@ public final class HTTPResponder {
     public func respond(_ response: HTTPResponse) {
         exchange.respond(response, to: request)
     }
+
+    /// Whether a response would be sent: false once there was one, or the connection is gone.
+    public var isAwaited: Bool { exchange.isWaiting(for: request) }
 }
 
 @available(*, unavailable)

@@ -12,7 +12,8 @@ final class ShardResources {
     private let backends: BackendResources
     private let turn: TurnResource
     private let signIn: SignInByName
-    private let pages: PageGate
+    private var pages = PageRateLimiter<(request: HTTPRequest, responder: HTTPResponder)>()
+    private var pageTimer: LoopTimer?
     private let trace: SessionTrace
 
     init(
@@ -30,7 +31,7 @@ final class ShardResources {
             environment.turn, shard: environment.shard, loop: environment.loop, core: environment.core, tokens: tokens,
             clock: environment.clock, counters: environment.counters)
         signIn = SignInByName(isEnabled: environment.signsInByName, tokens: environment.tokens)
-        pages = PageGate(loop: environment.loop)
+        pageTimer = LoopTimer(loop: environment.loop) { [weak self] in self?.serveWaitingPages() }
     }
 
     /// Refuses a request by its head. A request without a body is answered.
@@ -63,9 +64,7 @@ final class ShardResources {
             if request.path == SignInByName.path {
                 return signIn.answer(request, on: environment.loop, respond: respond)
             }
-            let responder = LoopBound(responder, on: environment.loop)
-            if isAlwaysServed { return environment.routes.answer(request, to: .client, responder) }
-            return servePage(request, responder, respond)
+            return isAlwaysServed ? serve(request, responder) : servePage(request, responder, respond)
         }
         if let resource {
             calls.ask(resource, request, respond: respond)
@@ -74,13 +73,25 @@ final class ShardResources {
         }
     }
 
-    private func servePage(
-        _ request: HTTPRequest, _ responder: LoopBound<HTTPResponder>, _ respond: CallResources.Respond
-    ) {
-        let isAdmitted = pages.admit { [routes = environment.routes] in routes.answer(request, to: .client, responder) }
-        guard !isAdmitted else { return }
-        let words = "The server has too many requests for pages; try again later."
-        respond(.refusal(SignalError(.overloaded(retryAfter: PageGate.fullAfter), words)), nil)
+    private func serve(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        environment.routes.answer(request, to: .client, LoopBound(responder, on: environment.loop))
+    }
+
+    private func servePage(_ request: HTTPRequest, _ responder: HTTPResponder, _ respond: CallResources.Respond) {
+        if pages.isFull { pageTimer?.start(after: PageRates.interval) }
+        switch pages.admit((request, responder)) {
+        case .now: serve(request, responder)
+        case .later: break
+        case .refused:
+            let words = "The server has too many requests for pages; try again later."
+            respond(.refusal(SignalError(.overloaded(retryAfter: PageRates.retryAfter), words)), nil)
+        }
+    }
+
+    private func serveWaitingPages() {
+        let due = pages.refill { $0.responder.isAwaited }
+        if !pages.isFull { pageTimer?.start(after: PageRates.interval) }
+        for (request, responder) in due { serve(request, responder) }
     }
 
     private func respond(to request: HTTPRequest, _ responder: HTTPResponder) -> CallResources.Respond {
