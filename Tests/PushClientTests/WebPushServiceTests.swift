@@ -272,6 +272,29 @@ struct WebPushServiceTests {
         #expect(other.contains("another key"))
         await fixture.stop()
     }
+
+    @Test("after a reload with another key its subscriptions are pushed to, with its token on a new connection")
+    func newKey() async throws {
+        let keys = Mutex((current: Self.key, port: UInt16(0)))
+        let server = try await PushTestServer { request in
+            let (key, port) = keys.withLock { $0 }
+            let fault = WebPushTestService.fault(in: request, port: port, key: key)
+            return fault.map { .respond(400, $0) } ?? .respond(201)
+        }
+        keys.withLock { $0.port = server.port }
+        let fixture = try await Self.start(server)
+        let token = Self.browser.token(port: server.port, key: Self.key)
+        #expect(try await fixture.send(Self.order(1, to: token)) == .accepted)
+        let endpoint = try await WebPushEndpoint.test(ports: [server.port])
+        let key = try #require(endpoint.key)
+        keys.withLock { $0.current = key }
+        try await fixture.service.reload(PushService.Reload(PushService.Configuration(webPush: endpoint)))
+        let other = Self.browser.token(port: server.port, key: key)
+        #expect(try await fixture.send(Self.order(2, to: other)) == .accepted)
+        #expect(await server.connections() > 1)
+        #expect(fixture.service.statistics.pools.map(\.counters.accepted) == [2])
+        await fixture.stop()
+    }
 }
 
 @Suite("The configuration of Web Push")
