@@ -158,7 +158,9 @@ let package = Package(
         library(
             "PushSimulator",
             [
-                "TLS", "PushVocabulary", "CallVocabulary", "Determinism", "EventLoop", "HTTP2", jwt, log,
+                "TLS", "ClientTokens", "PushVocabulary", "CallVocabulary", "Determinism", "EventLoop", "HTTP2", crypto,
+                jwt,
+                log,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
@@ -168,7 +170,10 @@ let package = Package(
         library("AdminKit", ["TLS", "AdminProtocol", "CallVocabulary", "EventLoop", "LibWebSockets"]),
         library(
             "PhoneSimulator",
-            ["TLS", "CallVocabulary", "EventLoop", "HTTP2", "PushSimulator", "SoftphoneKit", "SoftphoneSession"]),
+            [
+                "TLS", "CallVocabulary", "EventLoop", "HTTP2", "OutgoingHTTP", "PushSimulator", "SoftphoneKit",
+                "SoftphoneSession",
+            ]),
         library(
             "Demo",
             [
@@ -322,8 +327,8 @@ let package = Package(
         tests(
             "PushSimulatorTests",
             [
-                "TLS", "PushVocabulary", "PushCore", "PushSimulator", "CallVocabulary", "ChildProcess", "Determinism",
-                "EventLoop", "HTTP2", jwt, log,
+                "TLS", "ClientTokens", "PushVocabulary", "PushCore", "PushSimulator", "CallVocabulary", "ChildProcess",
+                "Determinism", "EventLoop", "HTTP2", crypto, jwt, log,
             ]),
         tests("SoftphoneSessionTests", ["SoftphoneSession", "CallVocabulary", "Determinism"]),
         tests(

@@ -40,7 +40,9 @@ final class DemoProgress: Sendable {
         case .app(.state(let call)) where call.state == .connected: add(.calleeConnected)
         case .app(.ended): add(.calleeEnded)
         case .asleep: add(.calleeAsleep)
-        case .app, .pushed, .notified, .reportedToSystem, .reportedToServer, .killed, .failed, .unreachable: break
+        case .app, .pushed, .notified, .reportedToSystem, .reportedToServer, .workerSent, .killed, .failed,
+            .unreachable:
+            break
         }
     }
 

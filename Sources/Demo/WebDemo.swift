@@ -111,7 +111,7 @@ public final class WebDemo: Sendable {
         case .asleep: "Bob's iPhone sleeps"
         case .killed: "iOS kills the app: it did not report a push"
         case .failed(let reason), .unreachable(let reason): reason
-        case .woken, .notified, .reportedToServer, .app: nil
+        case .woken, .notified, .reportedToServer, .workerSent, .app: nil
         }
     }
 

@@ -13,15 +13,17 @@ final class PhoneBody {
 
     /// The topics of the phone's tokens.
     struct Addresses {
-        /// `<bundle>.voip`, or the Firebase project.
+        /// `<bundle>.voip`, the Firebase project, or the server's key for Web Push.
         var call: String
         /// The bundle; nil when the phone registers no token for alerts.
         var alerts: String?
     }
 
     private let configuration: WakeablePhone.Configuration
-    private let addresses: Addresses
+    private var addresses: Addresses
     private let links: PhoneLinks
+    /// Of a browser.
+    private let worker: ServiceWorker?
     private var link: PhoneLink?
     /// nil until the phone is switched on.
     private(set) var callToken: String?
@@ -33,10 +35,19 @@ final class PhoneBody {
     weak var softphone: Softphone?
     var onEvent: ((WakeablePhone.Event) -> Void)?
 
-    init(configuration: WakeablePhone.Configuration, addresses: Addresses, links: PhoneLinks) {
+    init(
+        configuration: WakeablePhone.Configuration, addresses: Addresses, links: PhoneLinks, worker: ServiceWorker?
+    ) {
         self.configuration = configuration
         self.addresses = addresses
         self.links = links
+        self.worker = worker
+    }
+
+    /// The `applicationServerKey` for a subscription, in base64url.
+    var serverKey: String {
+        get { addresses.call }
+        set { addresses.call = newValue }
     }
 
     private var loop: EventLoop { links.loop }
@@ -44,7 +55,7 @@ final class PhoneBody {
 
     func pushTokens(_ token: String) -> [PushToken] {
         let call = PushToken(
-            provider: provider, kind: provider == .fcm ? .data : .voip, environment: environment,
+            provider: provider, kind: provider == .apns ? .voip : .data, environment: environment,
             topic: addresses.call, token: token, profile: configuration.profile)
         guard let alerts = addresses.alerts, let alertToken else { return [call] }
         let alert = PushToken(
@@ -52,9 +63,16 @@ final class PhoneBody {
         return [call, alert]
     }
 
-    private var provider: PushProvider { configuration.system == .android ? .fcm : .apns }
-    /// FCM has a single environment.
-    private var environment: PushEnvironment { provider == .fcm ? .production : configuration.environment }
+    private var provider: PushProvider {
+        switch configuration.system {
+        case .iPhone: .apns
+        case .android: .fcm
+        case .web: .webpush
+        }
+    }
+
+    /// Only APNs has two environments.
+    private var environment: PushEnvironment { provider == .apns ? configuration.environment : .production }
 
     /// Obtains a token, unless there is one, and makes the phone reachable.
     func switchOn(completion: @escaping (Result<String, WakeablePhone.Failure>) -> Void) {
@@ -66,7 +84,9 @@ final class PhoneBody {
         }
         let link = links.join(tokens: tokensHeld)
         self.link = link
-        obtain(configuration.deviceToken, provider, topic: addresses.call, through: link) { [weak self] result in
+        let isOfServer = provider != .webpush || configuration.serverKey == serverKey
+        obtain(isOfServer ? configuration.deviceToken : nil, provider, topic: addresses.call, through: link) {
+            [weak self] result in
             if case .success(let token) = result { self?.callToken = token }
             guard let self, case .success = result, let alerts = addresses.alerts else { return complete(result) }
             obtain(configuration.alertToken, .apns, topic: alerts, through: link) { [weak self] alert in
@@ -137,6 +157,7 @@ final class PhoneBody {
             links.leave(link, tokens: tokensHeld)
         }
         link = nil
+        worker?.close()
         let settle = settle
         self.settle = nil
         settle?(.failure(Self.linkGone))
@@ -160,6 +181,7 @@ final class PhoneBody {
         onEvent?(.pushed(push))
         guard let content = PushContent(push) else { return }
         if let notice = content.notice { onEvent?(.notified(notice)) }
+        if push.provider == .webpush { return showNotification(of: content, push, token) }
         // The system shows a call's alert; the app starts when the user taps it.
         guard push.isVoIP || push.provider == .fcm, content.notice?.type == nil else { return }
         let call: CallPush
@@ -177,6 +199,48 @@ final class PhoneBody {
         guard push.mustReport || push.provider == .fcm else { return }
         link?.report(pushID: push.id, by: token) { [weak self] verdict in
             if case .success = verdict { self?.onEvent?(.reportedToSystem(call)) }
+        }
+    }
+
+    /// The code of a service worker: shows a notification for any push, then reports a call. A late push announces a missed
+    /// call.
+    private func showNotification(of content: PushContent, _ push: PhoneLink.Push, _ token: String) {
+        var call: CallPush?
+        if content.notice?.type == nil {
+            switch content.call(by: configuration.app, push) {
+            case .success(let shown): call = shown
+            case .failure(let failure): onEvent?(.failed(reason: failure.reading.words))
+            }
+        }
+        if let call { onEvent?(.woken(call)) }
+        guard configuration.reportsPushes else { return }
+        let isLate = call.map { $0.expiresAt <= PushContent.now } ?? false
+        let alert = content.notification(id: push.id, isLate: isLate)
+        link?.report(pushID: push.id, by: token, alert: alert) { [weak self] verdict in
+            if let call, case .success = verdict { self?.onEvent?(.reportedToSystem(call)) }
+        }
+        guard let call else { return }
+        send(.report, call) { [weak self] in
+            if !isLate { self?.clicked(call) }
+        }
+    }
+
+    private func send(_ request: WakeablePhone.WorkerRequest, _ push: CallPush, then: @escaping () -> Void = {}) {
+        worker?.send(request, push) { [weak self] failure in
+            self?.onEvent?(.workerSent(request, push, failure: failure))
+            then()
+        }
+    }
+
+    /// The user's act, once the push is reported.
+    private func clicked(_ push: CallPush) {
+        switch configuration.click {
+        case .none: break
+        case .decline: send(.decline, push)
+        case .open:
+            liveCalls.insert(push.call)
+            softphone?.received(push)
+            softphone?.start()
         }
     }
 

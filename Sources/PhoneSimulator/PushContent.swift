@@ -10,11 +10,10 @@ struct PushContent {
     /// The alert or background task of a push without a ringing call.
     var notice: WakeablePhone.Notice?
 
-    /// - Returns: nil for a payload that is not a JSON object.
+    /// - Returns: nil for a payload that is not a JSON object. A browser shows it nevertheless.
     init?(_ push: PhoneLink.Push) {
-        guard let object = try? JSONSerialization.jsonObject(with: Data(push.payload)) as? [String: Any] else {
-            return nil
-        }
+        let read = try? JSONSerialization.jsonObject(with: Data(push.payload)) as? [String: Any]
+        guard let object = push.provider == .webpush ? read ?? [:] : read else { return nil }
         fields = Self.texts(push.provider == .fcm ? object["data"] as? [String: Any] ?? [:] : object)
         let alert = (object["aps"] as? [String: Any])?["alert"] ?? object["notification"]
         let words = alert as? [String: Any]
@@ -22,10 +21,26 @@ struct PushContent {
         let type = fields["type"].flatMap { PushPurpose(rawValue: $0) == nil ? nil : $0 }
         let isWithoutCall = type != nil
         guard alert != nil || isWithoutCall || push.headers["apns-push-type"] == "background" else { return }
-        notice = WakeablePhone.Notice(
-            title: words?["title"] as? String, body: words?["body"] as? String ?? alert as? String,
-            type: type)
+        if push.provider == .webpush {
+            let shown = notification(id: push.id)
+            notice = WakeablePhone.Notice(title: shown.title, body: shown.body, type: type)
+        } else {
+            notice = WakeablePhone.Notice(
+                title: words?["title"] as? String, body: words?["body"] as? String ?? alert as? String, type: type)
+        }
     }
+
+    /// What a service worker shows. The missed call replaces the ringing one.
+    /// - Parameter isLate: whether the call's push came after its expiry.
+    func notification(id: String, isLate: Bool = false) -> ShownAlert {
+        let caller = fields["name"] ?? fields["handle"]
+        let isMissed = isLate || fields["type"] == PushPurpose.missedCall.rawValue
+        let words = isMissed ? "Missed call" : "Incoming call"
+        return ShownAlert(
+            id: id, collapseID: fields["uuid"], title: caller ?? "Reveille", body: caller == nil ? nil : words)
+    }
+
+    static var now: Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
 
     /// Why a push has no call to show.
     struct Failure: Error {

@@ -5,19 +5,39 @@ import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
 import Synchronization
+import TLS
 
-/// A simulated iPhone or Android phone: a ``SoftphoneKit/Softphone`` as the app, and a ``PushSimulator/PhoneLink`` as
+/// A simulated iPhone, Android phone or browser: a ``SoftphoneKit/Softphone`` as the app, and a ``PushSimulator/PhoneLink`` as
 /// the system.
 ///
 /// Behaves like an app with PushKit or FCM data messages. It registers its device token with the server and sleeps. A
 /// push launches it; it shows the call, reports it to the system and the server, and connects. It sleeps again after
 /// the last call. iOS kills an app that does not report a push; Android removes the high priority of its messages.
 ///
+/// A browser's service worker shows a notification for each push, and reports it over HTTP. The user's click opens the
+/// page, which connects. A browser that shows nothing three times ends the subscription.
+///
 /// Any thread. Its parts are confined to the runtime's loop.
 public final class WakeablePhone: Sendable {
     public enum System: String, Sendable, CaseIterable {
         case iPhone = "ios"
         case android
+        /// A browser, woken by Web Push.
+        case web
+    }
+
+    /// What the user does with a notification of a call in a browser.
+    public enum Click: Sendable, CaseIterable {
+        /// Opens the page, which connects and rings.
+        case open
+        /// The service worker declines the call, without the page.
+        case decline
+        case none
+    }
+
+    /// A request that a service worker sends over HTTP.
+    public enum WorkerRequest: Sendable, CaseIterable {
+        case report, decline
     }
 
     public struct Configuration: Sendable {
@@ -39,11 +59,17 @@ public final class WakeablePhone: Sendable {
         public var name: String
         /// The token of an earlier run; nil requests a new one.
         public var deviceToken: String?
+        /// The server's key that a browser's ``deviceToken`` was made with. A server with another key needs a new one.
+        public var serverKey: String?
         /// The alert token of an earlier run; nil requests a new one.
         public var alertToken: String?
         /// Whether the app reports its pushes. An app that does not ignores them, stays offline, and is killed.
         public var reportsPushes = true
         public var sleepsAfterCalls = true
+        /// For a browser.
+        public var click = Click.open
+        /// The trust anchors of a browser's HTTP requests to a `wss` server.
+        public var trust = TLSClientContext.Trust.system
 
         public init(softphone: Softphone.Configuration, simulatorFolder: String, name: String) {
             self.softphone = softphone
@@ -71,6 +97,8 @@ public final class WakeablePhone: Sendable {
         case reportedToSystem(CallPush)
         /// The server replied to the report of the push, or the report failed.
         case reportedToServer(CallPush, failure: SoftphoneError?)
+        /// The server answered the service worker; `failure` tells why it did not accept the request.
+        case workerSent(WorkerRequest, CallPush, failure: String?)
         /// The system killed the app for unreported pushes.
         case killed(isVoIPBlocked: Bool)
         /// The link to the push simulator closed; the phone cannot be woken.
@@ -109,6 +137,8 @@ public final class WakeablePhone: Sendable {
             addresses = PhoneBody.Addresses(
                 call: topic + ".voip", alerts: configuration.takesAlerts ? topic : nil)
         case .android: addresses = PhoneBody.Addresses(call: try links.project())
+        // The server names its key when the page connects.
+        case .web: addresses = PhoneBody.Addresses(call: "")
         }
         try self.init(configuration, addresses, links, runtime, onEvent)
     }
@@ -121,7 +151,11 @@ public final class WakeablePhone: Sendable {
         // ``PhoneBody`` reports the push and observes the reply.
         softphoneConfiguration.session.automaticReport = nil
         self.configuration = configuration
-        let body = PhoneBody(configuration: configuration, addresses: addresses, links: links)
+        let worker =
+            configuration.system == .web
+            ? try ServiceWorker(loop: runtime.loop, server: configuration.softphone.url, trust: configuration.trust)
+            : nil
+        let body = PhoneBody(configuration: configuration, addresses: addresses, links: links, worker: worker)
         let bound = LoopBound(body, on: runtime.loop)
         self.body = bound
         softphone = try Softphone(configuration: softphoneConfiguration, runtime: runtime) { softphone, event in
@@ -138,24 +172,49 @@ public final class WakeablePhone: Sendable {
     }
 
     /// Obtains a device token, registers it with the server in one session, and sleeps unless a call rings.
-    /// - Returns: the device token.
+    /// - Returns: the device token; for a browser the subscription.
     /// - Throws: ``Failure`` or `SoftphoneError`.
     @discardableResult
     public func setUp() async throws -> String {
+        if configuration.system == .web { return try await subscribe() }
         let token = try await attach()
         let pushes = await body.loop.run { [body] in body.value.pushTokens(token) }
         guard let pushes else { throw Failure(description: "the phone's loop has stopped") }
         try await softphone.connect()
         try await softphone.updatePushTokens(pushes)
+        await sleepIfIdle()
+        return token
+    }
+
+    /// The page subscribes with the key that the server names.
+    private func subscribe() async throws -> String {
+        guard let key = try await softphone.connect().webPushKey else {
+            throw Failure(
+                description: "the server has no Web Push: start it with --push-sim, or with push.webpush.subject")
+        }
+        _ = await body.loop.run { [body] in body.value.serverKey = key }
+        let token = try await attach()
+        let pushes = await body.loop.run { [body] in body.value.pushTokens(token) }
+        guard let pushes else { throw Failure(description: "the phone's loop has stopped") }
+        try await softphone.updatePushTokens(pushes)
+        await sleepIfIdle()
+        return token
+    }
+
+    private func sleepIfIdle() async {
         // The session may deliver a call that already rings: the phone sleeps after it.
         let hasCall = await body.loop.run { [body] in body.value.hasCall } ?? false
         if !hasCall { await softphone.disconnect() }
-        return token
     }
 
     /// The alert token, after ``setUp()``; nil without one.
     public func alertToken() async -> String? {
         await body.loop.run { [body] in body.value.alertToken } ?? nil
+    }
+
+    /// The server's key that a browser subscribed with, after ``setUp()``.
+    public func serverKey() async -> String? {
+        await body.loop.run { [body] in body.value.serverKey }
     }
 
     private func attach() async throws -> String {
@@ -178,6 +237,18 @@ public final class WakeablePhone: Sendable {
     /// - Returns: false, and `completion` is not called, when the phone is unreachable for pushes.
     public func move(to state: PhoneLink.PhoneState, completion: @escaping (_ isTaken: Bool) -> Void) -> Bool {
         body.value.move(to: state, completion: completion)
+    }
+
+    /// The same from any thread but the phone's.
+    /// - Returns: whether the push simulator took it.
+    public func move(to state: PhoneLink.PhoneState) async -> Bool {
+        await withCheckedContinuation { continuation in
+            let isRunning = body.loop.execute { [body] in
+                let isAsked = body.value.move(to: state) { continuation.resume(returning: $0) }
+                if !isAsked { continuation.resume(returning: false) }
+            }
+            if !isRunning { continuation.resume(returning: false) }
+        }
     }
 
     /// Closes the link to the push simulator, as a phone that is switched off, and ends the app.

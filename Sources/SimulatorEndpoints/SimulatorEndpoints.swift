@@ -61,24 +61,11 @@ extension FCMEndpoint {
 }
 
 extension WebPushEndpoint {
-    /// The part of the manifest about Web Push.
-    private struct Manifest: Decodable {
-        struct Service: Decodable {
-            var host: String
-            var port: UInt16
-            var subject: String
-        }
-
-        var webpush: Service?
-    }
-
     /// Web Push as the simulator plays it whose data folder is `folder`, without a key; nil when it does not.
     fileprivate static func simulator(folder: String, _ manifest: PushSimulatorManifest) -> WebPushEndpoint? {
-        let file = URL(filePath: folder + "/" + PushSimulatorManifest.fileName)
-        guard let data = try? Data(contentsOf: file),
-            let service = try? JSONDecoder().decode(Manifest.self, from: data).webpush,
-            let host = WebPushHost("\(service.host):\(service.port)")
-        else { return nil }
+        guard let service = manifest.webpush, let host = WebPushHost("\(service.host):\(service.port)") else {
+            return nil
+        }
         return WebPushEndpoint(
             key: nil, subject: service.subject, hosts: [host],
             trust: .certificateAuthority(file: folder + "/" + manifest.caFile))

@@ -69,47 +69,53 @@ struct ProviderFaultTableTests {
     /// Longer than the client's timeout.
     private static let late = Duration.seconds(30)
 
-    static let rows: [Row] = [
-        Row("503 with its reason", .refuse(.serviceUnavailable)),
-        Row("503 with its reason", .refuse(.serviceUnavailable), count: nil),
-        Row("429 under another status", .refuse(.tooManyRequests, status: 500)),
-        Row("FCM 503", .refuseMessage(.unavailable)), Row("FCM 503", .refuseMessage(.unavailable), count: nil),
-        Row("FCM 500", .refuseMessage(.internal)), Row("FCM 500, no code of use", .refuseMessage(.unspecified)),
-        Row("FCM 429 with Retry-After", .refuseMessage(.quotaExceeded, retryAfter: 1)),
-        Row("FCM 429 of the device", .refuseMessage(.deviceQuotaExceeded, retryAfter: 1)),
-        Row("FCM 429 of the project", .refuseMessage(.projectQuotaExceeded, retryAfter: 1)),
-        Row("FCM 404", .refuseMessage(.unregistered)), Row("FCM 403", .refuseMessage(.senderIDMismatch)),
-        Row("FCM 400", .refuseMessage(.invalidArgument)), Row("FCM 401", .refuseMessage(.thirdPartyAuthError)),
-        Row("200 and lost", .lose), Row("late delivery", .deliverLate(.milliseconds(200))),
-        Row("no answer", .neverAnswer),
-        Row("GOAWAY in JSON", .retire(.init(text: .json(.shutdown)))),
-        Row("GOAWAY in plain text", .retire(.init(text: .plain(.shutdown)))),
-        Row("GOAWAY without a word", .retire(.init())),
-        Row("GOAWAY twice", .retire(.init(text: .json(.shutdown), isDoubled: true))),
-        Row("GOAWAY, last stream 0", .retire(.init(lastStream: .zero))),
-        Row("GOAWAY twice, last stream 0", .retire(.init(isDoubled: true, lastStream: .zero))),
-        Row("GOAWAY, last stream before", .retire(.init(lastStream: .before))),
-        Row("RST_STREAM 7", .reset(.refusedStream)), Row("RST_STREAM 5", .reset(.streamClosed)),
-        Row("RST_STREAM 2", .reset(.internalError)),
-        Row("the stream limit falls to 1", .limitStreams(1)), Row("the stream limit falls to 0", .limitStreams(0)),
-        Row("503, then closed", .refuseAndClose), Row("503, then closed", .refuseAndClose, count: nil),
-        Row("black hole", .blackHole),
-        Row("500 in two pieces", .splitBody(.internalServerError, pause: soon)),
-        Row("410 in two pieces", .splitBody(.unregistered, pause: soon)),
-        Row("the second half of a 500 is late", .splitBody(.internalServerError, pause: late)),
-        Row("the second half of a 410 is late", .splitBody(.unregistered, pause: late)),
-        Row("500 without a body", .emptyBody(status: 500)),
-        Row("500 without a body", .emptyBody(status: 500), count: nil),
-        Row("400 without a body", .emptyBody(status: 400)), Row("429 without a body", .emptyBody(status: 429)),
-        Row("HTML 502", .html(status: 502)), Row("HTML 502", .html(status: 502), count: nil),
-        Row("HTML 403", .html(status: 403)),
-    ]
+    static let rows: [Row] =
+        [
+            Row("503 with its reason", .refuse(.serviceUnavailable)),
+            Row("503 with its reason", .refuse(.serviceUnavailable), count: nil),
+            Row("429 under another status", .refuse(.tooManyRequests, status: 500)),
+            Row("FCM 503", .refuseMessage(.unavailable)), Row("FCM 503", .refuseMessage(.unavailable), count: nil),
+            Row("FCM 500", .refuseMessage(.internal)), Row("FCM 500, no code of use", .refuseMessage(.unspecified)),
+            Row("FCM 429 with Retry-After", .refuseMessage(.quotaExceeded, retryAfter: 1)),
+            Row("FCM 429 of the device", .refuseMessage(.deviceQuotaExceeded, retryAfter: 1)),
+            Row("FCM 429 of the project", .refuseMessage(.projectQuotaExceeded, retryAfter: 1)),
+            Row("FCM 404", .refuseMessage(.unregistered)), Row("FCM 403", .refuseMessage(.senderIDMismatch)),
+            Row("FCM 400", .refuseMessage(.invalidArgument)), Row("FCM 401", .refuseMessage(.thirdPartyAuthError)),
+            Row("Web Push 429 with Retry-After", .refuseWebPush(.tooManyRequests, retryAfter: 1)),
+            Row("Web Push 503", .refuseWebPush(.unavailable), count: nil),
+        ]
+        + WebPushRefusal.allCases.map { Row("Web Push \($0.status) \($0.rawValue)", .refuseWebPush($0)) } + [
+            Row("200 and lost", .lose), Row("late delivery", .deliverLate(.milliseconds(200))),
+            Row("no answer", .neverAnswer),
+            Row("GOAWAY in JSON", .retire(.init(text: .json(.shutdown)))),
+            Row("GOAWAY in plain text", .retire(.init(text: .plain(.shutdown)))),
+            Row("GOAWAY without a word", .retire(.init())),
+            Row("GOAWAY twice", .retire(.init(text: .json(.shutdown), isDoubled: true))),
+            Row("GOAWAY, last stream 0", .retire(.init(lastStream: .zero))),
+            Row("GOAWAY twice, last stream 0", .retire(.init(isDoubled: true, lastStream: .zero))),
+            Row("GOAWAY, last stream before", .retire(.init(lastStream: .before))),
+            Row("RST_STREAM 7", .reset(.refusedStream)), Row("RST_STREAM 5", .reset(.streamClosed)),
+            Row("RST_STREAM 2", .reset(.internalError)),
+            Row("the stream limit falls to 1", .limitStreams(1)), Row("the stream limit falls to 0", .limitStreams(0)),
+            Row("503, then closed", .refuseAndClose), Row("503, then closed", .refuseAndClose, count: nil),
+            Row("black hole", .blackHole),
+            Row("500 in two pieces", .splitBody(.internalServerError, pause: soon)),
+            Row("410 in two pieces", .splitBody(.unregistered, pause: soon)),
+            Row("the second half of a 500 is late", .splitBody(.internalServerError, pause: late)),
+            Row("the second half of a 410 is late", .splitBody(.unregistered, pause: late)),
+            Row("500 without a body", .emptyBody(status: 500)),
+            Row("500 without a body", .emptyBody(status: 500), count: nil),
+            Row("400 without a body", .emptyBody(status: 400)), Row("429 without a body", .emptyBody(status: 429)),
+            Row("HTML 502", .html(status: 502)), Row("HTML 502", .html(status: 502), count: nil),
+            Row("HTML 403", .html(status: 403)),
+        ]
 
     static func expectation(_ row: Row) -> Expectation {
         switch row.effect {
         case .refuse(let reason, _, _):
             reason == .tooManyRequests ? .refused(reason.rawValue) : .again(row, reason.rawValue)
         case .refuseMessage(let refusal, _, _): expectation(row, refusal)
+        case .refuseWebPush(let refusal, _, _): expectation(row, refusal)
         case .lose: .lost
         case .deliverLate: .rings()
         case .neverAnswer: .dark("no answer in time")
@@ -146,15 +152,30 @@ struct ProviderFaultTableTests {
         }
     }
 
-    @Test("the table has every fault, and every refusal of FCM")
+    private static func expectation(_ row: Row, _ refusal: WebPushRefusal) -> Expectation {
+        switch refusal {
+        // A subscription of another key can never be pushed to.
+        case .gone, .notFound, .badKey: .refused(refusal.message, isTokenKept: false)
+        case .tooManyRequests, .internalError, .unavailable: .again(row, refusal.message)
+        case .missingAuthorization, .badAuthorization, .badToken, .badAudience, .badExpiration, .badSubject:
+            .again(row, refusal.message)
+        case .badMethod, .missingTTL, .badTTL, .badTopic, .badUrgency, .badEncoding, .payloadTooLarge:
+            .refused(refusal.message)
+        }
+    }
+
+    @Test("the table has every fault, and every refusal of FCM and Web Push")
     func completeness() {
         let names = Self.rows.map { PushFaultOrder(PushFault($0.effect)).fault }
         #expect(Set(names) == Set(PushFaultOrder.Name.allCases.map(\.rawValue)))
         var refusals: Set<FCMRefusal> = []
+        var webRefusals: Set<WebPushRefusal> = []
         for row in Self.rows {
             if case .refuseMessage(let refusal, _, _) = row.effect { refusals.insert(refusal) }
+            if case .refuseWebPush(let refusal, _, _) = row.effect { webRefusals.insert(refusal) }
         }
         #expect(refusals == Set(FCMRefusal.allCases))
+        #expect(webRefusals == Set(WebPushRefusal.allCases))
     }
 
     @Test("each has the result in the table, and the next call rings", arguments: rows)
@@ -162,7 +183,12 @@ struct ProviderFaultTableTests {
         let expected = Self.expectation(row)
         let fault = PushFault(row.effect, count: row.count)
         let (simulator, server) = try await world.startPushing(Self.impatient)
-        let system: WakeablePhone.System = fault.service == .fcm ? .android : .iPhone
+        let system: WakeablePhone.System =
+            switch fault.service {
+            case .apns: .iPhone
+            case .fcm, .oauth: .android
+            case .webpush: .web
+            }
         let bob = try await world.sleepingPhone("bob", at: server.address) { $0.system = system }
         let carol = try await world.sleepingPhone("carol", at: server.address) { $0.system = system }
         let alice = try await world.onlinePhone("alice", at: server.address)

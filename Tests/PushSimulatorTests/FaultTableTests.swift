@@ -50,12 +50,16 @@ struct FaultTableTests {
     func tokenCase() {
         #expect(PushFault(.lose, deviceToken: "ABcd").deviceToken == "abcd")
         #expect(PushFault(.lose, deviceToken: "xY:APA91b").deviceToken == "xY:APA91b")
+        // A subscription is known by the last part of its endpoint.
+        let subscription = "https://localhost:2200/push/aB-1#p256dh=x&auth=y"
+        #expect(PushFault(.lose, deviceToken: subscription).deviceToken == "aB-1")
     }
 
     static let all: [PushFault] = [
         PushFault(
             .refuse(.unregistered, status: 410, timestamp: Instant(milliseconds: 5)), deviceToken: "ab", count: 2),
         PushFault(.refuseMessage(.quotaExceeded, status: 429, retryAfter: 3)),
+        PushFault(.refuseWebPush(.tooManyRequests, status: 420, retryAfter: 3), deviceToken: "bRow-ser_1"),
         PushFault(.lose, rate: 0.5), PushFault(.deliverLate(.milliseconds(250)), jitter: .milliseconds(40)),
         PushFault(.neverAnswer), PushFault(.goAway(.shutdown)), PushFault(.goAway(nil)),
         PushFault(.retire(PushFault.GoAway(text: .plain(.idleTimeout), isDoubled: true, lastStream: .before))),
@@ -84,6 +88,8 @@ struct FaultTableTests {
             ("{\"fault\":\"lose\",\"rate\":1.5}", "rate"), ("{\"fault\":\"lose\",\"provider\":\"mail\"}", "provider"),
             ("{\"fault\":\"html\",\"status\":99}", "status"), ("{\"fault\":\"stream_limit\"}", "limit"),
             ("{\"fault\":\"refuse\",\"provider\":\"fcm\",\"reason\":\"Unregistered\"}", "reason"),
+            ("{\"fault\":\"refuse\",\"provider\":\"webpush\",\"reason\":\"UNREGISTERED\"}", "reason"),
+            ("{\"fault\":\"refuse\",\"provider\":\"webpush\"}", "reason"),
             ("{\"fault\":\"goaway\",\"last_stream\":\"first\"}", "last_stream"),
             ("{\"fault\":\"goaway\",\"text\":\"xml\"}", "text"),
             ("{\"fault\":\"late\",\"delay_ms\":99999999}", "delay_ms"),

@@ -105,6 +105,14 @@ struct SimulatorHarness: Sendable {
         return client
     }
 
+    func webPushClient() async throws -> TestClient {
+        let service = try #require(manifest.webpush)
+        let address = try #require(SocketAddress(host: service.host, port: service.port))
+        let client = try await TestClient.connect(loop: loop, to: address, tls: tls)
+        #expect(try await client.nextLimit() == 100)
+        return client
+    }
+
     /// A link without phones.
     func link() async throws -> LoopBound<PhoneLink> {
         let address = try address()

@@ -132,7 +132,7 @@ final class SleepingPhones {
         case .failed(let reason): environment.recorder.fault("a push did not ring: \(reason)")
         case .unreachable(let reason): environment.recorder.fault("a phone cannot be woken any more: \(reason)")
         case .asleep: isAsleep[index] = true
-        case .pushed, .notified, .reportedToSystem, .reportedToServer: break
+        case .pushed, .notified, .reportedToSystem, .reportedToServer, .workerSent: break
         }
         onEvent(index, event)
     }

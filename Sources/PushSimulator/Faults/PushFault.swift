@@ -12,6 +12,8 @@ public struct PushFault: Equatable, Sendable {
         case fcm
         /// Exchanges of an assertion for an access token.
         case oauth
+        /// Pushes to browsers.
+        case webpush
     }
 
     public struct GoAway: Equatable, Sendable {
@@ -50,9 +52,11 @@ public struct PushFault: Equatable, Sendable {
         case refuse(APNSReason, status: Int? = nil, timestamp: Instant? = nil)
         /// The same for FCM or its OAuth endpoint; `retryAfter` is in whole seconds.
         case refuseMessage(FCMRefusal, status: Int? = nil, retryAfter: Int? = nil)
-        /// Answers 200 and never delivers.
+        /// The same for Web Push.
+        case refuseWebPush(WebPushRefusal, status: Int? = nil, retryAfter: Int? = nil)
+        /// Answers 200, or 201 for Web Push, and never delivers.
         case lose
-        /// Answers 200 and delivers after this delay, whatever the expiration.
+        /// Answers the same and delivers after this delay, whatever the expiration.
         case deliverLate(Duration)
         /// Never answers; nothing is delivered.
         case neverAnswer
@@ -67,7 +71,7 @@ public struct PushFault: Equatable, Sendable {
         /// The connection stops reading and writing; nothing is delivered.
         case blackHole
         /// Sends the response body in two parts with this pause. APNs answers with an error, the only responses with a
-        /// body; FCM as usual.
+        /// body; FCM as usual; Web Push with an error.
         case splitBody(APNSReason = .internalServerError, pause: Duration)
         /// Answers with this status and no body.
         case emptyBody(status: Int)
@@ -83,7 +87,7 @@ public struct PushFault: Equatable, Sendable {
 
     public var effect: Effect
     public var service: Service
-    /// The affected device token; nil for any.
+    /// The affected device token, or the last part of a browser's endpoint; nil for any.
     public var deviceToken: String?
     /// The number of affected pushes; nil for all until the faults are cleared.
     public var count: Int?
@@ -97,15 +101,23 @@ public struct PushFault: Equatable, Sendable {
         jitter: Duration = .zero
     ) {
         self.effect = effect
-        if case .refuseMessage = effect { self.service = service ?? .fcm } else { self.service = service ?? .apns }
+        switch effect {
+        case .refuseMessage: self.service = service ?? .fcm
+        case .refuseWebPush: self.service = service ?? .webpush
+        case .refuse, .lose, .deliverLate, .neverAnswer, .retire, .reset, .limitStreams, .refuseAndClose, .blackHole,
+            .splitBody, .emptyBody, .html:
+            self.service = service ?? .apns
+        }
         self.deviceToken = deviceToken.map(Self.normalized)
         self.count = count
         self.rate = rate
         self.jitter = jitter
     }
 
-    /// APNs tokens are case-insensitive hexadecimal; FCM tokens are case-sensitive.
+    /// APNs tokens are case-insensitive hexadecimal; FCM tokens are case-sensitive. A subscription is known by the last
+    /// part of its endpoint.
     private static func normalized(_ token: String) -> String {
-        token.utf8.allSatisfy(APNSRequestCheck.isHexDigit) ? token.lowercased() : token
+        if token.hasPrefix("https://") { return SimulatedPhone.key(of: token) }
+        return token.utf8.allSatisfy(APNSRequestCheck.isHexDigit) ? token.lowercased() : token
     }
 }

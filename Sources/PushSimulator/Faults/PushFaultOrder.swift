@@ -28,7 +28,7 @@ public struct PushFaultOrder: Codable, Equatable, Sendable {
     public var token: String?
     public var count: Int?
     public var rate: Double?
-    /// A reason of APNs or FCM.
+    /// A reason of APNs or FCM, or a ``WebPushRefusal``.
     public var reason: String?
     public var status: Int?
     /// For 410: milliseconds since the epoch.
@@ -119,6 +119,11 @@ public struct PushFaultOrder: Codable, Equatable, Sendable {
                 throw Nonsense(description: "refuse needs a reason")
             }
             return .refuseMessage(reason, status: status, retryAfter: retryAfterSeconds)
+        case .webpush:
+            guard let reason = try named(reason, WebPushRefusal.self, "reason") else {
+                throw Nonsense(description: "refuse needs a reason")
+            }
+            return .refuseWebPush(reason, status: status, retryAfter: retryAfterSeconds)
         }
     }
 
@@ -162,6 +167,9 @@ public struct PushFaultOrder: Codable, Equatable, Sendable {
             name = .refuse
             (self.reason, self.status, self.timestamp) = (reason.rawValue, status, timestamp?.milliseconds)
         case .refuseMessage(let reason, let status, let retryAfter):
+            name = .refuse
+            (self.reason, self.status, retryAfterSeconds) = (reason.rawValue, status, retryAfter)
+        case .refuseWebPush(let reason, let status, let retryAfter):
             name = .refuse
             (self.reason, self.status, retryAfterSeconds) = (reason.rawValue, status, retryAfter)
         case .lose: name = .lose

@@ -13,6 +13,10 @@ extension SimulatorConnection {
             let error = GoogleError(reason, status: status)
             let fields = retryAfter.map { [HTTPField("retry-after", "\($0)")] } ?? []
             refuse(stream, .json(error.status, PhoneLinkMessages.encode(error), fields), reason: error.reason)
+        case .refuseWebPush(let refusal, let status, let retryAfter):
+            let fields = retryAfter.map { [HTTPField("retry-after", "\($0)")] } ?? []
+            let reply = WebPushSession.reply(WebPushError(refusal, status: status), fields)
+            refuse(stream, reply, reason: refusal.rawValue)
         case .lose:
             core.counts.accepted += 1
             answer(stream, accepted.reply)
@@ -66,6 +70,7 @@ extension SimulatorConnection {
         switch port {
         case .apns: APNSReason.serviceUnavailable.rawValue
         case .fcm: FCMRefusal.unavailable.rawValue
+        case .webpush: WebPushRefusal.unavailable.rawValue
         }
     }
 
@@ -73,6 +78,7 @@ extension SimulatorConnection {
         switch port {
         case .apns: refusal(.serviceUnavailable, accepted)
         case .fcm: .json(503, PhoneLinkMessages.encode(GoogleError(.unavailable)))
+        case .webpush: WebPushSession.reply(WebPushError(.unavailable))
         }
     }
 
@@ -85,6 +91,10 @@ extension SimulatorConnection {
         case .fcm:
             reply = accepted.reply
             take(stream, accepted)
+        // Its acceptance has no body.
+        case .webpush:
+            reply = WebPushSession.reply(WebPushError(.internalError))
+            core.counts.rejected[WebPushRefusal.internalError.rawValue, default: 0] += 1
         }
         guard let http, http.startResponse(stream, status: reply.status, fields: reply.fields) else { return }
         let half = reply.body.count / 2

@@ -29,6 +29,18 @@ public struct PushSimulatorManifest: Codable, Equatable, Sendable {
         }
     }
 
+    /// The address of the Web Push service.
+    public struct WebPush: Codable, Equatable, Sendable {
+        public var host: String
+        public var port: UInt16
+        /// The sender's contact for `sub` of its VAPID tokens. The sender's key is its own: a browser subscribes with the
+        /// key that the sender names.
+        public var subject: String
+
+        /// The origin of the endpoints, and `aud` of VAPID tokens.
+        public var origin: String { SimulatorFolder.origin(host: host, port: port) }
+    }
+
     public var endpoints: [Endpoint]
     /// The CA certificate to trust, in PEM.
     public var caFile: String
@@ -42,6 +54,7 @@ public struct PushSimulatorManifest: Codable, Equatable, Sendable {
     public var certificateFile: String?
     public var certificateKeyFile: String?
     public var fcm: FCM?
+    public var webpush: WebPush?
 
     private enum CodingKeys: String, CodingKey {
         case endpoints
@@ -52,7 +65,7 @@ public struct PushSimulatorManifest: Codable, Equatable, Sendable {
         case topic
         case certificateFile = "certificate_file"
         case certificateKeyFile = "certificate_key_file"
-        case fcm
+        case fcm, webpush
     }
 
     public func endpoint(_ environment: String) -> Endpoint? {

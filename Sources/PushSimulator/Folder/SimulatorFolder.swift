@@ -23,7 +23,7 @@ struct SimulatorFolder {
     let authKeyPublicPEM: String
     let keyID: String
     let teamID: String
-    /// Without a `tokenURI` until ``publish(endpoints:fcmHost:fcmPort:topic:)``.
+    /// Without a `tokenURI` until ``publish(endpoints:host:fcmPort:webPushPort:topic:)``.
     let serviceAccount: ServiceAccount
 
     private static let certificateFile = "voip-services.pem"
@@ -31,6 +31,8 @@ struct SimulatorFolder {
     private static let serviceAccountFile = "service-account.json"
     private static let authorityFile = "ca.pem"
     private static let authorityKeyFile = "ca-key.pem"
+    /// Of a domain that nobody has (RFC 2606).
+    private static let subject = "mailto:push-sim@example.org"
 
     /// Opens the folder and creates missing files.
     /// - Parameters:
@@ -57,19 +59,23 @@ struct SimulatorFolder {
         }
     }
 
+    static func origin(host: String, port: UInt16) -> String {
+        "https://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+    }
+
     static func tokenURI(host: String, port: UInt16) -> String {
-        "https://\(host.contains(":") ? "[\(host)]" : host):\(port)\(FCMService.tokenPath)"
+        origin(host: host, port: port) + FCMService.tokenPath
     }
 
     /// Writes `push-sim.json` and the files it names, once the ports are known.
     func publish(
-        endpoints: [PushSimulatorManifest.Endpoint], fcmHost: String, fcmPort: UInt16, topic: String
+        endpoints: [PushSimulatorManifest.Endpoint], host: String, fcmPort: UInt16, webPushPort: UInt16, topic: String
     ) throws -> PushSimulatorManifest {
         let certificate = try authority.issueProviderCertificate(bundle: topic, teamID: teamID)
         try Self.write(certificate.certificatePEM, to: path + "/" + Self.certificateFile, mode: 0o644)
         try Self.write(certificate.keyPEM, to: path + "/" + Self.certificateKeyFile, mode: 0o600)
         var account = serviceAccount
-        account.tokenURI = Self.tokenURI(host: fcmHost, port: fcmPort)
+        account.tokenURI = Self.tokenURI(host: host, port: fcmPort)
         account.authURI = account.tokenURI
         try Self.write(Self.json(account), to: path + "/" + Self.serviceAccountFile, mode: 0o600)
         let manifest = PushSimulatorManifest(
@@ -77,8 +83,8 @@ struct SimulatorFolder {
             teamID: teamID, topic: topic, certificateFile: Self.certificateFile,
             certificateKeyFile: Self.certificateKeyFile,
             fcm: PushSimulatorManifest.FCM(
-                host: fcmHost, port: fcmPort, serviceAccountFile: Self.serviceAccountFile,
-                project: account.projectID))
+                host: host, port: fcmPort, serviceAccountFile: Self.serviceAccountFile, project: account.projectID),
+            webpush: PushSimulatorManifest.WebPush(host: host, port: webPushPort, subject: Self.subject))
         try Self.write(Self.json(manifest), to: path + "/" + PushSimulatorManifest.fileName, mode: 0o644)
         return manifest
     }

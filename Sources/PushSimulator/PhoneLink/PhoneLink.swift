@@ -5,13 +5,13 @@ import TLS
 
 /// A phone's connection to a ``PushSimulator``: the interface of the phone's system to its app, over HTTP/2.
 ///
-/// | member | on an iPhone |
-/// |---|---|
-/// | `register` | PushKit provides a device token |
-/// | `attach` | the phone connects to APNs |
-/// | ``Event/push(_:)`` | the call of the PushKit delegate |
-/// | `report` | the app reports the call to CallKit |
-/// | ``Event/killed(unreported:isVoIPBlocked:)`` | iOS kills the app |
+/// | member | on an iPhone | in a browser |
+/// |---|---|---|
+/// | `register` | PushKit provides a device token | `PushManager.subscribe()` |
+/// | `attach` | the phone connects to APNs | the browser connects to its push service |
+/// | ``Event/push(_:)`` | the call of the PushKit delegate | the `push` event of the service worker |
+/// | `report` | the app reports the call to CallKit | `showNotification()` |
+/// | ``Event/killed(unreported:isVoIPBlocked:)`` | iOS kills the app | never |
 ///
 /// A restarted phone attaches with its token, through any link.
 ///
@@ -45,20 +45,25 @@ public final class PhoneLink {
     public struct Push: Sendable {
         /// `apns-id`, `apns-topic`, `apns-push-type`, `apns-priority`, and the optional `apns-expiration` and
         /// `apns-collapse-id`. For FCM: `fcm-message-id`, `fcm-from`, `fcm-priority` (after demotion),
-        /// `fcm-original-priority`, `fcm-ttl` in seconds, `fcm-collapse-key`.
+        /// `fcm-original-priority`, `fcm-ttl` in seconds, `fcm-collapse-key`. For a browser: `webpush-id`,
+        /// `webpush-urgency`, `webpush-ttl` in seconds, `webpush-topic`.
         public let headers: [String: String]
         /// The payload as sent, but without line breaks between JSON tokens. For FCM: `data` and `notification` in one
-        /// JSON object.
+        /// JSON object. For a browser: the decrypted content, as a JSON string if it is no JSON object.
         public let payload: [UInt8]
-        /// Whether iOS kills the app unless it reports the push within ``SimulatedIPhone/reportWindow``.
+        /// Whether iOS kills the app unless it reports the push within ``SimulatedIPhone/reportWindow``. For a browser:
+        /// whether it counts the push as silent without a report within ``SimulatedBrowser/showWindow``.
         public let mustReport: Bool
         /// When the simulator sent the push to the phone, by the simulator's clock: microseconds since the epoch. For
         /// an attached phone without a fault, the provider gets its 200 at the same time.
         public let deliveredMicroseconds: Int64
 
-        /// The `apns-id` or FCM's message id, for the report.
-        public var id: String { headers["apns-id"] ?? headers["fcm-message-id"] ?? "" }
-        public var provider: PushProvider { headers["fcm-message-id"] == nil ? .apns : .fcm }
+        /// The `apns-id`, FCM's message id, or that of a push to a browser, for the report.
+        public var id: String { headers["apns-id"] ?? headers["fcm-message-id"] ?? headers["webpush-id"] ?? "" }
+        public var provider: PushProvider {
+            if headers["webpush-id"] != nil { return .webpush }
+            return headers["fcm-message-id"] == nil ? .apns : .fcm
+        }
         public var isVoIP: Bool { headers["apns-push-type"] == APNSPushType.voip.rawValue }
     }
 
@@ -134,7 +139,8 @@ public final class PhoneLink {
 
     /// Requests a device token for an app on a new phone, as from PushKit.
     /// - Parameters:
-    ///   - topic: `<bundle>.voip` for VoIP pushes, `<bundle>` for others; the Firebase project for `.fcm`.
+    ///   - topic: `<bundle>.voip` for VoIP pushes, `<bundle>` for others; the Firebase project for `.fcm`; for `.webpush`
+    ///     the `applicationServerKey`, an uncompressed point of P-256 in base64url.
     ///   - name: shown in the simulator's state.
     /// - Returns: false, and `completion` is not called, when the link is lost or has too many waiting requests.
     @discardableResult
@@ -159,7 +165,8 @@ public final class PhoneLink {
     public func attach(_ token: String, onEvent: @escaping (Event) -> Void) -> Bool {
         guard attachments.count < Self.mostPhones, attachments[token] == nil else { return false }
         let request = HTTP2Request(
-            method: "GET", authority: authority, path: path("phones/\(token)"), isPathSensitive: true)
+            method: "GET", authority: authority, path: path("phones/\(SimulatedPhone.key(of: token))"),
+            isPathSensitive: true)
         let exchange = Exchange(request: request, purpose: .attachment(token: token, onEvent: onEvent))
         guard submit(exchange) else { return false }
         attachments[token] = exchange
@@ -177,15 +184,18 @@ public final class PhoneLink {
 
     /// Reports to iOS that the app reported the push's call to CallKit, or to Android that the app showed a
     /// notification.
-    /// - Parameter completion: gets whether the system awaited the report.
+    /// - Parameters:
+    ///   - alert: the notification that a service worker showed.
+    ///   - completion: gets whether the system awaited the report.
     /// - Returns: false, and `completion` is not called, when the link is lost or has too many waiting requests.
     @discardableResult
     public func report(
-        pushID: String, by token: String,
+        pushID: String, by token: String, alert: ShownAlert? = nil,
         completion: @escaping (Result<SimulatedIPhone.ReportVerdict, Failure>) -> Void = { _ in }
     ) -> Bool {
-        let body = PhoneLinkMessages.encode(PhoneLinkMessages.Report(pushID: pushID))
-        return post("phones/\(token)/reported", body) { answer in
+        let body = PhoneLinkMessages.Report(
+            pushID: pushID, title: alert?.title, body: alert?.body, tag: alert?.collapseID)
+        return post("phones/\(SimulatedPhone.key(of: token))/reported", PhoneLinkMessages.encode(body)) { answer in
             completion(
                 answer.flatMap { body in
                     PhoneLinkMessages.decode(PhoneLinkMessages.Verdict.self, from: body)
@@ -202,7 +212,7 @@ public final class PhoneLink {
         _ token: String, to state: PhoneState, completion: @escaping (Result<Void, Failure>) -> Void = { _ in }
     ) -> Bool {
         let body = PhoneLinkMessages.encode(PhoneLinkMessages.StateChange(state: state.rawValue))
-        return post("phones/\(token)/state", body) { answer in completion(answer.map { _ in }) }
+        return post("phones/\(SimulatedPhone.key(of: token))/state", body) { answer in completion(answer.map { _ in }) }
     }
 
     /// Injects a fault, like `PushSimulatorAdmin`.

@@ -10,7 +10,7 @@ enum PhoneLinkMessages {
         /// nil means the environment of the port.
         var environment: String?
         var name: String?
-        /// `apns` or `fcm`; nil means `apns`.
+        /// `apns`, `fcm` or `webpush`; nil means `apns`.
         var provider: String?
     }
 
@@ -24,10 +24,14 @@ enum PhoneLinkMessages {
         var pushID: String?
         /// The call's UUID, as in the payload's `uuid`.
         var uuid: String?
+        /// The notification that a service worker showed.
+        var title: String?
+        var body: String?
+        var tag: String?
 
         private enum CodingKeys: String, CodingKey {
             case pushID = "push_id"
-            case uuid
+            case uuid, title, body, tag
         }
     }
 
@@ -44,7 +48,7 @@ enum PhoneLinkMessages {
 
     /// `POST /simulator/v1/goaway`
     struct GoAway: Codable {
-        /// `apns` or `fcm`; nil means `apns`.
+        /// `apns`, `fcm` or `webpush`; nil means the service of the port.
         var provider: String?
         /// nil means the environment of the port.
         var environment: String?
@@ -56,6 +60,38 @@ enum PhoneLinkMessages {
         private enum CodingKeys: String, CodingKey {
             case provider, environment, reason, text, doubled
             case lastStream = "last_stream"
+        }
+    }
+
+    /// `GET /simulator/v1/phones/{token}/subscription`: keys and bodies in base64url.
+    struct Subscription: Codable {
+        struct Keys: Codable {
+            var p256dh: String
+            var auth: String
+        }
+
+        struct Push: Codable {
+            var id: String
+            var ttl: Int64
+            var urgency: String
+            var topic: String?
+            /// The sender's credentials.
+            var authorization: String
+            /// As it came: encrypted.
+            var body: String
+        }
+
+        var endpoint: String
+        var keys: Keys
+        /// The browser's, 32 bytes.
+        var privateKey: String
+        /// The newest accepted pushes, the oldest first.
+        var pushes: [Push]
+
+        private enum CodingKeys: String, CodingKey {
+            case endpoint, keys
+            case privateKey = "private_key"
+            case pushes
         }
     }
 
@@ -74,9 +110,9 @@ enum PhoneLinkMessages {
     struct Line: Codable {
         /// First line: the token.
         var attached: String?
-        /// Push: its APNs headers.
+        /// Push: its headers, see ``PhoneLink/Push/headers``.
         var headers: [String: String]?
-        /// Push: whether iOS requires a report.
+        /// Push: whether iOS requires a report, or a browser a notification.
         var mustReport: Bool?
         /// Push: when the simulator sent the line, in microseconds since the epoch.
         var deliveredAt: Int64?

@@ -1,4 +1,4 @@
-/// A push to a phone, from APNs or FCM.
+/// A push to a phone or browser, from APNs, FCM or Web Push.
 struct PhoneParcel: Equatable {
     /// The `apns-id`, or the message's id.
     var id: String
@@ -28,6 +28,21 @@ struct PhoneParcel: Equatable {
         ]
         headers["fcm-collapse-key"] = message.collapseKey
     }
+
+    /// The payload is JSON: a text that is none becomes a string, and a push without content null.
+    init(_ push: AcceptedWebPush) {
+        id = push.id
+        payload = JSONValue.null.written
+        if let content = push.payload {
+            let isObject = PhoneLinkMessages.decode(JSONValue.self, from: content)?.members != nil
+            payload = isObject ? content : JSONValue.string(String(decoding: content, as: UTF8.self)).written
+        }
+        headers = [
+            "webpush-id": push.id, "webpush-urgency": push.urgency,
+            "webpush-ttl": "\(push.timeToLive.components.seconds)",
+        ]
+        headers["webpush-topic"] = push.topic
+    }
 }
 
 /// An action that follows from an event of a phone.
@@ -37,6 +52,10 @@ enum PhoneEffect: Equatable {
     /// Stores the push, replacing another one if so.
     case store(isReplacing: Bool)
     case drop(PhoneParcel, reason: String)
+    /// A browser showed no notification for the push.
+    case silent(String)
+    /// The browser ends the subscription.
+    case revoke
 
     init(_ effect: SimulatedIPhone.Effect) {
         switch effect {
@@ -54,6 +73,16 @@ enum PhoneEffect: Equatable {
         case .store(_, let replaced): self = .store(isReplacing: replaced != nil)
         case .drop(let message, let reason):
             self = .drop(PhoneParcel(message, isHigh: message.isHigh), reason: reason.rawValue)
+        }
+    }
+    init(_ effect: SimulatedBrowser.Effect) {
+        switch effect {
+        // Each push must have a notification.
+        case .deliver(let push): self = .deliver(PhoneParcel(push), mustReport: true)
+        case .store(_, let replaced): self = .store(isReplacing: replaced != nil)
+        case .drop(let push, let reason): self = .drop(PhoneParcel(push), reason: reason.rawValue)
+        case .silent(let id): self = .silent(id)
+        case .revoke: self = .revoke
         }
     }
 }

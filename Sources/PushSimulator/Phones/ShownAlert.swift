@@ -1,9 +1,9 @@
 import FoundationEssentials
 
 public struct ShownAlert: Codable, Equatable, Sendable {
-    /// The `apns-id`, or FCM's message id.
+    /// The `apns-id`, FCM's message id, or the id of a push to a browser.
     public var id: String
-    /// A newer alert with the same collapse id replaces this one.
+    /// A newer alert with the same collapse id replaces this one. For a browser the `tag` of the notification.
     public var collapseID: String?
     public var title: String?
     public var body: String?

@@ -1,7 +1,7 @@
 import CallVocabulary
 import HTTP2
 
-/// A registered phone and its link. Confined to the simulator's loop.
+/// A registered phone or browser, and its link. Confined to the simulator's loop.
 final class SimulatedPhone {
     /// The streaming response that carries the phone's pushes.
     struct Link {
@@ -12,12 +12,15 @@ final class SimulatedPhone {
     enum System {
         case iPhone(SimulatedIPhone)
         case android(SimulatedAndroidPhone)
+        case browser(SimulatedBrowser, BrowserSubscription)
     }
 
     /// The most delivered pushes that a report can name by the call's UUID.
     private static let rememberedCalls = 32
 
     let token: String
+    /// The token in paths and faults: for a browser the last part of its endpoint.
+    let key: String
     let environment: PushEnvironment
     let topic: String
     let name: String
@@ -30,6 +33,7 @@ final class SimulatedPhone {
 
     init(token: String, environment: PushEnvironment, topic: String, name: String, system: System) {
         self.token = token
+        key = Self.key(of: token)
         self.environment = environment
         self.topic = topic
         self.name = name
@@ -40,11 +44,19 @@ final class SimulatedPhone {
         switch system {
         case .iPhone: .apns
         case .android: .fcm
+        case .browser: .webpush
         }
     }
 
-    /// For logs: at most eight characters of the token.
-    var redactedToken: String { String(token.prefix(8)) + "…" }
+    /// The key of the phone with this token.
+    static func key(of token: String) -> String {
+        guard token.hasPrefix("https://") else { return token }
+        let endpoint = token.prefix { $0 != "#" }
+        return String(endpoint[(endpoint.lastIndex(of: "/") ?? endpoint.startIndex)...].dropFirst())
+    }
+
+    /// For logs: at most eight characters of the key.
+    var redactedToken: String { String(key.prefix(8)) + "…" }
 
     func remember(call uuid: String, pushID: String) {
         if calls.count == Self.rememberedCalls { calls.removeFirst() }
@@ -67,51 +79,80 @@ final class SimulatedPhone {
         android?.messageArrived(message, now: now).map { PhoneEffect($0) } ?? []
     }
 
+    func arrived(_ push: AcceptedWebPush, now: Instant) -> [PhoneEffect] {
+        browser?.pushArrived(push, now: now).map { PhoneEffect($0) } ?? []
+    }
+
     func attached(now: Instant) -> [PhoneEffect] {
         iPhone?.phoneAttached(now: now).map { PhoneEffect($0) }
-            ?? android?.phoneAttached(now: now).map { PhoneEffect($0) } ?? []
+            ?? android?.phoneAttached(now: now).map { PhoneEffect($0) }
+            ?? browser?.browserAttached(now: now).map { PhoneEffect($0) } ?? []
     }
 
     func detached() {
         iPhone?.phoneDetached()
         android?.phoneDetached()
+        browser?.browserDetached()
     }
 
     func timeRanOut(now: Instant) -> [PhoneEffect] {
         android?.handleTimeouts(now: now)
-        return iPhone?.handleTimeouts(now: now).map { PhoneEffect($0) } ?? []
+        return iPhone?.handleTimeouts(now: now).map { PhoneEffect($0) }
+            ?? browser?.handleTimeouts(now: now).map { PhoneEffect($0) } ?? []
     }
 
-    /// The user opened the app, left it, or swiped it away; Android treats the last two alike.
+    /// The user opened the app, left it, or swiped it away; Android and browsers treat the last two alike.
     func appMoved(to state: SimulatedIPhone.AppState, now: Instant) -> [PhoneEffect] {
         iPhone?.appMoved(to: state)
+        browser?.pageMoved(toForeground: state == .foreground)
         return android?.appMoved(toForeground: state == .foreground, now: now).map { PhoneEffect($0) } ?? []
     }
 
     /// No effect on an iPhone.
     func dozed(_ isDozing: Bool, now: Instant) -> [PhoneEffect] {
-        android?.dozed(isDozing, now: now).map { PhoneEffect($0) } ?? []
+        android?.dozed(isDozing, now: now).map { PhoneEffect($0) }
+            ?? browser?.dozed(isDozing, now: now).map { PhoneEffect($0) } ?? []
     }
 
-    /// No effect on an Android phone.
+    /// Has an effect on an iPhone only.
     func callsChanged(isInCall: Bool) { iPhone?.callsChanged(isInCall: isInCall) }
 
-    func reported(pushID: String, now: Instant) -> SimulatedIPhone.ReportVerdict {
-        iPhone?.pushReported(id: pushID, now: now) ?? android?.messageShown(id: pushID, now: now) ?? .notAwaited
+    /// - Parameter alert: the notification that a service worker showed.
+    func reported(pushID: String, alert: ShownAlert, now: Instant) -> SimulatedIPhone.ReportVerdict {
+        iPhone?.pushReported(id: pushID, now: now) ?? android?.messageShown(id: pushID, now: now)
+            ?? browser?.notificationShown(alert, now: now) ?? .notAwaited
     }
 
-    var nextDeadline: Instant? { iPhone?.nextDeadline ?? android?.nextDeadline }
+    var nextDeadline: Instant? { iPhone?.nextDeadline ?? android?.nextDeadline ?? browser?.nextDeadline }
 
-    /// nil for an Android phone.
+    /// nil but for an iPhone.
     private var iPhone: SimulatedIPhone? {
         get { if case .iPhone(let phone) = system { phone } else { nil } }
         set { if let newValue { system = .iPhone(newValue) } }
     }
 
-    /// nil for an iPhone.
+    /// nil but for an Android phone.
     private var android: SimulatedAndroidPhone? {
         get { if case .android(let phone) = system { phone } else { nil } }
         set { if let newValue { system = .android(newValue) } }
+    }
+
+    /// nil but for a browser.
+    private var browser: SimulatedBrowser? {
+        get { if case .browser(let browser, _) = system { browser } else { nil } }
+        set { if let newValue, let subscription { system = .browser(newValue, subscription) } }
+    }
+
+    /// nil but for a browser.
+    var subscription: BrowserSubscription? {
+        if case .browser(_, let subscription) = system { subscription } else { nil }
+    }
+
+    /// Keeps the push for ``BrowserSubscription/view``.
+    func remember(_ push: AcceptedWebPush, authorization: String) {
+        guard case .browser(let browser, var subscription) = system else { return }
+        subscription.remember(push, authorization: authorization)
+        system = .browser(browser, subscription)
     }
 
     // MARK: For people
@@ -139,6 +180,14 @@ final class SimulatedPhone {
             seen.isDozing = phone.isDozing
             seen.isDemoted = phone.isDemoted
             seen.alerts = phone.alerts
+        case .browser(let browser, _):
+            seen.isAttached = browser.isAttached
+            seen.app = browser.isInForeground ? "foreground" : "background"
+            seen.failures = browser.silent
+            seen.awaitedReports = browser.awaitedReports
+            seen.storedMessages = browser.storedPushes
+            seen.isDozing = browser.isDozing
+            seen.alerts = browser.alerts
         }
         return seen
     }

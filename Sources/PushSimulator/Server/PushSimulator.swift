@@ -5,9 +5,9 @@ import PushVocabulary
 import Synchronization
 import TLS
 
-/// A strict simulator of APNs, FCM and phones, for any provider, on its own loop.
+/// A strict simulator of APNs, FCM, a Web Push service, phones and browsers, for any sender, on its own loop.
 ///
-/// It has a port for each environment of APNs, and one for FCM. Phones attach through the same ports (``PhoneLink``).
+/// It has a port for each environment of APNs, one for FCM and one for Web Push. Phones and browsers attach through the same ports (``PhoneLink``).
 /// All methods may be called from any thread but a loop's.
 public final class PushSimulator: Sendable {
     public enum StartError: Error, CustomStringConvertible, Sendable {
@@ -67,7 +67,8 @@ public final class PushSimulator: Sendable {
         let configuration = configuration
         guard let production = SocketAddress(host: configuration.host, port: configuration.productionPort),
             let sandbox = SocketAddress(host: configuration.host, port: configuration.sandboxPort),
-            let fcm = SocketAddress(host: configuration.host, port: configuration.portOfFCM)
+            let fcm = SocketAddress(host: configuration.host, port: configuration.portOfFCM),
+            let webPush = SocketAddress(host: configuration.host, port: configuration.portOfWebPush)
         else { throw StartError.hostNotNumeric(configuration.host) }
         let folder = try SimulatorFolder(
             path: configuration.folder, hosts: [configuration.host], project: configuration.project)
@@ -78,7 +79,7 @@ public final class PushSimulator: Sendable {
             certificateChainPEM: folder.server.certificatePEM, privateKeyPEM: folder.server.keyPEM)
         let contexts = SimulatorCore.Contexts(
             apns: try TLSServerContext(identity: identity, clientAuthorityPEM: folder.authority.certificatePEM),
-            fcm: try TLSServerContext(identity: identity))
+            others: try TLSServerContext(identity: identity))
         let assertions = try await AssertionVerifier(
             privateKeyPEM: folder.serviceAccount.privateKey, keyID: folder.serviceAccount.privateKeyID)
         loop.start()
@@ -91,8 +92,10 @@ public final class PushSimulator: Sendable {
                 let started = Started(
                     core: LoopBound(core, on: loop),
                     productionPort: try core.listen(.apns(.production), at: production),
-                    sandboxPort: try core.listen(.apns(.sandbox), at: sandbox), fcmPort: try core.listen(.fcm, at: fcm))
+                    sandboxPort: try core.listen(.apns(.sandbox), at: sandbox), fcmPort: try core.listen(.fcm, at: fcm),
+                    webPushPort: try core.listen(.webpush, at: webPush))
                 core.fcm.tokenURI = SimulatorFolder.tokenURI(host: configuration.host, port: started.fcmPort)
+                core.webPush.origin = SimulatorFolder.origin(host: configuration.host, port: started.webPushPort)
                 return .success(started)
             } catch {
                 core.shutDown()
@@ -106,7 +109,8 @@ public final class PushSimulator: Sendable {
             PushSimulatorManifest.Endpoint(environment: $0.rawValue, host: configuration.host, port: $1)
         }
         return try folder.publish(
-            endpoints: endpoints, fcmHost: configuration.host, fcmPort: ready.fcmPort, topic: configuration.topic)
+            endpoints: endpoints, host: configuration.host, fcmPort: ready.fcmPort, webPushPort: ready.webPushPort,
+            topic: configuration.topic)
     }
 
     private struct Started: Sendable {
@@ -114,6 +118,7 @@ public final class PushSimulator: Sendable {
         let productionPort: UInt16
         let sandboxPort: UInt16
         let fcmPort: UInt16
+        let webPushPort: UInt16
     }
 
     /// Closes all connections and stops the loop. Returns when the loop has ended.
@@ -151,8 +156,9 @@ public final class PushSimulator: Sendable {
     }
 
     /// Registers a phone, unreachable until a client attaches with its token.
-    /// - Parameter topic: for an Android phone (`provider` is `.fcm`), the Firebase project.
-    /// - Returns: its device token; nil when there are too many phones, or the simulator does not run.
+    /// - Parameter topic: for an Android phone (`provider` is `.fcm`), the Firebase project; for a browser (`.webpush`), the
+    ///   `applicationServerKey` in base64url.
+    /// - Returns: its device token, or its subscription; nil when there are too many phones, or the simulator does not run.
     public func registerPhone(
         topic: String, environment: PushEnvironment, name: String = "", provider: PushProvider = .apns
     ) async -> String? {
@@ -161,10 +167,10 @@ public final class PushSimulator: Sendable {
         } ?? nil
     }
 
-    /// Removes the app from a phone: its pushes get 410.
+    /// Removes the app from a phone, or ends a browser's subscription: its pushes get 410.
     public func removeApp(fromPhone token: String) async {
         await withCore { core in
-            if let phone = core.phones[token] { core.unregister(phone) }
+            if let phone = core.phones[SimulatedPhone.key(of: token)] { core.unregister(phone) }
         }
     }
 

@@ -10,6 +10,8 @@ public struct PushSimulatorConfiguration: Sendable {
     public var sandboxPort: UInt16
     /// The port of FCM. nil means ``standardFCMPort``, or 0 if `productionPort` is 0.
     public var fcmPort: UInt16?
+    /// The port of Web Push. nil means ``standardWebPushPort``, or 0 if `productionPort` is 0.
+    public var webPushPort: UInt16?
     /// The Firebase project of the service account.
     public var project: String
     /// The app's bundle identifier in the manifest. Phones may register other topics too.
@@ -37,14 +39,22 @@ public struct PushSimulatorConfiguration: Sendable {
     public var showWindow = SimulatedAndroidPhone.showWindow
     /// The stream limit of a connection to FCM.
     public var fcmStreams = 100
+    /// The stream limit of a connection to the Web Push service.
+    public var webPushStreams = 100
+    /// How long a service worker may take to show a notification.
+    public var notificationWindow = SimulatedBrowser.showWindow
     public var accessTokenLifetime = Duration.seconds(3599)
     public var logger: Logger
     /// Called with each push that passed all checks, before its response. On the simulator's loop; must not block.
     public var onPush: (@Sendable (SeenPush) -> Void)?
+    /// The same for pushes to browsers.
+    public var onWebPush: (@Sendable (SeenWebPush) -> Void)?
 
     public static let standardFCMPort: UInt16 = 2199
+    public static let standardWebPushPort: UInt16 = 2200
 
     var portOfFCM: UInt16 { fcmPort ?? (productionPort == 0 ? 0 : Self.standardFCMPort) }
+    var portOfWebPush: UInt16 { webPushPort ?? (productionPort == 0 ? 0 : Self.standardWebPushPort) }
 
     public init(
         folder: String, host: String = "127.0.0.1", productionPort: UInt16 = 2197, sandboxPort: UInt16 = 2198,

@@ -7,3 +7,11 @@ public struct SeenPush: Equatable, Sendable {
     /// The fault that applies; nil: the push gets 200 and is delivered.
     public var fault: PushFault.Effect?
 }
+
+/// A push to a browser that passed all checks of the push service.
+public struct SeenWebPush: Equatable, Sendable {
+    public var push: AcceptedWebPush
+    public var at: Instant
+    /// The fault that applies; nil: the push gets 201 and is delivered.
+    public var fault: PushFault.Effect?
+}

@@ -39,7 +39,7 @@ final class SimulatorConnection {
     private(set) var http: HTTP2ServerConnection?
     // Force-unwrap: set at the end of init, never nil afterwards.
     private(set) var session: (any ProviderSession)!
-    /// The phones attached through this connection.
+    /// The keys of the phones attached through this connection.
     private var attached: [StreamID: String] = [:]
     /// Deliveries that wait until the response is sent: until then a GOAWAY may exclude the push.
     private var undelivered: [StreamID: () -> Void] = [:]
@@ -56,6 +56,7 @@ final class SimulatorConnection {
         case .apns(let environment):
             session = APNSProvider(environment: environment, core: core, connection: self)
         case .fcm: session = FCMCaller(core: core, connection: self)
+        case .webpush: session = WebPushSession(core: core, connection: self)
         }
     }
 
@@ -72,6 +73,7 @@ final class SimulatorConnection {
         switch port {
         case .apns: core.configuration.streamsBeforeAuthorization
         case .fcm: core.configuration.fcmStreams
+        case .webpush: core.configuration.webPushStreams
         }
     }
 
@@ -88,14 +90,14 @@ final class SimulatorConnection {
                 session.receive(request, stream: stream)
             }
         case .streamClosed(let stream, let code):
-            if let token = attached.removeValue(forKey: stream) { core.linkLost(of: token, on: self, stream: stream) }
+            if let phone = attached.removeValue(forKey: stream) { core.linkLost(of: phone, on: self, stream: stream) }
             session.streamClosed(stream)
             answerEnded(stream, code)
         case .closed(let failure):
             if let failure { core.logger.debug("connection failed", metadata: ["error": .string("\(failure)")]) }
             http = nil
             session.connectionClosed()
-            for (stream, token) in attached { core.linkLost(of: token, on: self, stream: stream) }
+            for (stream, phone) in attached { core.linkLost(of: phone, on: self, stream: stream) }
             attached = [:]
             for stream in undelivered.keys.sorted() { answerEnded(stream, .cancel) }
             core.connectionEnded(self)
@@ -109,10 +111,10 @@ final class SimulatorConnection {
 
     /// Begins a phone's event stream.
     /// - Returns: false when the phone has already cancelled the stream.
-    func startStream(_ stream: StreamID, of token: String) -> Bool {
+    func startStream(_ stream: StreamID, of phone: String) -> Bool {
         let fields = [HTTPField("content-type", "application/jsonl")]
         guard let http, http.startResponse(stream, status: 200, fields: fields) else { return false }
-        attached[stream] = token
+        attached[stream] = phone
         return true
     }
 

@@ -19,22 +19,24 @@ final class SimulatorCore {
     private let contexts: Contexts
     // Force-unwrap: set at the end of init, never nil afterwards.
     private(set) var fcm: FCMService!
+    let webPush = WebPushService()
     /// The source of all random values.
     var random: SeededGenerator
+    /// By ``SimulatedPhone/key``.
     private(set) var phones: [String: SimulatedPhone] = [:]
     private var phoneOrder: [SimulatedPhone] = []
     private(set) var faults = FaultTable()
     var counts = PushSimulatorSnapshot.Counts()
 
-    /// The TLS contexts: APNs requests client certificates, FCM does not.
+    /// The TLS contexts: only APNs requests client certificates.
     struct Contexts: Sendable {
         let apns: TLSServerContext
-        let fcm: TLSServerContext
+        let others: TLSServerContext
     }
 
     private enum Due {
-        /// A deadline of the phone with this token. A stale entry is harmless: the phone ignores it.
-        case phone(token: String)
+        /// A deadline of the phone with this key. A stale entry is harmless: the phone ignores it.
+        case phone(key: String)
         /// An action that a fault delayed.
         case action(() -> Void)
     }
@@ -82,7 +84,14 @@ final class SimulatorCore {
         counts.connections += 1
         let connection = SimulatorConnection(core: self, port: port)
         connections[ObjectIdentifier(connection)] = connection
-        connection.start(descriptor: descriptor, tls: port == .fcm ? contexts.fcm : contexts.apns)
+        connection.start(descriptor: descriptor, tls: tls(of: port))
+    }
+
+    private func tls(of port: SimulatorPort) -> TLSServerContext {
+        switch port {
+        case .apns: contexts.apns
+        case .fcm, .webpush: contexts.others
+        }
     }
 
     func connectionEnded(_ connection: SimulatorConnection) {
@@ -130,27 +139,35 @@ final class SimulatorCore {
         }
     }
 
+    func send(_ push: AcceptedWebPush, to phone: SimulatedPhone, delay: Duration? = nil) {
+        after(delay) { [weak self] in
+            self?.arrive(PhoneParcel(push), at: phone) { phone.arrived(push, now: $0) }
+        }
+    }
+
     private func arrive(_ parcel: PhoneParcel, at phone: SimulatedPhone, _ input: (Instant) -> [PhoneEffect]) {
         guard phone.unregisteredSince == nil else { return drop(parcel, reason: "no_phone") }
-        guard let payload = PhonePayload(parcel.payload) else { return drop(parcel, reason: "payload_not_json") }
-        if let uuid = payload.uuid { phone.remember(call: uuid, pushID: parcel.id) }
+        let payload = PhonePayload(parcel.payload)
+        // A browser gives any content to the service worker.
+        guard payload != nil || phone.provider == .webpush else { return drop(parcel, reason: "payload_not_json") }
+        if let uuid = payload?.uuid { phone.remember(call: uuid, pushID: parcel.id) }
         advance(phone, by: input)
     }
 
-    private func drop(_ parcel: PhoneParcel, reason: String) {
+    func drop(_ parcel: PhoneParcel, reason: String) {
         counts.dropped[reason, default: 0] += 1
         logger.debug("push dropped", metadata: ["push": .string("\(parcel.id)"), "reason": .string(reason)])
     }
 
     // MARK: Phones
 
-    /// - Returns: nil when there are too many phones, and for a provider that the simulator does not play.
+    /// - Returns: nil when there are too many phones.
     func register(
         provider: PushProvider, topic: String, environment: PushEnvironment, name: String
     ) -> SimulatedPhone? {
         guard phoneOrder.count < Self.mostPhones else { return nil }
-        let token: String
         let system: SimulatedPhone.System
+        let token: String
         switch provider {
         case .apns:
             // 32 bytes in hexadecimal, like Apple's current tokens.
@@ -162,11 +179,13 @@ final class SimulatorCore {
         case .fcm:
             token = fcm.freshToken()
             system = .android(SimulatedAndroidPhone(showWindow: configuration.showWindow))
-        // A browser makes its subscription itself.
-        case .webpush: return nil
+        case .webpush:
+            let subscription = webPush.subscribe(serverKey: topic, random: &random)
+            token = subscription.token
+            system = .browser(SimulatedBrowser(showWindow: configuration.notificationWindow), subscription)
         }
         let phone = SimulatedPhone(token: token, environment: environment, topic: topic, name: name, system: system)
-        phones[token] = phone
+        phones[phone.key] = phone
         phoneOrder.append(phone)
         if provider == .fcm { fcm.register(.phone(phone), token: token) }
         logger.info(
@@ -201,8 +220,8 @@ final class SimulatorCore {
     }
 
     /// The stream of an attached phone ended. A newer link is kept.
-    func linkLost(of token: String, on connection: SimulatorConnection, stream: StreamID) {
-        guard let phone = phones[token], let link = phone.link, link.connection === connection, link.stream == stream
+    func linkLost(of key: String, on connection: SimulatorConnection, stream: StreamID) {
+        guard let phone = phones[key], let link = phone.link, link.connection === connection, link.stream == stream
         else { return }
         phone.link = nil
         phone.detached()
@@ -218,8 +237,9 @@ final class SimulatorCore {
         link.connection.finish(link.stream)
     }
 
-    func report(pushID: String, by phone: SimulatedPhone) -> SimulatedIPhone.ReportVerdict {
-        let verdict = phone.reported(pushID: pushID, now: WallClock.now())
+    /// - Parameter alert: what a service worker showed.
+    func report(pushID: String, by phone: SimulatedPhone, alert: ShownAlert) -> SimulatedIPhone.ReportVerdict {
+        let verdict = phone.reported(pushID: pushID, alert: alert, now: WallClock.now())
         switch verdict {
         case .accepted: counts.reported += 1
         case .notAwaited: counts.reportedInVain += 1
@@ -235,7 +255,7 @@ final class SimulatorCore {
             return
         }
         phone.scheduled = deadline
-        _ = deadlines.add(.phone(token: phone.token), at: deadline)
+        _ = deadlines.add(.phone(key: phone.key), at: deadline)
         setTimer(now: now)
     }
 
@@ -261,6 +281,17 @@ final class SimulatorCore {
             counts.stored += 1
             if isReplacing { counts.replaced += 1 }
         case .drop(let parcel, let reason): drop(parcel, reason: reason)
+        case .silent(let push):
+            counts.contractViolations += 1
+            logger.warning(
+                "a browser got a push and showed no notification in time",
+                metadata: ["token": .string(phone.redactedToken), "push": .string(push)])
+        case .revoke:
+            counts.revoked += 1
+            logger.warning(
+                "subscription ended: too many pushes without a notification",
+                metadata: ["token": .string(phone.redactedToken), "name": .string("\(phone.name)")])
+            unregister(phone)
         }
     }
 
@@ -334,8 +365,8 @@ final class SimulatorCore {
         let now = WallClock.now()
         while let item = deadlines.popDue(now: now) {
             switch item {
-            case .phone(let token):
-                guard let phone = phones[token] else { continue }
+            case .phone(let key):
+                guard let phone = phones[key] else { continue }
                 phone.scheduled = nil
                 advance(phone) { phone.timeRanOut(now: $0) }
             case .action(let action): action()

@@ -7,8 +7,9 @@ import HTTP2
 /// POST   phones                    {topic, provider?, environment?, name?}   201 {token}
 /// GET    phones/{token}                                              200, a stream of JSON lines while attached
 /// DELETE phones/{token}                                              the app is removed: its pushes are refused
-/// POST   phones/{token}/reported   {push_id | uuid}                  200 {verdict: accepted | not_awaited}
+/// POST   phones/{token}/reported   {push_id | uuid, title?, body?, tag?}  200 {verdict: accepted | not_awaited}
 /// POST   phones/{token}/state      {state}                           PhoneLink.PhoneState
+/// GET    phones/{token}/subscription                                 200 the keys and the newest pushes of a browser
 /// POST   faults                    PushFaultOrder
 /// GET    faults                                                      200 {faults: [PushFaultOrder]}
 /// DELETE faults
@@ -16,6 +17,7 @@ import HTTP2
 /// DELETE access-tokens                                               FCM refuses all that it gave out
 /// GET    state                                                       200 PushSimulatorSnapshot
 /// ```
+/// In a path, the token of a browser is the last part of its endpoint.
 struct SimulatorRoutes {
     let core: SimulatorCore
     let connection: SimulatorConnection
@@ -63,6 +65,9 @@ struct SimulatorRoutes {
             return .empty
         case ("POST", "phones", 3) where parts[2] == "reported": return try report(request, token: parts[1])
         case ("POST", "phones", 3) where parts[2] == "state": return try move(request, token: parts[1])
+        case ("GET", "phones", 3) where parts[2] == "subscription":
+            guard let subscription = try phone(parts[1]).subscription else { throw Problem(404, "not a browser") }
+            return .json(200, PhoneLinkMessages.encode(subscription.view))
         case ("GET", "faults", 1):
             let waiting = PhoneLinkMessages.Faults(faults: core.faults.faults.map { PushFaultOrder($0) })
             return .json(200, PhoneLinkMessages.encode(waiting))
@@ -87,6 +92,10 @@ struct SimulatorRoutes {
         let environment = try environment(asked.environment)
         let name = String((asked.name ?? "").prefix(Self.longestName))
         let provider = try provider(asked.provider)
+        guard provider != .webpush || WebPushSubscription.publicKey(asked.topic[...]) != nil else {
+            throw Problem(
+                400, "topic: expected the applicationServerKey, \(WebPushSubscription.publicKeyForm)")
+        }
         guard
             let phone = core.register(
                 provider: provider, topic: asked.topic, environment: environment, name: name)
@@ -99,7 +108,7 @@ struct SimulatorRoutes {
     private func attach(_ token: String, stream: StreamID) throws(Problem) -> Answer {
         let phone = try phone(token)
         guard phone.unregisteredSince == nil else { throw Problem(410, "the app was removed from this phone") }
-        if connection.startStream(stream, of: phone.token) {
+        if connection.startStream(stream, of: phone.key) {
             core.attach(phone, link: SimulatedPhone.Link(connection: connection, stream: stream))
         }
         return .streaming
@@ -112,7 +121,8 @@ struct SimulatorRoutes {
         guard let pushID = report.pushID ?? report.uuid.flatMap({ phone.pushID(call: $0) }) else {
             throw Problem(404, "no push announced that call to this phone")
         }
-        let verdict = core.report(pushID: pushID, by: phone)
+        let alert = ShownAlert(id: pushID, collapseID: report.tag, title: report.title, body: report.body)
+        let verdict = core.report(pushID: pushID, by: phone, alert: alert)
         return .json(200, PhoneLinkMessages.encode(PhoneLinkMessages.Verdict(verdict: verdict.rawValue)))
     }
 
@@ -155,10 +165,20 @@ struct SimulatorRoutes {
         do throws(PushFaultOrder.Nonsense) { goAway = try order.goAway() } catch {
             throw Problem(400, error.description)
         }
-        let provider = try provider(asked.provider ?? (connection.port == .fcm ? "fcm" : "apns"))
-        let port: SimulatorPort = provider == .fcm ? .fcm : .apns(try environment(asked.environment))
-        core.retireProviders(port, goAway)
+        core.retireProviders(try port(asked), goAway)
         return .empty
+    }
+
+    private func port(_ asked: PhoneLinkMessages.GoAway) throws(Problem) -> SimulatorPort {
+        guard let named = asked.provider else {
+            guard case .apns = connection.port, asked.environment != nil else { return connection.port }
+            return .apns(try environment(asked.environment))
+        }
+        switch try provider(named) {
+        case .apns: return .apns(try environment(asked.environment))
+        case .fcm: return .fcm
+        case .webpush: return .webpush
+        }
     }
 
     // MARK: Helpers
@@ -172,7 +192,7 @@ struct SimulatorRoutes {
 
     private func environment(_ text: String?) throws(Problem) -> PushEnvironment {
         guard let text else {
-            // FCM has a single environment.
+            // Only APNs has two environments.
             if case .apns(let environment) = connection.port { return environment } else { return .production }
         }
         guard let environment = PushEnvironment(rawValue: text) else {
@@ -183,9 +203,7 @@ struct SimulatorRoutes {
 
     private func provider(_ text: String?) throws(Problem) -> PushProvider {
         guard let text else { return .apns }
-        guard let provider = PushProvider(rawValue: text), provider != .webpush else {
-            throw Problem(400, "no such provider: \(text)")
-        }
+        guard let provider = PushProvider(rawValue: text) else { throw Problem(400, "no such provider: \(text)") }
         return provider
     }
 

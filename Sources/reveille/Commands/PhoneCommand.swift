@@ -7,18 +7,20 @@ import PhoneSimulator
 import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
+import TLS
 
 struct PhoneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "phone",
         abstract: "A softphone in the terminal.",
         discussion: """
-            Type help at its prompt. With --asleep it is an iPhone, or an Android phone, on the push simulator: \
-            offline until a push wakes it.
+            Type help at its prompt. With --asleep it is an iPhone, an Android phone or a browser on the push \
+            simulator: offline until a push wakes it.
 
               reveille phone alice
               reveille phone bob --asleep --auto-answer 2
               reveille phone carol --asleep --platform android
+              reveille phone dave --asleep --platform web
               echo 'call bob
               wait connected
               hangup' | reveille phone alice
@@ -39,7 +41,9 @@ struct PhoneCommand: AsyncParsableCommand {
     @Option(help: "A client token. Default: a new one, signed with the secret in the data folder.") var token: String?
     @Option(help: "The user's display name, shown to the other party.") var name: String?
     @Flag(help: "Stay offline until a push of the push simulator wakes the phone.") var asleep = false
-    @Option(help: "With --asleep: ios, woken by VoIP pushes of APNs, or android, woken by data messages of FCM.")
+    @Option(
+        help: "With --asleep: ios, woken by VoIP pushes of APNs, android, by data messages of FCM, or web, by Web Push."
+    )
     var platform = WakeablePhone.System.iPhone
     @Option(
         help: ArgumentHelp(
@@ -78,7 +82,9 @@ struct PhoneCommand: AsyncParsableCommand {
         guard app == .reveille && profile == nil || asleep else {
             throw ValidationError("--app and --profile go with --asleep.")
         }
-        guard platform == .iPhone || asleep else { throw ValidationError("--platform android goes with --asleep.") }
+        guard platform == .iPhone || asleep else {
+            throw ValidationError("--platform \(platform.rawValue) goes with --asleep.")
+        }
     }
 
     func run() async throws {
@@ -97,6 +103,9 @@ struct PhoneCommand: AsyncParsableCommand {
                     memory.deviceToken = token
                     memory.alertToken = await phone.alertToken()
                 case .android: memory.messageToken = token
+                case .web:
+                    memory.subscription = token
+                    memory.serverKey = await phone.serverKey()
                 }
                 try memory.save(user, data.folder)
                 display.line("registered as \(user); asleep until a push wakes this phone")
@@ -167,7 +176,19 @@ struct PhoneCommand: AsyncParsableCommand {
 
     private var softphonePlatform: Platform {
         guard asleep else { return .cli }
-        return platform == .android ? .android : .ios
+        return switch platform {
+        case .iPhone: .ios
+        case .android: .android
+        case .web: .web
+        }
+    }
+
+    private var device: String {
+        switch platform {
+        case .iPhone: "iPhone"
+        case .android: "Android phone"
+        case .web: "browser"
+        }
     }
 
     private func wakeable(
@@ -175,12 +196,14 @@ struct PhoneCommand: AsyncParsableCommand {
     ) throws -> WakeablePhone {
         var phone = WakeablePhone.Configuration(
             softphone: configuration, simulatorFolder: pushSimData ?? data.simulatorFolder,
-            name: "\(user.text)'s \(platform == .android ? "Android phone" : "iPhone")")
+            name: "\(user.text)'s \(device)")
         phone.system = platform
         phone.takesAlerts = true
         phone.app = app
         phone.profile = profile ?? (app == .reveille ? nil : app.rawValue)
-        phone.deviceToken = platform == .android ? memory.messageToken : memory.deviceToken
+        phone.deviceToken = memory.token(platform)
+        phone.serverKey = memory.serverKey
+        if let caFile { phone.trust = .certificateAuthority(file: caFile) }
         phone.alertToken = memory.alertToken
         phone.reportsPushes = !ignorePushes
         return try WakeablePhone(configuration: phone, runtime: runtime()) { phone, event in

@@ -3,11 +3,11 @@ import ArgumentParser
 struct PushSimCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "push-sim",
-        abstract: "Run a simulator of APNs, FCM and phones, and inject faults.",
+        abstract: "Run a simulator of APNs, FCM, Web Push and phones, and inject faults.",
         discussion: """
-            Serves HTTP/2 over TLS on three ports: APNs production, APNs sandbox and FCM. Its data folder holds its own \
-            certificate authority, signing key, certificate and service account. It checks requests as Apple and \
-            Google do. Phones attach to it with `reveille phone --asleep`.
+            Serves HTTP/2 over TLS on four ports: APNs production, APNs sandbox, FCM and Web Push. Its data folder holds its \
+            own certificate authority, signing key, certificate and service account. It checks requests as Apple, \
+            Google and Mozilla do. Phones and browsers attach to it with `reveille phone --asleep`.
 
               reveille push-sim
               reveille serve --push-sim

@@ -57,7 +57,11 @@ final class PhoneDisplay: Sendable {
 
     func show(_ event: WakeablePhone.Event) {
         switch event {
-        case .pushed, .reportedToServer: break
+        case .pushed, .reportedToServer, .workerSent(_, _, nil): break
+        case .workerSent(let request, let push, .some(let failure)):
+            line(
+                "the service worker could not \(request == .report ? "report" : "decline") the call from "
+                    + "\(push.from): \(failure)")
         case .woken(let push):
             wake()
             line("push: \(push.fromName ?? push.from.text) calls; the app is launched")

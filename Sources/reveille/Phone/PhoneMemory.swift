@@ -1,6 +1,7 @@
 import CallServer
 import CallVocabulary
 import Foundation
+import PhoneSimulator
 
 /// The state of a terminal phone between two runs: its device id and push tokens.
 struct PhoneMemory: Codable {
@@ -10,6 +11,19 @@ struct PhoneMemory: Codable {
     var alertToken: String?
     /// The same for an Android phone's messages.
     var messageToken: String?
+    /// The same for a browser.
+    var subscription: String?
+    /// The server's key that the subscription was made with.
+    var serverKey: String?
+
+    /// The token of the last run on this system.
+    func token(_ system: WakeablePhone.System) -> String? {
+        switch system {
+        case .iPhone: deviceToken
+        case .android: messageToken
+        case .web: subscription
+        }
+    }
 
     private static func path(_ user: Handle, _ folder: DataFolder) -> String {
         // A handle may hold a slash, or be too long for a name of a file: then its bytes in hexadecimal, in two folders.

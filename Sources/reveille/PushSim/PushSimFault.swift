@@ -10,8 +10,8 @@ struct PushSimFault: AsyncParsableCommand {
             Faults apply in the order in which they were injected, each to --count pushes, or until `push-sim clear`.
 
               refuse            --reason R [--status N] [--timestamp MS] [--retry-after S]
-              lose              answered 200 and never delivered
-              late              --delay-ms N [--jitter-ms N]: answered 200, delivered later
+              lose              answered 200 (Web Push: 201) and never delivered
+              late              --delay-ms N [--jitter-ms N]: answered the same, delivered later
               no-answer         never answered
               goaway            [--reason R] [--text json|plain|none] [--doubled] [--last-stream current|zero|before]
               reset             [--code 7]: RST_STREAM
@@ -24,18 +24,23 @@ struct PushSimFault: AsyncParsableCommand {
 
               reveille push-sim fault refuse --reason Unregistered --count 1
               reveille push-sim fault refuse --provider fcm --reason QUOTA_EXCEEDED --retry-after 3
+              reveille push-sim fault refuse --provider webpush --reason gone --count 1
               reveille push-sim fault reset --rate 0.1
             """)
 
     @Argument(help: "The fault.") var name: PushFaultOrder.Name
-    @Option(help: "apns, fcm (messages) or oauth (FCM's access tokens).") var provider = PushFault.Service.apns
-    @Option(help: "A reason of APNs (Unregistered) or FCM (UNREGISTERED).", completion: .list(Self.reasons))
+    @Option(help: "apns, fcm (messages), oauth (FCM's access tokens) or webpush.") var provider = PushFault.Service.apns
+    @Option(
+        help: "A reason of APNs (Unregistered), FCM (UNREGISTERED) or Web Push (gone).", completion: .list(Self.reasons)
+    )
     var reason: String?
     @Option(help: "The HTTP status. Default: the status of the reason.") var status: Int?
     @Option(help: ArgumentHelp("For 410: when the token became invalid, in ms since 1970.", valueName: "ms"))
     var timestamp: Int64?
-    @Option(help: ArgumentHelp("The Retry-After header of FCM.", valueName: "seconds")) var retryAfter: Int?
-    @Option(help: "Only pushes to this device token.", completion: KnownIDs.phoneTokens) var token: String?
+    @Option(help: ArgumentHelp("The Retry-After header of FCM and Web Push.", valueName: "seconds")) var retryAfter:
+        Int?
+    @Option(help: "Only pushes to this device token or subscription.", completion: KnownIDs.phoneTokens) var token:
+        String?
     @Option(help: "The number of pushes with the fault. Default: all.") var count: Int?
     @Option(help: "The fraction of pushes with the fault, 0 to 1.") var rate: Double?
     @Option(help: ArgumentHelp("The delay.", valueName: "ms")) var delayMs: Int64?
@@ -51,7 +56,9 @@ struct PushSimFault: AsyncParsableCommand {
         completion: .list(["current", "zero", "before"])) var lastStream: String?
     @OptionGroup var options: PushSimOptions
 
-    private static let reasons = APNSReason.allCases.map(\.rawValue) + FCMRefusal.allCases.map(\.rawValue)
+    private static let reasons =
+        APNSReason.allCases.map(\.rawValue) + FCMRefusal.allCases.map(\.rawValue)
+        + WebPushRefusal.allCases.map(\.rawValue)
 
     func validate() throws {
         do {

@@ -9,9 +9,10 @@ struct PushSimGoAway: AsyncParsableCommand {
         discussion: """
               reveille push-sim goaway --reason Shutdown
               reveille push-sim goaway --provider fcm
+              reveille push-sim goaway --provider webpush
             """)
 
-    @Option(help: "apns or fcm.") var provider = PushFault.Service.apns
+    @Option(help: "apns, fcm or webpush.") var provider = PushFault.Service.apns
     @Option(help: "production or sandbox.") var environment = PushEnvironment.production
     @Option(help: "A reason of APNs, such as Shutdown.") var reason: APNSReason?
     @Flag(help: "Send GOAWAY twice.") var doubled = false
@@ -33,7 +34,8 @@ struct PushSimGoAway: AsyncParsableCommand {
         switch provider {
         case .apns: return .apns
         case .fcm: return .fcm
-        case .oauth: throw ValidationError("--provider is apns or fcm.")
+        case .webpush: return .webpush
+        case .oauth: throw ValidationError("--provider is apns, fcm or webpush.")
         }
     }
 

@@ -18,6 +18,9 @@ struct PushSimRun: AsyncParsableCommand {
     @Option(help: "The port of APNs' production environment; 0 lets the system choose.") var port: UInt16 = 2197
     @Option(help: "The port of APNs' sandbox environment; 0 lets the system choose.") var sandboxPort: UInt16 = 2198
     @Option(help: "The port of FCM; 0 lets the system choose.") var fcmPort = PushSimulatorConfiguration.standardFCMPort
+    @Option(
+        name: .customLong("webpush-port"), help: "The port of the Web Push service; 0 lets the system choose.")
+    var webPushPort = PushSimulatorConfiguration.standardWebPushPort
     @Option(help: "The app's bundle identifier; VoIP pushes go to its .voip topic.") var topic = "org.reveille.phone"
     @Option(help: "The Firebase project.") var project = "reveille-phone"
     @Flag(help: "Accept device tokens that the simulator never issued. Their pushes reach no phone.")
@@ -46,6 +49,7 @@ struct PushSimRun: AsyncParsableCommand {
         var configuration = PushSimulatorConfiguration(
             folder: options.folder, host: host, productionPort: port, sandboxPort: sandboxPort, fcmPort: fcmPort,
             project: project, topic: topic, logger: logger)
+        configuration.webPushPort = webPushPort
         configuration.acceptsUnknownTokens = acceptUnknownTokens
         configuration.seed = seed
         configuration.roundTrip = .milliseconds(rttMs)

@@ -4,7 +4,7 @@ import PushSimulator
 
 struct PushSimPhones: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "phones", abstract: "List the simulated phones.",
+        commandName: "phones", abstract: "List the simulated phones and browsers.",
         discussion: """
             Tokens are shortened in the table and whole in JSON.
 
@@ -23,17 +23,23 @@ struct PushSimPhones: AsyncParsableCommand {
     private static func table(_ phones: [PushSimulatorSnapshot.Phone]) -> Table {
         Table(["TOKEN", "PROVIDER", "TOPIC", "NAME", "STATE", "TROUBLE"], of: phones) { phone in
             [
-                phone.token.prefix(8) + "…", "\(phone.provider) \(phone.environment)", phone.topic, phone.name,
+                phone.excerpt, "\(phone.provider) \(phone.environment)", topic(of: phone), phone.name,
                 phone.isAttached ? (phone.isDozing ? "dozing" : phone.app) : "away", trouble(of: phone),
             ]
         }
     }
 
+    /// A key is shortened: nobody reads it.
+    private static func topic(of phone: PushSimulatorSnapshot.Phone) -> String {
+        phone.provider == "webpush" ? phone.topic.prefix(8) + "…" : phone.topic
+    }
+
     private static func trouble(of phone: PushSimulatorSnapshot.Phone) -> String {
-        if phone.isUnregistered { return "app removed" }
+        if phone.isUnregistered { return phone.provider == "webpush" ? "subscription over" : "app removed" }
         if phone.isVoIPBlocked { return "VoIP pushes stopped" }
         if phone.isDemoted { return "high priority taken away" }
-        return phone.failures > 0 ? "\(phone.failures) not reported" : "-"
+        let words = phone.provider == "webpush" ? "without a notification" : "not reported"
+        return phone.failures > 0 ? "\(phone.failures) \(words)" : "-"
     }
 }
 
@@ -61,7 +67,8 @@ struct PushSimState: AsyncParsableCommand {
             ("received", counts.received), ("accepted", counts.accepted), ("rejected", counts.rejectedTotal),
             ("never answered", counts.unanswered), ("delivered", counts.delivered), ("stored", counts.stored),
             ("reported", counts.reported), ("not reported in time", counts.contractViolations),
-            ("apps ended", counts.kills), ("access tokens", counts.accessTokens), ("GOAWAYs", counts.goAways),
+            ("apps ended", counts.kills), ("subscriptions ended", counts.revoked),
+            ("access tokens", counts.accessTokens), ("GOAWAYs", counts.goAways),
         ] {
             table.add([name, "\(count)"])
         }

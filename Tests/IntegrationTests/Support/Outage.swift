@@ -159,7 +159,8 @@ extension SeenPush {
         switch fault {
         case nil, .lose, .deliverLate, .limitStreams: true
         case .retire(let goAway): goAway.lastStream == .current
-        case .refuse, .refuseMessage, .refuseAndClose, .neverAnswer, .reset, .blackHole, .splitBody, .emptyBody, .html:
+        case .refuse, .refuseMessage, .refuseWebPush, .refuseAndClose, .neverAnswer, .reset, .blackHole, .splitBody,
+            .emptyBody, .html:
             false
         }
     }
@@ -169,7 +170,8 @@ extension SeenPush {
         switch fault {
         case .refuse(let reason, _, _): reason.status >= 500
         case .refuseAndClose: true
-        case nil, .lose, .deliverLate, .limitStreams, .retire, .refuseMessage, .neverAnswer, .reset, .blackHole,
+        case nil, .lose, .deliverLate, .limitStreams, .retire, .refuseMessage, .refuseWebPush, .neverAnswer, .reset,
+            .blackHole,
             .splitBody, .emptyBody, .html:
             false
         }

@@ -175,7 +175,9 @@ final class CallWorkload: Workload {
         case .reportedToServer(_, nil): reports += 1
         case .woken(let push):
             if let call, call.id == push.call, call.hasPush(leg) { repeatedPushes += 1 }
-        case .notified, .reportedToSystem, .reportedToServer, .killed, .failed, .unreachable, .app, .asleep: break
+        case .notified, .reportedToSystem, .reportedToServer, .workerSent, .killed, .failed, .unreachable, .app,
+            .asleep:
+            break
         }
         call?.phoneHappened(event, leg: leg)
     }

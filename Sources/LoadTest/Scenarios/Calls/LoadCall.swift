@@ -181,7 +181,9 @@ final class LoadCall {
             if let failure { return fail("report: \(failure)") }
             isReported(leg)
         case .app(let event): deviceHappened(event, leg: leg)
-        case .woken, .notified, .reportedToSystem, .reportedToServer, .killed, .failed, .unreachable, .asleep: break
+        case .woken, .notified, .reportedToSystem, .reportedToServer, .workerSent, .killed, .failed, .unreachable,
+            .asleep:
+            break
         }
     }
 
