@@ -36,7 +36,10 @@ extension CallServer {
         if let backendTokens = reload.backendTokens { parts.backends.tokens.replace(with: backendTokens) }
         if let authorization = reload.authorization { parts.authorization.replace(with: authorization) }
         if let turn = reload.turn { parts.turn.replace(with: turn) }
-        if let push = checked.push { await parts.push.reload(push) }
+        if let push = checked.push {
+            await parts.push.reload(push)
+            noteApplicationServerKey()
+        }
         if let limits = reload.connectionLimits { for shard in shards { shard.postAlways(.limited(limits)) } }
         if let rates = reload.rates { parts.rates.apply(rates) }
         if let count = reload.maxConnections {

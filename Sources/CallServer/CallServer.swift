@@ -197,9 +197,22 @@ public final class CallServer: Sendable {
     }
 
     /// Logs the addresses and paths, as the last line of the start.
+    /// Warns when pages have subscribed with another VAPID key than this server has now.
+    func noteApplicationServerKey() {
+        guard let key = parts.push.applicationServerKey else { return }
+        do {
+            guard try parts.data.noteApplicationServerKey(key) else { return }
+            parts.log.warning(
+                "the VAPID key has changed: existing subscriptions get no pushes until their pages subscribe again")
+        } catch {
+            parts.log.warning("\(error)")
+        }
+    }
+
     private func noteStart(
         _ configuration: ServerConfiguration, _ socket: SocketAddress, _ recovered: RecoveredState, _ log: Logger
     ) {
+        noteApplicationServerKey()
         let providers = Set(parts.push.statistics.pools.map(\.name)).sorted()
         log.info(
             "listening",

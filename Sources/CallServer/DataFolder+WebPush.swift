@@ -1,15 +1,40 @@
+import Foundation
 import PushClient
 
-/// The key of Web Push, for servers whose configuration names none.
+/// The VAPID key, for servers whose configuration names none.
 extension DataFolder {
     /// The key's file: P-256, in PEM. Browsers subscribe with it: another key makes all subscriptions useless.
     public static let webPushKeyFile = "webpush.key"
+    /// The file of the public key that pages subscribed with last.
+    private static let webPushPublicKeyFile = "webpush.pub"
 
     /// The key; nil when no server has made one here.
-    /// - Throws: ``Failure`` for a file that cannot be read, `PushConfigurationError` for one that is no key.
+    /// - Throws: ``Failure`` for a file that cannot be read or is no key.
     public func keptWebPushKey() throws -> WebPushKey? {
         let path = self.path + "/" + Self.webPushKeyFile
-        return try Self.text(at: path).map { try WebPushKey(pem: $0, source: path) }
+        guard let pem = try Self.text(at: path) else { return nil }
+        guard let key = try? WebPushKey(pem: pem, source: path) else {
+            throw Failure(
+                description:
+                    "\(path) holds no P-256 private key in PEM; restore it from a backup, or delete it to have "
+                    + "a new one made (existing subscriptions get no pushes until their pages subscribe again)"
+            )
+        }
+        return key
+    }
+
+    /// Remembers the public key that pages subscribe with.
+    /// - Returns: whether it is another one than before, here or in an earlier process.
+    func noteApplicationServerKey(_ key: String) throws -> Bool {
+        let path = self.path + "/" + Self.webPushPublicKeyFile
+        let before = try Self.text(at: path)
+        guard before != key + "\n" else { return false }
+        do {
+            try Data((key + "\n").utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            throw Failure(description: "cannot write \(path); make the data folder writable for this user")
+        }
+        return before != nil
     }
 
     /// The key, generated on first use, readable by the owner only.

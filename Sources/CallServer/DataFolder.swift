@@ -102,11 +102,24 @@ public struct DataFolder: Sendable {
             FileManager.default.createFile(
                 atPath: draft, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
         else { throw Failure(description: "cannot write \(path); make the data folder writable for this user") }
-        if link(draft, path) == 0 { return true }
+        // Clients may hold what follows from a secret, so it is on disk before it is used.
+        Self.flush(draft)
+        if link(draft, path) == 0 {
+            Self.flush(self.path)
+            return true
+        }
         guard errno == EEXIST else {
             throw Failure(description: "cannot write \(path): \(String(cString: strerror(errno)))")
         }
         return false
+    }
+
+    /// Waits until a file, or the names in a folder, are on disk.
+    private static func flush(_ path: String) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        Glibc.close(descriptor)
     }
 
     /// A file's text; nil when there is no such file.

@@ -71,9 +71,9 @@ public struct ServerReload: Sendable {
         let adminCertificate: TLSCertificate?
     }
 
-    /// Reads the files and checks everything without changing anything, except that the key of Web Push is made if there
+    /// Reads the files and checks everything without changing anything, except that the VAPID key is made if there
     /// is none. Blocks on the disk.
-    /// - Parameter folder: has the key of Web Push.
+    /// - Parameter folder: has the VAPID key.
     /// - Throws: ``ServerConfigurationError``, `TLSCertificate.Failure`, `DataFolder.Failure` or
     ///   `PushConfigurationError`.
     func checked(in folder: DataFolder) throws -> Checked {

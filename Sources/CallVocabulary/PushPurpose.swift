@@ -45,4 +45,8 @@ public enum PushDelivery: String, Sendable, CaseIterable {
         case .apnsAlert, .apnsBackground, .fcmAlert: false
         }
     }
+
+    /// Whether unreported pushes of this kind suspend a device. A browser reports none while it is closed, which no push
+    /// service punishes.
+    public var countsUnreported: Bool { isReported && self != .webPush }
 }

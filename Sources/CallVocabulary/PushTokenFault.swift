@@ -8,6 +8,11 @@ public struct PushTokenFault: Error, Equatable, Sendable, CustomStringConvertibl
     /// To follow "expected". Never quotes the token.
     public let expected: String
 
+    public init(member: Member, expected: String) {
+        self.member = member
+        self.expected = expected
+    }
+
     public var description: String { "\(member.rawValue): expected \(expected)" }
 }
 

@@ -65,18 +65,7 @@ final class PushDispatcher {
             texts: configuration.texts, profiles: configuration.profiles, mintWakeToken: mintWakeToken, wall: wall)
         self.log = log
         self.publish = publish
-        let emitter = Emitter()
-        pools = PushPools(hint: configuration.credentialsHint) { route in
-            PushPool(endpoint: route, accessTokens: nil, loop: loop, now: now, wall: wall, log: log) { event in
-                emitter.dispatcher?.emit(event)
-            }
-        }
-        emitter.dispatcher = self
-    }
-
-    /// The dispatcher, for pools that are made later.
-    private final class Emitter {
-        weak var dispatcher: PushDispatcher?
+        pools = PushPools(hint: configuration.credentialsHint)
     }
 
     /// Takes the configuration of Web Push, whose pools are made when they are needed.
@@ -88,14 +77,18 @@ final class PushDispatcher {
 
     func add(_ route: PushRoute) {
         let source = accessTokens(for: route)
-        let pool = PushPool(endpoint: route, accessTokens: source, loop: loop, now: now, wall: wall, log: log) {
-            [weak self] event in
-            self?.emit(event)
-        }
+        let pool = makePool(route, accessTokens: source)
         pools.add(pool)
         if let source { map(through: pool, with: source) }
         // Publishes the providers and the warnings about their credentials before the first push.
         schedulePublishing()
+    }
+
+    private func makePool(_ route: PushRoute, accessTokens: AccessTokenSource?) -> PushPool {
+        PushPool(endpoint: route, accessTokens: accessTokens, loop: loop, now: now, wall: wall, log: log) {
+            [weak self] event in
+            self?.emit(event)
+        }
     }
 
     private func accessTokens(for route: PushRoute) -> AccessTokenSource? {
@@ -180,14 +173,7 @@ final class PushDispatcher {
         } catch {
             return finish(id, .unsent(reason: error.reason))
         }
-        // The machine decides which of the prepared pushes to drop. Push services share one limit, as devices choose how
-        // many there are.
-        let isWebPush = pool.endpoint.provider == .webpush
-        guard pool.preparing < pool.endpoint.policy.queueCapacity,
-            !isWebPush || pools.webPushLoad < pool.endpoint.policy.queueCapacity
-        else {
-            return finish(id, .unsent(reason: "push queue full"))
-        }
+        guard hasRoom(pool) else { return finish(id, .unsent(reason: "push queue full")) }
         pool.preparing += 1
         preparing[id] = pool
         if job.mapped != nil { mapped[id] = job.intent.token }
@@ -197,7 +183,30 @@ final class PushDispatcher {
 
     private func destination(of job: PushPreparation.Job) throws(PushPools.NoWay) -> PushPool {
         if job.mapped != nil, let fcm = pools.forMappedAlerts { return fcm }
-        return try pools.pool(for: job.intent)
+        let pool =
+            switch try pools.destination(of: job.intent) {
+            case .pool(let pool): pool
+            case .service(let route): try poolOfService(route)
+            }
+        pools.use(pool)
+        return pool
+    }
+
+    private func poolOfService(_ route: PushRoute) throws(PushPools.NoWay) -> PushPool {
+        try pools.makeRoom(for: route)
+        let pool = makePool(route, accessTokens: nil)
+        pools.add(pool)
+        return pool
+    }
+
+    /// The machine decides which of the prepared pushes to drop. Push services share one limit, as devices choose how many
+    /// there are, and those that devices may have invented have a small part of it.
+    private func hasRoom(_ pool: PushPool) -> Bool {
+        let capacity = pool.endpoint.policy.queueCapacity
+        guard pool.preparing < capacity else { return false }
+        guard pool.endpoint.provider == .webpush else { return true }
+        if pool.isUnproven, pools.unprovenLoad >= capacity / WebPushEndpoint.unprovenShare { return false }
+        return pools.webPushLoad < capacity
     }
 
     /// Prepares once all orders of the turn have arrived; the rest of a large batch yields to other events.
@@ -295,7 +304,7 @@ final class PushDispatcher {
         let gone = "its credential was taken out of the configuration"
         guard let token = prepared.terms.token else { return gone }
         do {
-            _ = try pools.pool(for: token)
+            _ = try pools.destination(of: token)
             return gone
         } catch {
             return error.reason
@@ -309,7 +318,9 @@ final class PushDispatcher {
             return prepare(PushPreparation.Job(intent: job.intent, mapped: nil))
         }
         do {
-            try pools.pool(for: job.intent).queue(prepared)
+            let pool = try destination(of: job)
+            guard hasRoom(pool) else { return finish(job.intent.id, .unsent(reason: "push queue full")) }
+            pool.queue(prepared)
         } catch {
             finish(job.intent.id, .unsent(reason: error.reason))
         }

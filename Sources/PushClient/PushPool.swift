@@ -89,8 +89,11 @@ package final class PushPool {
     /// Pushes of this pool, in preparation, waiting or on the wire.
     var load: Int { requests.count + preparing }
     var isIdle: Bool { load == 0 }
-    /// Whether the provider has ever accepted a push.
-    var hasAccepted: Bool { machine.counters.accepted > 0 }
+    /// Grows with each push that takes the pool, over all pools.
+    var lastUse: UInt64 = 0
+    /// Whether this is a push service that a device may have invented: a name below a `*` of `push.webpush.hosts` that has
+    /// never accepted a push.
+    var isUnproven: Bool { !endpoint.isListed && machine.counters.accepted == 0 }
 
     package var statistics: PushStatistics.Pool {
         var statistics = PushStatistics.Pool(

@@ -19,7 +19,7 @@ package struct PushRoute: Sendable {
     /// A display name: `APNs production`, `FCM my-project`.
     let name: String
     /// Distinguishes the credentials of one provider: the key's id, the project, the certificate's first topic; for Web
-    /// Push the entry of the hosts.
+    /// Push the entry of `push.webpush.hosts`.
     let credentialName: String
     let credential: Credential
     /// The permitted topics, or the one project; nil where that is unknown here.
@@ -30,6 +30,8 @@ package struct PushRoute: Sendable {
     let policy: PushPolicy
     /// The host for registrations; nil for APNs.
     let registrations: HTTPSHost?
+    /// Whether the configuration names this very host; false for a push service below a `*`, which devices choose.
+    let isListed: Bool
     private let origin: Origin
 
     /// The input of the route: routes with equal input are unchanged.
@@ -43,6 +45,7 @@ package struct PushRoute: Sendable {
     /// - Throws: ``PushConfigurationError``.
     package init(_ endpoint: APNSEndpoint) throws {
         provider = .apns
+        isListed = true
         environment = endpoint.environment
         name = "APNs \(endpoint.environment.rawValue)"
         host = endpoint.host
@@ -76,6 +79,7 @@ package struct PushRoute: Sendable {
     /// - Throws: ``PushConfigurationError``.
     init(_ endpoint: FCMEndpoint) throws {
         provider = .fcm
+        isListed = true
         environment = .production
         name = "FCM \(endpoint.account.project)"
         credentialName = endpoint.account.project
@@ -97,6 +101,7 @@ package struct PushRoute: Sendable {
         let authority = HTTPSHost(name: host, port: port).authority
         name = "Web Push \(authority)"
         credentialName = pattern.description
+        isListed = pattern.isExact
         let endpoint = webPush.endpoint
         credential = .key(
             ProviderTokenSigner(webPush.key, audience: "https://\(authority)", subject: endpoint.subject))
@@ -140,7 +145,7 @@ package struct PushRoute: Sendable {
     var advice: String {
         switch credential {
         case .key where provider == .webpush:
-            "check push.webpush.subject, which Apple refuses when no such address can be, and this machine's clock"
+            "check push.webpush.subject, which Apple refuses if its domain is not public, and this machine's clock"
         case .key: CredentialHealth.keyAdvice
         case .certificate: "check that the certificate was not revoked"
         case .account: "check the service account's role and that the project's FCM API is on"

@@ -147,22 +147,10 @@ public final class PushService: Sendable {
         guard let running = current() else { return }
         warnOfExpiry(reload.routes)
         profiles.withLock { $0 = reload.configuration.profiles }
-        let before = webPush.withLock { webPush in
-            defer { webPush = reload.webPush }
-            return webPush?.key
-        }
-        if let before, let key = reload.webPush?.key, key != before { Self.warnOfOtherKey(log) }
+        webPush.withLock { $0 = reload.webPush }
         _ = await running.loop.run {
             running.dispatcher.value.reload(reload.configuration, reload.routes, reload.webPush)
         }
-    }
-
-    private static func warnOfOtherKey(_ log: Logger) {
-        log.warning(
-            """
-            the key of Web Push is another one: no browser that subscribed before gets pushes until its page subscribes \
-            again
-            """)
     }
 
     /// Accepts nothing more, waits for answers up to the grace (the rest ends as unknown), and ends its own thread.
@@ -207,12 +195,29 @@ public final class PushService: Sendable {
     /// The key with which pages subscribe; nil without Web Push, and before the start. Any thread.
     public var applicationServerKey: String? { webPush.withLock { $0?.key.applicationServerKey } }
 
-    /// What is wrong with a token that has no ``PushToken/fault``, as far as this server knows; to follow "expected".
-    /// nil when there is nothing, and for other providers than Web Push. Any thread.
-    public func expectation(of token: PushToken) -> String? {
+    /// What is wrong with a subscription that has no ``PushToken/fault``, as far as this server knows. nil when there is
+    /// nothing, and for other providers than Web Push. Any thread.
+    /// - Parameter isUpdate: whether the server must be able to push to it now.
+    public func fault(of token: PushToken, isUpdate: Bool) -> PushTokenFault? {
         guard let subscription = token.subscription else { return nil }
-        guard subscription.isKeyValid else { return "a subscription whose p256dh is a point of the curve P-256" }
-        return webPush.withLock { $0?.problem(of: subscription) }.map { "another push service: \($0)" }
+        guard subscription.isKeyValid else {
+            return PushTokenFault(member: .token, expected: "a subscription whose p256dh is a point of the curve P-256")
+        }
+        let webPush = webPush.withLock { $0 }
+        if let problem = webPush?.problem(of: subscription) {
+            return PushTokenFault(member: .token, expected: "another push service: \(problem)")
+        }
+        guard isUpdate else { return nil }
+        guard let key = webPush?.key.applicationServerKey else {
+            return PushTokenFault(
+                member: .token, expected: "a token of apns or fcm: this server has no Web Push (push.webpush.subject)")
+        }
+        guard token.topic == key else {
+            return PushTokenFault(
+                member: .topic, expected: "the key in webpush of session.open, with which the page must subscribe again"
+            )
+        }
+        return nil
     }
 
     private func post(_ message: PushDispatcher.Message) {

@@ -3,7 +3,7 @@ import PushCore
 
 /// State and counters of the push path, for metrics.
 public struct PushStatistics: Equatable, Sendable {
-    /// One pool: one environment with its credential; for Web Push one entry of the hosts, with all its push services.
+    /// One pool: one environment with its credential; for Web Push one entry of `push.webpush.hosts`, with all its push services.
     public struct Pool: Equatable, Sendable {
         public var provider: PushProvider
         public var environment: PushEnvironment
@@ -64,23 +64,23 @@ public struct PushStatistics: Equatable, Sendable {
         }
 
         /// One for each push service of the pool that readiness counts; nil for a pool with one destination.
-        private var webPushLines: [Line]?
+        private var webPushQueues: [Line]?
 
         /// The queues that readiness judges.
         public var lines: [Line] {
-            webPushLines ?? [
+            webPushQueues ?? [
                 Line(
                     name: name, waiting: queueDepth - held, oldestWaiting: oldestWaiting,
                     openConnections: openConnections)
             ]
         }
 
-        /// The sum of the push services of one entry of the hosts.
+        /// The sum of the push services of one entry of `push.webpush.hosts`.
         init(webPush host: String) {
             self.init(
                 provider: .webpush, environment: .production, name: "Web Push \(host)", credentialName: host,
                 advice: "check push.webpush.subject and this machine's clock")
-            webPushLines = []
+            webPushQueues = []
         }
 
         /// Adds the counters of another pool.
@@ -101,7 +101,7 @@ public struct PushStatistics: Equatable, Sendable {
             streamsInFlight += other.streamsInFlight
             openConnections += other.openConnections
             guard isTrusted else { return }
-            webPushLines?.append(contentsOf: other.lines)
+            webPushQueues?.append(contentsOf: other.lines)
             advice = other.advice
             if circuit == .closed { circuit = other.circuit }
             if let until = other.throttledUntil { throttledUntil = throttledUntil.map { max($0, until) } ?? until }

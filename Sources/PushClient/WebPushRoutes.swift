@@ -35,7 +35,7 @@ struct WebPushRoutes: Sendable {
         }
     }
 
-    /// The first entry of the hosts that covers the push service; nil when none does.
+    /// The first entry of `push.webpush.hosts` that covers the push service; nil when none does.
     func pattern(host: String, port: UInt16) -> WebPushHost? {
         endpoint.hosts.first { $0.covers(host: host, port: port) }
     }

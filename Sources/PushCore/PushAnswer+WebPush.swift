@@ -18,9 +18,9 @@ extension PushAnswer {
         let verdict: PushVerdict =
             switch status {
             case 404, 410: .tokenGone
-            case 400 where words.nameOtherKey, 401 where words.nameOtherKey, 403 where words.nameOtherKey:
+            case 400 where words.namesOtherKey, 401 where words.namesOtherKey, 403 where words.namesOtherKey:
                 .tokenMismatched
-            case 401 where words.nameCredential, 403 where words.nameCredential: .credentialRefused
+            case 401 where words.namesCredential, 403 where words.namesCredential: .credentialRefused
             case 401, 403: .topicRefused
             // 406 is what Windows Notification Service answers to too many notifications.
             case 406, 429: .throttled
@@ -38,6 +38,7 @@ extension PushAnswer {
 struct WebPushErrorWords {
     /// Longer texts are cut to this many characters.
     static let longest = 120
+    private static let longestWord = 40
 
     /// One line of printable ASCII; empty when the body tells nothing.
     let text: String
@@ -54,21 +55,26 @@ struct WebPushErrorWords {
     }
 
     /// Whether the service says that the subscription was made with another key.
-    var nameOtherKey: Bool {
+    var namesOtherKey: Bool {
         let words = text.lowercased()
-        return ["mismatch", "correspond", "unauthorizedregistration"].contains { words.contains($0) }
+        if words.contains("unauthorizedregistration") { return true }
+        // Not the mismatch of an audience, which is a fault of the VAPID token.
+        return ["mismatch", "correspond"].contains { words.contains($0) }
+            && ["key", "hash", "credential", "sender"].contains { words.contains($0) }
     }
 
     /// Whether the service refuses the VAPID token itself.
-    var nameCredential: Bool {
+    var namesCredential: Bool {
         let words = text.lowercased()
-        return ["jwt", "vapid"].contains { words.contains($0) }
+        return ["jwt", "vapid", "audience"].contains { words.contains($0) }
     }
 
-    /// White space becomes one space; a document in HTML tells nothing.
+    /// White space becomes one space; a document in HTML tells nothing. Words that may be a part of the endpoint, which is
+    /// secret, are left out: a proxy's error page may quote the path.
     private static func line(_ bytes: [UInt8]) -> String {
         guard bytes.first(where: { $0 > 0x20 }) != UInt8(ascii: "<") else { return "" }
         let words = bytes.prefix(4 * longest).split { !(0x21...0x7E ~= $0) }
-        return String(words.map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ").prefix(longest))
+        let plain = words.filter { $0.count <= longestWord && !$0.contains(UInt8(ascii: "/")) }
+        return String(plain.map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ").prefix(longest))
     }
 }

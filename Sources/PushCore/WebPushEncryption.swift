@@ -12,7 +12,7 @@ enum WebPushEncryption {
     static let longestContent = recordSize - headerSize - 1 - 16
 
     /// The values that must be fresh for each message.
-    struct Fresh {
+    struct MessageKeys {
         let key: P256.KeyAgreement.PrivateKey
         let salt: [UInt8]
 
@@ -24,7 +24,7 @@ enum WebPushEncryption {
 
         /// - Parameter random: a cryptographically secure generator, except in tests.
         init(random: inout some RandomNumberGenerator) {
-            // One number of 256 bits in four billion is no key of P-256.
+            // About one 256-bit value in 2^32 is not a valid P-256 private key.
             while true {
                 let bytes = Self.bytes(32, &random)
                 guard let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: bytes) else { continue }
@@ -53,16 +53,16 @@ enum WebPushEncryption {
     /// The body for the browser of `subscription`.
     /// - Parameter content: at most ``longestContent`` bytes.
     /// - Returns: nil when the subscription's key is not on the curve.
-    static func encrypt(_ content: [UInt8], to subscription: WebPushSubscription, with fresh: Fresh) -> [UInt8]? {
+    static func encrypt(_ content: [UInt8], to subscription: WebPushSubscription, with keys: MessageKeys) -> [UInt8]? {
         guard let browser = publicKey(subscription.p256dh),
-            let shared = try? fresh.key.sharedSecretFromKeyAgreement(with: browser)
+            let shared = try? keys.key.sharedSecretFromKeyAgreement(with: browser)
         else { return nil }
-        let sender = Array(fresh.key.publicKey.x963Representation)
+        let sender = Array(keys.key.publicKey.x963Representation)
         // RFC 8291 section 3.4.
         let info = Array("WebPush: info\0".utf8) + subscription.p256dh + sender
         let keyingMaterial = shared.hkdfDerivedSymmetricKey(
             using: SHA256.self, salt: subscription.auth, sharedInfo: info, outputByteCount: 32)
-        return seal(content, keyingMaterial: keyingMaterial, salt: fresh.salt, keyID: sender)
+        return seal(content, keyingMaterial: keyingMaterial, salt: keys.salt, keyID: sender)
     }
 
     /// The content in the coding `aes128gcm`, as one record (RFC 8188 section 2).

@@ -46,8 +46,8 @@ struct WebPushMessage: Equatable, Sendable {
     }
 
     func body(now: Instant, random: inout some RandomNumberGenerator) -> [UInt8] {
-        let fresh = WebPushEncryption.Fresh(random: &random)
-        guard let body = WebPushEncryption.encrypt(plain(now: now), to: subscription, with: fresh) else {
+        let keys = WebPushEncryption.MessageKeys(random: &random)
+        guard let body = WebPushEncryption.encrypt(plain(now: now), to: subscription, with: keys) else {
             preconditionFailure("`init` has checked the browser's key")
         }
         return body

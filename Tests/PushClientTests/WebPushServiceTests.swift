@@ -197,8 +197,14 @@ struct WebPushServiceTests {
                 == "the subscription was made with another key than the server's: the page must subscribe again")
         #expect(await server.connections() == 0)
         let token = Self.browser.token(host: "evil.example", port: 443, key: Self.key)
-        #expect(fixture.service.expectation(of: token)?.contains("push.webpush.hosts") == true)
-        #expect(fixture.service.expectation(of: Self.browser.token(port: server.port, key: Self.key)) == nil)
+        let good = Self.browser.token(port: server.port, key: Self.key)
+        let old = Self.browser.token(port: server.port, key: .random())
+        for isUpdate in [false, true] {
+            let fault = fixture.service.fault(of: token, isUpdate: isUpdate)
+            #expect(fault?.expected.contains("push.webpush.hosts") == true)
+            #expect(fixture.service.fault(of: good, isUpdate: isUpdate) == nil)
+            #expect(fixture.service.fault(of: old, isUpdate: isUpdate)?.member == (isUpdate ? .topic : nil))
+        }
         await fixture.stop()
     }
 
@@ -220,13 +226,43 @@ struct WebPushServiceTests {
             Issue.record("there is no room")
             return
         }
-        #expect(reason.contains("no more can be reached"))
+        #expect(reason.contains("as are tried at a time"))
         fixture.service.drop(orders[7].id)
         await eventually("one is dropped") { waiting() == WebPushEndpoint.mostOrigins - 1 }
         fixture.service.queue(last)
         await eventually("the last one waits") { waiting() == WebPushEndpoint.mostOrigins }
         #expect(fixture.service.statistics.pools[7].counters.dropped == 1, "what a closed pool has counted is kept")
         #expect(fixture.service.statistics.pools[64].queueDepth == 1)
+        await fixture.stop()
+    }
+
+    @Test("names that devices invent below a pattern take a few pools and a part of the queue, and no other's place")
+    func invented() async throws {
+        let server = try await Self.strict()
+        let fixture = try await Self.start(server) {
+            // No name below `invalid` exists (RFC 6761).
+            $0.hosts += [WebPushHost("*.push.invalid")].compactMap { $0 }
+            $0.policy.queueCapacity = 80
+        }
+        func order(_ number: UInt64, host: String) throws -> PushIntent {
+            try Self.order(number, to: Self.browser.token(host: host, port: 443, key: Self.key))
+        }
+        let real = Self.browser.token(port: server.port, key: Self.key)
+        #expect(try await fixture.outcome(queueing: Self.order(1000, to: real)) == .accepted)
+        for number in 1...UInt64(WebPushEndpoint.mostUnproven) {
+            fixture.service.queue(try order(number, host: "a\(number).push.invalid"))
+        }
+        #expect(
+            try await fixture.outcome(queueing: order(100, host: "b.push.invalid"))
+                == .unsent(reason: "pushes wait for as many push services as are tried at a time"))
+        // An eighth of the queue: ten, of which eight wait.
+        for number in 101...102 as ClosedRange<UInt64> {
+            fixture.service.queue(try order(number, host: "a1.push.invalid"))
+        }
+        #expect(
+            try await fixture.outcome(queueing: order(103, host: "a2.push.invalid"))
+                == .unsent(reason: "push queue full"))
+        #expect(try await fixture.outcome(queueing: Self.order(1001, to: real)) == .accepted)
         await fixture.stop()
     }
 
@@ -240,6 +276,8 @@ struct WebPushServiceTests {
         #expect(
             try await fixture.outcome(queueing: Self.order(to: token)) == .unsent(reason: "no Web Push: set a subject"))
         #expect(fixture.service.applicationServerKey == nil)
+        #expect(fixture.service.fault(of: token, isUpdate: false) == nil)
+        #expect(fixture.service.fault(of: token, isUpdate: true)?.expected.contains("push.webpush.subject") == true)
         await fixture.stop()
     }
 

@@ -31,6 +31,12 @@ struct WebPushAnswerTests {
                 403, "the VAPID credentials do not correspond to those of the subscription\n", .tokenMismatched,
                 "HTTP 403: the VAPID credentials do not correspond to those of the subscription"
             ),
+            (401, "audience mismatch", .credentialRefused, "HTTP 401: audience mismatch"),
+            (400, "Cannot POST /wpush/v2/gAAAAABsecret", .requestFaulty, "HTTP 400: Cannot POST"),
+            (
+                400, #"{"message":"no such path: gAAAAABwEgENRvNQzVm6AvlIYT2mkLnYTgsLYLDrWLs0"}"#, .requestFaulty,
+                "HTTP 400: no such path:"
+            ),
             (403, "<html>forbidden</html>", .topicRefused, "HTTP 403"),
             (
                 401, #"{"error":{"code":401,"message":"Expected OAuth 2 access token.","status":"UNAUTHENTICATED"}}"#,

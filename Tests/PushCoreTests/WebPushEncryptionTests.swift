@@ -21,11 +21,11 @@ struct WebPushEncryptionTests {
             "https://push.example.net/push/JzLQ3raZJfFBR0aqvOMsLrt54w4rJUsV"
                 + "#p256dh=BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
                 + "&auth=BTBZMqHH6r4Tts7J_aSIgg")
-        let fresh = try WebPushEncryption.Fresh(
+        let keys = try WebPushEncryption.MessageKeys(
             key: Self.bytes("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw"), salt: Self.bytes("DGv6ra1nlYgDCS1FRnbzlw"))
         let body = try #require(
             WebPushEncryption.encrypt(
-                Array("When I grow up, I want to be a watermelon".utf8), to: subscription, with: fresh))
+                Array("When I grow up, I want to be a watermelon".utf8), to: subscription, with: keys))
         #expect(
             WebPushSubscription.base64URL(body) == """
                 DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27ml\
@@ -58,8 +58,8 @@ struct WebPushEncryptionTests {
     func fresh() {
         var (first, second) = (SeededGenerator(seed: 1), SeededGenerator(seed: 1))
         let (a, b, c) = (
-            WebPushEncryption.Fresh(random: &first), WebPushEncryption.Fresh(random: &first),
-            WebPushEncryption.Fresh(random: &second)
+            WebPushEncryption.MessageKeys(random: &first), WebPushEncryption.MessageKeys(random: &first),
+            WebPushEncryption.MessageKeys(random: &second)
         )
         #expect(a.salt == c.salt && a.key.rawRepresentation == c.key.rawRepresentation)
         #expect(a.salt != b.salt && a.key.rawRepresentation != b.key.rawRepresentation)
@@ -79,8 +79,8 @@ struct WebPushEncryptionTests {
     @Test("bytes that are no key are passed over")
     func passedOver() {
         var random = Stubborn()
-        let fresh = WebPushEncryption.Fresh(random: &random)
-        #expect(fresh.key.rawRepresentation.contains { $0 != 0 && $0 != 255 })
+        let keys = WebPushEncryption.MessageKeys(random: &random)
+        #expect(keys.key.rawRepresentation.contains { $0 != 0 && $0 != 255 })
         #expect(random.count == 14)
     }
 }

@@ -243,7 +243,7 @@ struct NamedFileTests {
     }
 
     @Test(
-        "the key of Web Push is read, a file that is none is refused without its text, and without one the server's is used"
+        "the VAPID key is read, a file that is none is refused without its text, and without one the server's is used"
     )
     func webPushKey() throws {
         let scene = try Scene()

@@ -246,7 +246,9 @@ extension CallCore {
         record(.pushUnreported(push.record), of: push.leg.call)
         // A push that may never have reached the provider says nothing about the device.
         let device = push.leg.device
-        guard push.record.status == .accepted, !device.isDropped else { return }
+        guard push.record.status == .accepted, !device.isDropped,
+            push.record.delivery?.countsUnreported == true
+        else { return }
         let isSuspendedNow = device.noteUnreported(at: now, limits, timers)
         persist(device)
         guard isSuspendedNow else { return }

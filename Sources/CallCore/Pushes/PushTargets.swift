@@ -28,7 +28,7 @@ extension Device {
     /// report, except a probe that is due.
     func mayBeSent(to token: PushToken, for purpose: PushPurpose, at now: Instant) -> Bool {
         guard registration(of: token) != nil, let delivery = PushDelivery(token, for: purpose) else { return false }
-        return suspendedAt == nil || purpose != .call || !delivery.isReported || isProbeDue(at: now)
+        return suspendedAt == nil || purpose != .call || !delivery.countsUnreported || isProbeDue(at: now)
     }
 }
 

@@ -168,9 +168,6 @@ final class SignalShard: ShardHandler {
     ) {
         switch command {
         case .open(let open):
-            if let fault = fault(in: open.push) {
-                return refuse(request, .invalidParams, fault, on: connection)
-            }
             switch state.phase {
             case .checking, .opening:
                 refuseAgain(request, "A session.open is being worked on already.", on: connection, state)
@@ -181,7 +178,7 @@ final class SignalShard: ShardHandler {
             }
         case .session, .call, .owner:
             guard state.holder != nil else { return refuseUnopened(request, on: connection) }
-            if case .owner(.updateDevice(let push)) = command, let fault = fault(in: push) {
+            if case .owner(.updateDevice(let push)) = command, let fault = fault(in: push, isUpdate: true) {
                 return refuse(request, .invalidParams, fault, on: connection)
             }
             if case .owner(.invite) = command, let refusal = refusal(ofCallOn: connection, state) {
@@ -201,16 +198,16 @@ final class SignalShard: ShardHandler {
     }
 
     /// What is wrong with the first token that this server cannot push to, or not as the token asks.
-    private func fault(in tokens: [PushToken]?) -> String? {
+    /// - Parameter isUpdate: the device asks for its tokens alone. A session opens in spite of a subscription that is of
+    ///   no use any more, so that the page can make another one.
+    private func fault(in tokens: [PushToken]?, isUpdate: Bool = false) -> String? {
         guard let tokens, tokens.contains(where: { $0.profile != nil || $0.provider == .webpush }) else { return nil }
         let names = environment.push.profileNames
         for (index, token) in tokens.enumerated() {
             if let profile = token.profile, !names.contains(profile) {
                 return "push[\(index)].profile: expected one of \(names.joined(separator: ", "))."
             }
-            if let expected = environment.push.expectation(of: token) {
-                return "push[\(index)].token: expected \(expected)."
-            }
+            if let fault = environment.push.fault(of: token, isUpdate: isUpdate) { return "push[\(index)].\(fault)." }
         }
         return nil
     }
@@ -267,6 +264,10 @@ final class SignalShard: ShardHandler {
                 trace.refused(.badToken, words, on: connection, user: verified.grant.user, device: open.device.id)
                 refuse(request, .unauthenticated, words, on: connection)
                 return close(connection, .badToken)
+            }
+            if let fault = fault(in: open.push) {
+                state.forgetCheck()
+                return refuse(request, .invalidParams, fault, on: connection)
             }
             let holder = ConnectionState.Holder(grant: verified.grant, device: open.device.id)
             state.handOver(holder)
@@ -380,7 +381,7 @@ final class SignalShard: ShardHandler {
         write(to: share.connection)
     }
 
-    /// Adds TURN credentials and the key of Web Push to the result of `session.open`: the core does not know them.
+    /// Adds TURN credentials and the VAPID key to the result of `session.open`: the core does not know them.
     private func withServerDetails(_ message: ServerMessage) -> ServerMessage {
         guard case .reply(let request, .opened(var opened)) = message else { return message }
         opened.iceServers = environment.turn.servers(for: opened.user)

@@ -3,7 +3,7 @@ extension PushDiagnosis {
     /// - Parameter reason: `HTTP 403: BadJwtToken`, with the service's words if it gave any.
     static func webPush(refused reason: String) -> PushDiagnosis {
         let words = WebPushErrorWords(Array(reason.utf8))
-        guard !words.nameOtherKey else {
+        guard !words.namesOtherKey else {
             return PushDiagnosis(
                 "The subscription was made with another key than the server's (\(reason)).",
                 [

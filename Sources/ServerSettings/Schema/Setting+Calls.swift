@@ -71,16 +71,16 @@ extension Setting {
     package static let webPushSubject = Setting(
         "push.webpush.subject", .text(longest: 255), example: "mailto:admin@example.org", flag: "--webpush-subject",
         part: .push,
-        "Switches Web Push on: a contact for browsers' push services, mailto: or https:. Apple refuses one that cannot be."
+        "Switches Web Push on: a contact for browsers' push services, mailto: or https:. Apple refuses addresses at localhost."
     )
     package static let webPushKey = Setting(
         "push.webpush.key", .path, note: "webpush.key in the data folder", example: "/etc/reveille/webpush.pem",
         flag: "--webpush-key", part: .push,
-        "The key of Web Push (VAPID): P-256, in PEM. With another key, pages must subscribe again to get pushes.")
+        "The VAPID key of Web Push: P-256, in PEM. With another key, pages must subscribe again to get pushes.")
     package static let webPushHosts = Setting(
         "push.webpush.hosts", .text(longest: 2048), note: "those of Chrome, Edge, Firefox and Safari",
         example: WebPushEndpoint.standardHosts.joined(separator: ", "), part: .push,
-        "The push services of browsers: hosts, *.host for all names below, with :port unless it is 443. List nothing else."
+        "The push services of browsers: hosts, *.host for all its subdomains, with :port unless it is 443. List nothing else."
     )
     package static let incomingCallText = Setting(
         "push.text.incoming_call", .text(longest: AlertTexts.longest), .string("Incoming call"), part: .push,

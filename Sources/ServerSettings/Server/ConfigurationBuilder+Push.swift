@@ -183,6 +183,10 @@ extension ConfigurationBuilder {
                 )
                 return nil
             }
+            guard !hosts.contains(host) else {
+                fault(.webPushHosts, "'\(text)' is there twice", "take one of them out")
+                return nil
+            }
             hosts.append(host)
         }
         guard !hosts.isEmpty else {

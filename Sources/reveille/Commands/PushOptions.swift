@@ -13,7 +13,7 @@ struct PushOptions: ParsableArguments {
     var webpushSubject: String?
     @Option(
         help: ArgumentHelp(
-            "The key of Web Push (P-256, PEM). Default: webpush.key in the data folder, made when there is none.",
+            "The VAPID key (P-256, PEM). Default: webpush.key in the data folder, made when there is none.",
             valueName: "file"), completion: .file())
     var webpushKey: String?
     @Flag(help: "Send missed-call alerts to iPhones through FCM, with tokens mapped from their APNs tokens.")

@@ -90,6 +90,9 @@ struct PushTestCommand: AsyncParsableCommand {
         guard token == nil || topic != nil || subscription != nil else {
             throw ValidationError("--token needs --topic.")
         }
+        guard subscription == nil || (kind == nil && environment == nil) else {
+            throw ValidationError("--kind and --environment go with no subscription of Web Push.")
+        }
         if let token, token.isEmpty || token.utf8.count > PushToken.longestSubscription {
             throw ValidationError("--token has 1 to \(PushToken.longestSubscription) bytes.")
         }
@@ -119,7 +122,7 @@ struct PushTestCommand: AsyncParsableCommand {
     /// What --token says, if it is a Web Push subscription.
     private var subscription: String? { token.flatMap { WebPushSubscription.text($0) } }
 
-    /// The key of Web Push in the configuration or the data folder; nil when there is none.
+    /// The VAPID key in the configuration or the data folder; nil when there is none.
     private var webPushKey: String? {
         let webPush = try? push.configuration(configuration).webPush
         let key = webPush?.key ?? (try? configuration.data.folder.keptWebPushKey()) ?? nil

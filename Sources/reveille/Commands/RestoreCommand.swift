@@ -16,7 +16,7 @@ struct RestoreCommand: AsyncParsableCommand {
             reason of the timer that expired meanwhile. Pushes that were in flight become unknown and are never sent \
             again. Later calls are lost. The server migrates an older store, and refuses one of a later version.
 
-            The secrets of the folder, client-token.key and wake-token.key, stay as they are.
+            The secrets of the folder, client-token.key, wake-token.key and webpush.key, stay as they are.
 
             Exit code 1: the backup is damaged, or its ledger is not balanced (it is restored nevertheless); 2: it \
             cannot be read, a server runs, or a store exists.

@@ -37,7 +37,7 @@ enum PushText {
     }
 
     static func token(_ token: TokenView) -> String {
-        // The key of Web Push is the same for all, and long.
+        // The VAPID key is the same for all, and long.
         token.provider == .webpush
             ? "\(token.provider.rawValue) \(token.token)"
             : "\(token.provider.rawValue)/\(token.kind.rawValue)/\(token.environment.rawValue) \(token.topic) "
