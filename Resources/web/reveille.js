@@ -768,23 +768,25 @@ export class Call extends Emitter {
   }
 
   _saved() {
+    const { expiresAt, remaining, peerAwaySince, peerExpiresAt, peerRemaining } = this;
     const { id, role, state, steps, _: { isTold, candidates, media } } = this;
     return {
       ...Object.fromEntries(NAMES.map((name) => [name, this[name]])), id, role, state, steps, isTold, media,
-      savedAt: Date.now(), deadline: [this.expiresAt, this.remaining],
-      peer: [this.peerAwaySince, this.peerExpiresAt, this.peerRemaining],
+      expiresAt, remaining, peerAwaySince, peerExpiresAt, peerRemaining, savedAt: Date.now(),
       candidates: state === 'connected' ? [] : candidates,
     };
   }
 
-  _restore({ savedAt, deadline, peer, isTold, candidates, media, ...rest }) {
+  _restore({
+    expiresAt, remaining, peerAwaySince, peerExpiresAt, peerRemaining, savedAt, isTold, candidates, media, ...rest
+  }) {
     const age = Date.now() - savedAt;
     Object.assign(this, rest);
     this.isRestored = true;
     Object.assign(this._, { isTold, media });
     this._news(candidates);
-    this._setDeadline(deadline[0], deadline[1] - age);
-    this._setPeer(peer[0], peer[1], peer[2] - age);
+    this._setDeadline(expiresAt, remaining - age);
+    this._setPeer(peerAwaySince, peerExpiresAt, peerRemaining - age);
   }
 }
 
@@ -1895,7 +1897,7 @@ export class Media extends Emitter {
     this.#alarms.clear('disconnected');
     this.#step(async () => {
       const pc = this.#pc;
-        if (!this.#canUpdate() || !pc?.remoteDescription) return;
+      if (!this.#canUpdate() || !pc?.remoteDescription) return;
       // An offer that nobody has answered has candidates of the network before.
       if (pc.signalingState === 'have-local-offer') await pc.setLocalDescription({ type: 'rollback' });
       pc.restartIce();

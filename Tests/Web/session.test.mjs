@@ -278,6 +278,27 @@ test('the time that the other side has to come back is told, and ends with its r
   assert.equal(h.methods().includes('call.get'), false);
 });
 
+test('a call without a deadline has none after a reload either', async () => {
+  const h = new Harness();
+  await h.reopen();
+  h.session.invite('bob', { sdp: 'o' }).catch(() => {});
+  await settle();
+  const { h: other } = await talking();
+  await settle();
+  for (const before of [h, other]) {
+    const again = new Harness({}, { storage: before.storage, clock: before.clock });
+    const [kept] = again.session.calls;
+    const { expiresAt, remaining, peerAwaySince, peerExpiresAt, peerRemaining } = kept;
+    const found = [expiresAt, remaining, peerAwaySince, peerExpiresAt, peerRemaining];
+    assert.ok(found.every((time) => time === undefined), `${found}`);
+    again.session.start();
+    await before.clock.advance(2_000);
+    assert.notEqual(kept.state, 'ended', `${kept.role}, offline`);
+    await again.reopen({ calls: [snapshot(kept.role, kept.state, { call_id: kept.id })] });
+    assert.equal(kept.steps.some(({ name }) => name.startsWith('peer:')), false, 'nobody was away');
+  }
+});
+
 test('a call whose other side is not back in time, and that the server has not ended, is asked about once', async () => {
   const { h } = await talking();
   h.event('call.peer', away());
