@@ -227,7 +227,7 @@ async function theWorker() {
     if (!isMissed || actions.length > 0 || (await shown()).length !== 1) throw new Error(JSON.stringify(await shown()));
     await click();
     await until(() => worker.run('opened'), 'a page is asked for');
-    if (await worker.run('opened') !== `${origin}/phone/#`) throw new Error(await worker.run('opened'));
+    if (await worker.run('opened') !== `${origin}/phone/`) throw new Error(await worker.run('opened'));
   });
   await check('a push that comes too late shows a missed call, and is reported', async () => {
     const push = await pushed();
@@ -295,6 +295,23 @@ async function thePage() {
     bob = await open(address.slice(`${origin}/phone/`.length));
     await Promise.all([alice.talks(), bob.talks()]);
     await hangUp();
+  });
+  await check('a link answers no call, whoever knows its id', async () => {
+    await close(bob);
+    const { uuid } = await pushed();
+    for (const words of [`clicked=${uuid}`, `of=${uuid}&answer=now`]) {
+      bob = await open(`#${words}`);
+      await bob.says('.ring h2', /^alice$/);
+      await alice.says('#state', /^It rings/);
+      await bob.reload();
+      await bob.run(`location.hash = '${words}&again'`);
+      await bob.until('!location.hash');
+      await bob.says('.ring h2', /^alice$/);
+      await alice.says('#state', /^It rings/);
+      if (words.startsWith('clicked')) await close(bob);
+    }
+    await hangUp();
+    await bob.until(`!shown('.ring')`);
   });
   await check('“Answer” while a page is open answers there', async () => {
     await alice.dial('bob');

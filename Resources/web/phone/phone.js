@@ -79,7 +79,8 @@ class Phone {
     }
     globalThis.addEventListener('hashchange', () => this.#fragmentChanged());
     const given = this.#takeFragment();
-    const restored = given.token || given.user ? undefined : SignIn.restored() ?? SignIn.woken(given.wake);
+    const click = await this.#takeClick(given.clicked);
+    const restored = given.token || given.user ? undefined : SignIn.restored() ?? SignIn.woken(click?.wake);
     if (restored) return this.use(restored);
     await this.#signIn(() => {
       if (given.token) return SignIn.byToken(given.token);
@@ -88,23 +89,29 @@ class Phone {
   }
 
   /**
-   * What a link says: `#token=`, `#user=`, `#call=`, `#group=`; of a notification `#wake=`, `#of=`, `#answer=`. Tokens
-   * leave the address at once.
+   * What a link says: `#token=`, `#user=`, `#call=`, `#group=`; of a notification `#clicked=`, its call. Tokens leave the
+   * address at once.
    */
   #takeFragment() {
     const words = new URLSearchParams(location.hash.slice(1));
     const [token, user, call, group] = ['token', 'user', 'call', 'group'].map((name) => words.get(name)?.trim());
-    const [wake, of, answer] = ['wake', 'of', 'answer'].map((name) => words.get(name));
-    if (of) this.#woken = { id: of, isAnswer: Boolean(answer) };
     if (location.hash) history.replaceState(null, '', location.pathname + location.search);
     const { to, fault } = call ? target(call) : { to: group ? { group } : undefined };
     if (fault) this.notice('link', { what: 'The link’s call cannot be read.', todo: fault });
     if (to) this.ask = { to };
-    return { token, user, wake };
+    return { token, user, clicked: words.get('clicked') };
+  }
+
+  /** The worker knows whether the notification was clicked, and where: a link that was sent to the user answers no call. */
+  async #takeClick(id) {
+    const click = id ? await Push.clicked(id) : undefined;
+    if (click) this.openCall(id, click.isAnswer);
+    return click;
   }
 
   #fragmentChanged() {
-    const { token, user } = this.#takeFragment();
+    const { token, user, clicked } = this.#takeFragment();
+    this.#takeClick(clicked);
     if (token || user) this.#signIn(() => (token ? SignIn.byToken(token) : SignIn.byName(user)));
     else this.changed();
   }
@@ -166,7 +173,7 @@ class Phone {
       line.hangUp();
     }
     this.lines.clear();
-    this.last = this.currentID = undefined;
+    this.last = this.currentID = this.#woken = undefined;
     this.history.clear();
     if (this.signIn) Ladder.tidy(this.signIn.user);
     this.signIn?.forget();
@@ -259,6 +266,7 @@ class Phone {
     const line = new Line(this, { id: call.id, role: call.role, to: call.role === 'caller' ? call.to : undefined });
     line.adopt(call);
     this.lines.set(line.id, line);
+    if (this.#woken?.id === call.id) this.#woken = undefined;
     if (line.phase === 'incoming') return void line.prepare();
     line.resume();
     if (!this.current || this.current.isOnHold) this.currentID = line.id;

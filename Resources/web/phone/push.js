@@ -82,6 +82,18 @@ export class Push {
     setText($('ready-lead'), lead);
   }
 
+  /** What the click on a call's notification asks for, `{ wake, isAnswer }`; undefined if nobody clicked on it. */
+  static async clicked(id) {
+    const registration = await navigator.serviceWorker?.getRegistration().catch(() => undefined);
+    if (!registration?.active) return undefined;
+    const { port1, port2 } = new MessageChannel();
+    return new Promise((resolve) => {
+      port1.onmessage = ({ data }) => resolve(data);
+      setTimeout(resolve, 2_000);
+      registration.active.postMessage({ reveille: 'clicked', call: id }, [port2]);
+    });
+  }
+
   /** A call is answered or over: its notification goes. */
   static async close(id) {
     const registration = await navigator.serviceWorker?.getRegistration().catch(() => undefined);

@@ -4,6 +4,8 @@
 const SERVER = new URL('../v1/', self.location.href);
 /** How often the server is asked whether a shown call still rings. */
 const ASK_EVERY = 4_000;
+/** The time in which the page that a click opens has to ask for it. */
+const CLICK_LASTS = 60_000;
 const PATIENCE = 8_000;
 const MISSED = new Set(['ring_timeout', 'cancelled', 'busy', 'connection_lost', 'no_devices', 'admin']);
 const RINGS = new Set(['routing', 'waking', 'ringing']);
@@ -27,6 +29,9 @@ self.addEventListener('notificationclick', (event) => {
   notification.close();
   const { data } = notification;
   event.waitUntil(action === 'decline' ? decline(data) : openPhone(data ?? {}, action === 'answer'));
+});
+self.addEventListener('message', ({ data, ports: [port] }) => {
+  if (data?.reveille === 'clicked') port?.postMessage(takeClick(data.call));
 });
 self.addEventListener('pushsubscriptionchange', (event) => event.waitUntil(changed()));
 
@@ -128,15 +133,25 @@ async function pageOf(push) {
   return (await Promise.all((await pages()).map(has))).find(Boolean);
 }
 
+/** The clicks that new pages are opened for, by the call. A page takes its click once, and soon. */
+const clicks = new Map();
+
+function takeClick(id) {
+  const { at, ...click } = clicks.get(id) ?? { at: 0 };
+  clicks.delete(id);
+  return Date.now() - at < CLICK_LASTS ? click : undefined;
+}
+
+/** The address says only which call was clicked: anybody may write a link, and none may answer a call. */
 async function openPhone(push, isAnswer) {
   const page = await pageOf(push);
   if (page) {
     page.postMessage({ reveille: 'open', call: push.uuid, isAnswer });
     return page.focus();
   }
-  const words = push.isMissed || !push.wake_token ? {}
-    : { wake: push.wake_token, of: push.uuid, ...(isAnswer && { answer: 'now' }) };
-  return self.clients.openWindow(`./#${new URLSearchParams(words)}`);
+  if (push.isMissed || !push.wake_token) return self.clients.openWindow('./');
+  clicks.set(push.uuid, { wake: push.wake_token, isAnswer, at: Date.now() });
+  return self.clients.openWindow(`./#${new URLSearchParams({ clicked: push.uuid })}`);
 }
 
 async function changed() {
