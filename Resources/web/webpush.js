@@ -25,6 +25,17 @@ function bytesOf(text) {
   return Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), (char) => char.charCodeAt(0));
 }
 
+function surroundings(given) {
+  const { navigator, Notification, PushManager, isSecureContext } = /** @type {any} */ (globalThis);
+  const env = /** @type {any} */ ({
+    serviceWorker: navigator?.serviceWorker, Notification, PushManager, isSecureContext, page: globalThis,
+  });
+  try {
+    env.localStorage = globalThis.localStorage;
+  } catch { /* Storage is forbidden. */ }
+  return Object.assign(env, given);
+}
+
 export function pushToken(subscription, key) {
   const [p256dh, auth] = ['p256dh', 'auth'].map((name) => base64url(subscription.getKey(name)));
   return {
@@ -64,13 +75,9 @@ export class WebPush extends EventTarget {
 
   constructor(session, options) {
     super();
-    const { navigator, Notification, PushManager, localStorage, isSecureContext } = /** @type {any} */ (globalThis);
     this.#session = session;
     this.#options = options;
-    this.#env = {
-      serviceWorker: navigator?.serviceWorker, Notification, PushManager, localStorage, isSecureContext, page: globalThis,
-      ...options.environment,
-    };
+    this.#env = surroundings(options.environment);
     this.#name = `reveille:webpush:${options.scope ?? options.worker}`;
     const on = (target, type, act) => target?.addEventListener?.(type, act, { signal: this.#off.signal });
     on(session, 'connection', ({ detail: { state, result } }) => {

@@ -197,6 +197,16 @@ test('a renewal that fails is told, and is off until the next session', async ()
   assert.equal(push.state, 'on');
 });
 
+test('a browser that forbids storage has no Web Push, and a session all the same', async (context) => {
+  const before = Object.getOwnPropertyDescriptor(globalThis, 'localStorage');
+  const get = () => { throw new DOMException('forbidden', 'SecurityError'); };
+  Object.defineProperty(globalThis, 'localStorage', { configurable: true, get });
+  context.after(() => (before ? Object.defineProperty(globalThis, 'localStorage', before) : delete globalThis.localStorage));
+  const { localStorage, ...rest } = new PushBrowser();
+  const { h, push } = await page(rest);
+  assert.deepEqual([h.state, push.state, push.isWanted], ['open', 'off', false]);
+});
+
 test('one device of a browser is on at a time', async () => {
   const { push, browser } = await switchedOn();
   const other = await page(browser, undefined, { deviceId: '00000000-0000-4000-8000-000000000099' });
