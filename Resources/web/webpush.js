@@ -3,6 +3,9 @@
 
 import { ReveilleError } from './reveille.js';
 
+/** For installing the worker and for the push service. */
+const BROWSER_TIMEOUT_MS = 30_000;
+
 const ADVICE = {
   push_unsupported: 'Use another browser, or open the page over https. On an iPhone, put the page on the home screen.',
   push_unavailable: 'Switch Web Push on at the server: push.webpush.subject.',
@@ -50,15 +53,31 @@ function isUseful({ options, expirationTime }, key) {
   return (!made || base64url(made) === key) && !(expirationTime && expirationTime <= Date.now());
 }
 
+/** Rejects if the browser does not answer. The step's signal ends what still waits then. */
+async function inTime(step) {
+  const off = new AbortController();
+  let timer;
+  const late = new Promise((_, reject) => {
+    const silent = () => reject(new Error('the browser or its push service does not answer'));
+    timer = setTimeout(silent, BROWSER_TIMEOUT_MS);
+  });
+  try {
+    return await Promise.race([step(off.signal), late]);
+  } finally {
+    clearTimeout(timer);
+    off.abort();
+  }
+}
+
 /** Only an active worker has a subscription. */
-async function activated(registration) {
+async function activated(registration, signal) {
   const worker = registration.active ?? registration.waiting ?? registration.installing;
   if (registration.active) return registration;
   await new Promise((resolve, reject) => {
     worker.addEventListener('statechange', () => {
       if (worker.state === 'activated') resolve(undefined);
       if (worker.state === 'redundant') reject(new Error('the service worker could not be installed'));
-    });
+    }, { signal });
   });
   return registration;
 }
@@ -116,14 +135,25 @@ export class WebPush extends EventTarget {
   }
 
   async switchOff() {
+    // It may be on when what is under way is done.
+    if (!this.isWanted) await this.#done;
     if (!this.isWanted) return;
     this.#store(undefined);
     this.#tell();
     await this.#inTurn(async () => {
-      // In this order: the push service refuses the server's pushes even if the server hears nothing.
+      try {
+        // In this order: the push service refuses the server's pushes even if the server hears nothing.
+        await this.#unsubscribe();
+      } finally {
+        await this.#session.request('device.update', { push: [] });
+      }
+    });
+  }
+
+  #unsubscribe() {
+    return inTime(async () => {
       const registration = await this.#env.serviceWorker.getRegistration(this.#options.scope ?? this.#options.worker);
       await (await registration?.pushManager.getSubscription())?.unsubscribe();
-      await this.#session.request('device.update', { push: [] });
     });
   }
 
@@ -145,17 +175,18 @@ export class WebPush extends EventTarget {
 
   async #register() {
     const key = this.#key;
-    const subscription = await this.#subscribe(key).catch((error) => {
+    const subscription = await inTime((signal) => this.#subscribe(key, signal)).catch((error) => {
       throw fault(error.name === 'NotAllowedError' ? 'push_blocked' : 'push_failed', error.message);
     });
     await this.#session.request('device.update', { push: [pushToken(subscription, key)] });
   }
 
-  async #subscribe(key) {
+  async #subscribe(key, signal) {
     const { worker, scope } = this.#options;
     const registration = await this.#env.serviceWorker.register(worker, scope && { scope });
-    const { pushManager } = await activated(registration);
+    const { pushManager } = await activated(registration, signal);
     const present = await pushManager.getSubscription();
+    signal.throwIfAborted();
     if (present && isUseful(present, key)) return present;
     await present?.unsubscribe();
     return pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytesOf(key) });

@@ -49,12 +49,13 @@ class PushBrowser {
         return this.Notification.permission;
       },
     };
-    const registration = {
+    const registration = this.registration = {
       active: { state: 'activated' },
       pushManager: {
         getSubscription: async () => browser.subscription,
         subscribe: async ({ userVisibleOnly, applicationServerKey }) => {
           if (browser.failure) throw browser.failure;
+          if (browser.isSilent) await new Promise(() => {});
           assert.equal(userVisibleOnly, true);
           assert.equal(browser.subscription, null, 'a browser refuses a second key');
           browser.subscription = new Subscription(browser, applicationServerKey, browser.made.length);
@@ -205,6 +206,51 @@ test('a browser that forbids storage has no Web Push, and a session all the same
   const { localStorage, ...rest } = new PushBrowser();
   const { h, push } = await page(rest);
   assert.deepEqual([h.state, push.state, push.isWanted], ['open', 'off', false]);
+});
+
+test('a worker or a push service that does not answer is given up, and what comes after it goes on', async (context) => {
+  const due = new Set();
+  context.mock.method(globalThis, 'setTimeout', (act, time) => {
+    assert.equal(time, 30_000);
+    due.add(act);
+    return act;
+  });
+  context.mock.method(globalThis, 'clearTimeout', (timer) => due.delete(timer));
+  const wait = () => { for (const act of due) act(); };
+  for (const silent of ['worker', 'push service']) {
+    const { h, push, browser } = await page(new PushBrowser());
+    const listeners = new Set();
+    browser.isSilent = silent === 'push service';
+    if (silent === 'worker') {
+      const add = (type, act, { signal }) => {
+        listeners.add(act);
+        signal.addEventListener('abort', () => listeners.delete(act));
+      };
+      Object.assign(browser.registration, { active: null, installing: { state: 'installing', addEventListener: add } });
+    }
+    const failed = push.switchOn().then(() => assert.fail(), ({ code }) => code);
+    const off = push.switchOff();
+    await settle();
+    assert.equal(listeners.size, silent === 'worker' ? 1 : 0);
+    wait();
+    assert.deepEqual([await failed, push.state, listeners.size], ['push_failed', 'off', 0], silent);
+    await off;
+    browser.isSilent = false;
+    browser.registration.active = { state: 'activated' };
+    const done = push.switchOn();
+    await accept(h);
+    await done;
+    assert.equal(push.state, 'on');
+    const leaving = push.switchOff();
+    browser.subscription.unsubscribe = () => new Promise(() => {});
+    const left = leaving.then(() => assert.fail(), (error) => error);
+    await settle();
+    wait();
+    await accept(h);
+    assert.deepEqual([(await left).message, updates(h).at(-1), push.state],
+      ['the browser or its push service does not answer', [], 'off'], 'the server pushes no more all the same');
+    assert.equal(due.size, 0);
+  }
 });
 
 test('one device of a browser is on at a time', async () => {
