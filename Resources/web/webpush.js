@@ -47,10 +47,13 @@ export function pushToken(subscription, key) {
   };
 }
 
-/** A subscription for another key is of no use, and neither is one that has expired. */
-function isUseful({ options, expirationTime }, key) {
+/**
+ * A subscription for another key is of no use, and neither is one that has expired. `lastKey` is that of the last
+ * registration, for browsers that hide a subscription's.
+ */
+function isUseful({ options, expirationTime }, key, lastKey) {
   const made = options?.applicationServerKey;
-  return (!made || base64url(made) === key) && !(expirationTime && expirationTime <= Date.now());
+  return (made ? base64url(made) : lastKey) === key && !(expirationTime && expirationTime <= Date.now());
 }
 
 /** Rejects if the browser does not answer. The step's signal ends what still waits then. */
@@ -112,7 +115,7 @@ export class WebPush extends EventTarget {
     return Boolean(serviceWorker && Notification && PushManager && isSecureContext);
   }
 
-  get isWanted() { return this.#stored() === this.#session.deviceId; }
+  get isWanted() { return this.#stored().device === this.#session.deviceId; }
 
   get state() {
     if (!this.isSupported) return 'unsupported';
@@ -129,8 +132,7 @@ export class WebPush extends EventTarget {
     if (permission !== 'granted') throw fault('push_blocked', 'notifications are not allowed');
     if (!this.#key) throw fault('push_unavailable', 'the server sends no Web Push');
     await this.#inTurn(async () => {
-      await this.#register();
-      this.#store(this.#session.deviceId);
+      this.#store(await this.#register());
     });
   }
 
@@ -161,24 +163,33 @@ export class WebPush extends EventTarget {
 
   #opened({ webpush }, isNew) {
     this.#key = webpush?.key;
-    if (isNew) this.#renew();
+    this.#renew(isNew);
     this.#tell();
   }
 
-  /** Registers again: the key may be another, the subscription expired, the server's token removed. */
-  #renew() {
+  /**
+   * Registers again: the key may be another, the subscription expired or lost with the permission, or, in a new session,
+   * the server's token removed.
+   */
+  #renew(isNew = true) {
     if (!this.isWanted || !this.#key || !this.isSupported || this.#env.Notification.permission !== 'granted') return;
-    this.#inTurn(() => this.#register()).catch((error) => {
+    this.#inTurn(async () => {
+      const registered = await this.#register(isNew || this.#hasFailed ? undefined : this.#stored());
+      if (this.isWanted) this.#store(registered);
+    }).catch((error) => {
       this.dispatchEvent(new CustomEvent('problem', { detail: { error } }));
     });
   }
 
-  async #register() {
+  /** `last` is a registration that the server still has. */
+  async #register(last = undefined) {
     const key = this.#key;
     const subscription = await inTime((signal) => this.#subscribe(key, signal)).catch((error) => {
       throw fault(error.name === 'NotAllowedError' ? 'push_blocked' : 'push_failed', error.message);
     });
-    await this.#session.request('device.update', { push: [pushToken(subscription, key)] });
+    const push = pushToken(subscription, key);
+    if (last?.key !== key || last.token !== push.token) await this.#session.request('device.update', { push: [push] });
+    return { device: this.#session.deviceId, key, token: push.token };
   }
 
   async #subscribe(key, signal) {
@@ -187,7 +198,7 @@ export class WebPush extends EventTarget {
     const { pushManager } = await activated(registration, signal);
     const present = await pushManager.getSubscription();
     signal.throwIfAborted();
-    if (present && isUseful(present, key)) return present;
+    if (present && isUseful(present, key, this.#stored().key)) return present;
     await present?.unsubscribe();
     return pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytesOf(key) });
   }
@@ -199,15 +210,19 @@ export class WebPush extends EventTarget {
     await this.#done;
   }
 
+  /** The last registration of this browser: `{ device, key, token }`, or none of these. */
   #stored() {
     try {
-      return this.#env.localStorage.getItem(this.#name) ?? undefined;
-    } catch { /* Forbidden: such a browser has no service workers either. */ }
+      return JSON.parse(this.#env.localStorage.getItem(this.#name)) ?? {};
+    } catch {
+      // Storage is forbidden: such a browser has no service workers either.
+      return {};
+    }
   }
 
-  #store(device) {
+  #store(registered) {
     try {
-      if (device) this.#env.localStorage.setItem(this.#name, device);
+      if (registered) this.#env.localStorage.setItem(this.#name, JSON.stringify(registered));
       else this.#env.localStorage.removeItem(this.#name);
     } catch { /* As above. */ }
   }

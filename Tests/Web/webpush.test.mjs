@@ -184,6 +184,31 @@ test('another key of the server, or an expired subscription, makes a new subscri
   assert.deepEqual([browser.made.length, updates(h).length], [4, 4], 'the worker says that it is gone');
 });
 
+test('a resumed session renews what was lost while it was away, and nothing else', async () => {
+  const { h, push, browser } = await switchedOn();
+  await h.loseAndReopen({ resumed: true, webpush: { key: OTHER_KEY } });
+  await accept(h);
+  assert.deepEqual([browser.made.length, updates(h).at(-1)[0].topic], [2, OTHER_KEY], 'another key');
+  browser.subscription = null;
+  await h.loseAndReopen({ resumed: true, webpush: { key: OTHER_KEY } });
+  await accept(h);
+  assert.equal(updates(h).at(-1)[0].token, pushToken(browser.subscription, OTHER_KEY).token, 'the permission was revoked');
+  const again = await page(browser, { resumed: true, webpush: { key: OTHER_KEY } });
+  for (let turns = 0; turns < 20; turns += 1) await settle();
+  assert.deepEqual([updates(again.h), browser.made.length, push.state], [[], 3, 'on'], 'after a reload');
+});
+
+test('a subscription that hides its key is kept as long as the server has the same', async () => {
+  const { h, browser } = await switchedOn();
+  browser.subscription.options = {};
+  await h.loseAndReopen({ webpush: { key: KEY } });
+  await accept(h);
+  assert.equal(browser.made.length, 1);
+  await h.loseAndReopen({ webpush: { key: OTHER_KEY } });
+  await accept(h);
+  assert.deepEqual([browser.made.length, updates(h).at(-1)[0].topic], [2, OTHER_KEY]);
+});
+
 test('a renewal that fails is told, and is off until the next session', async () => {
   const { h, push, browser } = await switchedOn();
   browser.subscription = null;
