@@ -19,8 +19,11 @@ struct PushSimRun: AsyncParsableCommand {
     @Option(help: "The port of APNs' sandbox environment; 0 lets the system choose.") var sandboxPort: UInt16 = 2198
     @Option(help: "The port of FCM; 0 lets the system choose.") var fcmPort = PushSimulatorConfiguration.standardFCMPort
     @Option(
-        name: .customLong("webpush-port"), help: "The port of the Web Push service; 0 lets the system choose.")
-    var webPushPort = PushSimulatorConfiguration.standardWebPushPort
+        name: .customLong("webpush-port"),
+        help: ArgumentHelp(
+            "The port of the Web Push service; 0 lets the system choose.",
+            discussion: "Default: 2200, or 0 if --port is 0.", valueName: "port"))
+    var webPushPort: UInt16?
     @Option(help: "The app's bundle identifier; VoIP pushes go to its .voip topic.") var topic = "org.reveille.phone"
     @Option(help: "The Firebase project.") var project = "reveille-phone"
     @Flag(help: "Accept device tokens that the simulator never issued. Their pushes reach no phone.")
