@@ -30,7 +30,7 @@ struct FiguresTests {
         let (server, address) = try await world.serve("--push-sim")
         // The providers are listed before the first push.
         let providers = try #require(try await world.json("stats")["push_pools"] as? [[String: Any]])
-        #expect(Set(providers.compactMap { $0["provider"] as? String }) == ["apns", "fcm"])
+        #expect(Set(providers.compactMap { $0["provider"] as? String }) == ["apns", "fcm", "webpush"])
         let live = try await Self.makeCalls(at: address)
         // The live calls are as of the last commit, and the push statistics as of the last second.
         let stats = try await eventually("the figures are those of the last step") { () -> JSONObject? in
