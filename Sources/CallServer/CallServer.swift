@@ -224,7 +224,7 @@ public final class CallServer: Sendable {
                 "metrics": .string(metrics?.url ?? "on the admin socket"),
                 "pushes": .string(
                     providers.isEmpty
-                        ? "none: calls to devices that are offline end with no_devices; see --apns-key and --push-sim"
+                        ? "none: calls to devices that are offline end with no_devices; see --apns-key, --webpush-subject and --push-sim"
                         : providers.joined(separator: ", ")),
                 "shards": .stringConvertible(configuration.shards),
                 "url": .string("\(configuration.tls == nil ? "ws" : "wss")://\(address)/v1/signal"),

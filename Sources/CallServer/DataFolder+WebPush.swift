@@ -23,12 +23,17 @@ extension DataFolder {
         return key
     }
 
+    /// The public key that pages subscribed with last, in any process; nil when there was none.
+    public func lastApplicationServerKey() throws -> String? {
+        try Self.text(at: path + "/" + Self.webPushPublicKeyFile)?.split(whereSeparator: \.isNewline).first.map(String.init)
+    }
+
     /// Remembers the public key that pages subscribe with.
     /// - Returns: whether it is another one than before, here or in an earlier process.
     func noteApplicationServerKey(_ key: String) throws -> Bool {
         let path = self.path + "/" + Self.webPushPublicKeyFile
-        let before = try Self.text(at: path)
-        guard before != key + "\n" else { return false }
+        let before = try lastApplicationServerKey()
+        guard before != key else { return false }
         do {
             try Data((key + "\n").utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
         } catch {

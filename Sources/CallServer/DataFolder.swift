@@ -63,7 +63,7 @@ public struct DataFolder: Sendable {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
         let secret = names.filter { $0.hasSuffix(".key") || $0.contains(".sqlite3") }
         return secret.sorted().map { path + "/" + $0 }.filter { Self.isOpen($0, to: 0o004, as: .typeRegular) }.map {
-            "\($0) can be read by every user of this machine; take that right away with chmod o-r \($0)"
+            "\($0) can be read by every user of this machine; remove that right: chmod o-r \($0)"
         }
     }
 

@@ -1,3 +1,4 @@
+import CallVocabulary
 import PushCore
 import TLS
 
@@ -41,8 +42,19 @@ public struct WebPushEndpoint: Sendable {
         guard isPlain, text.utf8.count <= 255 else { return false }
         if text.hasPrefix("mailto:") {
             let parts = text.dropFirst(7).split(separator: "@", omittingEmptySubsequences: false)
-            return parts.count == 2 && parts.allSatisfy { !$0.isEmpty }
+            return parts.count == 2 && !parts[0].isEmpty && isPublic(parts[1])
         }
-        return text.hasPrefix("https://") && text.count > 8
+        guard text.hasPrefix("https://") else { return false }
+        let authority = text.dropFirst(8).prefix { !"/?#".contains($0) }
+        return WebPushSubscription.authority(String(authority)).map { isPublic($0.name[...]) } ?? false
+    }
+
+    /// Apple refuses contacts at localhost.
+    private static func isPublic(_ domain: Substring) -> Bool {
+        let labels = domain.lowercased().split(separator: ".", omittingEmptySubsequences: false)
+        let isPlain = labels.allSatisfy { label in
+            !label.isEmpty && label.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
+        }
+        return isPlain && labels.last != "localhost"
     }
 }

@@ -1,5 +1,6 @@
 import CallVocabulary
 import Crypto
+import Foundation
 
 /// The key of a Web Push sender: P-256, for ES256.
 public struct WebPushKey: Equatable, Sendable {
@@ -12,7 +13,10 @@ public struct WebPushKey: Equatable, Sendable {
     ///   - source: the file's name, for errors.
     /// - Throws: ``PushConfigurationError``.
     public init(pem: String, source: String) throws {
-        guard let key = try? P256.Signing.PrivateKey(pemRepresentation: pem) else {
+        // `openssl ecparam -genkey` without -noout writes the parameters of the curve before the key.
+        let end = "-----END EC PARAMETERS-----"
+        let keyPEM = pem.range(of: end).map { String(pem[$0.upperBound...]) } ?? pem
+        guard let key = try? P256.Signing.PrivateKey(pemRepresentation: keyPEM) else {
             // The library's message may quote the key, so it is omitted.
             throw PushConfigurationError(
                 source: source, field: "key",

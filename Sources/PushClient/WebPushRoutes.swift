@@ -49,6 +49,6 @@ struct WebPushRoutes: Sendable {
     func problem(of subscription: WebPushSubscription) -> String? {
         guard pattern(host: subscription.host, port: subscription.port) == nil else { return nil }
         let hosts = endpoint.hosts.map(\.description).joined(separator: ", ")
-        return "the push service \(subscription.authority) is not among \(hosts): push.webpush.hosts allows others"
+        return "the push service \(subscription.authority) is not in push.webpush.hosts, which has \(hosts)"
     }
 }

@@ -8,7 +8,7 @@ struct Reveille: AsyncParsableCommand {
         abstract: "Call routing that wakes sleeping phones, and accounts for every push.",
         discussion: """
             Try it:    reveille demo
-            Run it:    reveille push-sim            (simulates APNs and FCM)
+            Run it:    reveille push-sim            (simulates APNs, FCM, Web Push)
                        reveille serve --push-sim    (the server)
                        reveille phone bob --asleep  (a phone that a push wakes)
                        reveille phone alice         (then type: call bob)

@@ -99,7 +99,7 @@ struct NamedFileTests {
         #expect(
             try scene.faults() == [
                 "warning: DIR/reveille.yaml:2: tls.key: DIR/server.key can be read by every user of this machine; "
-                    + "take that right away with chmod o-r"
+                    + "remove that right: chmod o-r DIR/server.key"
             ])
     }
 

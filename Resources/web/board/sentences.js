@@ -39,7 +39,8 @@ class DeviceSentence {
     switch (push.status) {
       case 'intended': return `the push to ${name} is still queued`;
       case 'cancelled':
-        return ringing ? `${name} was online and ${ringing}` : `the push to ${name} was never sent: it was not needed any more`;
+        return ringing ? `${name} was online and ${ringing}`
+          : `the push to ${name} was never sent${reason || ': it was not needed any more'}`;
       case 'expired': return `the push to ${name} waited until it was too late, and was never sent${reason}`;
       case 'rejected': return `the provider refused the push to ${name}${reason}${ringing ? `, which ${ringing}` : ''}`;
       case 'unknown':

@@ -1,4 +1,5 @@
 import CallVocabulary
+import Foundation
 import PushClient
 import PushCore
 
@@ -77,7 +78,9 @@ extension ConfigurationBuilder {
     }
 
     private mutating func endpoints() -> PushService.Configuration {
-        let real: [Setting] = [.apnsKey, .apnsCertificate, .fcmServiceAccount, .webPushSubject]
+        let real: [Setting] = [
+            .apnsKey, .apnsCertificate, .fcmServiceAccount, .webPushSubject, .webPushKey, .webPushHosts,
+        ]
         guard settings.usesSimulator else {
             return PushService.Configuration(
                 apns: apnsCertificates() + apnsKey(), fcm: fcmServiceAccount().map { [$0] } ?? [], webPush: webPush())
@@ -175,7 +178,7 @@ extension ConfigurationBuilder {
         var hosts: [WebPushHost] = []
         let list = settings.text(.webPushHosts) ?? WebPushEndpoint.standardHosts.joined(separator: ",")
         for part in list.split(separator: ",") {
-            let text = part.filter { $0 != " " }
+            let text = part.trimmingCharacters(in: .whitespaces)
             guard let host = WebPushHost(text) else {
                 fault(
                     .webPushHosts, "'\(text)' is no host",
@@ -196,12 +199,14 @@ extension ConfigurationBuilder {
         return WebPushEndpoint(key: webPushKey(), subject: subject, hosts: hosts)
     }
 
-    /// nil for the key of the data folder.
+    /// nil for the key of the data folder, which is checked if there is one.
     private mutating func webPushKey() -> WebPushKey? {
-        guard let path = settings.text(.webPushKey), let pem = file(path, .webPushKey, isPrivate: true) else {
-            return nil
-        }
         do {
+            guard let path = settings.text(.webPushKey) else {
+                _ = try data.keptWebPushKey()
+                return nil
+            }
+            guard let pem = file(path, .webPushKey, isPrivate: true) else { return nil }
             return try WebPushKey(pem: pem, source: path)
         } catch {
             fault(.content, .webPushKey, "\(error)")

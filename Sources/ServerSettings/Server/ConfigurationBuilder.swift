@@ -56,7 +56,7 @@ struct ConfigurationBuilder {
         return configuration
     }
 
-    private var data: DataFolder { settings.text(.data).map { DataFolder(path: $0) } ?? sources.dataFolder }
+    var data: DataFolder { settings.text(.data).map { DataFolder(path: $0) } ?? sources.dataFolder }
     /// The push simulator's data folder.
     var simulatorFolder: String { settings.text(.pushSimulatorData) ?? data.path + "/push-sim" }
 
@@ -76,7 +76,7 @@ struct ConfigurationBuilder {
             if isPrivate, file.isReadableByOthers {
                 fault(
                     .warning, setting, "\(path) can be read by every user of this machine",
-                    "take that right away with chmod o-r")
+                    "remove that right: chmod o-r \(path)")
             }
             return file.text
         } catch {

@@ -85,6 +85,9 @@ struct PhoneCommand: AsyncParsableCommand {
         guard platform == .iPhone || asleep else {
             throw ValidationError("--platform \(platform.rawValue) goes with --asleep.")
         }
+        guard platform != .web || app == .reveille && profile == nil else {
+            throw ValidationError("--platform web goes with neither --app nor --profile: a service worker has no plugin.")
+        }
     }
 
     func run() async throws {

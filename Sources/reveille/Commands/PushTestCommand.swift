@@ -87,6 +87,11 @@ struct PushTestCommand: AsyncParsableCommand {
         guard user == nil || (topic == nil && environment == nil) else {
             throw ValidationError("--topic and --environment are those of a --token; a known device has its own.")
         }
+        guard token?.hasPrefix("{") != true || subscription != nil else {
+            throw ValidationError(
+                "--token: this is no subscription in JSON. Give what JSON.stringify(subscription) makes: endpoint, "
+                    + "keys.p256dh and keys.auth.")
+        }
         guard token == nil || topic != nil || subscription != nil else {
             throw ValidationError("--token needs --topic.")
         }
@@ -138,7 +143,8 @@ struct PushTestCommand: AsyncParsableCommand {
         }
         if print {
             let chosen = profile.flatMap { configuration.profiles[$0] } ?? .reveille
-            return try PayloadText(chosen, kind: kind ?? .voip, seconds: seconds).print(output.format)
+            let natural = givenToken.map(Self.natural)
+            return try PayloadText(chosen, kind: kind ?? natural ?? .voip, seconds: seconds).print(output.format)
         }
         if configuration.webPush != nil, configuration.webPush?.key == nil {
             // A key that is made now fits no subscription.
@@ -147,8 +153,14 @@ struct PushTestCommand: AsyncParsableCommand {
         }
         if subscription != nil, configuration.webPush == nil {
             throw ValidationError(
-                "Say what to push with: --webpush-subject, and the server's --webpush-key or its data folder, in which it "
-                    + "has made \(DataFolder.webPushKeyFile).")
+                "The server's VAPID key is missing: give --webpush-subject, and --webpush-key or the server's --data, which "
+                    + "has \(DataFolder.webPushKeyFile) once it ran with Web Push.")
+        }
+        if let key = configuration.webPush?.key?.applicationServerKey,
+            let last = try self.configuration.data.folder.lastApplicationServerKey(), last != key
+        {
+            throw ValidationError(
+                "The server's VAPID key is another one than this: give --webpush-key as the server has it.")
         }
         guard !configuration.isEmpty else {
             throw ValidationError("Say what to push with: \(PushOptions.credentials).")

@@ -20,7 +20,7 @@ struct PushTestText {
         table.add(["kind", intent.delivery?.rawValue ?? "-"])
         table.add(["token", intent.token.description])
         if let sent = result.untilSent { table.add(["on the wire after", Self.text(sent)]) }
-        table.add(["answer", "\(word)\(reason.map { " \($0)" } ?? "") after \(Self.text(result.untilOutcome))"])
+        table.add(["answer", "\(word)\(reason.map { " (\($0))" } ?? "") after \(Self.text(result.untilOutcome))"])
         if result.attempts > 1 { table.add(["attempts", "\(result.attempts)"]) }
         return table.lines + ["", diagnosis.meaning] + diagnosis.advice.map { "  - \($0)" }
     }

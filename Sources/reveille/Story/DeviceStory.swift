@@ -53,7 +53,7 @@ struct DeviceStory {
         case .intended: return "the push to \(name) is still queued"
         case .cancelled:
             return ringing.map { "\(name) was online and \($0)" }
-                ?? "the push to \(name) was never sent: it was not needed any more"
+                ?? "the push to \(name) was never sent" + (reason.isEmpty ? ": it was not needed any more" : reason)
         case .expired: return "the push to \(name) waited until it was too late, and was never sent\(reason)"
         case .rejected:
             return "the provider refused the push to \(name)\(reason)" + (ringing.map { ", which \($0)" } ?? "")
@@ -122,7 +122,7 @@ struct DeviceStory {
             let id = ShortIDs.text(push.pushID)
             return "\(diagnosis.meaning.shown) What to do: reveille pushes show \(id)."
         }
-        if push.report == .unreported {
+        if push.report == .unreported, push.delivery?.countsUnreported != false {
             return "A device that leaves pushes unreported gets VoIP pushes only rarely: \(look)."
         }
         return nil
