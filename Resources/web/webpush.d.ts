@@ -69,7 +69,9 @@ export class WebPush extends EventTarget {
   switchOn(): Promise<void>;
   /** Removes the token from the server and the subscription from the browser. */
   switchOff(): Promise<void>;
-  /** Listens no more. What is on stays on. */
+  /** Removes the subscription from the browser only: for a session that is gone, or one by a push's token. */
+  forget(): Promise<void>;
+  /** Removes the listeners. The registration stays. */
   close(): void;
   addEventListener<Type extends keyof WebPushEvents & string>(
     type: Type, listener: Listener<WebPushEvents[Type]> | null, options?: boolean | AddEventListenerOptions): void;

@@ -13,9 +13,9 @@ const ADVICE = {
   push_failed: 'Try again later: the browser’s push service may be out of reach.',
 };
 
-function fault(code, message) {
+function fault(code, message, whatToDo = ADVICE[code]) {
   const error = new ReveilleError(code, message);
-  error.whatToDo = ADVICE[code];
+  error.whatToDo = whatToDo;
   return error;
 }
 
@@ -129,6 +129,9 @@ export class WebPush extends EventTarget {
     // The browser asks only in the user's click.
     const permission = await this.#env.Notification.requestPermission();
     this.#tell();
+    if (permission === 'default') {
+      throw fault('push_blocked', 'the question was not answered', 'Press the switch again and allow notifications.');
+    }
     if (permission !== 'granted') throw fault('push_blocked', 'notifications are not allowed');
     if (!this.#key) throw fault('push_unavailable', 'the server sends no Web Push');
     await this.#inTurn(async () => {
@@ -157,6 +160,13 @@ export class WebPush extends EventTarget {
       const registration = await this.#env.serviceWorker.getRegistration(this.#options.scope ?? this.#options.worker);
       await (await registration?.pushManager.getSubscription())?.unsubscribe();
     });
+  }
+
+  async forget() {
+    if (!this.isWanted) return;
+    this.#store(undefined);
+    this.#tell();
+    await this.#inTurn(() => this.#unsubscribe());
   }
 
   close() { this.#off.abort(); }

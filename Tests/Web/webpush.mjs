@@ -5,56 +5,56 @@
 // names a folder for pictures.
 
 import { createECDH, randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Browser } from './browser.mjs';
-import { check, finish } from './checks.mjs';
+import { check, finish, same } from './checks.mjs';
 import { repository } from './library.mjs';
 import { Page } from './phone-page.mjs';
-import { PushSimulator, Server, session, until } from './server.mjs';
+import { PushSimulator, Server, freePort, session, until } from './server.mjs';
 
 const publicKey = () => {
   const pair = createECDH('prime256v1');
   pair.generateKeys();
   return pair.getPublicKey();
 };
-const KEY = publicKey().toString('base64url');
-
-/** A browser whose push service is in reach, and a server that pushes to it. */
-const SUBSCRIBER = `
-  const keys = { p256dh: '${publicKey().toString('base64url')}', auth: '${randomBytes(16).toString('base64url')}' };
-  const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), (char) => char.charCodeAt(0)).buffer;
-  let subscription = null;
-  PushManager.prototype.getSubscription = async () => subscription;
-  PushManager.prototype.subscribe = async ({ applicationServerKey }) => {
-    subscription = {
-      endpoint: 'https://fcm.googleapis.com/fcm/send/a', options: { applicationServerKey: applicationServerKey.buffer },
-      expirationTime: null, getKey: (name) => bytes(keys[name]), unsubscribe: async () => { subscription = null; },
-    };
-    return subscription;
-  };
-  window.updates = [];
-  window.WebSocket = class extends WebSocket {
-    set onmessage(handler) {
-      super.onmessage = handler && (({ data }) => {
-        const message = JSON.parse(data);
-        if (message.result?.resume) message.result.webpush ??= { key: '${KEY}' };
-        handler({ data: JSON.stringify(message) });
-      });
-    }
-    send(text) {
-      const { id, method, params } = JSON.parse(text);
-      if (method !== 'device.update') return super.send(text);
-      updates.push(params.push);
-      this.dispatchEvent(new MessageEvent('message', { data: JSON.stringify({ jsonrpc: '2.0', id, result: {} }) }));
-    }
-  };`;
 
 // Many calls in half a minute.
 process.env.REVEILLE_LIMITS_PUSHING_CALLS_PER_PAIR = '100';
 process.env.REVEILLE_LIMITS_PUSHES_PER_DEVICE = '100';
 const server = await Server.prepare('--sign-in-by-name', '--push-sim', '--web-root', join(repository, 'Resources/web'));
 const simulator = await PushSimulator.start(server.data);
+// The server also pushes to browsers, at an address where nothing listens: its pushes go to phones here.
+const service = { host: 'localhost', port: await freePort(), subject: 'mailto:admin@example.org' };
+writeFileSync(join(server.data, 'push-sim/push-sim.json'), JSON.stringify({ ...simulator.manifest, webpush: service }));
 await server.run();
+
+/** A browser whose push service is in reach, and a server that pushes to it. */
+const SUBSCRIBER = `
+  const keys = { p256dh: '${publicKey().toString('base64url')}', auth: '${randomBytes(16).toString('base64url')}' };
+  const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), (char) => char.charCodeAt(0)).buffer;
+  const KEY = 'test:subscribed';
+  const subscription = () => ({
+    endpoint: 'https://localhost:${service.port}/send/a', options: { applicationServerKey: bytes(localStorage[KEY]) },
+    expirationTime: null, getKey: (name) => bytes(keys[name]), unsubscribe: async () => { delete localStorage[KEY]; },
+  });
+  PushManager.prototype.getSubscription = async () => (localStorage[KEY] ? subscription() : null);
+  PushManager.prototype.subscribe = async ({ applicationServerKey }) => {
+    await window.hold;
+    localStorage[KEY] = btoa(String.fromCharCode(...applicationServerKey)).replace(/\\+/g, '-').replace(/\\//g, '_');
+    return subscription();
+  };
+  window.updates = [];
+  const { send } = WebSocket.prototype;
+  WebSocket.prototype.send = function(text) {
+    const { method, params } = JSON.parse(text);
+    if (method === 'device.update') updates.push(params.push);
+    send.call(this, text);
+  };`;
+
+/** What the browser has for the pushes of whoever is signed in. */
+const KEPT = `Object.keys(localStorage).filter((name) => /subscribed|remembered|webpush/.test(name)).sort().join()`;
+
 const origin = server.url.replace(/^ws/, 'http');
 const pages = [];
 let browser;
@@ -64,8 +64,8 @@ let worker;
 let phone;
 let registrationId;
 
-async function open(path, options) {
-  const page = await Page.open(browser, `${origin}/phone/${path}`, options);
+async function open(path, { at = origin, ...options } = {}) {
+  const page = await Page.open(browser, `${at}/phone/${path}`, options);
   pages.push(page);
   return page;
 }
@@ -130,16 +130,25 @@ async function settings(page) {
   await page.until(`shown('#push')`);
 }
 
+async function switchOn(page) {
+  await page.says('#status', /^online/);
+  await settings(page);
+  await page.click('#push');
+  await page.says('#push-note', /^On\./);
+}
+
 async function theSwitch() {
   await check('the settings say why it cannot be switched on: the server, the browser, the user', async () => {
+    const plain = await Server.start('--sign-in-by-name', '--web-root', join(repository, 'Resources/web'));
     for (const [name, options, pattern] of [
-      ['unavailable', {}, /^This server cannot do that\. Its operator/],
+      ['unavailable', { at: plain.url.replace(/^ws/, 'http') }, /^This server cannot do that\. Its operator/],
       ['unsupported', { script: 'delete window.PushManager;' }, /^This browser cannot do that\. On an iPhone/],
       ['blocked', { script: `Object.defineProperty(Notification, 'permission', { get: () => 'denied' });` },
         /^The browser blocks the notifications of this page\. Allow them/],
+      ['connecting', { script: 'window.WebSocket = class { close() {} };' }, /^Connecting…$/],
     ]) {
       const page = await open('#user=carol', options);
-      await page.says('#status', /^online/);
+      await page.says('#status', name === 'connecting' ? /^connecting/ : /^online/);
       await settings(page);
       await page.says('#push-note', pattern);
       if (!await page.run(`shown('#push').disabled`)) throw new Error(`${name}: it can be switched on`);
@@ -152,6 +161,39 @@ async function theSwitch() {
     if (errors.length > 0 || JSON.parse(data).display !== 'standalone') throw new Error(`${url} ${JSON.stringify(errors)}`);
     const missing = (await alice.tab.send('Page.getInstallabilityErrors')).installabilityErrors;
     return missing.map(({ errorId }) => errorId).join(', ');
+  });
+  await check('signing out removes the registration, at the server, in the browser and in the page', async () => {
+    const page = await open('#user=dave', { script: SUBSCRIBER });
+    await switchOn(page);
+    same(await page.run(KEPT), 'reveille:phone:remembered,reveille:webpush:worker.js,test:subscribed', 'kept');
+    await page.run(`document.querySelector('#sign-out').click()`);
+    await page.says('#sign-in', /Sign in/);
+    same([await page.run(KEPT), (await page.run('updates')).map(({ length }) => length)], ['', [1, 0]], 'kept, told');
+    await close(page);
+  });
+  await check('who signs out while it is being switched on leaves nothing to the next user', async () => {
+    const page = await open('#user=dave', { script: SUBSCRIBER });
+    await page.says('#status', /^online/);
+    await settings(page);
+    await page.run('window.hold = new Promise((resolve) => { window.release = resolve; }); 0');
+    await page.click('#push');
+    await page.says('#push-note', /^One moment/);
+    await page.run(`document.querySelector('#sign-out').click()`);
+    await page.until(`shown('#name')`);
+    await page.run(`document.querySelector('#close-devices').click()`);
+    await page.signIn('erin');
+    await settings(page);
+    await page.says('#push-note', /^Now this page/);
+    await page.run('release()');
+    await page.until(`localStorage['test:subscribed']`);
+    await page.click('#push');
+    await page.says('#push-note', /^On\./);
+    same(await page.run(`JSON.parse(localStorage['reveille:phone:remembered']).user`), 'erin', 'remembered');
+    const id = await page.run(`JSON.parse(localStorage['reveille:phone:device:erin'])`);
+    server.say('devices', 'delete', 'erin', id);
+    await page.says('#sign-in-fault', /^This phone was signed out by the server/);
+    same(await page.run(KEPT), '', 'kept after an administrator has signed it out');
+    await close(page);
   });
   await check('it is switched on, by the keyboard too, and stays on when the page is loaded again', async () => {
     bob = await open('#user=bob', { script: SUBSCRIBER });
@@ -170,7 +212,7 @@ async function theSwitch() {
     const [on, off, again] = await bob.run('updates');
     if (off.length !== 0 || again[0].token !== on[0].token) throw new Error(JSON.stringify([on, off, again]));
     const [{ provider, topic, token }] = on;
-    if (provider !== 'webpush' || topic !== KEY || !/#p256dh=[\w-]{87}&auth=[\w-]{22}$/.test(token)) throw new Error(token);
+    if (provider !== 'webpush' || topic.length !== 87 || !/#p256dh=[\w-]{87}&auth=[\w-]{22}$/.test(token)) throw new Error(token);
     await bob.reload();
     await bob.says('#ready-lead', /While it is closed, a notification tells you/);
     await bob.picture('push-ready');
@@ -343,14 +385,19 @@ async function thePage() {
     await shows(/^alice calls$/);
     await click('answer');
     const address = await until(() => worker.run('opened'), 'a page is asked for');
-    bob = await open(address.slice(`${origin}/phone/`.length));
+    bob = await open(address.slice(`${origin}/phone/`.length), { script: SUBSCRIBER });
     await Promise.all([alice.talks(), bob.talks()]);
     await bob.says('#status', /^signed in for this call only$/);
     await bob.reload();
     await Promise.all([alice.talks(), bob.talks()]);
     await hangUp();
     await bob.says('#state', /^bob answered after|^alice hung up/);
+    await settings(bob);
+    await bob.says('#push-note', /^A notification signed you in for one call\. Sign out, and in again, first\.$/);
     await bob.picture('push-woken');
+    await bob.run(`document.querySelector('#sign-out').click()`);
+    await bob.says('#sign-in', /Sign in/);
+    same(await bob.run(KEPT), '', 'kept after the user has signed out');
   });
 }
 
@@ -358,7 +405,7 @@ browser = await Browser.start(440);
 await browser.send('Browser.grantPermissions', { origin, permissions: ['notifications', 'audioCapture', 'videoCapture'] });
 alice = await open('#user=alice');
 await alice.says('#status', /^online/);
-await theSwitch();
+await theSwitch()
 await leavePage();
 await attachWorker();
 await theWorker();

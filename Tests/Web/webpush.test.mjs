@@ -156,6 +156,25 @@ test('what cannot be switched on says why and what to do', async () => {
   }
 });
 
+test('a question that was dismissed is asked again by the switch', async () => {
+  const { push, browser } = await page(new PushBrowser({ answer: 'default' }));
+  const error = await push.switchOn().then(() => assert.fail(), (failure) => failure);
+  assert.deepEqual([error.code, push.state], ['push_blocked', 'off']);
+  assert.match(error.whatToDo, /^Press the switch again and allow/);
+  browser.Notification.permission = 'denied';
+  assert.match((await push.switchOn().catch((failure) => failure)).whatToDo, /settings/);
+});
+
+test('a device whose session is gone removes its subscription, and another one’s stays', async () => {
+  const { h, push, browser } = await switchedOn();
+  const other = await page(browser, undefined, { deviceId: '00000000-0000-4000-8000-000000000099' });
+  await other.push.forget();
+  assert.ok(browser.subscription);
+  h.socket.breaks(3506);
+  await push.forget();
+  assert.deepEqual([push.isWanted, push.state, browser.subscription, updates(h).length], [false, 'off', null, 1]);
+});
+
 test('a new session registers the same subscription again, over a reload too', async () => {
   const { h, browser } = await switchedOn();
   await h.loseAndReopen({ webpush: { key: KEY } });

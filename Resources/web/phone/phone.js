@@ -156,9 +156,9 @@ class Phone {
       this.#signIn(() => SignIn.byToken($('token').value));
     });
     $('sign-out').addEventListener('click', async () => {
+      const { session } = this;
       await this.push.leave();
-      if (!this.signIn?.isWoken) this.signIn?.remember(false);
-      this.signOut();
+      if (session === this.session) this.signOut();
     });
     $('take-over').addEventListener('click', () => this.session.takeOver());
     $('retry').addEventListener('click', () => this.session.start());
@@ -303,6 +303,9 @@ class Phone {
       }
     }
     if (isRefused || code === 3506) {
+      const { session } = this;
+      if (code === 3506) await this.push.leave();
+      if (session !== this.session) return;
       const why = code === 3506 ? 'This phone was signed out by the server, or by an administrator.'
         : `The server refused the token: ${reason.replace(/^session\.open refused \(\w+\): /, '')}`;
       return void this.signOut(new SignInFault(`${why} Get a new token, then sign in again.`, !this.signIn.isByName));

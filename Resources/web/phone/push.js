@@ -11,6 +11,8 @@ const NOTES = {
   on: 'On. A notification shows each call, as long as the browser runs. You stay signed in on this browser.',
 };
 
+const OPTIONS = { worker: 'worker.js' };
+
 export class Push {
   #push;
   #isBusy = false;
@@ -22,35 +24,45 @@ export class Push {
     navigator.serviceWorker?.addEventListener('message', ({ data, ports }) => this.#told(data, ports));
   }
 
-  get isOn() { return this.#push?.state === 'on'; }
-
   use(session) {
     this.#push?.close();
     this.#fault = '';
-    this.#push = session && new WebPush(session, { worker: 'worker.js' });
+    this.#isBusy = false;
+    this.#push = session && new WebPush(session, OPTIONS);
     this.#push?.addEventListener('change', () => this.phone.changed());
     this.#push?.addEventListener('problem', ({ detail: { error } }) => this.#failed(error));
   }
 
-  /** The user signs out: nobody is told of calls here any more. A server that does not answer holds nobody up. */
+  /** Removes the registration. Waits at most 2 s. */
   async leave() {
-    const left = this.#push?.switchOff().catch(() => {});
+    const { session, signIn } = this.phone;
+    const push = this.#push ?? new WebPush(session, OPTIONS);
+    const canTell = this.#push && session.state !== 'gone';
+    const left = (canTell ? push.switchOff() : push.forget()).catch(() => {});
     await Promise.race([left, new Promise((resolve) => { setTimeout(resolve, 2_000); })]);
+    if (push !== this.#push) push.close();
+    signIn.remember(false);
   }
 
   async #switch(isOn) {
-    if (this.#isBusy) return;
+    const { signIn } = this.phone;
+    const push = this.#push;
+    if (this.#isBusy || !push) return;
     this.#isBusy = true;
     this.#fault = '';
     this.phone.changed();
     try {
-      await (isOn ? this.#push.switchOn() : this.#push.switchOff());
+      await (isOn ? push.switchOn() : push.switchOff());
     } catch (error) {
-      this.#failed(error);
+      // The user may have signed out meanwhile.
+      if (push === this.#push) this.#failed(error);
+    } finally {
+      if (push === this.#push) {
+        this.#isBusy = false;
+        signIn.remember(push.state === 'on');
+        this.phone.changed();
+      }
     }
-    this.#isBusy = false;
-    this.phone.signIn?.remember(this.isOn);
-    this.phone.changed();
   }
 
   #failed(error) {
@@ -71,7 +83,8 @@ export class Push {
     if ($('push').getAttribute('aria-checked') !== String(isOn)) $('push').setAttribute('aria-checked', String(isOn));
     $('push').disabled = this.#isBusy || (state !== 'on' && state !== 'off');
     const isInsecure = state === 'unsupported' && !globalThis.isSecureContext;
-    const note = isInsecure ? 'Browsers do that only for pages that come over https, or from localhost.' : NOTES[state];
+    const note = isInsecure ? 'Browsers do that only for pages that come over https, or from localhost.'
+      : state === 'unavailable' ? this.#unavailable() : NOTES[state];
     setText($('push-note'), this.#isBusy ? 'One moment…' : note);
     show($('push-fault'), Boolean(this.#fault));
     setText($('push-fault'), this.#fault);
@@ -80,6 +93,11 @@ export class Push {
       : isOn ? 'This page rings when somebody calls you. While it is closed, a notification tells you.'
         : 'This page rings when somebody calls you. Leave it open.';
     setText($('ready-lead'), lead);
+  }
+
+  #unavailable() {
+    if (this.phone.signIn?.isWoken) return 'A notification signed you in for one call. Sign out, and in again, first.';
+    return this.phone.isOpen ? NOTES.unavailable : 'Connecting…';
   }
 
   /** What the click on a call's notification asks for, `{ wake, isAnswer }`; undefined if nobody clicked on it. */
