@@ -98,7 +98,7 @@ async function pushed() {
   return content(phone.pushes.at(-1));
 }
 
-const shown = () => worker.run(`inTurn(() => registration.getNotifications()).then((all) => all.map(({ title, body, tag, actions, data }) =>
+const shown = () => worker.run(`serialize(() => registration.getNotifications()).then((all) => all.map(({ title, body, tag, actions, data }) =>
   ({ title, body, tag, actions: actions.map(({ action }) => action), isMissed: data?.isMissed })))`);
 
 async function shows(title, tag) {
@@ -109,7 +109,7 @@ async function shows(title, tag) {
   }, title.source).catch(() => { throw new Error(`${title} is not shown, but ${JSON.stringify(all)}`); });
 }
 
-const closeAll = () => worker.run('inTurn(() => registration.getNotifications()).then((all) => all.forEach((one) => one.close()))');
+const closeAll = () => worker.run('serialize(() => registration.getNotifications()).then((all) => all.forEach((one) => one.close()))');
 const vanished = () => until(async () => (await shown()).length === 0, 'no notification');
 
 /** A click, as the worker hears of it. The worker may open a page only in a real one: \`opened\` is what it asks for. */
@@ -260,6 +260,56 @@ async function theWorker() {
     await alice.says('#state', /^bob declined after/);
     await vanished();
   });
+  await check('the event of a push ends while the call rings, and a second delivery shows nothing more', async () => {
+    const push = await pushed();
+    await worker.run(`(async () => {
+      const event = new PushEvent('push', { data: ${JSON.stringify(JSON.stringify(push))} });
+      let done;
+      event.waitUntil = (step) => { done = step; };
+      dispatchEvent(event);
+      await done;
+    })()`);
+    await alice.says('#state', /^It rings/);
+    await deliver(push);
+    await shows(/^alice calls$/, push.uuid);
+    same((await shown()).length, 1, 'notifications');
+    await hangUp();
+    await shows(/^Missed call from alice$/, push.uuid);
+    await closeAll();
+  });
+  await check('a call that neither the server nor its push knows the end of is shown as missed in the end', async () => {
+    await worker.run(`(async () => {
+      const push = { uuid: crypto.randomUUID(), handle: 'alice', wake_token: 'none' };
+      await showCall(push);
+      follow(push, undefined);
+      self.now = Date.now;
+      Date.now = () => now() + 130_000;
+    })()`);
+    await shows(/^Missed call from alice$/);
+    const [data] = await worker.run('registration.getNotifications().then((all) => all.map((one) => one.data))');
+    same(Object.keys(data).sort(), ['isMissed', 'uuid'], 'what a missed call keeps');
+    await worker.run('Date.now = now, 0');
+    await closeAll();
+  });
+  await check('“Declined” is repeated to a busy server, and told if it cannot be said', async () => {
+    await deliver(await pushed());
+    await shows(/^alice calls$/);
+    const answerOnce = (status, headers) => worker.run(`(() => {
+      const { fetch } = self;
+      self.fetch = async () => {
+        self.fetch = fetch;
+        return new Response('', { status: ${status}, headers: ${JSON.stringify(headers)} });
+      };
+    })()`);
+    await answerOnce(401, {});
+    await click('decline');
+    const { body } = await shows(/^alice calls$/);
+    same(body, 'The call could not be declined: the server answered with 401.', 'it says');
+    await answerOnce(429, { 'retry-after': '2' });
+    await click('decline');
+    await alice.says('#state', /^bob declined after/);
+    await closeAll();
+  });
   await check('a call that is given up is a missed call', async () => {
     const push = await pushed();
     await deliver(push);
@@ -377,10 +427,19 @@ async function thePage() {
     await bob.says('.notice', /^The call of the notification is over\.$/);
     await close(bob);
   });
-  await check('whose own token has expired is signed in by the push, for that call only', async () => {
-    const old = ['{}', JSON.stringify({ sub: 'bob', exp: 1 }), ''].map((part) => Buffer.from(part).toString('base64url')).join('.');
+  for (const [kind, exp] of [['has expired', 1], ['is refused', 4_000_000_000]]) await wokenPage(kind, exp);
+}
+
+async function wokenPage(kind, exp) {
+  await check(`whose own token ${kind} is signed in by the push, for that call only, though a tab that is frozen has the session`, async () => {
+    const old = ['{}', JSON.stringify({ sub: 'bob', exp }), ''].map((part) => Buffer.from(part).toString('base64url')).join('.');
     const remembered = JSON.stringify({ user: 'bob', token: old, isByName: false });
     await alice.run(`localStorage['reveille:phone:remembered'] = ${JSON.stringify(remembered)}`);
+    const device = await alice.run(`JSON.parse(localStorage['reveille:phone:device:bob'])`);
+    await alice.run(`localStorage['reveille:webpush:worker.js'] = JSON.stringify({ device: '${device}' }), 0`);
+    const name = `reveille:${server.url}/:${device}`;
+    await alice.run(`void navigator.locks.request('${name}', () => new Promise(() => {})).catch(() => {})`);
+    await alice.until(`navigator.locks.query().then(({ held }) => held.some(({ name }) => name === '${name}'))`);
     await deliver(await pushed());
     await shows(/^alice calls$/);
     await click('answer');

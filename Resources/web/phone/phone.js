@@ -31,6 +31,8 @@ class Phone {
   #isRendering = false;
   #notifications = new Map();
   #hasRenewed = false;
+  /** The token of the push that opened the page, until the session has been open. */
+  #wake;
   /** The call that a notification was clicked for, until it is here: `{ id, isAnswer }`. */
   #woken;
 
@@ -80,6 +82,7 @@ class Phone {
     globalThis.addEventListener('hashchange', () => this.#fragmentChanged());
     const given = this.#takeFragment();
     const click = await this.#takeClick(given.clicked);
+    this.#wake = click?.wake;
     const restored = given.token || given.user ? undefined : SignIn.restored() ?? SignIn.woken(click?.wake);
     if (restored) return this.use(restored);
     await this.#signIn(() => {
@@ -173,7 +176,7 @@ class Phone {
       line.hangUp();
     }
     this.lines.clear();
-    this.last = this.currentID = this.#woken = undefined;
+    this.last = this.currentID = this.#woken = this.#wake = undefined;
     this.history.clear();
     if (this.signIn) Ladder.tidy(this.signIn.user);
     this.signIn?.forget();
@@ -189,6 +192,8 @@ class Phone {
   use(signIn) {
     if (this.session) this.signOut();
     this.signIn = signIn;
+    // The user before may have had this tab.
+    signIn.save();
     this.#hasRenewed = false;
     this.sounds.unlock();
     const session = new Session({
@@ -218,7 +223,7 @@ class Phone {
     on('outgoing', ({ call }) => this.#outgoing(call));
     on('restored', ({ call }) => this.#restored(call));
     on('connection', (change) => this.#connection(change));
-    on('tabs', () => {});
+    on('tabs', () => this.#takeOver());
     on('draining', ({ deadline }) => this.notice('draining', {
       what: `The server stops within ${length(deadline)} and takes no new calls. Calls go on.`,
       todo: 'The phone comes back by itself.',
@@ -244,6 +249,12 @@ class Phone {
     if (line && isAnswer && line.phase === 'incoming') this.answer(line, false);
     else if (line) $('incoming').scrollIntoView({ block: 'nearest' });
     else if (this.isOpen) this.#checkWoken([]);
+    else this.#takeOver();
+  }
+
+  /** The user clicked on a notification, and its call shall be in the page that the click opened. */
+  #takeOver() {
+    if (this.#woken && this.session?.state === 'elsewhere') this.session.takeOver();
   }
 
   /** The call of a notification that was clicked too late. */
@@ -278,6 +289,7 @@ class Phone {
     for (const line of this.lines.values()) line.connection(this.isOpen);
     if (state === 'up' || state === 'resumed') {
       this.#hasRenewed = false;
+      this.#wake = undefined;
       this.#drop('draining');
       this.history.opened(change.result);
       this.#checkWoken(change.result.calls);
@@ -301,6 +313,13 @@ class Phone {
       } catch (fault) {
         return void this.signOut(fault);
       }
+    }
+    const woken = isRefused && SignIn.woken(this.#wake);
+    if (woken) {
+      const click = this.#woken;
+      this.use(woken);
+      this.#woken = click;
+      return;
     }
     if (isRefused || code === 3506) {
       const { session } = this;

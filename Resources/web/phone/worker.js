@@ -6,16 +6,22 @@ const SERVER = new URL('../v1/', self.location.href);
 const ASK_EVERY = 4_000;
 /** The time in which the page that a click opens has to ask for it. */
 const CLICK_LASTS = 60_000;
-const PATIENCE = 8_000;
+const REQUEST_TIMEOUT_MS = 8_000;
+/** The user waits for this one. */
+const DECLINE_TIMEOUT_MS = 10_000;
+/** No call rings longer, whatever the server says. */
+const FOLLOW_AT_MOST = 120_000;
 const MISSED = new Set(['ring_timeout', 'cancelled', 'busy', 'connection_lost', 'no_devices', 'admin']);
+/** Refusals of a decline that mean that the call is over, or answered, or not the user's. */
+const RINGS_NO_MORE = new Set([403, 404, 409, 410]);
 const RINGS = new Set(['routing', 'waking', 'ringing']);
 
 const pause = (time) => new Promise((resolve) => { setTimeout(resolve, time); });
 const nameOf = ({ name, handle }) => name ?? handle ?? 'Somebody';
 
-/** One at a time: Chromium forgets a notification that is being shown while somebody asks for those that are shown. */
+/** Serializes notification calls: Chromium drops a notification if getNotifications() overlaps showNotification(). */
 let turn = Promise.resolve();
-function inTurn(step) {
+function serialize(step) {
   const done = turn.then(step);
   turn = done.catch(() => {});
   return done;
@@ -58,29 +64,34 @@ async function pushed(push) {
     error = String(failure?.message ?? failure).slice(0, 300);
   }
   const body = { call_id: push.uuid, result, error };
-  const { said } = await ask(push, `pushes/${push.push_id}/report`, body);
-  if (result === 'reported') await follow(push, said);
+  const { answer } = await ask(push, `pushes/${encodeURIComponent(push.push_id)}/report`, body);
+  // The event ends here: Chromium punishes one that ends without a notification, which a user may close meanwhile. It keeps
+  // the worker for half a minute more. Without it the server's notice of a missed call takes the place of the call.
+  if (result === 'reported') follow(push, answer).catch(() => {});
 }
 
 /** The server's clock decides whether the call still rings, and a call that is over stops ringing here. */
-async function follow(push, said) {
-  for (let standing = said; ; standing = (await ask(push, `calls/${push.uuid}`)).said) {
-    const [shown] = await inTurn(() => self.registration.getNotifications({ tag: push.uuid }));
+async function follow(push, answer) {
+  const end = Date.now() + FOLLOW_AT_MOST;
+  const path = `calls/${encodeURIComponent(push.uuid)}`;
+  for (let callState = answer; ; callState = (await ask(push, path)).answer) {
+    const [shown] = await serialize(() => self.registration.getNotifications({ tag: push.uuid }));
     if (!shown) return;
     const isShownMissed = shown.data.isMissed;
-    if (standing && !RINGS.has(standing.state)) {
-      if (standing.state !== 'ended' || !MISSED.has(standing.reason)) return shown.close();
+    if (callState && !RINGS.has(callState.state)) {
+      if (callState.state !== 'ended' || !MISSED.has(callState.reason)) return shown.close();
       return isShownMissed ? undefined : showMissed(push);
     }
-    if (standing && isShownMissed) await showCall(push);
+    if (Date.now() >= end) return isShownMissed ? undefined : showMissed(push);
+    if (callState && isShownMissed) await showCall(push);
     // Without an answer the push's own clock decides.
-    if (!standing && push.expires_at <= Date.now()) return isShownMissed ? undefined : showMissed(push);
+    if (!callState && push.expires_at <= Date.now()) return isShownMissed ? undefined : showMissed(push);
     await pause(ASK_EVERY);
   }
 }
 
 function show(title, body, options) {
-  return inTurn(() => self.registration.showNotification(title, { body, icon: 'icon.svg', ...options }));
+  return serialize(() => self.registration.showNotification(title, { body, icon: 'icon.svg', ...options }));
 }
 
 function showCall(push) {
@@ -93,30 +104,43 @@ function showCall(push) {
 
 function showMissed(push) {
   const more = push.missed > 1 ? `You have ${push.missed} missed calls.` : 'Open the phone to call back.';
-  const data = { ...push, isMissed: true };
+  const data = { uuid: push.uuid, isMissed: true };
   return show(`Missed call from ${nameOf(push)}`, more, { tag: push.uuid ?? 'missed', data });
 }
 
-/** A request with the push's own token. `said` is missing without an answer. */
-async function ask({ wake_token: token }, path, body) {
+/** The pause that the server asks for in seconds, or the given one. */
+function pauseAfter(response, wait) {
+  const seconds = Number(response?.headers.get('retry-after') ?? NaN);
+  return seconds >= 0 ? Math.max(wait, seconds * 1_000) : wait;
+}
+
+/**
+ * A request with the push's own token: `{ answer }`, or the `{ status }` of a refusal. Repeats it within `timeout`
+ * milliseconds while the server does not answer or has too much to do.
+ */
+async function ask({ wake_token: token }, path, body = undefined, timeout = 30_000) {
+  const end = Date.now() + timeout;
   const headers = { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) };
-  for (const wait of [1_000, 3_000, undefined]) {
+  for (let wait = 1_000; ; wait *= 3) {
+    let response;
     try {
       const given = body ? { method: 'POST', body: JSON.stringify(body) } : {};
-      const answer = await fetch(new URL(path, SERVER), { ...given, headers, signal: AbortSignal.timeout(PATIENCE) });
-      if (answer.ok) return { said: await answer.json() };
-      if (answer.status < 500) return { status: answer.status };
+      const signal = AbortSignal.timeout(Math.min(REQUEST_TIMEOUT_MS, Math.max(1, end - Date.now())));
+      response = await fetch(new URL(path, SERVER), { ...given, headers, signal });
+      if (response.ok) return { answer: await response.json() };
+      if (response.status < 500 && response.status !== 429) return { status: response.status };
     } catch { /* No network, or none yet. */ }
-    if (wait) await pause(wait);
+    const next = pauseAfter(response, wait);
+    if (Date.now() + next >= end) return { status: response?.status };
+    await pause(next);
   }
-  return {};
 }
 
 async function decline(push) {
-  const { said, status } = await ask(push, `calls/${push.uuid}/decline`, { reason: 'declined' });
-  // A refusal means that the call rings no more.
-  if (said || status) return;
-  const why = 'The call could not be declined: the server does not answer.';
+  const path = `calls/${encodeURIComponent(push.uuid)}/decline`;
+  const { answer, status } = await ask(push, path, { reason: 'declined' }, DECLINE_TIMEOUT_MS);
+  if (answer || RINGS_NO_MORE.has(status)) return;
+  const why = `The call could not be declined: the server ${status ? `answered with ${status}` : 'does not answer'}.`;
   await show(`${nameOf(push)} calls`, why, { tag: push.uuid, data: push });
 }
 
