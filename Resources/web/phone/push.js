@@ -81,7 +81,9 @@ export class Push {
     const state = this.#push?.state ?? 'unavailable';
     const isOn = state === 'on';
     if ($('push').getAttribute('aria-checked') !== String(isOn)) $('push').setAttribute('aria-checked', String(isOn));
-    $('push').disabled = this.#isBusy || (state !== 'on' && state !== 'off');
+    $('push').disabled = state !== 'on' && state !== 'off';
+    // A disabled switch would lose the keyboard's focus.
+    $('push').setAttribute('aria-disabled', String(this.#isBusy));
     const isInsecure = state === 'unsupported' && !globalThis.isSecureContext;
     const note = isInsecure ? 'Browsers do that only for pages that come over https, or from localhost.'
       : state === 'unavailable' ? this.#unavailable() : NOTES[state];

@@ -3,7 +3,7 @@
 import { store, stored, uuid } from './dom.js';
 
 const NAME = 'reveille:phone:sign-in';
-/** Who is signed in also in tabs to come, while calls are told of without a page. */
+/** The user that new tabs sign in as while Web Push is on. */
 const REMEMBERED = 'reveille:phone:remembered';
 
 /** Why nobody is signed in: `message` says what happened and what to do. `needsToken`: a name is not enough here. */
