@@ -137,8 +137,8 @@ class Trouble {
 
 // A call
 
-/** How far it came is of no interest: the laws hold after any end. */
-async function muddle(trouble) {
+/** The call may end at any step. */
+async function callWithFaults(trouble) {
   const reached = (tab, states, timeout) => until(async () => states.includes(await stateOf(tab)), 'a state', timeout)
     .then(() => true, () => false);
   trouble.perhaps(0.5);
@@ -160,7 +160,7 @@ async function muddle(trouble) {
   await trouble.over();
 }
 
-async function calm() {
+async function waitUntilIdle() {
   for (const tab of pair.tabs) await tab.until(`page.session.state === 'open'`, 30_000);
   // A call that both still have works.
   await pause(300);
@@ -178,7 +178,7 @@ async function calm() {
   return isTalk;
 }
 
-// The laws
+// The invariants
 
 const RANK = { routing: 0, waking: 1, ringing: 2, answered: 3, connected: 4, ended: 5 };
 
@@ -218,7 +218,7 @@ function checkAgreement(id, sides, wasKilled) {
   }
 }
 
-async function checkLaws(names) {
+async function checkInvariants(names) {
   const logs = { ann: await logOf(ann), ben: await logOf(ben) };
   const problems = (await Promise.all(pair.tabs.map((tab) => tab.run('page.problems')))).flat();
   same(problems.filter((text) => /unhandled|InvalidState|TypeError|ReferenceError/.test(text)), [], 'problems');
@@ -240,9 +240,9 @@ async function run(seed) {
     for (const tab of pair.tabs) await tab.run(`(() => { keptLog.length = 0; delete sessionStorage.testLog; page.problems.length = 0; page.media = undefined; })()`);
     let isTalk;
     try {
-      await muddle(trouble);
-      isTalk = await calm();
-      await checkLaws(trouble.names);
+      await callWithFaults(trouble);
+      isTalk = await waitUntilIdle();
+      await checkInvariants(trouble.names);
     } catch (error) {
       throw new Error(`${error.message} (faults: ${trouble.names.join(', ') || 'none'})`);
     }
@@ -253,7 +253,14 @@ async function run(seed) {
 
 for (const tab of pair.tabs) await tab.until(`page.session.state === 'open'`, 30_000);
 await check('the watched library is the one that the page uses', async () => {
-  same(await ann.run(`Object.hasOwn(Session.prototype, 'invite') && unsettled().length`), 0, 'unsettled');
+  same(await ann.run('unsettled()'), [], 'unsettled');
+  const found = await ann.run(`(() => {
+    const asked = page.session.request('call.list');
+    const during = unsettled();
+    return asked.then(() => during);
+  })()`);
+  same(found, ['Session.request'], 'while a request is under way');
+  await ann.until('unsettled().length === 0');
 });
 if (process.env.SEED) {
   await run(Number(process.env.SEED));

@@ -83,8 +83,9 @@ async function tokens() {
 async function microphones() {
   for (const [error, code, library_, softphone] of [
     ['NotAllowedError', 'media_denied', /^Allow the microphone/, /does not let this page use the microphone\. Press the symbol/],
-    ['NotFoundError', 'media_missing', /^Plug in a microphone/, /microphone/], ['NotReadableError', 'media_busy', /^Close what uses/, /microphone/],
-    ['OverconstrainedError', 'media_failed', /./, /microphone/]]) {
+    ['NotFoundError', 'media_missing', /^Plug in a microphone/, /^The browser finds no microphone\. Plug one in/],
+    ['NotReadableError', 'media_busy', /^Close what uses/, /^Another program uses the microphone\. Close that program/],
+    ['OverconstrainedError', 'media_failed', /^Try again later/, /^The microphone cannot be used\. Choose another one/]]) {
     await check(`library and softphone: ${error} of the microphone says what to do, for a call and for an answer`, async () => {
       const deaf = await library('ann', { script: MICROPHONE(error) });
       const ben = await library('ben');

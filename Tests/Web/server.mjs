@@ -18,7 +18,7 @@ export async function until(condition, what, timeout = 15_000) {
   for (;;) {
     const found = await condition();
     if (found) return found;
-    if (Date.now() > end) throw new Error(`in vain: ${what ?? condition}`);
+    if (Date.now() > end) throw new Error(`timed out waiting for: ${what ?? condition}`);
     await new Promise((resolve) => { setTimeout(resolve, 5); });
   }
 }
