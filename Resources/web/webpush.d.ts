@@ -44,13 +44,13 @@ type Listener<Detail> = ((event: CustomEvent<Detail>) => void) | { handleEvent(e
 interface WebPushEvents {
   /** `state` may have changed. */
   change: { state: WebPushState };
-  /** A renewal has failed: `state` is `off` until the next session. */
+  /** A renewal has failed: `state` is `off` until the next connection. */
   problem: { error: any };
 }
 
 /**
- * Keeps the push token of a session's device. One that is switched on stays on: each new session registers it again,
- * with a new subscription if the server's key has changed or the subscription has expired. A worker that gets
+ * Keeps the push token of a session's device. One that is switched on stays on: each new session registers it again, and
+ * each resumed one if it has changed, with a new subscription if the server's key has changed or the subscription is lost. A worker that gets
  * `pushsubscriptionchange` posts `{ reveille: 'subscription' }` to the page, so that an open page does it at once.
  *
  * A browser has one subscription for a worker, so one device at a time is on.

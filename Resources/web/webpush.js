@@ -1,5 +1,6 @@
 // @ts-check
-// Web Push for a Session: subscribes, and keeps the server's push token of this browser right. webpush.d.ts documents it.
+// Web Push for a Session: subscribes, and keeps the push token registered at the server up to date. webpush.d.ts documents
+// it.
 
 import { ReveilleError } from './reveille.js';
 
