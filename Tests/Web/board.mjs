@@ -54,6 +54,22 @@ async function checkSigningIn(browser, server) {
   });
 }
 
+async function checkLinks(browser, server) {
+  await check('a link signs in by its token, in a page that is open too, and the address keeps no token', async () => {
+    const link = (token) => `token=${encodeURIComponent(token)}`.replace('-', '%2D');
+    const tab = await open(browser, `${server.board}#${link(server.tokens.full)}`);
+    await tab.until(`${live} >= 0`);
+    same(await tab.run('location.hash'), '', 'fragment of the link');
+    await tab.run(`location.hash = '${link('another+token')}'`);
+    await tab.until('document.querySelector("#sign-in-problem").textContent.includes("admin.token_file")');
+    same(await tab.run('location.hash'), '', 'fragment after a second link');
+    await tab.run(`location.hash = '${link(server.tokens.reading)}'`);
+    await tab.until(`${live} >= 0`);
+    same(await tab.run('[location.hash, ...Object.values(sessionStorage)]'), ['', server.tokens.reading], 'fragment, token');
+    await tab.close();
+  });
+}
+
 async function checkCalls(tab, server) {
   await check('as many calls as `calls list --live` has', async () => {
     const counted = () => server.ask('calls', 'list', '--live', '--limit', '100000').calls.length;
@@ -387,6 +403,7 @@ fault('refuse', '--reason', 'BadDeviceToken', '--count', '2');
 const load = await server.load('mixed', '--weights', 'online=40,wake=50,fanout=10', '--rate', '4', '--hold', '5', '--standing', '300',
   '--answer-ratio', '0.7', '--faults');
 await checkSigningIn(browser, server);
+await checkLinks(browser, server);
 const tab = await signedIn(browser, server);
 await checkProblems(tab);
 await tab.run('location.hash = "calls"');

@@ -322,9 +322,22 @@ byID('sign-in').addEventListener('submit', (event) => {
   signIn(byID('token').value.trim());
 });
 
-// A link may carry the token in its fragment, which browsers do not send.
-const given = /^#token=([^&]*)/.exec(location.hash)?.[1];
-if (given) history.replaceState(null, '', location.pathname);
-const token = given ?? sessionStorage.getItem(tokenKey);
+/** A link may carry the token in its fragment, which browsers do not send. It leaves the address at once. */
+function takeToken() {
+  // A + is part of the token, not a space.
+  const words = new URLSearchParams(location.hash.slice(1).replace(/\+/g, '%2B'));
+  const given = words.get('token')?.trim();
+  if (given) history.replaceState(null, '', location.pathname);
+  return given;
+}
+
+// Heard before the board hears it: the board finds no token in the address.
+addEventListener('hashchange', () => {
+  const given = takeToken();
+  if (!given) return;
+  if (board) signOut('');
+  signIn(given);
+});
+const token = takeToken() ?? sessionStorage.getItem(tokenKey);
 if (token) signIn(token);
 else signOut('');
