@@ -240,15 +240,20 @@ async function checkReading(browser, server) {
 
 async function checkLooks(tab) {
   const views = ['calls', 'pushes', 'latencies', 'sessions', 'devices', 'server'];
+  /** Opens a view, and waits until it is loaded and drawn. */
+  const shows = async (view) => {
+    await tab.run(`location.hash = '${view}'`);
+    await tab.until(`document.querySelector('nav a[aria-current]').hash === '#${view}'`);
+    await tab.until('document.querySelector("#view").textContent.length > 40 && !/loading…/.test(document.querySelector("#view").textContent)');
+    await tab.run('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(0))))');
+  };
   await check('no view is wider than the screen, at 380 and 1,600 px, in both themes', async () => {
     for (const [width, height] of [[380, 800], [1600, 900]]) {
       await tab.size(width, height);
       for (const theme of ['light', 'dark']) {
         await tab.theme(theme);
         for (const view of views) {
-          await tab.run(`location.hash = '${view}'`);
-          await tab.until('document.querySelector("#view").textContent.length > 40 && !/loading…/.test(document.querySelector("#view").textContent)');
-          await pause(300);
+          await shows(view);
           await tab.save(`${view}-${width}-${theme}`);
           const wide = await tab.run('document.documentElement.scrollWidth > innerWidth || document.querySelector("#view").scrollWidth > document.querySelector("#view").clientWidth');
           holds(!wide, `${view} at ${width} px`);
@@ -260,8 +265,7 @@ async function checkLooks(tab) {
   await check('every control and every region has a name for screen readers', async () => {
     const unnamed = [];
     for (const view of views) {
-      await tab.run(`location.hash = '${view}'`);
-      await pause(300);
+      await shows(view);
       const { nodes } = await tab.send('Accessibility.getFullAXTree');
       const roles = ['button', 'link', 'textbox', 'searchbox', 'combobox', 'spinbutton', 'grid', 'table', 'region', 'image', 'img', 'navigation'];
       for (const { role, name, ignored } of nodes) {

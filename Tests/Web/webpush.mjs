@@ -435,6 +435,22 @@ async function thePage() {
   for (const [kind, exp] of [['has expired', 1], ['is refused', 4_000_000_000]]) await wokenPage(kind, exp);
 }
 
+async function theSubscription() {
+  await check('a subscription that the browser takes away is made and registered anew by the tab that has the session', async () => {
+    const page = await open('#user=frank', { script: SUBSCRIBER });
+    await switchOn(page);
+    const other = await open('', { script: SUBSCRIBER });
+    await other.says('#status', /^open in another tab/);
+    await settings(other);
+    await other.says('#push-note', /^The phone is open in another tab\. Use the switch there\.$/);
+    await page.run(`delete localStorage['test:subscribed']`);
+    await worker.run(`dispatchEvent(new ExtendableEvent('pushsubscriptionchange')), 0`);
+    await page.until(`updates.length === 2 && localStorage['test:subscribed']`);
+    same(await other.run('updates'), [], 'what the other tab told the server');
+    for (const tab of [other, page]) await close(tab);
+  });
+}
+
 async function wokenPage(kind, exp) {
   await check(`whose own token ${kind} is signed in by the push, for that call only, though a tab that is frozen has the session`, async () => {
     const old = ['{}', JSON.stringify({ sub: 'bob', exp }), ''].map((part) => Buffer.from(part).toString('base64url')).join('.');
@@ -474,6 +490,7 @@ await leavePage();
 await attachWorker();
 await theWorker();
 await thePage();
+await theSubscription();
 await check('no page has an error, an unhandled rejection, or breaks its policy', async () => {
   for (const page of [...pages]) faults.push(...await page.run('window.faults ?? []'));
   if (faults.length > 0) throw new Error(faults.join('; '));

@@ -99,6 +99,7 @@ export class Push {
 
   #unavailable() {
     if (this.phone.signIn?.isWoken) return 'A notification signed you in for one call. Sign out, and in again, first.';
+    if (this.phone.session?.state === 'elsewhere') return 'The phone is open in another tab. Use the switch there.';
     return this.phone.isOpen ? NOTES.unavailable : 'Connecting…';
   }
 
