@@ -49,8 +49,9 @@ interface WebPushEvents {
 }
 
 /**
- * Keeps the push token of a session's device. One that is switched on stays on: each new session registers it again, and
- * each resumed one if it has changed, with a new subscription if the server's key has changed or the subscription is lost. A worker that gets
+ * Keeps the push token of a session's device. One that is switched on stays on: each new session registers it again,
+ * and each resumed one if it has changed. If the server's key has changed or the subscription is lost, it makes a new
+ * subscription. A worker that gets
  * `pushsubscriptionchange` posts `{ reveille: 'subscription' }` to the page, so that an open page does it at once.
  *
  * A browser has one subscription for a worker, so one device at a time is on.

@@ -1,6 +1,6 @@
 // @ts-check
-// Web Push for a Session: subscribes, and keeps the push token registered at the server up to date. webpush.d.ts documents
-// it.
+// Web Push for a Session: subscribes, and keeps the push token registered at the server up to date. webpush.d.ts
+// documents it.
 
 import { ReveilleError } from './reveille.js';
 
@@ -179,8 +179,8 @@ export class WebPush extends EventTarget {
   }
 
   /**
-   * Registers again: the key may be another, the subscription expired or lost with the permission, or, in a new session,
-   * the server's token removed.
+   * Registers again: the key may be another, the subscription expired or lost with the permission, or, in a new
+   * session, the server's token removed.
    */
   #renew(isNew = true) {
     if (!this.isWanted || !this.#key || !this.isSupported || this.#env.Notification.permission !== 'granted') return;

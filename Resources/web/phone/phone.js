@@ -92,8 +92,8 @@ class Phone {
   }
 
   /**
-   * What a link says: `#token=`, `#user=`, `#call=`, `#group=`; of a notification `#clicked=`, its call. Tokens leave the
-   * address at once.
+   * What a link says: `#token=`, `#user=`, `#call=`, `#group=`; of a notification `#clicked=`, its call. Tokens leave
+   * the address at once.
    */
   #takeFragment() {
     const words = new URLSearchParams(location.hash.slice(1));
@@ -105,7 +105,7 @@ class Phone {
     return { token, user, clicked: words.get('clicked') };
   }
 
-  /** The worker knows whether the notification was clicked, and where: a link that was sent to the user answers no call. */
+  /** The worker knows whether the notification was clicked: a link that somebody sends answers no call. */
   async #takeClick(id) {
     const click = id ? await Push.clicked(id) : undefined;
     if (click) this.openCall(id, click.isAnswer);

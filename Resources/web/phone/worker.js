@@ -65,8 +65,8 @@ async function pushed(push) {
   }
   const body = { call_id: push.uuid, result, error };
   const { answer } = await ask(push, `pushes/${encodeURIComponent(push.push_id)}/report`, body);
-  // The event ends here: Chromium punishes one that ends without a notification, which a user may close meanwhile. It keeps
-  // the worker for half a minute more. Without it the server's notice of a missed call takes the place of the call.
+  // The event ends here: Chromium counts events that end without a notification, and the user may close this one. The
+  // worker runs for half a minute more. After that the server's notice of a missed call replaces the call.
   if (result === 'reported') follow(push, answer).catch(() => {});
 }
 
