@@ -25,7 +25,8 @@ extension DataFolder {
 
     /// The public key that pages subscribed with last, in any process; nil when there was none.
     public func lastApplicationServerKey() throws -> String? {
-        try Self.text(at: path + "/" + Self.webPushPublicKeyFile)?.split(whereSeparator: \.isNewline).first.map(String.init)
+        let text = try Self.text(at: path + "/" + Self.webPushPublicKeyFile)
+        return text?.split(whereSeparator: \.isNewline).first.map(String.init)
     }
 
     /// Remembers the public key that pages subscribe with.

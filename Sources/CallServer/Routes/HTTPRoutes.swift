@@ -78,7 +78,8 @@ final class HTTPRoutes: Sendable {
                 return HTTPResponse(
                     status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: Array(text.utf8))
             }
-        case (_, .client): responder.value.respond(.text("no such resource: try /phone/, /healthz or /readyz\n", status: 404))
+        case (_, .client):
+            responder.value.respond(.text("no such resource: try /phone/, /healthz or /readyz\n", status: 404))
         case (_, .operator):
             responder.value.respond(.text("no such resource: try /healthz, /readyz or /metrics\n", status: 404))
         }

@@ -1,3 +1,4 @@
+import CallServer
 import CallVocabulary
 import Foundation
 import PushClient

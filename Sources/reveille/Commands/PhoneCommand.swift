@@ -86,7 +86,7 @@ struct PhoneCommand: AsyncParsableCommand {
             throw ValidationError("--platform \(platform.rawValue) goes with --asleep.")
         }
         guard platform != .web || app == .reveille && profile == nil else {
-            throw ValidationError("--platform web goes with neither --app nor --profile: a service worker has no plugin.")
+            throw ValidationError("--platform web goes with neither --app nor --profile: browsers have no plugin.")
         }
     }
 
