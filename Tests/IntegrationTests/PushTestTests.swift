@@ -36,7 +36,7 @@ struct PushTestTests {
         await simulator.inject(PushFault(.refuse(reason)))
         let result = try await world.reveille("push-test --user bob --push-sim")
         #expect(result.ending == .exit(1), "\(result.errors)")
-        #expect(result.output.contains("rejected \(reason.rawValue)"))
+        #expect(result.output.contains("rejected (\(reason.rawValue))"))
         #expect(result.output.contains(reason.diagnosis.meaning))
         for advice in reason.diagnosis.advice { #expect(result.output.contains(advice)) }
     }
