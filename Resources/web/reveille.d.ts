@@ -264,7 +264,7 @@ export class Call extends Emitter<CallEvents> {
 }
 
 export interface SessionOptions {
-  /** `wss://calls.example.com`. */
+  /** `wss://calls.example.com`: without `/v1/signal`, which the library adds. The constructor throws a TypeError for it. */
   url: string;
   /**
    * The user's token, from your backend. Called for each connection, never twice at a time. After 10 s `signal` is

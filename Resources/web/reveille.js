@@ -217,7 +217,8 @@ export class Connection extends Emitter {
   constructor(options) {
     super();
     const url = new URL(options.url);
-    if (!/^wss?:$/.test(url.protocol)) throw new TypeError(`not a ws:// or wss:// URL: ${options.url}`);
+    if (!/^wss?:(?!.*\/v1\/signal)/.test(url.href)) throw new TypeError(`give url as wss://HOST, not ${options.url}`);
+    if (typeof options.token !== 'function') throw new TypeError('give token as a function');
     this.url = `${url.origin}${url.pathname.replace(/\/$/, '')}/v1/signal`;
     this.device = options.device;
     this.env = options.env ?? surroundings(options.environment);
@@ -225,7 +226,7 @@ export class Connection extends Emitter {
     this.owner = options.owner;
     this.turns = new Turns(() => this.owner?._settled());
     this.alarms = new Alarms(this.env, this.turns);
-    this.provider = options.token;
+    this.provider = options.owner?._token ?? options.token;
     if (options.resume) {
       this.#resume = { session_id: options.resume.session_id, token: options.resume.token };
       this.#lastSeq = options.resume.last_seq;
@@ -813,8 +814,7 @@ export class Session extends Emitter {
     this.#key = `reveille:${options.url}:${id}`;
     const saved = this.#load();
     this.connection = new Connection({
-      url: options.url, device, env: this.env, times: options.times, owner: this, resume: saved?.resume,
-      token: () => this.#fetchToken(),
+      url: options.url, device, env: this.env, times: options.times, owner: this, resume: saved?.resume, token: options.token,
     });
     this.turns = this.connection.turns;
     this.times = this.connection.times;
@@ -889,7 +889,7 @@ export class Session extends Emitter {
     return id ?? uuid();
   }
 
-  #fetchToken() {
+  _token = () => {
     this.#tokenCall ??= new Promise((resolve, reject) => {
       const abort = new AbortController();
       this.connection.alarms.set('token', this.times.connect, () => {
@@ -902,7 +902,7 @@ export class Session extends Emitter {
       this.#tokenCall = undefined;
     });
     return this.#tokenCall;
-  }
+  };
 
   #want() {
     if (this.#wanted) return;
@@ -986,7 +986,7 @@ export class Session extends Emitter {
 
   async #fetchICE() {
     const url = this.connection.url.replace(/^ws/, 'http').replace(/signal$/, 'turn');
-    const headers = { authorization: `Bearer ${await this.#fetchToken()}` };
+    const headers = { authorization: `Bearer ${await this._token()}` };
     const signal = /** @type {any} */ (AbortSignal).timeout(this.times.request);
     const answer = await this.env.fetch(url, { headers, signal });
     if (!answer.ok) throw new Error(`GET /v1/turn: ${answer.status}`);

@@ -693,7 +693,19 @@ test('a connection works without a session: requests and events', async () => {
   const page = connection.request('call.list', { limit: 1 });
   socket.says({ id: socket.sent.at(-1).id, result: { calls: [] } });
   assert.deepEqual([await page, events], [{ calls: [] }, ['call.state']]);
-  assert.throws(() => new Connection({ url: 'https://calls.test' }), TypeError);
+});
+
+test('a wrong url and a token that is no function are refused with the right ones', () => {
+  const token = () => 't';
+  for (const kind of [Connection, Session]) {
+    for (const url of ['https://calls.test', 'wss://calls.test/v1/signal', 'ws://calls.test/base/v1/signal/']) {
+      assert.throws(() => new kind({ url, token }), { name: 'TypeError', message: `give url as wss://HOST, not ${url}` });
+    }
+    for (const given of [undefined, 'a.b.c', Promise.resolve('t')]) {
+      const refused = { name: 'TypeError', message: 'give token as a function' };
+      assert.throws(() => new kind({ url: 'wss://calls.test', token: given }), refused);
+    }
+  }
 });
 
 test('glare: the page is told which of the two calls remains', async () => {
