@@ -208,16 +208,24 @@ export class Browser {
   }
 }
 
-/** The page of the article BuildForTheWeb, for a server. */
+/** The first page of the article BuildForTheWeb for a server: `html`, and its script, `js`. */
 function example(server) {
   const article = readFileSync(join(repository, 'Sources/SignalProtocol/SignalProtocol.docc/BuildForTheWeb.md'), 'utf8');
-  const [, page] = article.match(/```html\n(.*?)```/s);
-  return page.replace('wss://calls.example.com', server.url);
+  const [, html, js] = article.match(/```html\n(.*?)```.*?```js\n(.*?)```/s);
+  return { html, js: js.replace('wss://calls.example.com', server.url) };
+}
+
+/** What a backend answers to the user of a cookie, as text that ends with a new line. Nobody has an error page. */
+function callToken(server, { headers: { cookie } }, response) {
+  const user = cookie.split('=')[1];
+  response.statusCode = user === 'nobody' ? 404 : 200;
+  response.end(user === 'nobody' ? '<h1>Not found</h1>' : `${user === 'mallory' ? 'no.to.ken' : server.token(user)}\n`);
 }
 
 /**
- * The library, the test's page, and `/session`: the server's address and a token. `/example` is the page of the article,
- * whose `/call-token` knows the user by a cookie, as a backend does. `url` is the server's address, or a proxy's.
+ * The library, the test's page, and `/session`: the server's address and a token. `/example` is the page of the article
+ * under the server's policy for scripts; `/call-token` knows its user by a cookie, as a backend does. `url` is the server's
+ * address, or a proxy's.
  */
 export async function serveFiles(server, url = server.url) {
   const files = new Map([
@@ -229,11 +237,16 @@ export async function serveFiles(server, url = server.url) {
       response.setHeader('content-type', 'application/json');
       return response.end(JSON.stringify({ url, token: server.token(searchParams.get('user')) }));
     }
-    if (pathname === '/call-token') return response.end(server.token(request.headers.cookie.split('=')[1]));
+    if (pathname === '/call-token') return callToken(server, request, response);
+    if (pathname === '/page.js') {
+      response.setHeader('content-type', 'text/javascript');
+      return response.end(example(server).js);
+    }
     if (pathname === '/example') {
       response.setHeader('content-type', 'text/html; charset=utf-8');
       response.setHeader('set-cookie', `user=${searchParams.get('user')}`);
-      return response.end(example(server));
+      response.setHeader('content-security-policy', "script-src 'self'");
+      return response.end(example(server).html);
     }
     const file = files.get(pathname);
     if (!file) {

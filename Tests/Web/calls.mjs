@@ -179,6 +179,18 @@ await check("the article's first call rings, is answered, and ends", async () =>
   for (const tab of pages) await tab.until(`line.textContent === 'hangup'`);
   for (const [index, tab] of pages.entries()) await browsers[index].close(tab);
 });
+await check("the article's page says why it has no session: no token, and one that the server refuses", async () => {
+  const lines = [];
+  for (const [user, pattern] of [['nobody', /^down: .*\/call-token: status 404$/], ['mallory', /^gone: .+: Sign in again/]]) {
+    const tab = await browsers[0].open(`${files.url}example?user=${user}`, { isApart: true });
+    await tab.until(`${pattern}.test(line.textContent)`).catch(async () => {
+      throw new Error(`${user}: ${await tab.run('line.textContent')}`);
+    });
+    lines.push(await tab.run('line.textContent'));
+    await browsers[0].close(tab);
+  }
+  return lines.join('; ');
+});
 await check('nothing went wrong on the way', async () => {
   const problems = (await Promise.all([ann, ben].map((tab) => tab.run('page.problems')))).flat();
   if (problems.length > 0) throw new Error(problems.join('; '));

@@ -5,7 +5,11 @@ import { WebPush } from '../../Resources/web/webpush.js';
 
 const session = new Session({
   url: 'wss://calls.example.com',
-  token: ({ signal }) => fetch('/call-token', { signal }).then((answer) => answer.text()),
+  token: async ({ signal }) => {
+    const response = await fetch('/call-token', { signal });
+    if (!response.ok) throw new Error(`status ${response.status}`);
+    return (await response.text()).trim();
+  },
   times: { request: 5_000 },
 });
 session.addEventListener('incoming', async ({ detail: { call } }) => {
@@ -22,7 +26,7 @@ session.addEventListener('incoming', async ({ detail: { call } }) => {
 });
 session.addEventListener('ended', ({ detail }) => console.log(detail.call.reason === 'busy'));
 session.addEventListener('connection', ({ detail }) => {
-  if (detail.state === 'down') console.log(detail.retryIn);
+  if (detail.state === 'down') console.log(detail.reason, detail.retryIn);
   if (detail.state === 'gone') console.log(detail.error.whatToDo);
 });
 // @ts-expect-error: there is no such event.
