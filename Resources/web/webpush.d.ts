@@ -44,7 +44,7 @@ type Listener<Detail> = ((event: CustomEvent<Detail>) => void) | { handleEvent(e
 interface WebPushEvents {
   /** `state` may have changed. */
   change: { state: WebPushState };
-  /** A renewal has failed: `state` is `off` until the next connection. */
+  /** A renewal has failed: `state` is `off` until the next connection, and for good after `push_unavailable`. */
   problem: { error: any };
 }
 
@@ -64,8 +64,8 @@ export class WebPush extends EventTarget {
   readonly isWanted: boolean;
   /**
    * Asks the user's permission, subscribes, and registers the token. Call it in a click. Rejects with a `ReveilleError`:
-   * `push_unsupported`, `push_blocked`, `push_unavailable`, `push_failed` (the browser's push service), or one of the
-   * session's.
+   * `push_unsupported`, `push_blocked`, `push_unavailable` (the server sends no Web Push, or none to this browser's push
+   * service: then `data.refusal` has its words), `push_failed` (the browser's push service), or one of the session's.
    */
   switchOn(): Promise<void>;
   /** Removes the token from the server and the subscription from the browser. */

@@ -14,6 +14,9 @@ const ADVICE = {
   push_failed: 'Try again later: the browser’s push service may be out of reach.',
 };
 
+const NOT_PUSHED = 'Allow it at the server: push.webpush.hosts. With --push-sim, and in the demo, a server pushes only to its '
+  + 'simulator.';
+
 function fault(code, message, whatToDo = ADVICE[code]) {
   const error = new ReveilleError(code, message);
   error.whatToDo = whatToDo;
@@ -199,8 +202,19 @@ export class WebPush extends EventTarget {
       throw fault(error.name === 'NotAllowedError' ? 'push_blocked' : 'push_failed', error.message);
     });
     const push = pushToken(subscription, key);
-    if (last?.key !== key || last.token !== push.token) await this.#session.request('device.update', { push: [push] });
+    if (last?.key !== key || last.token !== push.token) {
+      await this.#session.request('device.update', { push: [push] }).catch((error) => this.#refused(subscription, error));
+    }
     return { device: this.#session.deviceId, key, token: push.token };
+  }
+
+  /** The server takes no tokens of this browser's push service: what was on is off. */
+  async #refused(subscription, error) {
+    if (error.code !== 'invalid_params') throw error;
+    this.#store(undefined);
+    await inTime(() => subscription.unsubscribe()).catch(() => {});
+    const what = `this server does not push to this browser’s push service, ${new URL(subscription.endpoint).host}`;
+    throw Object.assign(fault('push_unavailable', what, NOT_PUSHED), { data: { refusal: error.message } });
   }
 
   async #subscribe(key, signal) {

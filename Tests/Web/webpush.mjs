@@ -156,6 +156,21 @@ async function theSwitch() {
       await close(page);
     }
   });
+  await check('a server that does not push to this browser: it says so where it is seen in a low window, and switches off', async () => {
+    // As of Chromium, whose push service is not the simulator.
+    const page = await open('#user=carol', { script: SUBSCRIBER.replace('https://localhost:', 'https://push.example.com:') });
+    await page.tab.size(900, 640);
+    await page.says('#status', /^online/);
+    await settings(page);
+    await page.click('#push');
+    const pattern = /^That failed: this server does not push to this browser’s push service, push\.example\.com:\d+\. Allow it/;
+    await page.says('#push-fault', pattern);
+    const [bottom, edge] = await page.run(`['push-fault', 'devices'].map((id) => document.getElementById(id).getBoundingClientRect().bottom)`);
+    if (bottom > Math.min(edge, 640)) throw new Error(`it ends at ${bottom}, and the dialog at ${edge}`);
+    same([await page.run(`shown('#push').ariaChecked`), await page.run(KEPT)], ['false', ''], 'the switch, kept');
+    await page.tab.save('push-refused');
+    await close(page);
+  });
   await check('the page can be put on a home screen, where an iPhone takes pushes', async () => {
     const { url, errors, data } = await alice.tab.send('Page.getAppManifest');
     if (errors.length > 0 || JSON.parse(data).display !== 'standalone') throw new Error(`${url} ${JSON.stringify(errors)}`);

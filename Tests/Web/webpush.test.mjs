@@ -83,15 +83,17 @@ async function page(browser, result = { webpush: { key: KEY } }, options = {}) {
 const answered = new Set();
 
 /** Answers the device.update that is under way, once it was sent. */
-async function accept(h) {
+async function answer(h, outcome) {
   const sent = () => h.socket.sent.find((message) => message.method === 'device.update' && !answered.has(message));
   for (let tries = 0; tries < 20 && !sent(); tries += 1) await settle();
   const update = sent();
   assert.ok(update, 'no device.update was sent');
   answered.add(update);
-  h.socket.says({ id: update.id, result: {} });
+  h.socket.says({ id: update.id, ...outcome });
   await settle();
 }
+
+const accept = (h) => answer(h, { result: {} });
 
 const updates = (h) => h.requests().filter(({ method }) => method === 'device.update').map(({ params }) => params.push);
 
@@ -307,4 +309,38 @@ test('one device of a browser is on at a time', async () => {
   assert.deepEqual([other.push.state, push.state, browser.made.length], ['on', 'off', 1]);
   await push.switchOff();
   assert.ok(browser.subscription, 'the switch of the first is no longer its own');
+});
+
+/** Refuses the device.update that is under way. */
+async function refuse(h, code, message) {
+  await answer(h, { error: { code: -32602, message, data: { code } } });
+}
+
+test('a server that does not push to the browser’s push service: it says so, and is off', async () => {
+  const { h, push, browser } = await page(new PushBrowser());
+  const done = assert.rejects(push.switchOn(), {
+    code: 'push_unavailable', message: 'this server does not push to this browser’s push service, push.example.com',
+    whatToDo: /push\.webpush\.hosts.*--push-sim/, data: { refusal: 'push[0].token: expected another push service' },
+  });
+  await refuse(h, 'invalid_params', 'push[0].token: expected another push service');
+  await done;
+  assert.deepEqual([push.state, push.isWanted, browser.subscription], ['off', false, null]);
+});
+
+test('one that pushes there no longer: the renewal switches off, and the next session asks no more', async () => {
+  const { h, push, browser } = await switchedOn();
+  const problems = [];
+  push.addEventListener('problem', ({ detail }) => problems.push(detail.error.code));
+  await h.loseAndReopen({ webpush: { key: KEY } });
+  await refuse(h, 'invalid_params', 'push[0].token: expected another push service');
+  assert.deepEqual([problems, push.state, push.isWanted, browser.subscription], [['push_unavailable'], 'off', false, null]);
+  await h.loseAndReopen({ webpush: { key: KEY } });
+  assert.equal(h.socket.sent.some(({ method }) => method === 'device.update'), false);
+});
+
+test('a refusal of another kind leaves it wanted', async () => {
+  const { h, push, browser } = await switchedOn();
+  await h.loseAndReopen({ webpush: { key: KEY } });
+  await refuse(h, 'limit_reached', 'too many');
+  assert.deepEqual([push.state, push.isWanted, browser.subscription !== null], ['off', true, true]);
 });

@@ -28,9 +28,9 @@ export class Push {
     this.#push?.close();
     this.#fault = '';
     this.#isBusy = false;
-    this.#push = session && new WebPush(session, OPTIONS);
-    this.#push?.addEventListener('change', () => this.phone.changed());
-    this.#push?.addEventListener('problem', ({ detail: { error } }) => this.#failed(error));
+    const push = this.#push = session && new WebPush(session, OPTIONS);
+    push?.addEventListener('change', () => this.phone.changed());
+    push?.addEventListener('problem', ({ detail: { error } }) => push === this.#push && this.#failed(error));
   }
 
   /** Removes the registration. Waits at most 2 s. */
@@ -55,7 +55,9 @@ export class Push {
       await (isOn ? push.switchOn() : push.switchOff());
     } catch (error) {
       // The user may have signed out meanwhile.
-      if (push === this.#push) this.#failed(error);
+      if (push !== this.#push) return;
+      this.#isBusy = false;
+      this.#failed(error);
     } finally {
       if (push === this.#push) {
         this.#isBusy = false;
@@ -67,7 +69,10 @@ export class Push {
 
   #failed(error) {
     if (this.#push.state !== 'blocked') this.#fault = `That failed: ${error.message}. ${error.whatToDo ?? ''}`.trim();
-    this.phone.changed();
+    if (!this.#push.isWanted) this.phone.signIn.remember(false);
+    this.phone.render();
+    // In a low window it is below the edge of the dialog.
+    $('push-fault').scrollIntoView({ block: 'nearest' });
   }
 
   #told({ reveille: kind, call, isAnswer } = {}, [port] = []) {
