@@ -79,6 +79,15 @@ async function calls(browser) {
     await alice.picture('keypad');
     await alice.click('#keypad-button');
   });
+  await check('the buttons of a call stay in one row, also beside the list of calls', async () => {
+    for (const width of [560, 700, 895, 900, 1000, 1600]) {
+      await alice.tab.size(width, 700);
+      const tops = await alice.run(`[...document.querySelectorAll('#controls button')].map((one) => one.getBoundingClientRect().top)`);
+      const overflow = await alice.run('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+      if (new Set(tops).size !== 1 || overflow > 0) throw new Error(`${width} pixels: ${tops}, ${overflow} too wide`);
+    }
+    await alice.tab.send('Emulation.clearDeviceMetricsOverride');
+  });
   await check('the camera goes on, is seen, and goes off', async () => {
     await alice.click('#camera');
     await bob.until(`shown('#their-picture')?.videoWidth > 0`);
@@ -240,9 +249,11 @@ async function otherEnds(browser) {
     await bob.says('#history', /missed, seen/);
     if (await bob.text('#missed-count')) throw new Error('missed again');
   });
-  await check('nobody of this name, and a name with a space', async () => {
+  await check('nobody of this name, oneself, and a name with a space', async () => {
     await alice.dial('nobody-at-all');
     await alice.says('#state', /^nobody is known as nobody-at-all\.$/i);
+    await alice.dial('alice');
+    await alice.says('#state', /^One cannot call oneself: alice has no other device that is online/);
     await alice.dial('two words');
     await alice.says('#dial-fault', /has a space/);
   });

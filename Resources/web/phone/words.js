@@ -69,7 +69,9 @@ function unanswered({ caller, callee, endedBy, reason, mergedInto, hasRung }, af
       return isOther ? `${endedBy} answered after ${after}` : `${callee} answered on another device after ${after}`;
     case 'cancelled': return `${endedBy ?? caller} gave up after ${after}`;
     case 'busy': return `${endedBy ?? callee} was busy in another call`;
-    case 'no_devices': return `${callee} has no device that is online or has a push token`;
+    case 'no_devices':
+      return caller === callee ? `one cannot call oneself: ${callee} has no other device that is online or has a push token`
+        : `${callee} has no device that is online or has a push token`;
     case 'unknown_callee': return `nobody is known as ${callee}`;
     case 'glare':
       return `${caller} and ${callee} called each other at the same moment`
