@@ -61,6 +61,30 @@ class Tab {
     return until(() => this.run(expression).catch(() => false), expression, timeout);
   }
 
+  /** Gives pages a function that runs here. Its argument and its result are JSON. */
+  async expose(name, act) {
+    this.browser.on('Runtime.bindingCalled', async ({ name: called, payload }, session) => {
+      if (session !== this.session || called !== name) return;
+      const { id, argument } = JSON.parse(payload);
+      const outcome = await act(argument).then((result) => ({ result }), (error) => ({ fault: error.message }));
+      // The page that asked may be gone.
+      await this.run(`${name}.answer('${id}', ${JSON.stringify(outcome)})`).catch(() => {});
+    });
+    // A context that is made later gets the binding only from an enabled domain.
+    await this.send('Runtime.enable');
+    await this.send('Runtime.addBinding', { name });
+    await this.before(`{
+      const ask = window.${name};
+      const asked = new Map();
+      window.${name} = (argument) => new Promise((resolve, reject) => {
+        const id = crypto.randomUUID();
+        asked.set(id, ({ result, fault }) => (fault ? reject(new Error(fault)) : resolve(result)));
+        ask(JSON.stringify({ id, argument }));
+      });
+      window.${name}.answer = (id, outcome) => asked.get(id)?.(outcome);
+    }`);
+  }
+
   text(selector) { return this.run(`document.querySelector(${JSON.stringify(selector)})?.innerText ?? ''`); }
 
   go(url) { return this.send('Page.navigate', { url }); }
@@ -147,8 +171,8 @@ export class Browser {
   /** Hears an event of the protocol. */
   on(method, handler) { this.#handlers.set(method, [...this.#handlers.get(method) ?? [], handler]); }
 
-  #receive({ id, result, error, method, params }) {
-    for (const handler of this.#handlers.get(method) ?? []) handler(params);
+  #receive({ id, result, error, method, params, sessionId }) {
+    for (const handler of this.#handlers.get(method) ?? []) handler(params, sessionId);
     if (method === 'Runtime.exceptionThrown') {
       this.faults.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
     }
@@ -176,14 +200,16 @@ export class Browser {
   }
 
   /**
-   * `isApart`: with storage of its own. `isWatched`: its errors are in `faults`. `script` runs before those of the page.
+   * `isApart`: with storage of its own. `isWatched`: its errors are in `faults`. `script` runs before those of the page, and
+   * may call the `functions`, which run here.
    */
-  async open(url, { isApart = false, isWatched = false, script = '', size = undefined } = {}) {
+  async open(url, { isApart = false, isWatched = false, script = '', functions = {}, size = undefined } = {}) {
     const { browserContextId } = isApart ? await this.send('Target.createBrowserContext') : {};
     const { targetId } = await this.send('Target.createTarget', { url: 'about:blank', browserContextId });
     const tab = await this.attach(targetId);
     await tab.send('Page.enable');
     if (isWatched) for (const domain of ['Runtime', 'Log', 'Accessibility']) await tab.send(`${domain}.enable`);
+    for (const [name, act] of Object.entries(functions)) await tab.expose(name, act);
     if (script) await tab.before(script);
     if (size) await tab.size(...size);
     if (url !== 'about:blank') await tab.go(url);

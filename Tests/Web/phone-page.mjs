@@ -5,7 +5,7 @@ import { until } from './server.mjs';
 
 /** A page with the phone. Texts are those that are shown. */
 export class Page {
-  static async open(browser, url, { script = '' } = {}) {
+  static async open(browser, url, { script = '', functions = {} } = {}) {
     const page = new Page();
     const source = `window.faults = [];
       for (const type of ['error', 'unhandledrejection', 'securitypolicyviolation']) {
@@ -14,7 +14,7 @@ export class Page {
       }
       window.shown = (selector) => [...document.querySelectorAll(selector)].find((found) => found.checkVisibility());
       ${script}`;
-    page.tab = await browser.open(url, { script: source });
+    page.tab = await browser.open(url, { script: source, functions });
     return page;
   }
 

@@ -137,53 +137,71 @@ const sessions = [];
 /** Closes the sessions of a test that has failed: Node.js would run on for them. */
 export const closeSessions = () => Promise.all(sessions.splice(0).map((open) => open.close()));
 
-/** The simulator of the push services, with phones that a test holds. `reveille serve --push-sim` finds it by its folder. */
+/** The push simulator as a Web Push service. `reveille serve --push-sim` finds it by its folder. */
 export class PushSimulator {
   static async start(data) {
     const simulator = new PushSimulator();
-    const ports = ['--port', '--sandbox-port', '--fcm-port'].flatMap((name) => [name, '0']);
+    const ports = ['--port', '--sandbox-port', '--fcm-port', '--webpush-port'].flatMap((name) => [name, '0']);
     simulator.child = await start(['push-sim', 'run', '--data', data, ...ports], 'ready: start the server');
     const path = (name) => join(data, 'push-sim', name);
-    simulator.manifest = JSON.parse(readFileSync(path('push-sim.json'), 'utf8'));
-    const { fcm, ca_file: ca } = simulator.manifest;
-    simulator.http = connectHTTP2(`https://localhost:${fcm.port}`, { ca: readFileSync(path(ca)) });
+    const { webpush: { host, port }, ca_file: ca } = JSON.parse(readFileSync(path('push-sim.json'), 'utf8'));
+    simulator.http = connectHTTP2(`https://${host}:${port}`, { ca: readFileSync(path(ca)) });
     return simulator;
   }
 
-  /** An Android phone: `{ token, pushes }`, of which the second are the data messages that arrive. */
-  async phone(name) {
-    const { project } = this.manifest.fcm;
-    const [{ token }] = await this.#lines('/simulator/v1/phones', { provider: 'fcm', topic: project, name });
-    const pushes = [];
-    const path = `/simulator/v1/phones/${token}`;
-    const take = ({ push }) => {
-      if (!push) return;
-      pushes.push(push);
-      // An Android phone lowers the priority of an app that shows nothing.
-      this.#lines(`${path}/reported`, { uuid: push.data.uuid }).catch(() => {});
+  /**
+   * A browser's subscription for a server's key: `{ token, end }`, of which the first is what `device.update` takes.
+   * `onPush` gets each push as the browser decrypts it: `{ content, show }`. `show` tells the simulator of the
+   * notification, and returns its verdict: a browser that shows nothing for three pushes loses the subscription.
+   */
+  async subscribe(key, name, onPush) {
+    const [{ token }] = await this.#ask('POST', 'phones', { body: { provider: 'webpush', topic: key, name } });
+    const path = `phones/${token.split('#')[0].split('/').at(-1)}`;
+    const show = async (id, notification) => {
+      const [{ verdict }] = await this.#ask('POST', `${path}/reported`, { body: { push_id: id, ...notification } });
+      return verdict;
     };
-    this.#lines(path, undefined, take).catch(() => {});
-    return { token: { provider: 'fcm', kind: 'data', environment: 'production', topic: project, token }, pushes };
+    await new Promise((resolve, reject) => {
+      const onLine = ({ attached, headers, push }) => {
+        if (attached) resolve();
+        if (headers) onPush({ content: push, show: (notification) => show(headers['webpush-id'], notification) });
+      };
+      this.#ask('GET', path, { onLine }).catch(reject);
+    });
+    return {
+      token: { provider: 'webpush', kind: 'data', environment: 'production', topic: key, token },
+      end: () => this.#ask('DELETE', path),
+    };
+  }
+
+  /** PushSimulatorSnapshot.Counts */
+  async counts() {
+    const [{ counts }] = await this.#ask('GET', 'state');
+    return counts;
   }
 
   /** The lines of an answer, each JSON. */
-  #lines(path, body, told = () => {}) {
+  #ask(method, path, { body, onLine = () => {} } = {}) {
     return new Promise((resolve, reject) => {
-      const stream = this.http.request({ ':path': path, ':method': body ? 'POST' : 'GET' });
+      const stream = this.http.request({ ':path': `/simulator/v1/${path}`, ':method': method });
       const lines = [];
+      let status;
       let text = '';
+      const take = (line) => {
+        lines.push(JSON.parse(line));
+        onLine(lines.at(-1));
+      };
+      stream.on('response', (fields) => { status = fields[':status']; });
       stream.setEncoding('utf8').on('data', (data) => {
         text += data;
         const whole = text.split('\n');
         text = whole.pop();
-        for (const line of whole.filter(Boolean)) {
-          lines.push(JSON.parse(line));
-          told(lines.at(-1));
-        }
+        whole.filter(Boolean).forEach(take);
       });
       stream.on('error', reject).on('end', () => {
-        if (text) lines.push(JSON.parse(text));
-        resolve(lines);
+        if (status >= 300) return reject(new Error(`the push simulator answers ${method} ${path} with ${status} ${text}`));
+        if (text) take(text);
+        return resolve(lines);
       });
       stream.end(body && JSON.stringify(body));
     });

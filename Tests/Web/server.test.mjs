@@ -117,15 +117,16 @@ test("a push's wake token opens a session for its call, which it can answer and 
   const simulator = await PushSimulator.start(waking.data);
   try {
     await waking.run();
-    const phone = await simulator.phone('ben');
     const deviceId = crypto.randomUUID();
     const before = session(waking, 'ben', { deviceId });
-    await before.opened();
-    await before.request('device.update', { push: [phone.token] });
+    const { webpush } = await before.opened();
+    const pushes = [];
+    const { token } = await simulator.subscribe(webpush.key, 'ben', ({ content }) => pushes.push(content));
+    await before.request('device.update', { push: [token] });
     await before.close();
     const alice = session(waking, 'ann');
     const placed = await alice.invite('ben', { sdp: 'offer' });
-    const [{ data: push }] = await until(() => phone.pushes.length > 0 && phone.pushes, 'the push');
+    const push = await until(() => pushes[0], 'the push');
     const bob = session(waking, 'ben', { deviceId, token: () => push.wake_token });
     const { detail: { call } } = await new Promise((resolve) => { bob.addEventListener('incoming', resolve, { once: true }); });
     assert.deepEqual([call.id, call.sdp, call.pushId], [placed.id, 'offer', push.push_id]);

@@ -1,47 +1,60 @@
 #!/usr/bin/env node
 // Calls that are pushed to the softphone while its page is closed: its service worker in Chromium, against a real server.
-// The pushes are those that the server sent to a phone of the push simulator, delivered by DevTools: Chromium subscribes
-// only at Google, so the page's subscription is one with keys of this program. Prints a line for each check. SCREENSHOTS
-// names a folder for pictures.
+// Chromium subscribes only at Google, so the page's PushManager subscribes at the push simulator, with the server's key.
+// The simulator checks and decrypts what the server sends, and DevTools hand it to the worker. Some contents are changed
+// on that last part of the way. Prints a line for each check. SCREENSHOTS names a folder for pictures.
 
-import { createECDH, randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Browser } from './browser.mjs';
-import { check, finish, same } from './checks.mjs';
+import { check, finish, holds, same } from './checks.mjs';
 import { repository } from './library.mjs';
 import { Page } from './phone-page.mjs';
-import { PushSimulator, Server, freePort, session, until } from './server.mjs';
-
-const publicKey = () => {
-  const pair = createECDH('prime256v1');
-  pair.generateKeys();
-  return pair.getPublicKey();
-};
+import { PushSimulator, Server, until } from './server.mjs';
 
 // Many calls in half a minute.
 process.env.REVEILLE_LIMITS_PUSHING_CALLS_PER_PAIR = '100';
 process.env.REVEILLE_LIMITS_PUSHES_PER_DEVICE = '100';
 const server = await Server.prepare('--sign-in-by-name', '--push-sim', '--web-root', join(repository, 'Resources/web'));
 const simulator = await PushSimulator.start(server.data);
-// The server also pushes to browsers, at an address where nothing listens: its pushes go to phones here.
-const service = { host: 'localhost', port: await freePort(), subject: 'mailto:admin@example.org' };
-writeFileSync(join(server.data, 'push-sim/push-sim.json'), JSON.stringify({ ...simulator.manifest, webpush: service }));
 await server.run();
 
-/** A browser whose push service is in reach, and a server that pushes to it. */
+/** The pushes that have come to this browser, the oldest first. */
+const arrived = [];
+/** By the endpoint. */
+const subscriptions = new Map();
+
+/** The browser's side of the push service. */
+async function pushService({ subscribe: key, unsubscribe: endpoint }) {
+  if (endpoint) return void await subscriptions.get(endpoint).end();
+  const subscription = await simulator.subscribe(key, 'Chromium', (push) => arrived.push(push));
+  const { token } = subscription.token;
+  subscriptions.set(token.split('#')[0], subscription);
+  return token;
+}
+
+/** A browser keeps one subscription for a worker. */
 const SUBSCRIBER = `
-  const keys = { p256dh: '${publicKey().toString('base64url')}', auth: '${randomBytes(16).toString('base64url')}' };
   const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), (char) => char.charCodeAt(0)).buffer;
   const KEY = 'test:subscribed';
-  const subscription = () => ({
-    endpoint: 'https://localhost:${service.port}/send/a', options: { applicationServerKey: bytes(localStorage[KEY]) },
-    expirationTime: null, getKey: (name) => bytes(keys[name]), unsubscribe: async () => { delete localStorage[KEY]; },
-  });
+  const subscription = () => {
+    const { key, token } = JSON.parse(localStorage[KEY]);
+    const [endpoint, keys] = token.split('#');
+    return {
+      endpoint, options: { applicationServerKey: bytes(key) }, expirationTime: null,
+      getKey: (name) => bytes(new URLSearchParams(keys).get(name)),
+      unsubscribe: async () => {
+        delete localStorage[KEY];
+        await pushService({ unsubscribe: endpoint });
+        return true;
+      },
+    };
+  };
   PushManager.prototype.getSubscription = async () => (localStorage[KEY] ? subscription() : null);
   PushManager.prototype.subscribe = async ({ applicationServerKey }) => {
     await window.hold;
-    localStorage[KEY] = btoa(String.fromCharCode(...applicationServerKey)).replace(/\\+/g, '-').replace(/\\//g, '_');
+    const key = btoa(String.fromCharCode(...applicationServerKey)).replace(/\\+/g, '-').replace(/\\//g, '_').replace(/=+$/, '');
+    localStorage[KEY] = JSON.stringify({ key, token: await pushService({ subscribe: key }) });
     return subscription();
   };
   window.updates = [];
@@ -61,11 +74,10 @@ let browser;
 let alice;
 let bob;
 let worker;
-let phone;
 let registrationId;
 
-async function open(path, { at = origin, ...options } = {}) {
-  const page = await Page.open(browser, `${at}/phone/${path}`, options);
+async function open(path, { at = origin, script = '' } = {}) {
+  const page = await Page.open(browser, `${at}/phone/${path}`, { functions: { pushService }, script: SUBSCRIBER + script });
   pages.push(page);
   return page;
 }
@@ -77,36 +89,43 @@ async function close(page) {
 }
 const faults = [];
 
-/** What the server would send to a browser, from what it sent to an Android phone: the same in the types of JSON. */
-function content({ data }) {
-  const numbers = ['expires_at', 'expires_in'].map((name) => [name, Number(data[name])]);
-  return { ...data, ...Object.fromEntries(numbers), has_video: data.has_video === 'true' };
-}
-
 const deliver = (push) => alice.tab.send('ServiceWorker.deliverPushMessage', {
   origin, registrationId, data: typeof push === 'string' ? push : JSON.stringify(push),
 });
 
+/** The content of the next push after `act`. */
+async function contentAfter(act) {
+  const { length } = arrived;
+  await act();
+  await until(() => arrived.length > length).catch(async () => {
+    const counts = JSON.stringify(await simulator.counts());
+    throw new Error(`no push has come: ${counts}; the page of alice says: ${await alice.everything()}`);
+  });
+  return arrived[length].content;
+}
+
 /** Alice calls, and the server pushes. */
 async function pushed() {
-  const { length } = phone.pushes;
-  await alice.dial('bob');
-  await until(() => phone.pushes.length > length).catch(async () => {
-    throw new Error(`no push was sent; the page of alice says: ${await alice.everything()}`);
-  });
+  const content = await contentAfter(() => alice.dial('bob'));
   await alice.says('#state', /^Waking the phone of bob/);
-  return content(phone.pushes.at(-1));
+  return content;
 }
 
 const shown = () => worker.run(`serialize(() => registration.getNotifications()).then((all) => all.map(({ title, body, tag, actions, data }) =>
   ({ title, body, tag, actions: actions.map(({ action }) => action), isMissed: data?.isMissed })))`);
 
+/** Waits for a notification, and reports it to the simulator as the browser does. */
 async function shows(title, tag) {
   let all;
-  return until(async () => {
+  const found = await until(async () => {
     all = await shown();
     return all.find((one) => title.test(one.title) && (!tag || one.tag === tag));
   }, title.source).catch(() => { throw new Error(`${title} is not shown, but ${JSON.stringify(all)}`); });
+  for (const push of arrived.filter(({ content, isShown }) => content.uuid === found.tag && !isShown)) {
+    push.isShown = true;
+    same(await push.show({ title: found.title, body: found.body, tag: found.tag }), 'accepted', 'the push service’s verdict');
+  }
+  return found;
 }
 
 const closeAll = () => worker.run('serialize(() => registration.getNotifications()).then((all) => all.forEach((one) => one.close()))');
@@ -178,7 +197,7 @@ async function theSwitch() {
     same(installabilityErrors.map(({ errorId }) => errorId).filter((id) => id !== 'in-incognito'), [], 'what is missing');
   });
   await check('signing out removes the registration, at the server, in the browser and in the page', async () => {
-    const page = await open('#user=dave', { script: SUBSCRIBER });
+    const page = await open('#user=dave');
     await switchOn(page);
     same(await page.run(KEPT), 'reveille:phone:remembered,reveille:webpush:worker.js,test:subscribed', 'kept');
     await page.run(`document.querySelector('#sign-out').click()`);
@@ -187,7 +206,7 @@ async function theSwitch() {
     await close(page);
   });
   await check('who signs out while it is being switched on leaves nothing to the next user', async () => {
-    const page = await open('#user=dave', { script: SUBSCRIBER });
+    const page = await open('#user=dave');
     await page.says('#status', /^online/);
     await settings(page);
     await page.run('window.hold = new Promise((resolve) => { window.release = resolve; }); 0');
@@ -211,7 +230,7 @@ async function theSwitch() {
     await close(page);
   });
   await check('it is switched on, by the keyboard too, and stays on when the page is loaded again', async () => {
-    bob = await open('#user=bob', { script: SUBSCRIBER });
+    bob = await open('#user=bob');
     await bob.says('#status', /^online/);
     await settings(bob);
     await bob.says('#push-note', /^Now this page rings only while it is open/);
@@ -230,24 +249,13 @@ async function theSwitch() {
     await bob.click('#push');
     await bob.says('#push-note', /^On\./);
     const [on, off, again] = await bob.run('updates');
-    if (off.length !== 0 || again[0].token !== on[0].token) throw new Error(JSON.stringify([on, off, again]));
+    if (off.length !== 0 || again[0].token === on[0].token) throw new Error(JSON.stringify([on, off, again]));
     const [{ provider, topic, token }] = on;
     if (provider !== 'webpush' || topic.length !== 87 || !/#p256dh=[\w-]{87}&auth=[\w-]{22}$/.test(token)) throw new Error(token);
     await bob.reload();
     await bob.says('#ready-lead', /While it is closed, a notification tells you/);
     await bob.picture('push-ready');
   });
-}
-
-/** Bob's device as the page knows it, with a token that the push simulator takes. */
-async function leavePage() {
-  const deviceId = await bob.run(`JSON.parse(localStorage['reveille:phone:device:bob'])`);
-  await close(bob);
-  phone = await simulator.phone('bob');
-  const own = session(server, 'bob', { deviceId });
-  await own.opened();
-  await own.request('device.update', { push: [phone.token] });
-  await own.close();
 }
 
 async function attachWorker() {
@@ -268,12 +276,23 @@ async function attachWorker() {
 }
 
 async function theWorker() {
-  await check('a push shows the call, and the server learns of it', async () => {
+  await check('a push shows the call, and the server’s ledger has each step', async () => {
     const push = await pushed();
+    same([push.handle, typeof push.expires_at, push.has_video], ['alice', 'number', false], 'what the push says');
     await deliver(push);
     const { body, actions } = await shows(/^alice calls$/, push.uuid);
     if (body !== 'Incoming call' || actions.join() !== 'answer,decline') throw new Error(`${body} ${actions}`);
     await alice.says('#state', /^It rings/);
+    const ledger = await until(() => {
+      const { push: entry } = server.ask('pushes', 'show', push.push_id);
+      return entry.answered_at && entry;
+    }, 'the answer of the push service');
+    const { status, report, token: { provider, topic } } = ledger;
+    const key = readFileSync(join(server.data, 'webpush.pub'), 'utf8').trim();
+    same([status, report, provider, topic], ['accepted', 'reported', 'webpush', key], 'the ledger');
+    const times = ['intended', 'sent', 'answered', 'reported'].map((step) => ledger[`${step}_at`].ms);
+    const [intended, sent, answered, reported] = times;
+    holds(intended <= sent && sent <= answered && sent <= reported, `the order of ${times}`);
   });
   await check('“Decline” declines', async () => {
     await click('decline');
@@ -358,10 +377,19 @@ async function theWorker() {
     await shows(/^Missed call/);
   });
   await check('the server’s own notice of a missed call takes the place of the call', async () => {
-    const [{ tag }] = await shown();
-    await deliver({ type: 'missed_call', uuid: tag, handle: 'alice', handle_type: 'generic', name: 'Alice A.', missed: 3 });
-    const { body } = await shows(/^Missed call from Alice A\.$/, tag);
-    if (body !== 'You have 3 missed calls.' || (await shown()).length !== 1) throw new Error(body);
+    await closeAll();
+    server.say('users', 'set', 'bob', '--missed-calls', 'alert');
+    const push = await pushed();
+    await deliver(push);
+    await shows(/^alice calls$/, push.uuid);
+    const notice = await contentAfter(hangUp);
+    server.say('users', 'set', 'bob', '--missed-calls', 'off');
+    same([notice.type, notice.uuid], ['missed_call', push.uuid], 'the notice');
+    await deliver(notice);
+    const text = `You have ${notice.missed} missed calls.`;
+    await until(async () => (await shown()).some(({ body }) => body === text), text);
+    await shows(/^Missed call from alice$/, push.uuid);
+    same((await shown()).length, 1, 'notifications');
     await closeAll();
   });
   await check('a push that the browser may not show is reported as such', async () => {
@@ -445,6 +473,8 @@ async function thePage() {
     await hangUp();
     bob = await open(address.slice(`${origin}/phone/`.length));
     await bob.says('.notice', /^The call of the notification is over\.$/);
+    await bob.run(`document.querySelector('#sign-out').click()`);
+    await bob.says('#sign-in', /Sign in/);
     await close(bob);
   });
   for (const [kind, exp] of [['has expired', 1], ['is refused', 4_000_000_000]]) await wokenPage(kind, exp);
@@ -452,9 +482,9 @@ async function thePage() {
 
 async function theSubscription() {
   await check('a subscription that the browser takes away is made and registered anew by the tab that has the session', async () => {
-    const page = await open('#user=frank', { script: SUBSCRIBER });
+    const page = await open('#user=frank');
     await switchOn(page);
-    const other = await open('', { script: SUBSCRIBER });
+    const other = await open('');
     await other.says('#status', /^open in another tab/);
     await settings(other);
     await other.says('#push-note', /^The phone is open in another tab\. Use the switch there\.$/);
@@ -468,11 +498,14 @@ async function theSubscription() {
 
 async function wokenPage(kind, exp) {
   await check(`whose own token ${kind} is signed in by the push, for that call only, though a tab that is frozen has the session`, async () => {
+    // Signing out has ended the subscription.
+    bob = await open('#user=bob');
+    await switchOn(bob);
+    await close(bob);
     const old = ['{}', JSON.stringify({ sub: 'bob', exp }), ''].map((part) => Buffer.from(part).toString('base64url')).join('.');
     const remembered = JSON.stringify({ user: 'bob', token: old, isByName: false });
     await alice.run(`localStorage['reveille:phone:remembered'] = ${JSON.stringify(remembered)}`);
     const device = await alice.run(`JSON.parse(localStorage['reveille:phone:device:bob'])`);
-    await alice.run(`localStorage['reveille:webpush:worker.js'] = JSON.stringify({ device: '${device}' }), 0`);
     const name = `reveille:${server.url}/:${device}`;
     await alice.run(`void navigator.locks.request('${name}', () => new Promise(() => {})).catch(() => {})`);
     await alice.until(`navigator.locks.query().then(({ held }) => held.some(({ name }) => name === '${name}'))`);
@@ -480,7 +513,7 @@ async function wokenPage(kind, exp) {
     await shows(/^alice calls$/);
     await click('answer');
     const address = await until(() => worker.run('opened'), 'a page is asked for');
-    bob = await open(address.slice(`${origin}/phone/`.length), { script: SUBSCRIBER });
+    bob = await open(address.slice(`${origin}/phone/`.length));
     await Promise.all([alice.talks(), bob.talks()]);
     await bob.says('#status', /^signed in for this call only$/);
     await bob.reload();
@@ -500,12 +533,16 @@ browser = await Browser.start(440);
 await browser.send('Browser.grantPermissions', { origin, permissions: ['notifications', 'audioCapture', 'videoCapture'] });
 alice = await open('#user=alice');
 await alice.says('#status', /^online/);
-await theSwitch()
-await leavePage();
+await theSwitch();
+await close(bob);
 await attachWorker();
 await theWorker();
 await thePage();
 await theSubscription();
+await check('the push service has refused, dropped and revoked nothing', async () => {
+  const { rejected, dropped, revoked, delivered } = await simulator.counts();
+  same([rejected, dropped, revoked, delivered], [{}, {}, 0, arrived.length], 'its counts');
+});
 await check('no page has an error, an unhandled rejection, or breaks its policy', async () => {
   for (const page of [...pages]) faults.push(...await page.run('window.faults ?? []'));
   if (faults.length > 0) throw new Error(faults.join('; '));
