@@ -6,10 +6,11 @@
 import { execFileSync } from 'node:child_process';
 import { Browser } from './browser.mjs';
 import { check, finish, holds, pause, same } from './checks.mjs';
+import { webModule } from './library.mjs';
 import { kill } from './processes.mjs';
 import { BoardServer, freePort, program, start, until } from './server.mjs';
-import { sentences } from '../../Resources/web/board/sentences.js';
 
+const { sentences } = await webModule('board/sentences.js');
 const many = Number(process.env.CALLS ?? 2_000);
 
 const shown = '[...document.querySelectorAll(".rows .call-row:not([hidden])")]';

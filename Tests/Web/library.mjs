@@ -1,7 +1,7 @@
-// Resources/web/reveille.js and webpush.js as modules of Node.js, which takes them for such in a package that says so.
+// The files of Resources/web as modules of Node.js, which takes them for such in a package that says so.
 
 import { webcrypto } from 'node:crypto';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,11 +18,13 @@ globalThis.CustomEvent ??= class CustomEvent extends Event {
 export const repository = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const folder = mkdtempSync(join(tmpdir(), 'reveille-web-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-for (const name of ['reveille.js', 'webpush.js']) copyFileSync(join(repository, 'Resources/web', name), join(folder, name));
+cpSync(join(repository, 'Resources/web'), folder, { recursive: true });
 writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
 
-export const { Call, Connection, Media, ReveilleError, Session } = await import(join(folder, 'reveille.js'));
-export const { WebPush, pushToken } = await import(join(folder, 'webpush.js'));
+/** A module of Resources/web. */
+export const webModule = (path) => import(join(folder, path));
+export const { Call, Connection, Media, ReveilleError, Session } = await webModule('reveille.js');
+export const { WebPush, pushToken } = await webModule('webpush.js');
 
 /** A file of the repository. */
 export const json = (path) => JSON.parse(readFileSync(join(repository, path), 'utf8'));
