@@ -6,7 +6,6 @@ number of pairs.
 
 import json
 import os
-import statistics
 import subprocess
 import sys
 
@@ -17,8 +16,8 @@ PAIRS = count(3)
 RATE = 200
 # The pages that a shard serves: a burst, and those of a second for each second.
 BURST, PER_SECOND = 200, 1_000
-# Of the median until ringing. Runs without a flood differ by as much.
-MOST_RATIO = 1.3
+# Of the times until ringing, each the least of its runs: the disk's delays differ more. Without a limit it is 2.
+MOST_RATIO = 1.5
 
 FLOOD = """
 import asyncio, sys, time
@@ -63,10 +62,10 @@ def drill(server):
         flooded.append(ringing_us(server))
         pages.append(int(flood.communicate()[0]))
         expect(flood.returncode == 0, "the flood ended early")
-    ratio = statistics.median(flooded) / statistics.median(quiet)
+    ratio = min(flooded) / min(quiet)
     print(
-        f"pages: {RATE} calls/s ring after {statistics.median(quiet) / 1000:.2f} ms, beside {max(pages) / 5:.0f} pages/s "
-        f"after {statistics.median(flooded) / 1000:.2f} ms: ratio {ratio:.2f}")
+        f"pages: {RATE} calls/s ring after {min(quiet) / 1000:.2f} ms, beside {max(pages) / 5:.0f} pages/s "
+        f"after {min(flooded) / 1000:.2f} ms: ratio {ratio:.2f}")
     expect(min(pages) >= 2 * PER_SECOND, f"the flood got {min(pages)} pages in 5 s, which is no flood")
     expect(max(pages) <= BURST + 5.5 * PER_SECOND, f"the server served {max(pages)} pages in 5 s")
     expect(ratio <= MOST_RATIO, f"a flood of page requests makes calls {ratio:.2f} times as slow")
