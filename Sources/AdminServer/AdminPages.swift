@@ -1,43 +1,41 @@
 import AdminProtocol
 import CallVocabulary
 
-/// Pages of lists that the core returns whole, in the byte order of names.
+/// Pages of groups and aliases, as many as fit a frame.
 enum AdminPages {
     /// The most bytes of list entries in a frame; the rest is reserved for the envelope.
     private static let content = AdminEndpoint.longestFrame - 4096
 
-    static func page(_ groups: [CallGroup], after: String?) -> AdminPage<GroupView> {
-        page(of: groups, after: after, name: \.name, size: \.mostWireBytes) { GroupView($0) }
-    }
-
-    static func page(_ aliases: [Alias], after: String?) -> AdminPage<AliasView> {
-        page(of: aliases, after: after, name: \.handle.text, size: \.mostWireBytes) { AliasView($0) }
-    }
-
     /// Pages are addressed by name, not by index: entries added or deleted between two pages shift no others.
-    private static func page<Entry, Item>(
-        of entries: [Entry], after: String?, name: (Entry) -> String, size: (Entry) -> Int, _ item: (Entry) -> Item
-    ) -> AdminPage<Item> {
-        var rest = entries
-        if let after { rest.removeAll { !after.utf8.lexicographicallyPrecedes(name($0).utf8) } }
-        rest.sort { name($0).utf8.lexicographicallyPrecedes(name($1).utf8) }
+    /// - Parameter read: reads the next entries by name, up to a number.
+    static func page<Entry: ListedByName, Item>(
+        _ item: (Entry) -> Item, _ read: (Int) async throws -> [Entry]
+    ) async throws -> AdminPage<Item> {
+        let rows = try await read(AdminEndpoint.pageSize + 1)
         var room = content
-        let page = rest.prefix { entry in
-            room -= size(entry)
+        let page = rows.prefix(AdminEndpoint.pageSize).prefix { entry in
+            room -= entry.mostWireBytes
             return room >= 0
         }
         // A single entry always fits: `AdminEndpoint.longestFrame` is chosen for that.
-        return AdminPage(items: page.map(item), next: page.count < rest.count ? page.last.map(name) : nil)
+        return AdminPage(items: page.map(item), next: page.count < rows.count ? page.last?.listedName : nil)
     }
 }
 
-extension CallGroup {
+protocol ListedByName {
+    var listedName: String { get }
     /// An upper bound of its bytes in a frame.
-    fileprivate var mostWireBytes: Int { members.reduce(64 + name.mostWireBytes) { $0 + $1.text.mostWireBytes } }
+    var mostWireBytes: Int { get }
 }
 
-extension Alias {
-    fileprivate var mostWireBytes: Int { 32 + handle.text.mostWireBytes + user.text.mostWireBytes }
+extension CallGroup: ListedByName {
+    var listedName: String { name }
+    var mostWireBytes: Int { members.reduce(64 + name.mostWireBytes) { $0 + $1.text.mostWireBytes } }
+}
+
+extension Alias: ListedByName {
+    var listedName: String { handle.text }
+    var mostWireBytes: Int { 32 + handle.text.mostWireBytes + user.text.mostWireBytes }
 }
 
 extension String {

@@ -50,8 +50,9 @@ package struct AdminReads: Sendable {
         var description: String { "the store cannot be written at present" }
     }
 
-    private func frame(_ request: some StoredRequest, _ id: RequestID) async -> [UInt8] {
+    private func frame<Request: StoredRequest>(_ request: Request, _ id: RequestID) async -> [UInt8] {
         do {
+            if Request.showsLatest { await withCheckedContinuation { done in settle { _ in done.resume() } } }
             return AdminFrameWriter.result(id: id, try await request.read(queries, now: wallTime()))
         } catch let refusal as AdminRefusal {
             return AdminFrameWriter.error(id: id, AdminError(refusal))

@@ -87,15 +87,6 @@ extension RevokeTokens: CoreRequest {
     }
 }
 
-extension ListGroups: CoreRequest {
-    func command() -> AdminCommand { .listGroups }
-
-    func response(_ reply: AdminReply) -> AdminPage<GroupView>? {
-        guard case .groups(let groups) = reply else { return nil }
-        return AdminPages.page(groups, after: after)
-    }
-}
-
 extension GetGroup: CoreRequest {
     func command() -> AdminCommand { .showGroup(name.text) }
 
@@ -124,15 +115,6 @@ extension SetGroup: CoreRequest {
 
 extension DeleteGroup: CoreRequest {
     func command() -> AdminCommand { .deleteGroup(name.text) }
-}
-
-extension ListAliases: CoreRequest {
-    func command() -> AdminCommand { .listAliases }
-
-    func response(_ reply: AdminReply) -> AdminPage<AliasView>? {
-        guard case .aliases(let aliases) = reply else { return nil }
-        return AdminPages.page(aliases, after: after)
-    }
 }
 
 extension SetAlias: CoreRequest {

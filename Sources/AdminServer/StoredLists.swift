@@ -77,6 +77,26 @@ extension ListDevices: StoredRequest {
     }
 }
 
+extension ListGroups: StoredRequest {
+    package static var showsLatest: Bool { true }
+
+    package func read(_ store: any StoreQueries, now: Instant) async throws -> AdminPage<GroupView> {
+        try await AdminPages.page({ GroupView($0) }) { try await store.groups(after: after, limit: $0) }
+    }
+}
+
+extension ListAliases: StoredRequest {
+    package static var showsLatest: Bool { true }
+
+    package func read(_ store: any StoreQueries, now: Instant) async throws -> AdminPage<AliasView> {
+        let last = try after.map { text throws(AdminRefusal) in
+            guard let last = Handle(known: text) else { throw PageCursor.unreadable }
+            return last
+        }
+        return try await AdminPages.page({ AliasView($0) }) { try await store.aliases(after: last, limit: $0) }
+    }
+}
+
 private let idGoesAlone = AdminRefusal(.invalidParams, "params.id: goes alone; leave the other members out")
 
 private func pageSize(_ limit: Int?) throws(AdminRefusal) -> Int {

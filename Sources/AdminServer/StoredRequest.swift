@@ -7,8 +7,15 @@ import StoreInterface
 /// A request answered from the store: in a running server on a thread that may block; for a stopped server by a command
 /// that opens the data folder.
 package protocol StoredRequest: AdminRequest {
+    /// Whether the response shows every change made before the request.
+    static var showsLatest: Bool { get }
+
     /// - Throws: `AdminRefusal`, `StoreFailure`.
     func read(_ store: any StoreQueries, now: Instant) async throws -> Response
+}
+
+extension StoredRequest {
+    package static var showsLatest: Bool { false }
 }
 
 extension GetCall: StoredRequest {

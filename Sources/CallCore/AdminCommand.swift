@@ -2,7 +2,6 @@ import CallVocabulary
 
 /// An administrator's command.
 public enum AdminCommand: Equatable, Sendable {
-    case listGroups
     case showGroup(String)
     /// Creates or replaces the group with its name. Calls in progress keep their members.
     case setGroup(CallGroup)
@@ -17,7 +16,6 @@ public enum AdminCommand: Equatable, Sendable {
     case forward(Handle, busy: CallTarget?, noAnswer: CallTarget?, after: Duration?)
     /// Logs all devices of the user out, and refuses the user's tokens from before the time; nil for now.
     case revokeTokens(Handle, before: Instant?)
-    case listAliases
     /// Creates the alias, or changes its user.
     case setAlias(Alias)
     case deleteAlias(Handle)
@@ -34,10 +32,8 @@ public enum AdminCommand: Equatable, Sendable {
 /// The reply to an administrator's command. A change is on disk before the reply.
 public enum AdminReply: Equatable, Sendable {
     case done
-    case groups([CallGroup])
     case group(CallGroup)
     case user(UserSummary)
-    case aliases([Alias])
 }
 
 /// Identifies an administrator's request within this process, until it is answered.

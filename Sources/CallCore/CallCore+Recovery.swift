@@ -3,7 +3,7 @@ import Determinism
 
 /// Restores the state of the previous process: no call ends because the server stopped.
 extension CallCore {
-    /// Rebuilds live calls, open pushes and the directory. Call it once, before any input, and
+    /// Rebuilds live calls and open pushes, with their users. Call it once, before any input, and
     /// ``handleTimeouts(now:effects:)`` after it: deadlines that passed while the server was down then fire with their
     /// own reasons.
     public func recover(_ state: RecoveredState, now: Instant, effects: inout EffectBuffer) {
@@ -11,27 +11,7 @@ extension CallCore {
         self.now = now
         swap(&self.effects, &effects)
         defer { swap(&self.effects, &effects) }
-        for group in state.groups { directory.setGroup(group) }
-        for alias in state.aliases { directory.setAlias(alias) }
-        for record in state.devices { restore(record) }
-        for record in state.users {
-            let user = directory.addUser(record.handle)
-            user.policy = record.policy
-            user.hasOwnPolicy = true
-        }
-        for record in state.rules {
-            _ = directory.addUser(record.handle)
-            directory.setRules(record.rules, of: record.handle)
-        }
-        for record in state.revocations {
-            _ = directory.addUser(record.handle)
-            _ = directory.revokeTokens(of: record.handle, before: record.issuedBefore)
-        }
-        for missed in state.missed {
-            let user = directory.addUser(missed.user)
-            user.missed.append(missed.call)
-            if user.missed.count > limits.missedPerUser { user.missed.removeFirst() }
-        }
+        takeIn(state.users)
         var descriptions: [CallID: DescriptionsRecord] = [:]
         for record in state.descriptions { descriptions[record.call] = record }
         for record in state.calls {
@@ -79,19 +59,10 @@ extension CallCore {
         }
     }
 
-    private func restore(_ record: DeviceRecord) {
-        let user = directory.addUser(record.key.user)
-        let device = Device(record, user: user)
-        user.devices.append(device)
-        _ = directory.setTokens(record.tokens.map(\.token), of: device, now: now)
-        device.tokens = record.tokens
-        awaitAge(of: device)
-    }
-
     /// The device of a party. A device that was dropped is created again, as a dropped one, so that its call is kept.
     func device(_ party: Party) -> Device {
         guard let id = party.device else { return backendDevice(of: party.user) }
-        let user = directory.addUser(party.user)
+        let user = directory.known(party.user)
         if let device = user.device(id) ?? user.dropped[id] { return device }
         let device = Device(key: DeviceKey(user: party.user, device: id), user: user, platform: .cli, seenAt: now)
         device.isDropped = true
@@ -111,6 +82,7 @@ extension CallCore {
         let caller = callDevice(record.caller)
         let call = Call(record, callerDevice: caller, descriptions: descriptions, isFromArchive: isFromArchive)
         caller.placedCalls += 1
+        directory.hold(caller.user)
         calls[record.id] = call
         return call
     }
@@ -120,6 +92,7 @@ extension CallCore {
         let leg = Leg(record, call: call, device: device)
         call.add(leg)
         device.add(leg)
+        directory.hold(device.user)
         legCount += 1
         return leg
     }

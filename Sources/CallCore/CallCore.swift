@@ -27,7 +27,6 @@ public final class CallCore {
     var calls: [CallID: Call] = [:]
     var pushes: [PushID: Push] = [:]
     var pairBounds = PairBounds()
-    var outsiders = Outsiders()
     var followers = Followers()
     /// Whether this step changed calls that requests wait for.
     var hasChangedFollowedCalls = false
@@ -44,15 +43,31 @@ public final class CallCore {
     /// The number of sessions with a socket or in their resume window.
     var heldSessions = 0
     var knownCalls = KnownCalls()
-    /// Inputs that wait for the store to look up a call, in order of arrival.
-    var lookUps: [CallID: [Deferred]] = [:]
+    /// The number of unregistered handles in call targets, over all live calls.
+    var awaitedHandles = 0
+    /// Inputs that wait for the store to look something up.
+    var lanes: [Lane: OpenLookUp] = [:]
+    var laneOfLookUp: [UInt64: Lane] = [:]
     var lookUpCount = 0
+    var lookUpsAsked: UInt64 = 0
+    /// The present generation of records, the latest one that the store's tables are known to contain, and the latest
+    /// one of what has left memory.
+    var generation: UInt64 = 1
+    var settledGeneration: UInt64 = 0
+    var latestDeparture: UInt64 = 0
+    var isSettling = false
+    /// Calls that leave memory once the store's tables contain them.
+    var leavingCalls: [Call] = []
     /// The number of history pages being read.
     var historyReads = 0
-    /// Connections whose `session.open` waits for a lookup.
-    var openingAfterLookUp: Set<ConnectionID> = []
     /// Set while inputs are handled whose call the store does not have, so that they are not looked up again.
     var absentCall: CallID?
+    /// Set while inputs are handled that waited for the holders of these tokens: those in memory are all there are.
+    var soughtTokens: [PushToken.Address] = []
+    /// Set while an input is handled that waited for this.
+    var answered: Wanted?
+    /// The connection that a `session.open` was refused on, and that closes.
+    var turnedAway: ConnectionID?
     /// nil: invites are not authorized.
     var authorization: AuthorizationPolicy?
     /// Invites that wait for a backend's answer, by call.
@@ -113,20 +128,31 @@ public final class CallCore {
         case .push(.ready(let id)): decidePush(id)
         case .push(.committed(let id)): releasePush(id)
         case .push(.ended(let id, let outcome)): settlePush(id, outcome)
-        case .store(.callFound(let id, let stored)): takeUpSearch(id, stored)
-        case .store(.callSearchFailed(let id)): giveUpSearch(id)
+        case .store(.found(let number, let found)): takeUp(found, of: number)
+        case .store(.lookUpFailed(let number)): fail(lookUp: number)
+        case .store(.settled(let generation)): settled(generation)
+        case .store(.unseen(let users)): readUnseen(users)
         case .store(.historyRead(let connection, let request, let page)): takeUpHistory(page, connection, request)
         case .store(.callsListed(let filter)): knownCalls.merge(filter)
         case .authorized(let call, let number, let answer): takeAnswer(answer, to: number, about: call)
         case .sessionAuthorized(let connection, let number, let answer):
             takeAnswer(answer, to: number, aboutSessionOn: connection)
-        case .administered(let request, let command): effects.append(.answer(request, administer(command)))
+        case .administered(let request, let command):
+            if lanes[.administration] == nil {
+                administer(request, command)
+            } else {
+                _ = wait(.administered(request, command), in: .administration)
+            }
         case .drainingBegan(let time): beginDraining(within: time)
         case .reconfigured(let settings): apply(settings)
         }
     }
 
     func take(_ input: ClientInput) {
+        if !waits(input) { perform(input) }
+    }
+
+    func perform(_ input: ClientInput) {
         switch input {
         case .opened(let connection, let request, let open, let grant): openSession(connection, request, open, grant)
         case .requested(let connection, let request, let command): perform(command, on: connection, request)
@@ -189,6 +215,7 @@ public final class CallCore {
         body()
         if hasChangedFollowedCalls { answerFollowers() }
         if mayExceedEndedCalls { leaveToStore() }
+        if directory.idle.count > limits.idleUsers { letIdleUsersGo() }
         swap(&effects, &buffer)
     }
 
@@ -223,6 +250,7 @@ public final class CallCore {
         case .resume(let session):
             session.resumeDeadline = nil
             dropSession(session)
+        case .lookUp(let lane): giveUp(lane)
         case .authorization(let call): answerOverdue(call)
         case .sessionAuthorization(let connection): answerOverdue(onSession: connection)
         case .drainingNotice:
@@ -257,6 +285,7 @@ public final class CallCore {
     /// Persists the call; a record not yet handed over is replaced by a later one. The `waking` record and the last one
     /// before the end are kept, because the call's timeline has no other trace of them.
     func persist(_ call: Call) {
+        call.generation = generation
         if followers.count > 0 { noteFollowed(call) }
         guard call.state != .ended else {
             call.recordPlace = nil
@@ -268,6 +297,7 @@ public final class CallCore {
 
     /// Persists the leg, by the same rule as calls.
     func persist(_ leg: Leg) {
+        leg.call.generation = generation
         guard leg.state != .ended else {
             leg.recordPlace = nil
             return persist(.leg(leg.record))
@@ -326,6 +356,8 @@ enum Deadline {
     /// The background push budget allows the notice, or the notice expires.
     case notice(Notice)
     case resume(Session)
+    /// The store has not answered.
+    case lookUp(Lane)
     /// The backend has not answered about the call.
     case authorization(CallID)
     /// The backend has not answered about the session on the connection.

@@ -75,12 +75,12 @@ public struct CoreLimits: Equatable, Sendable {
     public var backgroundPushes = 2
     /// How often one call is forwarded.
     public var forwards = 3
-    public var groups = 100_000
-    public var aliases = 10_000_000
     /// Unregistered handles in call targets, over all live calls.
     public var awaitedHandles = 1_000_000
-    /// Inputs that may wait for the store to look a call up.
+    /// Inputs that may wait for the store to look something up.
     public var lookUps = 10_000
+    /// Users in memory without a session, a call or a notice. Beyond that those not needed for longest leave memory.
+    public var idleUsers = 10_000
     /// Ended calls in memory, for late commands. Beyond that the oldest leave memory before ``CallTimers/tombstone``
     /// has passed, except calls whose end a woken device may not know.
     public var endedCalls = 200_000
@@ -117,6 +117,8 @@ public struct CoreCounters: Equatable, Sendable {
     public var candidatesRefused: UInt64 = 0
     /// Calls looked up in the store.
     public var callsLookedUp: UInt64 = 0
+    /// Names of users, aliases and groups looked up in the store.
+    public var usersLookedUp: UInt64 = 0
     /// Ended calls that left memory early because of ``CoreLimits/endedCalls``. No request is refused, so this is no
     /// limit hit.
     public var callsLeftToStore: UInt64 = 0

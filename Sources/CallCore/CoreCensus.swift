@@ -13,8 +13,12 @@ public struct CoreCensus: Equatable, Sendable {
     public var sessions: Int
     /// Pending deadlines.
     public var deadlines: Int
-    /// Inputs that wait for the store to look a call up.
+    /// Inputs that wait for the store to look something up.
     public var lookUps: Int
+    /// Users, aliases and groups, also names that were looked up and that nobody has.
+    public var users: Int
+    /// Those of them that nothing in memory needs.
+    public var idleUsers: Int
     /// Inputs that wait for a backend to authorize an invite or a session.
     public var authorizations: Int
 }
@@ -22,7 +26,8 @@ public struct CoreCensus: Equatable, Sendable {
 extension CoreCensus {
     /// The census of an empty core.
     public static let empty = Self(
-        calls: 0, legs: 0, pushes: 0, notices: 0, sessions: 0, deadlines: 0, lookUps: 0, authorizations: 0)
+        calls: 0, legs: 0, pushes: 0, notices: 0, sessions: 0, deadlines: 0, lookUps: 0, users: 0,
+        idleUsers: 0, authorizations: 0)
 }
 
 extension CallCore {
@@ -31,6 +36,7 @@ extension CallCore {
         CoreCensus(
             calls: calls.count, legs: legCount, pushes: pushes.count, notices: notices.count,
             sessions: heldSessions, deadlines: deadlines.count + tombstones.count, lookUps: lookUpCount,
+            users: directory.userCount, idleUsers: directory.idle.count,
             authorizations: waitingForAnswers + openSessionQuestions.count)
     }
 }

@@ -2,8 +2,8 @@ import CallVocabulary
 import PushVocabulary
 
 /// An action for the shell, which is the server around the core. The shell performs effects in order, after it has
-/// committed the records that precede them in the buffer: nothing leaves the process before. Only ``queueNewPush(_:)``
-/// and ``transmitPush(_:)`` need not wait.
+/// committed the records that precede them in the buffer: nothing leaves the process before. Only ``queueNewPush(_:)``,
+/// ``transmitPush(_:)`` and ``lookUp(_:_:)`` need not wait.
 ///
 /// Large, rare payloads are indirect, because effects are moved between threads.
 public enum CoreEffect: Equatable, Sendable {
@@ -22,8 +22,11 @@ public enum CoreEffect: Equatable, Sendable {
     case transmitPush(PushID)
     /// Drop the push from the queue; it was not sent.
     case dropPush(PushID)
-    /// Look the call up in the store and answer `callFound`.
-    case findCall(CallID)
+    /// Look up in the store what is wanted, and answer `found` with this number. It may be performed at once, without
+    /// waiting for pending commits: the tables contain every record about what is not in memory.
+    indirect case lookUp(UInt64, Wanted)
+    /// Make the store's tables contain all records that precede this, and answer `settled` with this generation.
+    case settle(UInt64)
     /// Read the page from the store and answer `historyRead`.
     indirect case readHistory(ConnectionID, RequestID, HistoryQuery)
     /// Ask the backend and answer `authorized`, in time: the core does not wait longer than its policy says.

@@ -66,10 +66,14 @@ public enum PushProgress: Equatable, Sendable {
 
 /// The store's answers.
 public enum StoreAnswer: Equatable, Sendable {
-    /// The answer to `findCall`; nil when the store has no such call.
-    indirect case callFound(CallID, StoredCall?)
-    /// The store could not be read.
-    case callSearchFailed(CallID)
+    /// The answer to the `lookUp` of this number.
+    indirect case found(number: UInt64, Found)
+    /// The store could not be read for the `lookUp` of this number.
+    case lookUpFailed(number: UInt64)
+    /// The answer to `settle`.
+    case settled(UInt64)
+    /// Users with a device that was not seen for ``CallTimers/deviceAge``.
+    case unseen([Handle])
     /// The answer to `readHistory`; nil when the store could not be read.
     indirect case historyRead(ConnectionID, RequestID, HistoryPage?)
     /// The filter contains every call that the store held when the process started.

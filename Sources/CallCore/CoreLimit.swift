@@ -13,8 +13,6 @@ public enum CoreLimit: String, Sendable, CaseIterable {
     case notices
     case noticesPerDevice = "notices_per_device"
     case forwards
-    case groups
-    case aliases
     case awaitedHandles = "awaited_handles"
     case lookUps = "look_ups"
     case archivedLegs = "archived_legs"

@@ -51,7 +51,7 @@ extension CoreLimits {
             ("buffered_candidates", bufferedCandidates), ("buffered_candidate_bytes", bufferedCandidateBytes),
             ("unreported_streak", unreportedStreak), ("missed_per_user", missedPerUser), ("notices", notices),
             ("notices_per_device", noticesPerDevice), ("background_pushes", backgroundPushes), ("forwards", forwards),
-            ("groups", groups), ("aliases", aliases), ("awaited_handles", awaitedHandles), ("look_ups", lookUps),
+            ("awaited_handles", awaitedHandles), ("look_ups", lookUps), ("idle_users", idleUsers),
             ("ended_calls", endedCalls), ("archived_legs", archivedLegs), ("pushes_per_device", pushesPerDevice),
             ("pushing_calls_per_pair", pushingCallsPerPair), ("pushing_calls_per_caller", pushingCallsPerCaller),
         ]

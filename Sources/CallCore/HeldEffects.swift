@@ -36,9 +36,19 @@ public struct HeldEffects: Sendable {
         effects.compactMap { if case .transmitPush(let id) = $0 { id } else { nil } }
     }
 
-    /// Whether ``transmissions`` are the only effects.
-    public var areTransmissionsOnly: Bool {
-        effects.allSatisfy { if case .transmitPush = $0 { true } else { false } }
+    /// Questions to the store, about what no pending record changes.
+    public var lookUps: [(number: UInt64, wanted: Wanted)] {
+        effects.compactMap { if case .lookUp(let number, let wanted) = $0 { (number, wanted) } else { nil } }
+    }
+
+    /// Whether ``transmissions`` and ``lookUps`` are the only effects.
+    public var needNotWait: Bool {
+        effects.allSatisfy {
+            switch $0 {
+            case .transmitPush, .lookUp: true
+            default: false
+            }
+        }
     }
 
     // MARK: While they wait

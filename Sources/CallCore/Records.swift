@@ -379,9 +379,13 @@ public struct StoredCall: Equatable, Sendable {
     }
 }
 
-/// The state that a store restores at the start: everything that has not ended.
+/// The state that a store restores at the start: everything that has not ended, and the users concerned.
 public struct RecoveredState: Equatable, Sendable {
-    public var devices: [DeviceRecord] = []
+    /// The callers and callees of `calls`, and the users of the legs and notices. All others are looked up when they
+    /// are needed.
+    public var users: [DirectoryEntry] = []
+    /// All devices that are suspended.
+    public var suspended: [DeviceKey] = []
     /// Live calls, and calls with an open push.
     public var calls: [CallRecord] = []
     /// All legs of `calls`.
@@ -390,19 +394,11 @@ public struct RecoveredState: Equatable, Sendable {
     public var pushes: [PushRecord] = []
     /// Open pushes about missed calls, in the order they were made. Their calls have ended.
     public var notices: [Notice] = []
-    /// Background pushes that are recent enough to count against a device's limit.
-    public var sentSyncs: [SentSync] = []
     public var descriptions: [DescriptionsRecord] = []
     /// Of `calls`, in chronological order.
     public var absences: [AbsenceRecord] = []
-    public var missed: [Missed] = []
     /// Of `calls`, in order of arrival.
     public var candidates: [CandidateRecord] = []
-    public var groups: [CallGroup] = []
-    public var users: [UserRecord] = []
-    public var rules: [RulesRecord] = []
-    public var revocations: [RevocationRecord] = []
-    public var aliases: [Alias] = []
 
     public struct Notice: Equatable, Sendable {
         public var push: PushRecord
@@ -418,23 +414,12 @@ public struct RecoveredState: Equatable, Sendable {
         }
     }
 
-    public struct SentSync: Equatable, Sendable {
-        public var device: DeviceKey
-        public var sentAt: Instant
-
-        public init(device: DeviceKey, sentAt: Instant) {
-            self.device = device
-            self.sentAt = sentAt
-        }
-    }
-
-    public struct Missed: Equatable, Sendable {
-        public var user: Handle
-        public var call: MissedCall
-
-        public init(user: Handle, call: MissedCall) {
-            self.user = user
-            self.call = call
+    /// The names that `users` must have, each once, in a fixed order.
+    public var userNames: [Handle] {
+        var seen: Set<Handle> = []
+        let callees = calls.flatMap { [$0.caller.user] + Callees($0).handles }
+        return (callees + legs.map(\.device.user) + notices.map(\.push.device.user)).filter {
+            seen.insert($0).inserted
         }
     }
 

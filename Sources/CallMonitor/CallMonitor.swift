@@ -25,11 +25,11 @@ public final class CallMonitor {
 
     // MARK: Inputs
 
-    /// Replaces the calls: at the start with the recovered state, later after lost batches. Sessions stay unchanged.
+    /// Replaces the calls and the suspended devices: at the start with the recovered state, later after lost batches. Sessions stay unchanged.
     public func reset(with state: RecoveredState) {
         picture.reset(with: state)
         figures.recount(picture.calls.values.lazy.map(\.record.state))
-        suspended = Set(state.devices.lazy.filter { $0.suspendedAt != nil }.map(\.key))
+        suspended = Set(state.suspended)
     }
 
     /// Applies one batch of committed records.

@@ -54,6 +54,7 @@ extension CallServer {
             recordsEvents: reload.webhooks.map { !$0.isEmpty },
             authorization: reload.authorization.map { $0?.policy })
         if settings != CoreSettings() { parts.core.inbox.postAlways(.reconfigured(settings)) }
+        if let timers = reload.timers { parts.unseen.setAge(timers.deviceAge) }
         listenerCertificates.warn(parts.log)
         parts.log.info("reloaded")
     }

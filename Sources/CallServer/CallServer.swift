@@ -131,12 +131,13 @@ public final class CallServer: Sendable {
         }
         let outputs = CoreOutputs(
             shards: ShardOutlets(mailboxes.inOrder, log: log), push: parts.push,
-            webhooks: parts.webhooks, core: parts.core.inbox, storedCalls: parts.storedCalls, history: parts.history,
-            authorization: parts.authorization, admin: admin.mailbox, feed: admin.feed)
+            webhooks: parts.webhooks, core: parts.core.inbox, lookUps: parts.lookUps, history: parts.history,
+            authorization: parts.authorization, admin: admin.mailbox, feed: admin.feed,
+            settle: { [log = parts.store.recordLog] in log.settle($0) })
         await parts.core.run(configuration, parts.clock, recovered, parts.store.recordLog, outputs, log)
         let server = CallServer(
             address: address, parts: parts, webSockets: webSockets, admin: admin, metrics: metrics,
-            shards: mailboxes.inOrder, listing: parts.listStoredCalls())
+            shards: mailboxes.inOrder, listing: parts.readStoreForCore())
         var retention = configuration.retention
         retention.missedPerUser = configuration.limits.missedPerUser
         parts.store.recordLog.startMaintenance(retention, now: { [clock = parts.clock] in clock.time() }) { damage in

@@ -19,7 +19,8 @@ struct ServerParts: Sendable {
     let push: PushService
     let webhooks: WebhookService
     let history: HistoryReader
-    let storedCalls: StoredCalls
+    let lookUps: LookUps
+    let unseen: UnseenDevices
     let counters: SignalCounters
     let sessions: SessionRecords
     let rates: RateLimiters
@@ -77,7 +78,13 @@ struct ServerParts: Sendable {
             turn: TurnCredentials(configuration.turn, clock: clock),
             authorization: authorization, core: core, store: store, push: push, webhooks: webhooks,
             history: HistoryReader(queries: queries, core: core.inbox),
-            storedCalls: StoredCalls(search: { try await queries.call($0) }, core: core.inbox, log: log),
+            lookUps: LookUps(
+                search: { [reader = store.lookUps] in try await reader.found($0) }, core: core.inbox, log: log),
+            unseen: UnseenDevices(
+                age: configuration.timers.deviceAge, core: core.inbox, now: { clock.time() }, log: log
+            ) {
+                try await queries.unseenUsers(since: $0, after: $1, limit: $2)
+            },
             counters: SignalCounters(), sessions: sessions, rates: RateLimiters(configuration.rates),
             routes: HTTPRoutes(version: CallServer.version, pages: configuration.pages), backends: backends, log: log,
             certificates: LoopBound(CertificateWatch(loop: core.loop, log: log), on: core.loop), sweep: sweep)
@@ -93,15 +100,20 @@ struct ServerParts: Sendable {
                 userAgent: CallServer.userAgent, log: log))
     }
 
-    /// Lists the ids of all stored calls for the core, in the background.
-    func listStoredCalls() -> Task<Void, Never> {
+    /// Reads the store for the core in the background: the ids of all calls, once, and from time to time the devices that
+    /// were not seen for long.
+    func readStoreForCore() -> Task<Void, Never> {
         let queries = store.queries
         let listing = CallListing(
             source: CallListing.Source(
                 count: { try await queries.callCount() },
                 page: { try await queries.callIDs(after: $0, limit: $1) }),
             core: core.inbox, log: log)
-        return Task { await listing.run() }
+        return Task { [unseen] in
+            async let passes: Void = unseen.run()
+            await listing.run()
+            await passes
+        }
     }
 
     /// Logs now, and then once a day, which certificates expire soon. The push client has logged its own.

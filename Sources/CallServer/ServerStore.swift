@@ -8,7 +8,9 @@ struct ServerStore: Sendable {
     /// The state that the last process left.
     let recovered: RecoveredState
     let recordLog: any RecordLog
-    /// Queries for the core: calls that have left its memory, and pages of a user's history.
+    /// Queries for the core, which requests wait for: calls and users that are not in its memory.
+    let lookUps: any StoreQueries
+    /// Queries for pages of users' histories, and for what the core has read in the background.
     let queries: any StoreQueries
     /// Queries for administrators, whose audits of millions of pushes must not delay clients' queries.
     let adminQueries: any StoreQueries
@@ -17,16 +19,12 @@ struct ServerStore: Sendable {
     static func open(_ configuration: ServerConfiguration, log: Logger) async throws(StoreFailure) -> ServerStore {
         let folder = configuration.data.path
         let store = try openStore(folder, log)
-        let recovered = try store.recover(timers: configuration.timers)
-        let queries = try SQLiteQueries.open(folder: folder, thread: "history")
-        let adminQueries: SQLiteQueries
+        let recovered = try store.recover()
+        var opened: [SQLiteQueries] = []
         do throws(StoreFailure) {
-            adminQueries = try SQLiteQueries.open(folder: folder, thread: "admin reads")
-        } catch {
-            await queries.close()
-            throw error
-        }
-        do throws(StoreFailure) {
+            for thread in ["look-ups", "history", "admin reads"] {
+                opened.append(try SQLiteQueries.open(folder: folder, thread: thread))
+            }
             let committer = try GroupCommitter(
                 store: store,
                 onHealth: { failure in
@@ -40,10 +38,10 @@ struct ServerStore: Sendable {
                         metadata: ["error": .string("\(failure)")])
                 })
             return ServerStore(
-                recovered: recovered, recordLog: committer, queries: queries, adminQueries: adminQueries)
+                recovered: recovered, recordLog: committer, lookUps: opened[0], queries: opened[1],
+                adminQueries: opened[2])
         } catch {
-            await queries.close()
-            await adminQueries.close()
+            for queries in opened { await queries.close() }
             throw error
         }
     }
@@ -51,8 +49,7 @@ struct ServerStore: Sendable {
     /// Commits waiting batches, ends the threads and closes the connections. The readers first: only the last
     /// connection to a database merges its write-ahead log and deletes it, and readers cannot write.
     func close() async {
-        await queries.close()
-        await adminQueries.close()
+        for queries in [lookUps, queries, adminQueries] { await queries.close() }
         await recordLog.close()
     }
 

@@ -229,15 +229,12 @@ public final class CallStore {
     /// Whether a changed byte of the database is found when it is read; false for a store that an earlier version made.
     public var hasPageChecksums: Bool { tables.queue.inDatabase { PageChecksums.areKept(in: $0) } }
 
-    /// Reads everything that has not ended. That is every device, live calls and calls with an open push, with all
-    /// their records, missed calls and their pushes, and administrators' settings. Call it once, before the first
-    /// commit.
-    ///
-    /// - Parameter timers: the core's timers; they bound the age of background pushes that still count.
-    public func recover(timers: CallTimers = CallTimers()) throws(StoreFailure) -> RecoveredState {
+    /// Reads everything that has not ended: live calls and calls with an open push, with all their records, open pushes
+    /// about missed calls, and the users concerned. Call it once, before the first commit.
+    public func recover() throws(StoreFailure) -> RecoveredState {
         try catchUp()
         return try StoreFailure.wrap(StoreFolder.database(in: folder)) {
-            try tables.queue.read { try Recovery.read($0, timers: timers) }
+            try tables.queue.read { try Recovery.read($0) }
         }
     }
 

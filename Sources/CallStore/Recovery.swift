@@ -13,9 +13,8 @@ enum Recovery {
         ) ORDER BY serial
         """
 
-    static func read(_ database: Database, timers: CallTimers) throws -> RecoveredState {
+    static func read(_ database: Database) throws -> RecoveredState {
         var state = try readOpenCalls(database)
-        state.devices = try devices(database)
         let descriptions = try SQLRow(database, DescriptionsTable.layout.select + " WHERE call = ?")
         let absences = try SQLRow(database, AbsenceTable.selectOfCall)
         let candidates = try SQLRow(database, CandidateTable.selectOfCall)
@@ -27,22 +26,11 @@ enum Recovery {
             candidates.bind(call.id)
             state.candidates += try candidates.all(CandidateTable.read)
         }
-        let syncs = try SQLRow(database, NoticeTable.selectSentSyncs)
-        // A sync intended earlier was sent before the window that counts, at the latest.
-        syncs.bind((timers.notice + timers.backgroundWindow).wholeMilliseconds)
-        state.sentSyncs = try syncs.all(NoticeTable.readSentSync)
-        let missed = try SQLRow(database, MissedTable.layout.select + " ORDER BY user, at, call")
-        state.missed = try missed.all(MissedTable.read)
-        state.groups = try SQLRow(database, GroupTable.layout.select + " ORDER BY name").all(GroupTable.read)
-        state.users = try SQLRow(database, UserTable.layout.select + " ORDER BY handle").all(UserTable.read)
-        state.rules = try SQLRow(database, RulesTable.layout.select + " ORDER BY handle").all(RulesTable.read)
-        state.revocations = try SQLRow(database, RevocationTable.layout.select + " ORDER BY handle").all(
-            RevocationTable.read)
-        state.aliases = try SQLRow(database, AliasTable.layout.select + " ORDER BY handle").all(AliasTable.read)
+        state.users = try DirectoryReader(database).entries(state.userNames)
         return state
     }
 
-    /// Reads open calls with their legs and pushes, and open notices only.
+    /// Reads open calls with their legs and pushes, open notices, and suspended devices only.
     static func readOpenCalls(_ database: Database) throws -> RecoveredState {
         var state = RecoveredState()
         state.calls = try SQLRow(database, openCalls).all(CallTable.read)
@@ -55,6 +43,7 @@ enum Recovery {
             state.pushes += try pushes.all(PushTable.read).filter { $0.purpose == .call }
         }
         state.notices = try SQLRow(database, NoticeTable.selectOpen).all(NoticeTable.readOpen)
+        state.suspended = try SQLRow(database, DeviceTable.selectSuspended).all(DeviceTable.readKey)
         return state
     }
 

@@ -19,6 +19,12 @@ final class SQLRow {
         raw = statement.sqliteStatement
     }
 
+    /// A statement that is prepared once for the life of the connection. It may be in use once at a time.
+    init(cached sql: String, _ database: Database) throws {
+        statement = try database.cachedStatement(sql: sql)
+        raw = statement.sqliteStatement
+    }
+
     // MARK: Parameters, in the order of their question marks
 
     func bind<Subject>(_ identifier: Identifier<Subject>) {

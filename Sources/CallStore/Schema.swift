@@ -41,6 +41,7 @@ package enum Schema {
             for part in [revocations, events] { try database.execute(sql: part) }
         }
         migrator.registerMigration("v13", foreignKeyChecks: .immediate) { try $0.execute(sql: callsByEnd) }
+        migrator.registerMigration("v14", foreignKeyChecks: .immediate) { try $0.execute(sql: lookUps) }
         return migrator
     }
 
@@ -450,6 +451,43 @@ package enum Schema {
 
     /// For exports, which read calls in the order in which they ended. Live calls are not indexed.
     private static let callsByEnd = "CREATE INDEX call_by_end ON call (ended_at) WHERE ended_at IS NOT NULL"
+
+    // MARK: Version 14
+
+    /// The part of a push token that is indexed. Its beginning is the same for many: Web Push tokens are URLs.
+    static let tokenEnd = "substr(token, -24)"
+
+    /// For lookups of users by name, by a token of their devices, by an alias, and by the groups that list them.
+    private static let lookUps = """
+        CREATE INDEX push_token_by_end ON push_token (\(tokenEnd));
+        CREATE INDEX alias_by_user ON alias (user);
+        DROP INDEX push_sync;
+        CREATE INDEX push_sync_by_user ON push (user, intended_at) WHERE purpose = 'sync';
+
+        CREATE TABLE group_member (
+            member TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (member, name)
+        ) STRICT, WITHOUT ROWID;
+        INSERT INTO group_member SELECT value, name FROM call_group, \(members("call_group"))
+        WHERE true ON CONFLICT DO NOTHING;
+
+        CREATE TRIGGER group_has_members AFTER INSERT ON call_group BEGIN
+            INSERT INTO group_member SELECT value, NEW.name FROM \(members("NEW")) WHERE true ON CONFLICT DO NOTHING;
+        END;
+
+        CREATE TRIGGER group_has_other_members AFTER UPDATE ON call_group BEGIN
+            DELETE FROM group_member WHERE (member, name) IN (SELECT value, OLD.name FROM \(members("OLD")));
+            INSERT INTO group_member SELECT value, NEW.name FROM \(members("NEW")) WHERE true ON CONFLICT DO NOTHING;
+        END;
+
+        CREATE TRIGGER group_is_deleted AFTER DELETE ON call_group BEGIN
+            DELETE FROM group_member WHERE (member, name) IN (SELECT value, OLD.name FROM \(members("OLD")));
+        END;
+        """
+
+    /// The members of a group, as rows. A damaged list has none, because a trigger that fails would stop all commits.
+    private static func members(_ row: String) -> String {
+        "json_each(iif(json_valid(\(row).members), \(row).members, '[]'))"
+    }
 
     // MARK: Formats of views
 

@@ -23,6 +23,11 @@ package struct Disk: Equatable {
         }
     }
 
+    package struct Missed: Equatable {
+        package var user: Handle
+        package var call: MissedCall
+    }
+
     package private(set) var devices = Table<DeviceKey, DeviceRecord>()
     package private(set) var calls = Table<CallID, CallRecord>()
     package private(set) var legs = Table<LegKey, LegRecord>()
@@ -35,7 +40,7 @@ package struct Disk: Equatable {
     private var pushesOfCall: [CallID: [PushID]] = [:]
     package private(set) var descriptions = Table<CallID, DescriptionsRecord>()
     package private(set) var absences = Table<AbsenceKey, AbsenceRecord>()
-    package private(set) var missed: [RecoveredState.Missed] = []
+    package private(set) var missed: [Missed] = []
     package private(set) var candidates: [CandidateRecord] = []
     /// By the bytes of their names: canonically equivalent strings name different groups.
     package private(set) var groups = Table<[UInt8], CallGroup>()
@@ -80,7 +85,7 @@ package struct Disk: Equatable {
         case .descriptions(let record): descriptions[record.call] = record
         case .descriptionsDropped(let call): descriptions[call] = nil
         case .absence(let absence): absences[AbsenceKey(absence)] = absence
-        case .missed(let user, let call): missed.append(RecoveredState.Missed(user: user, call: call))
+        case .missed(let user, let call): missed.append(Missed(user: user, call: call))
         case .missedCleared(let user, let upTo): missed.removeAll { $0.user == user && $0.call.at <= upTo }
         case .candidates(let batch): candidates.append(batch)
         case .candidatesDropped(let call): candidates.removeAll { $0.call == call }
@@ -120,6 +125,42 @@ package struct Disk: Equatable {
         calls[id].map { StoredCall(call: $0, legs: legs(of: id), pushes: pushes(of: id), absences: absences(of: id)) }
     }
 
+    /// The answer to a lookup.
+    package func found(_ wanted: Wanted) -> Found {
+        let call = wanted.call.flatMap(stored)
+        let holders = devices.values.filter { device in
+            device.tokens.contains { wanted.tokens.contains($0.token.address) }
+        }
+        var seen: Set<Handle> = []
+        let names = (wanted.names + (call?.parties ?? []) + holders.map(\.key.user)).filter { seen.insert($0).inserted }
+        return Found(call: call, entries: names.map(entry))
+    }
+
+    package func entry(_ name: Handle) -> DirectoryEntry {
+        var entry = DirectoryEntry(name: name)
+        entry.devices = devices.values.filter { $0.key.user == name }
+        entry.policy = users[name]?.policy
+        entry.rules = rules[name]?.rules ?? CallRules()
+        entry.revokedBefore = revocations[name]?.issuedBefore
+        entry.missed = missed.filter { $0.user == name }.map(\.call)
+        entry.sentSyncs = pushes.values.compactMap { push in
+            guard push.purpose == .sync, push.device.user == name, let sentAt = push.sentAt else { return nil }
+            return DirectoryEntry.SentSync(device: push.device.device, sentAt: sentAt)
+        }
+        entry.sentSyncs.sort { $0.sentAt < $1.sentAt }
+        entry.aliasOf = aliases[name]?.user
+        entry.aliases = aliases.values.filter { $0.user == name }.map(\.handle)
+        entry.group = groups[Array(name.text.utf8)]
+        entry.memberships = groups.values.filter { $0.members.contains(name) }.compactMap { Handle(known: $0.name) }
+        return entry
+    }
+
+    /// Users with a device that was not seen since `time`.
+    package func unseen(since time: Instant) -> [Handle] {
+        var seen: Set<Handle> = []
+        return devices.values.filter { $0.seenAt <= time }.map(\.key.user).filter { seen.insert($0).inserted }
+    }
+
     /// The newest calls of the user, in the format of the server's reader.
     package func history(_ query: HistoryQuery) -> HistoryPage {
         let user = query.party.user
@@ -138,7 +179,6 @@ package struct Disk: Equatable {
         var state = RecoveredState()
         let open = openPushes.compactMap { pushes[$0] }
         let withOpenPush = Set(open.filter { $0.purpose == .call }.map(\.call))
-        state.devices = devices.values
         state.calls = calls.values.filter { $0.state.isLive || withOpenPush.contains($0.id) }
         let kept = Set(state.calls.map(\.id))
         for call in state.calls {
@@ -151,20 +191,11 @@ package struct Disk: Equatable {
                 RecoveredState.Notice(
                     push: push, from: call.caller.user, fromName: call.callerName, video: call.video))
         }
-        for push in pushes.values where push.purpose == .sync {
-            guard let sentAt = push.sentAt else { continue }
-            state.sentSyncs.append(RecoveredState.SentSync(device: push.device, sentAt: sentAt))
-        }
-        state.sentSyncs.sort { $0.sentAt < $1.sentAt }
         state.descriptions = descriptions.values.filter { kept.contains($0.call) }
         state.absences = absences.values.filter { kept.contains($0.call) }
-        state.missed = missed
         state.candidates = candidates.filter { kept.contains($0.call) }
-        state.groups = groups.values
-        state.users = users.values
-        state.rules = rules.values
-        state.revocations = revocations.values
-        state.aliases = aliases.values
+        state.users = state.userNames.map(entry)
+        state.suspended = devices.values.filter { $0.suspendedAt != nil }.map(\.key)
         return state
     }
 }

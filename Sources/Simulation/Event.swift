@@ -12,7 +12,11 @@ enum Event {
     case toPush(process: Int, PushMessage)
     case prepared(process: Int, PushIntent)
     case signed(process: Int, generation: Int)
-    case search(process: Int, CallID)
+    case lookUp(process: Int, number: UInt64, Wanted)
+    /// The store's tables get all durable records; with a generation the core has asked for that.
+    case settle(process: Int, UInt64?)
+    /// The store is read for devices that were not seen for long.
+    case unseen(process: Int)
     case history(process: Int, ConnectionID, RequestID, HistoryQuery)
     case authorize(process: Int, CoreInput)
     case listed(process: Int)

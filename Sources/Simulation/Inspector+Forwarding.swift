@@ -33,7 +33,7 @@ extension Inspector {
         }
     }
 
-    /// A call to one user does not end unanswered where that user forwards it.
+    /// A call to one user does not end unanswered where that user forwards it, if the store can be read.
     func checkNotForwarded(_ call: CallRecord, _ reason: EndReason) {
         guard call.answeredAt == nil, call.forwards.count < 3, let last = call.callees.last,
             case .user = call.forwards.last?.to ?? call.to, let rules = decided.rules[last]?.rules
@@ -47,6 +47,7 @@ extension Inspector {
                 nil
             }
         guard case .user(let next)? = target else { return }
+        if let failedAt = memory.lookUpFailedAt, now < failedAt + .seconds(7) { return }
         let user = decided.aliases[next]?.user ?? next
         if user != call.caller.user, !call.callees.contains(user) {
             violate("\(call.id) ended as \(reason.rawValue) and was not forwarded to \(next)")

@@ -12,8 +12,8 @@ struct MemoryBook {
     /// When an ended call must be released, unless one of its pushes is open.
     private(set) var neededUntil: [CallID: Instant] = [:]
     private(set) var sessions: [SessionID: (key: DeviceKey, hold: Hold)] = [:]
-    /// Calls that the core looked up in the store.
-    private(set) var searched: Set<CallID> = []
+    /// What the core has asked the store, and when.
+    private(set) var lookUps: [UInt64: Instant] = [:]
 
     /// At a start, the core reloads ended calls with an open push.
     mutating func begin(on disk: Disk, now: Instant, timers: CallTimers) {
@@ -30,8 +30,12 @@ struct MemoryBook {
         if until > neededUntil[call] ?? Instant(milliseconds: 0) { neededUntil[call] = until }
     }
 
-    mutating func search(_ call: CallID) { searched.insert(call) }
-    mutating func searchIsOver(_ call: CallID) { searched.remove(call) }
+    /// When a lookup failed or got no answer for the last time.
+    private(set) var lookUpFailedAt: Instant?
+    mutating func lookUpFailed(at now: Instant) { lookUpFailedAt = now }
+
+    mutating func lookUp(_ number: UInt64, at now: Instant) { lookUps[number] = now }
+    mutating func lookUpIsOver(_ number: UInt64) { lookUps[number] = nil }
 
     // MARK: Sessions
 
@@ -65,6 +69,10 @@ struct MemoryBook {
     mutating func prune(_ now: Instant, _ disk: Disk, _ timers: CallTimers) {
         let open = Set(disk.openPushes.compactMap { disk.pushes[$0] }.filter { $0.purpose == .call }.map(\.call))
         neededUntil = neededUntil.filter { $0.value > now || open.contains($0.key) }
+        for (number, asked) in lookUps where asked + CallCore.lookUpPatience <= now {
+            lookUpFailed(at: now)
+            lookUps[number] = nil
+        }
         sessions = sessions.filter { _, entry in
             guard case .detached(let since) = entry.hold else { return true }
             return since + timers.resume > now
@@ -77,14 +85,26 @@ extension Inspector {
         if areDeadlinesDone { memory.prune(now, decided, core.timers) }
         let census = core.census
         let calls = decided.liveCalls + memory.neededUntil.keys
-        if census.calls > calls.count { violate("\(census.calls) calls in memory, \(calls.count) are needed") }
+        if census.calls > calls.count, !isSettling {
+            violate("\(census.calls) calls in memory, \(calls.count) are needed")
+        }
         if census.sessions != memory.sessions.count {
             violate("\(census.sessions) sessions in memory, \(memory.sessions.count) can be resumed or are open")
         }
-        if (census.lookUps == 0) != memory.searched.isEmpty { violate("look-ups are pending without a search") }
+        if census.lookUps > 0, memory.lookUps.isEmpty { violate("inputs wait for the store, which was not asked") }
+        if census.lookUps > core.limits.lookUps { violate("\(census.lookUps) inputs wait for the store") }
         let notices = decided.openPushes.count { decided.pushes[$0]?.purpose != .call }
         if census.notices != notices { violate("\(census.notices) notices in memory, \(notices) are open") }
-        if areDeadlinesDone { checkParts(census, of: calls) }
+        if census.idleUsers > core.limits.idleUsers, !isSettling { checkIdle(census) }
+        if areDeadlinesDone, !isSettling { checkParts(census, of: calls) }
+    }
+
+    /// More users than the limit are idle only while rate limits are spent.
+    private func checkIdle(_ census: CoreCensus) {
+        let since = now + (.zero - .seconds(60))
+        if !decided.pushes.values.contains(where: { $0.intendedAt > since }) {
+            violate("\(census.idleUsers) users are in memory that nothing needs")
+        }
     }
 
     /// Checks that all legs, pushes and deadlines belong to calls in memory.
@@ -105,7 +125,7 @@ extension Inspector {
             decided.pushes[id].map { $0.reportDueAt != nil || $0.purpose != .call } ?? false
         }
         // Each question has a deadline, and at least one input that waits.
-        deadlines += census.authorizations
+        deadlines += census.authorizations + memory.lookUps.count
         if census.legs > legs { violate("\(census.legs) legs in memory, \(legs) are needed") }
         if census.pushes > pushes { violate("\(census.pushes) pushes in memory, \(pushes) are needed") }
         if census.deadlines > deadlines { violate("\(census.deadlines) deadlines, \(deadlines) are needed") }

@@ -10,8 +10,9 @@ extension Inspector {
             checkAuthorization(of: call)
             checkPolicies(of: call)
             checkGlare(of: call)
+            // A call may wait for the lookup of the target that it is forwarded to.
             if call.state.isRingingPhase, !decided.legs(of: id).contains(where: { $0.state != .ended }),
-                call.hunt == nil
+                call.hunt == nil, memory.lookUps.isEmpty
             {
                 violate("\(id) rings nowhere")
             }
@@ -21,7 +22,7 @@ extension Inspector {
     /// A call of a device begins because the backend allows it, or has not answered where the policy allows that.
     private func checkAuthorization(of call: CallRecord) {
         guard let policy = authorization, call.caller.device != nil else { return }
-        if case .authorized(call.id, _, .allowed) = input { return coverage.count("call.authorized") }
+        if allowedCalls.contains(call.id) { return coverage.count("call.authorized") }
         if case .authorized(call.id, _, .refused) = input { return violate("a refused invite began a call") }
         if !policy.allowsOnFailure { violate("a call began that the backend has not allowed") }
     }

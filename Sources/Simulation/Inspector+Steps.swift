@@ -29,7 +29,21 @@ extension Inspector {
         {
             violate("a device that was logged out has a push token")
         }
+        checkTokens()
         clearStep()
+    }
+
+    /// A push token belongs to one device.
+    private func checkTokens() {
+        guard hasChangedTokens else { return }
+        var holders: [PushToken.Address: DeviceKey] = [:]
+        for device in decided.devices.values {
+            for token in Set(device.tokens.map(\.token.address)) {
+                if let other = holders.updateValue(device.key, forKey: token) {
+                    violate("\(device.key) and \(other) both have the token \(token.token)")
+                }
+            }
+        }
     }
 
     /// The ledger counts the pushes of calls in memory: all open ones, and some closed ones.
@@ -87,9 +101,13 @@ extension Inspector {
     }
 
     private func checkDeadlines(_ now: Instant) {
+        // A call waits for the lookup of the target that it is forwarded to.
+        let mayWait = !memory.lookUps.isEmpty
         for id in decided.liveCalls {
             guard let call = decided.calls[id] else { continue }
-            if call.state.isRingingPhase, call.ringsUntil <= now { violate("\(id) rings beyond its deadline") }
+            if call.state.isRingingPhase, call.ringsUntil <= now, !mayWait {
+                violate("\(id) rings beyond its deadline")
+            }
             if call.state == .answered, let until = call.connectsUntil, until <= now {
                 violate("\(id) connects beyond its deadline")
             }
@@ -99,7 +117,9 @@ extension Inspector {
         }
         for id in decided.openPushes {
             guard let push = decided.pushes[id] else { continue }
-            if push.status == .intended, push.expiresAt <= now { violate("a push is intended beyond its ring time") }
+            if push.status == .intended, push.expiresAt <= now, !mayWait {
+                violate("a push is intended beyond its ring time")
+            }
             if push.status != .sent, let due = push.reportDueAt, due <= now { violate("a report is awaited too long") }
         }
     }

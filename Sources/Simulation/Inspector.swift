@@ -54,9 +54,14 @@ final class Inspector {
     var askedAbout: Set<CallID> = []
     /// nil: no backend authorizes invites.
     var authorization: AuthorizationPolicy?
-    /// The `session.open` requests that the backend was asked about.
+    /// The `session.open` requests without an answer, those answered in this step, and those that the backend was asked
+    /// about.
+    private var opening: [ConnectionID: (key: DeviceKey, grant: SessionGrant)] = [:]
     private var answeredSessions: [ConnectionID] = []
-    private var askedSessions: [ConnectionID: (key: DeviceKey, grant: SessionGrant)] = [:]
+    private var askedSessions: Set<ConnectionID> = []
+    /// The latest question about each call, and the calls that the backend has allowed since.
+    private var latestQuestions: [CallID: UInt64] = [:]
+    var allowedCalls: Set<CallID> = []
     private(set) var timers = CallTimers()
     /// The policy of users without their own.
     private(set) var userPolicy = UserPolicy()
@@ -69,6 +74,9 @@ final class Inspector {
     private var endedAtStep: [CallID: Int] = [:]
     /// The index of each candidate in order of arrival.
     private var candidatesHeard: [RawJSON: Int] = [:]
+    private(set) var hasChangedTokens = false
+    /// Whether the core has asked for its records in the store's tables: before, nothing that was written leaves memory.
+    private(set) var isSettling = false
     var newCalls: [CallID] = []
     var changedCalls: Set<CallID> = []
     var newLegs: [LegRecord] = []
@@ -99,7 +107,11 @@ final class Inspector {
         memory.begin(on: disk, now: now, timers: timers)
         sessions = [:]
         connections = [:]
-        askedSessions = [:]
+        opening = [:]
+        isSettling = false
+        askedSessions = []
+        latestQuestions = [:]
+        allowedCalls = []
         // Activity that was not durable is lost.
         lastLife = [:]
         // An end that was not durable is lost.
@@ -114,25 +126,33 @@ final class Inspector {
         self.input = input
         if let device = actor(of: input) { lastLife[device] = now }
         switch input {
+        case .client(.opened(let connection, _, let open, let grant)):
+            if connections[connection] == nil, opening[connection] == nil {
+                opening[connection] = (DeviceKey(user: grant.user, device: open.device.id), grant)
+            }
         case .client(.notified(_, _, .candidates(let batch))):
             for candidate in batch.candidates { candidatesHeard[candidate] = candidatesHeard.count }
         case .client(.notified(let connection, _, .ack(let seq))): change(connection) { $0.acknowledge(seq) }
         case .client(.requested(let connection, _, .session(.state(let state)))):
             change(connection) { $0.isInBackground = state == .background }
         case .connectionLost(let connection):
-            askedSessions[connection] = nil
+            opening[connection] = nil
             if let log = connections.removeValue(forKey: connection) { memory.detach(log.session, at: now) }
-        case .store(.callFound(let call, let found)):
-            memory.searchIsOver(call)
-            if found?.call.state == .ended { memory.keep(call, until: now + timers.archive) }
-        case .store(.callSearchFailed(let call)): memory.searchIsOver(call)
+        case .store(.found(let number, let found)):
+            memory.lookUpIsOver(number)
+            if let call = found.call?.call, call.state == .ended { memory.keep(call.id, until: now + timers.archive) }
+        case .store(.settled): isSettling = false
+        case .store(.lookUpFailed): memory.lookUpFailed(at: now)
+        case .authorized(let call, let number, let answer):
+            // A late answer has no effect.
+            if number == latestQuestions[call], case .allowed = answer { allowedCalls.insert(call) }
         case .push(.ended(let push, .unsent)): queued.remove(push)
         // The push client has queued it again. A drop that came while it was on the wire had no effect.
         case .push(.ended(let push, .returned)): queued.insert(push)
         case .drainingBegan: isDraining = true
         // Simulations never reconfigure: the inspector uses the initial timers.
         case .reconfigured: break
-        case .client, .push, .store, .authorized, .sessionAuthorized, .administered: break
+        case .client, .push, .store, .sessionAuthorized, .administered: break
         }
     }
 
@@ -152,10 +172,10 @@ final class Inspector {
         let old = decided.pushes[push.id]
         if push.report == .acted, old?.report != .acted {
             switch input {
-            case .client, .store(.callFound): break
+            case .client, .store(.found): break
             case .connectionLost, .push, .store, .authorized, .sessionAuthorized, .administered, .drainingBegan,
                 .reconfigured, nil:
-                if !wasAskedAbout(push.device) { violate("a report was closed as acted without an action") }
+                if !isOpening(push.device) { violate("a report was closed as acted without an action") }
             }
         }
         guard push.status == .accepted, push.answeredAt != nil, old?.answeredAt == nil else { return }
@@ -164,33 +184,23 @@ final class Inspector {
         }
     }
 
-    /// Whether the backend was asked about a session of the device, which may open by the answer or by its timeout.
-    private func wasAskedAbout(_ key: DeviceKey) -> Bool { askedSessions.values.contains { $0.key == key } }
+    /// Whether a session of the device may open, after an answer of the store or the backend, or by the backend's
+    /// timeout.
+    private func isOpening(_ key: DeviceKey) -> Bool { opening.values.contains { $0.key == key } }
 
     /// A dropped device has a row again only when it opens a session.
     private func checkReturn(of key: DeviceKey) {
         guard decided.devices[key] == nil else { return }
-        var isOpening = wasAskedAbout(key)
-        if case .client(.opened(_, _, let open, let grant)) = input {
-            isOpening = isOpening || DeviceKey(user: grant.user, device: open.device.id) == key
-        }
-        if isOpening { coverage.count("device.registered") } else { violate("a dropped device has a row again") }
+        if isOpening(key) { coverage.count("device.registered") } else { violate("a dropped device has a row again") }
     }
 
     /// A session opens neither with a revoked token nor against the backend's answer.
     private func checkToken(on connection: ConnectionID) {
         if case .sessionAuthorized(connection, _, .refused) = input { violate("a refused session opened") }
-        let asked = askedSessions[connection]
-        if asked != nil { coverage.count("session.authorized") }
-        let grant: SessionGrant
-        if let asked {
-            grant = asked.grant
-        } else if case .client(.opened(_, _, _, let shown)) = input {
-            grant = shown
-        } else {
-            return
-        }
-        guard grant.scope == .full, let revocation = decided.revocations[grant.user] else { return }
+        if askedSessions.contains(connection) { coverage.count("session.authorized") }
+        guard let grant = opening[connection]?.grant, grant.scope == .full,
+            let revocation = decided.revocations[grant.user]
+        else { return }
         coverage.count("session.after_revocation")
         if grant.issuedAt.map({ $0 < revocation.issuedBefore }) ?? true { violate("a revoked token opened a session") }
     }
@@ -203,8 +213,12 @@ final class Inspector {
 
     func clearStep() {
         step += 1
-        for connection in answeredSessions { askedSessions[connection] = nil }
+        for connection in answeredSessions {
+            opening[connection] = nil
+            askedSessions.remove(connection)
+        }
         answeredSessions = []
+        hasChangedTokens = false
         newCalls = []
         changedCalls = []
         forwardedCalls = []
@@ -222,7 +236,7 @@ final class Inspector {
         switch effect {
         case .persist(let record): enter(record)
         case .send(let connection, let message):
-            if askedSessions[connection] != nil { answeredSessions.append(connection) }
+            if opening[connection] != nil { answeredSessions.append(connection) }
             check(message, to: connection)
         case .disconnect(let connection, _):
             if let log = connections.removeValue(forKey: connection) { memory.close(log.session) }
@@ -234,13 +248,17 @@ final class Inspector {
             check(order)
         case .confirmPush: break
         case .transmitPush(let id): checkTransmission(id)
-        case .findCall(let call): memory.search(call)
-        case .authorize(let question): askedAbout.insert(question.call)
+        case .lookUp(let number, _): memory.lookUp(number, at: now)
+        case .settle: isSettling = true
+        case .authorize(let question):
+            askedAbout.insert(question.call)
+            latestQuestions[question.call] = question.number
+            allowedCalls.remove(question.call)
         case .authorizeSession(let connection, _):
-            guard case .client(.opened(_, _, let open, let grant)) = input, grant.scope == .full else {
+            guard opening[connection]?.grant.scope == .full else {
                 return violate("the backend was asked about a session without session.open")
             }
-            askedSessions[connection] = (DeviceKey(user: grant.user, device: open.device.id), grant)
+            askedSessions.insert(connection)
         case .readHistory: break
         case .dropPush(let push): queued.remove(push)
         case .observe: break
@@ -279,6 +297,7 @@ final class Inspector {
         case .missed: coverage.count("missed")
         case .candidates: coverage.count("candidates.kept")
         case .device(let device):
+            hasChangedTokens = hasChangedTokens || decided.devices[device.key]?.tokens != device.tokens
             check(health: device)
             checkReturn(of: device.key)
             if device.suspendedAt != nil { coverage.count("device.suspended") }

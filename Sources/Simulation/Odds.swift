@@ -21,6 +21,8 @@ struct Odds {
     var clockBack = 0
     // The store.
     var slowCommit = 0
+    /// That the tables lack the records of a commit for a while.
+    var lag = 0
     var failedSearch = 0
     var slowSearch = 0
     /// Whether the listing of stored calls is fast, late or missing.
@@ -113,6 +115,7 @@ struct Odds {
         clockJump = draw(30)
         clockBack = draw(100)
         slowCommit = draw(200)
+        lag = draw(900)
         failedSearch = draw(200)
         slowSearch = draw(300)
         refusal = draw(300)
@@ -157,6 +160,7 @@ struct Odds {
         if Int.random(in: 0..<8, using: &random) == 0 { policy.queueCapacity = 2 }
         // Short enough to close again within a run.
         policy.circuitBackoff = Backoff.Limits(base: .seconds(5), cap: .seconds(20))
+        if Bool.random(using: &random) { limits.idleUsers = Int.random(in: 1...3, using: &random) }
         // From a copy: the other runs stay as they are without a backend.
         var own = random
         if Int.random(in: 0..<3, using: &own) == 0 { backend = 400 }

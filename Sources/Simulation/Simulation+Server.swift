@@ -13,7 +13,9 @@ extension Simulation {
         if let violation = promises.violation(of: disk) { violate(violation) }
         let process = ServerProcess(number: processes, seed: seed, odds: odds)
         self.process = process
-        let state = disk.recovered()
+        for record in journal { tables.apply(record) }
+        journal = []
+        let state = tables.recovered()
         overSince = [:]
         note("start \(processes): \(state.calls.count) calls, \(state.pushes.count) pushes")
         inspector.begin(on: disk, now: now, odds: odds)
@@ -28,11 +30,12 @@ extension Simulation {
         case 1: schedule(.listed(process: process.number), in: draw(1000...60_000))
         default: break
         }
+        readUnseen(process)
     }
 
     private func filter() -> CallIDFilter {
         var filter = CallIDFilter(expecting: 100)
-        for id in disk.calls.keys { filter.insert(id) }
+        for id in tables.calls.keys { filter.insert(id) }
         return filter
     }
 
@@ -112,8 +115,14 @@ extension Simulation {
         process.rows = []
         process.outputs = []
         if isAhead { for case .queueNewPush(let order) in batch.outputs { tell(.queue(order), process) } }
-        // Pushes already on disk as sent wait for no commit.
+        // Pushes already on disk as sent wait for no commit, and neither do questions to the store.
         for case .transmitPush(let id) in batch.outputs { tell(.transmit(id), process) }
+        for case .lookUp(let number, let wanted) in batch.outputs {
+            if let call = wanted.call { searches.append(call) }
+            count(wanted.call == nil ? "effect.look_up_users" : "effect.look_up_call")
+            let delay = chance(odds.slowSearch) ? draw(500...10_000) : draw(1...20)
+            schedule(.lookUp(process: process.number, number: number, wanted), in: delay)
+        }
         arm(process)
         if batch.rows.isEmpty, process.waiting.isEmpty, process.committing.isEmpty { return release(batch, process) }
         process.waiting.append(batch)
@@ -149,6 +158,25 @@ extension Simulation {
     private func write(_ batch: ServerProcess.Batch) {
         for row in batch.rows { disk.apply(row) }
         durableBatch = batch.serial
+        journal += batch.rows
+        // Rows of a stopped process are settled by the next start.
+        if let process, chance(odds.lag) {
+            schedule(.settle(process: process.number, nil), in: draw(1...3000))
+        } else {
+            settleTables()
+        }
+    }
+
+    private func settleTables() {
+        for record in journal { tables.apply(record) }
+        journal = []
+    }
+
+    func settle(_ generation: UInt64?, _ process: ServerProcess) {
+        settleTables()
+        guard let generation else { return }
+        count("effect.settle")
+        post(.store(.settled(generation)), to: process)
     }
 
     /// Sends the outputs of a committed batch.
@@ -164,13 +192,9 @@ extension Simulation {
                 if batch.rows.isEmpty { violate("a push is queued without a row") }
                 if !batch.isAhead { tell(.queue(order), process) }
             case .confirmPush(let id): post(.push(.committed(id)), to: process)
-            case .transmitPush: break
+            case .transmitPush, .lookUp: break
+            case .settle(let generation): schedule(.settle(process: process.number, generation), in: draw(1...800))
             case .dropPush(let id): tell(.drop(id), process)
-            case .findCall(let id):
-                searches.append(id)
-                count("effect.find_call")
-                let delay = chance(odds.slowSearch) ? draw(500...10_000) : draw(1...20)
-                schedule(.search(process: process.number, id), in: delay)
             case .readHistory(let connection, let request, let query):
                 count("effect.read_history")
                 schedule(.history(process: process.number, connection, request, query), in: draw(1...20))
@@ -207,17 +231,25 @@ extension Simulation {
         schedule(.authorize(process: process.number, input(answer)), in: delay)
     }
 
-    /// The reply of the history thread: the current state of the store.
-    func search(_ id: CallID, _ process: ServerProcess) {
+    /// The reply of the reading thread: the current state of the tables.
+    func lookUp(_ number: UInt64, _ wanted: Wanted, _ process: ServerProcess) {
         post(
-            chance(odds.failedSearch) ? .store(.callSearchFailed(id)) : .store(.callFound(id, disk.stored(id))),
+            chance(odds.failedSearch)
+                ? .store(.lookUpFailed(number: number)) : .store(.found(number: number, tables.found(wanted))),
             to: process)
+    }
+
+    func readUnseen(_ process: ServerProcess) {
+        guard let age = timers.deviceAge else { return }
+        let users = tables.unseen(since: now + (.zero - age))
+        if !users.isEmpty { post(.store(.unseen(users)), to: process) }
+        schedule(.unseen(process: process.number), in: 20_000)
     }
 
     func readHistory(
         _ query: HistoryQuery, _ connection: ConnectionID, _ request: RequestID, _ process: ServerProcess
     ) {
-        let page = chance(odds.failedSearch) ? nil : disk.history(query)
+        let page = chance(odds.failedSearch) ? nil : tables.history(query)
         post(.store(.historyRead(connection, request, page)), to: process)
     }
 
@@ -302,12 +334,10 @@ extension Simulation {
         guard let process else { return }
         let command: AdminCommand
         switch draw(0...17) {
-        case 0: command = .setGroup(group("desk", .hunt))
+        case 0, 3: command = .setGroup(group("desk", .hunt))
         case 1: command = .setGroup(group("team", pick([.all, .hunt])))
         case 2: command = .deleteGroup(pick(["team", "gone"]))
-        case 3: command = .listGroups
-        case 4: command = .showUser(pick(handles))
-        case 5: command = .listAliases
+        case 4, 5: command = .showUser(pick(handles))
         case 6: command = .setAlias(Alias(handle: Handle("+81312345678")!, user: pick(handles)))
         case 7: command = .deleteAlias(Handle("+81312345678")!)  // The literal is a handle.
         case 8, 9, 10: command = rules(of: pick(handles))

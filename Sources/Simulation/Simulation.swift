@@ -43,6 +43,9 @@ public final class Simulation {
 
     let inspector = Inspector()
     var disk = Disk()
+    /// What the store's tables contain, and the durable records that they lack.
+    var tables = Disk()
+    var journal: [StoreRecord] = []
     /// The last batch on disk, across all processes.
     var durableBatch = 0
     var lastBatch = 0
@@ -137,7 +140,10 @@ public final class Simulation {
         case .prepared(let number, let order): if let process = live(number) { prepared(order, process) }
         case .signed(let number, let generation): if let process = live(number) { signed(generation, process) }
         case .authorize(let number, let input): if let process = live(number) { post(input, to: process) }
-        case .search(let number, let call): if let process = live(number) { search(call, process) }
+        case .lookUp(let number, let question, let wanted):
+            if let process = live(number) { lookUp(question, wanted, process) }
+        case .settle(let number, let generation): if let process = live(number) { settle(generation, process) }
+        case .unseen(let number): if let process = live(number) { readUnseen(process) }
         case .history(let number, let connection, let request, let query):
             if let process = live(number) { readHistory(query, connection, request, process) }
         case .listed(let number): if let process = live(number) { list(process) }

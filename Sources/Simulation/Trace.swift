@@ -24,8 +24,12 @@ enum Trace {
             return "http #\(connection.serial) \(grant.user)/\(device.map(short) ?? "-") \(question)"
         case .client(.tokenShown(let connection, _, let grant, _)): return "token #\(connection.serial) \(grant.user)"
         case .client(.backend(let connection, _, let command, _)): return "backend #\(connection.serial) \(command)"
-        case .store(.callFound(let call, let found)): return "callFound \(short(call)) \(found == nil ? "no" : "yes")"
-        case .store(.callSearchFailed(let call)): return "callSearchFailed \(short(call))"
+        case .store(.found(let number, let found)):
+            let call = found.call.map { " " + short($0.call.id) } ?? ""
+            return "found \(number)\(call) \(found.entries.map(\.name.text).joined(separator: " "))"
+        case .store(.lookUpFailed(let number)): return "lookUpFailed \(number)"
+        case .store(.settled(let generation)): return "settled \(generation)"
+        case .store(.unseen(let users)): return "unseen \(users.map(\.text).joined(separator: " "))"
         case .authorized(let call, _, let answer): return "authorized \(short(call)) \(answer)"
         case .sessionAuthorized(let connection, _, let answer): return "authorized #\(connection.serial) \(answer)"
         case .store(.historyRead(let connection, _, let page)):
@@ -66,7 +70,11 @@ enum Trace {
         case .confirmPush(let push): return "confirmPush \(short(push))"
         case .transmitPush(let push): return "transmitPush \(short(push))"
         case .dropPush(let push): return "dropPush \(short(push))"
-        case .findCall(let call): return "findCall \(short(call))"
+        case .lookUp(let number, let wanted):
+            let call = wanted.call.map { " " + short($0) } ?? ""
+            let words = wanted.names.map(\.text) + wanted.tokens.map(\.token)
+            return "lookUp \(number)\(call) \(words.joined(separator: " "))"
+        case .settle(let generation): return "settle \(generation)"
         case .authorize(let question): return "authorize \(short(question.call))"
         case .authorizeSession(let connection, let question):
             return "authorize #\(connection.serial) \(question.user)/\(short(question.device.id))"
@@ -93,8 +101,11 @@ extension CoreInput {
         case .client(.asked(_, _, let command, _, _)): "http.\(ClientRequest.call(command).name)"
         case .client(.tokenShown): "token"
         case .client(.backend): "backend"
-        case .store(.callFound(_, let found)): found == nil ? "not_found" : "found"
-        case .store(.callSearchFailed): "search_failed"
+        case .store(.found(_, let found)):
+            found.call != nil ? "call_found" : found.entries.isEmpty ? "nothing_found" : "users_found"
+        case .store(.lookUpFailed): "look_up_failed"
+        case .store(.settled): "settled"
+        case .store(.unseen): "unseen"
         case .authorized(_, _, let answer): "\(answer.name)"
         case .sessionAuthorized(_, _, let answer): "session_\(answer.name)"
         case .store(.historyRead(_, _, let page)): page == nil ? "history_failed" : "history"

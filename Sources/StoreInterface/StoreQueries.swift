@@ -27,8 +27,8 @@ public protocol StoreQueries: Sendable {
     /// - Parameter last: the last id of the slice before; nil for the first slice.
     /// - Returns: fewer than `limit` when no call is left.
     func callIDs(after last: CallID?, limit: Int) async throws(StoreFailure) -> [CallID]
-    /// The live calls and those with an open push, with their legs and pushes, and the open pushes about missed calls.
-    /// The rest of the state is empty.
+    /// The live calls and those with an open push, with their legs and pushes, the open pushes about missed calls,
+    /// and the suspended devices. The rest of the state is empty.
     func openCalls() async throws(StoreFailure) -> RecoveredState
 
     // MARK: Pushes
@@ -69,10 +69,22 @@ public protocol StoreQueries: Sendable {
     func device(_ key: DeviceKey) async throws(StoreFailure) -> DeviceRecord?
     /// The devices that match `filter`, with their tokens, by user and device.
     func devices(_ filter: DeviceFilter) async throws(StoreFailure) -> [DeviceRecord]
-    /// The groups, by name.
-    func groups() async throws(StoreFailure) -> [CallGroup]
-    /// The aliases, by their own handle.
-    func aliases() async throws(StoreFailure) -> [Alias]
+    /// The next groups, by the bytes of their names.
+    /// - Parameter name: the last name of the page before; nil for the first page.
+    func groups(after name: String?, limit: Int) async throws(StoreFailure) -> [CallGroup]
+    /// The next aliases, by the bytes of their own handles.
+    /// - Parameter handle: the last alias of the page before; nil for the first page.
+    func aliases(after handle: Handle?, limit: Int) async throws(StoreFailure) -> [Alias]
+    /// What the store has of each of `wanted`, in its order; all of one consistent state.
+    func found(_ wanted: [Wanted]) async throws(StoreFailure) -> [Found]
+    /// Users with a device that was not seen since `time`, among the next devices in the order of their keys.
+    /// - Parameters:
+    ///   - last: where the slice before ended; nil for the first slice.
+    ///   - limit: the number of devices in the slice.
+    /// - Returns: the users, and where the slice ends; nil after the last device.
+    func unseenUsers(
+        since time: Instant, after last: DeviceKey?, limit: Int
+    ) async throws(StoreFailure) -> (users: [Handle], end: DeviceKey?)
 
     /// Ends the thread and the connection. Queries fail from then on (``StoreFailure/Reason/closed``).
     func close() async

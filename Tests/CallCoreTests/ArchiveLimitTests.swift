@@ -44,7 +44,8 @@ import Testing
         var stored = try #require(world.store.stored(calls[0]))
         stored.call.state = .ringing
         (stored.call.endedAt, stored.call.endReason) = (nil, nil)
-        world.step(.store(.callFound(calls[0], stored)))
+        let number = try #require(world.lookUps.first?.number)
+        world.step(.store(.found(number: number, Found(call: stored))))
         #expect(alice.lastAnswer?.code == busy)
         #expect(world.core.calls.isEmpty && world.core.liveCalls == 0)
     }

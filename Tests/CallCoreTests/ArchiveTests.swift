@@ -105,7 +105,7 @@ import Testing
         alice.send(.invite(same), .hangup(call, .hangup), .get(call))
         #expect(world.searches == [call])
         #expect(alice.unanswered == 3)
-        world.answerSearches()
+        world.answerLookUps()
         #expect(alice.unanswered == 0)
     }
 
@@ -114,7 +114,7 @@ import Testing
         let (call, _) = try oldCall()
         world.answersSearches = false
         alice.send(.get(call))
-        world.answerSearches(failing: true)
+        world.answerLookUps(failing: true)
         #expect(alice.lastAnswer?.code == .overloaded(retryAfter: .seconds(1)))
         world.answersSearches = true
         #expect(alice.ask(.get(call)).snapshot?.state == .ended)
@@ -133,7 +133,7 @@ import Testing
                 .opened(
                     connection, world.nextRequest(), open, SessionGrant(user: bob.user, scope: .call(call)))))
         world.cut(connection)
-        world.answerSearches()
+        world.answerLookUps()
         #expect(world.core.onlineSessions == 0)
         #expect(world.violations.isEmpty)
     }
@@ -149,7 +149,7 @@ import Testing
         alice.send(.invite(Invite(call: call, to: .user(bob.user))))
         bob.send(.invite(Invite(call: call, to: .user(alice.user))))
         #expect(world.core.liveCalls == 0)
-        world.answerSearches()
+        world.answerLookUps()
         #expect(world.store.calls[call]?.caller == alice.party)
         #expect(bob.lastAnswer?.code == .forbidden)
     }
@@ -162,7 +162,7 @@ import Testing
         world.answersSearches = false
         bob.send(.report(PushReport(push: push, call: call, result: .reported)))
         bob.ask(.close)
-        world.answerSearches()
+        world.answerLookUps()
         #expect(world.store.pushes[push]?.report == .reportedLate)
     }
 
@@ -175,7 +175,7 @@ import Testing
         let call = world.newCall()
         alice.send(.invite(Invite(call: call, to: .user(bob.user))))
         alice.send(["a1"], of: call)
-        world.answerSearches()
+        world.answerLookUps()
         bob.open()
         #expect(bob.candidates(of: call) == ["a1"])
     }
@@ -193,7 +193,7 @@ import Testing
         phone.send(.get(ids[0]), .get(ids[1]), .get(ids[2]))
         #expect(phone.unanswered == 2)
         #expect(phone.lastAnswer?.code == .overloaded(retryAfter: .seconds(1)))
-        world.answerSearches()
+        world.answerLookUps()
         #expect(phone.unanswered == 0)
         #expect(world.core.lookUpCount == 0)
     }

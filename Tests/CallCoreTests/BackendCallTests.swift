@@ -124,26 +124,31 @@ import Testing
         #expect(world.ask(invite(call, sdp: "another"))?.code == .conflict)
     }
 
-    @Test("callers that are no users leave memory with their calls")
-    func outsiders() throws {
+    @Test("callers that are no users stay in memory with their calls, and may leave after that")
+    func strangers() throws {
+        var limits = CoreLimits()
+        limits.idleUsers = 1
+        let world = World(limits: limits)
+        world.online("bob")
         let calls = [world.newCall(), world.newCall(), world.newCall()]
         for call in calls { _ = world.ask(invite(call)) }
         _ = world.ask(invite(world.newCall(), from: Handle("x")!, to: .user(Handle("nobody")!)))
-        #expect(world.core.outsiders.count == 2)
+        #expect(world.core.census.users == 4 && world.core.census.idleUsers == 0)
         for call in calls { _ = world.ask(.hangup(call, .hangup)) }
         world.advance(world.timers.tombstone + .seconds(1))
-        #expect(world.core.outsiders.count == 0)
+        #expect(world.core.calls.isEmpty)
+        // Bob is online, and one may stay.
+        #expect(world.core.census.users == 2 && world.core.census.idleUsers == 1)
         let live = world.newCall()
         _ = world.ask(invite(live))
         world.restart()
-        #expect(world.core.outsiders.count == 1)
+        #expect(world.core.directory.user(line) != nil)
         _ = world.ask(.hangup(live, .hangup))
         world.advance(world.timers.tombstone + .seconds(60))
-        #expect(world.core.outsiders.count == 0 && world.core.calls.isEmpty)
-        #expect(world.core.directory.user(line) == nil)
+        #expect(world.core.calls.isEmpty && world.core.census.users == 1)
     }
 
-    @Test("an invite that is refused keeps no caller in memory, and the limits of users hold")
+    @Test("an invite that is refused holds no caller in memory, and the limits of users hold")
     func limits() throws {
         var limits = CoreLimits()
         limits.liveCallsPerUser = 1
@@ -151,10 +156,10 @@ import Testing
         world.online("bob")
         #expect(world.ask(invite(world.newCall())) != nil)
         #expect(world.ask(invite(world.newCall()))?.code == .limitReached(limit: 1))
-        #expect(world.core.outsiders.count == 1)
+        #expect(world.core.census.idleUsers == 0)
         world.step(.drainingBegan(within: .seconds(10)))
         #expect(world.ask(invite(world.newCall(), from: Handle("other")!))?.code == .draining)
-        #expect(world.core.outsiders.count == 1)
+        #expect(world.core.census.idleUsers == 1)
     }
 
     @Test("block lists and forwarding hold as for any caller")

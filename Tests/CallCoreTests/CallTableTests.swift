@@ -8,7 +8,8 @@ import Testing
 /// Every input by everybody in every situation of a call, against a table: rules 6, 7, 9, 15, 16 and 18.
 @Suite struct CallTableTests {
     static let table = BehaviourTable(
-        [callTableAsked, callTableUnanswered, callTableAnswered, callTableEnded].joined(separator: "\n"),
+        [callTableAsked, callTableSought, callTableUnanswered, callTableAnswered, callTableEnded].joined(
+            separator: "\n"),
         groups: DeviceInput.groups,
         states: Dictionary(uniqueKeysWithValues: CallSituation.allCases.map { ($0.rawValue, $0.state) }))
 
@@ -28,7 +29,7 @@ import Testing
         let cells = Self.cells(of: quiet)
         for cell in cells {
             let changes = expected[cell]?.contains(" | ") ?? true
-            let isQuiet = !changes && !Self.lasts(cell) && !situation.isAsked
+            let isQuiet = !changes && !Self.lasts(cell) && !situation.isAsked && !situation.isSought
             let scene = isQuiet ? quiet : try CallScene(situation)
             outcomes.append((cell, try CallTableDriver(scene: scene).run(cell)))
         }
@@ -63,8 +64,8 @@ import Testing
         }
         for actor in HTTPActor.allCases { add("http:\(actor.rawValue)", HTTPActor.inputs.map(\.rawValue)) }
         add("all", WorldInput.allCases.map(\.rawValue))
-        if scene.situation.isAsked {
-            add("hook", HookInput.allCases.map(\.rawValue))
+        if scene.situation.isAsked { add("hook", HookInput.allCases.map(\.rawValue)) }
+        if scene.situation.isAsked || scene.situation.isSought {
             add("meanwhile", MeanwhileInput.allCases.map(\.rawValue))
         }
         return cells
@@ -96,6 +97,11 @@ struct CallTableDriver {
             let changes = allowed()
             if changes != usual { outcome += " | allowed: " + changes.joined(separator: "; ") }
         }
+        if scene.situation.isSought, world.held != nil, world.core.lookUpCount > 0 {
+            let usual = try CallTableDriver(scene: CallScene(scene.situation)).found()
+            let changes = found()
+            if changes != usual { outcome += " | found: " + changes.joined(separator: "; ") }
+        }
         return outcome
     }
 
@@ -106,6 +112,13 @@ struct CallTableDriver {
     private func allowed() -> [String] {
         let before = observer.picture()
         settle(.allowed)
+        return observer.changes(since: before)
+    }
+
+    /// The changes when the store then answers.
+    private func found() -> [String] {
+        let before = observer.picture()
+        world.answerHeld()
         return observer.changes(since: before)
     }
 
@@ -249,9 +262,15 @@ struct CallTableDriver {
         case .restartAndAway:
             world.restart()
             world.advance(world.timers.resume)
-        case .found: world.step(.store(.callFound(scene.call, world.store.stored(scene.call))))
-        case .notFound: world.step(.store(.callFound(scene.call, nil)))
-        case .searchFailed: world.step(.store(.callSearchFailed(scene.call)))
+        case .found where world.held != nil: world.answerHeld()
+        case .notFound where world.held != nil:
+            let names = world.held?.wanted.names ?? []
+            world.answerHeld(with: Found(entries: names.map { DirectoryEntry(name: $0) }))
+        case .searchFailed where world.held != nil: world.answerHeld(failing: true)
+        // Late answers, or answers to nothing.
+        case .found: world.step(.store(.found(number: 1, world.store.found(Wanted(call: scene.call)))))
+        case .notFound: world.step(.store(.found(number: 1, Found())))
+        case .searchFailed: world.step(.store(.lookUpFailed(number: 1)))
         case .draining: world.step(.drainingBegan(within: .seconds(60)))
         case .tightened: world.step(.reconfigured(.tightest))
         default: break

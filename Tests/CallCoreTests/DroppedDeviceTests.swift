@@ -271,6 +271,10 @@ import Testing
         world.advance(Self.day)
         #expect(isKnown(alice, in: world))
         world.advance(Self.day * 10)
+        // She is not in memory, so the store has to tell.
+        #expect(isKnown(alice, in: world))
+        world.readUnseen()
+        world.advance(.milliseconds(10))
         #expect(!isKnown(alice, in: world))
     }
 

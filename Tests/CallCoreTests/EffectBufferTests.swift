@@ -6,8 +6,9 @@ import Testing
 @Suite("Effects") struct EffectBufferTests {
     private static let call = CallID(high: 1, low: 2)
     private static let effects: [CoreEffect] = [
-        .persist(.descriptionsDropped(call)), .persist(.groupDeleted("a")), .findCall(call),
-        .disconnect(ConnectionID(shard: 0, serial: 1), .normal), .persist(.candidatesDropped(call)), .findCall(call),
+        .persist(.descriptionsDropped(call)), .persist(.groupDeleted("a")), .lookUp(1, Wanted(call: call)),
+        .disconnect(ConnectionID(shard: 0, serial: 1), .normal), .persist(.candidatesDropped(call)),
+        .lookUp(1, Wanted(call: call)),
         .persist(.groupDeleted("b")),
     ]
 

@@ -83,9 +83,9 @@ import Testing
     @Test("nobody waits for a handle once the call is over")
     func lateRegistrationAfterEnd() {
         let call = alice.call(.users([members[0].user, Handle("eve")!]))
-        #expect(world.core.directory.awaitedHandles == 1)
+        #expect(world.core.awaitedHandles == 1)
         alice.hangUp(call)
-        #expect(world.core.directory.awaitedHandles == 0)
+        #expect(world.core.awaitedHandles == 0)
         let eve = world.online("eve")
         #expect(eve.offers(of: call).isEmpty)
     }

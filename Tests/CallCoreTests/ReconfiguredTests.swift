@@ -88,7 +88,7 @@ import Testing
         }
         #expect(bob.offers(of: alice.call(bob)).count == 1)
         // It is no policy of theirs: none was stored, and the next one holds for them as well.
-        #expect(world.store.recovered().users.map(\.handle) == [bob.user])
+        #expect(world.store.users.values.map(\.handle) == [bob.user])
         world.step(.reconfigured(CoreSettings(policy: UserPolicy())))
         #expect(carol.offers(of: bob.call(carol)).count == 1)
     }
@@ -110,7 +110,7 @@ import Testing
     func nothing() {
         var (timers, limits) = (CallTimers(), CoreLimits())
         timers.ring = .seconds(20)
-        limits.groups = 7
+        limits.notices = 7
         world.step(.reconfigured(CoreSettings(timers: timers, limits: limits)))
         world.step(.reconfigured(CoreSettings()))
         #expect(world.core.timers == timers && world.core.limits == limits)
@@ -140,8 +140,9 @@ extension CoreLimits {
         let all: [WritableKeyPath<CoreLimits, Int>] = [
             \.liveCalls, \.liveCallsPerUser, \.legsPerCall, \.devicesPerUser, \.tokensPerDevice, \.sessions,
             \.replayEvents, \.replayBytes, \.bufferedCandidates, \.bufferedCandidateBytes, \.unreportedStreak,
-            \.missedPerUser, \.notices, \.noticesPerDevice, \.backgroundPushes, \.groups, \.aliases,
-            \.awaitedHandles, \.lookUps, \.endedCalls, \.archivedLegs, \.pushesPerDevice, \.pushingCallsPerPair,
+            \.missedPerUser, \.notices, \.noticesPerDevice, \.backgroundPushes,
+            \.awaitedHandles, \.lookUps, \.idleUsers, \.endedCalls, \.archivedLegs, \.pushesPerDevice,
+            \.pushingCallsPerPair,
             \.pushingCallsPerCaller,
         ]
         for limit in all { limits[keyPath: limit] = 1 }

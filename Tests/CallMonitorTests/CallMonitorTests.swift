@@ -218,7 +218,7 @@ struct CallMonitorTests {
             key: DeviceKey(user: RandomCalls.users[0], device: DeviceID(high: 1, low: 1)), platform: .ios, app: nil,
             name: nil, tokens: [], seenAt: now, unreportedStreak: 3, suspendedAt: now)
         var state = RecoveredState()
-        state.devices = [device]
+        state.suspended = [device.key]
         monitor.reset(with: state)
         var steps: [Transition] = []
         monitor.apply([.device(device)], now: now) { steps.append($0) }
@@ -241,7 +241,7 @@ struct CallMonitorTests {
         monitor.apply([.device(device(1, suspendedAt: now)), .device(device(2, suspendedAt: now))], now: now) { _ in }
         // The first one was resumed, and the second deleted, in batches that were lost.
         var state = RecoveredState()
-        state.devices = [device(1, suspendedAt: nil), device(3, suspendedAt: now)]
+        state.suspended = [device(3, suspendedAt: now).key]
         monitor.reset(with: state)
         monitor.apply([.device(device(1, suspendedAt: nil)), .device(device(3, suspendedAt: now))], now: now) {
             steps.append($0)

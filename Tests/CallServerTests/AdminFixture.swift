@@ -75,6 +75,13 @@ final class AdminFixture: Sendable {
         return webhooks
     }
 
+    /// Writes records to the store that the service reads.
+    func store(_ records: [StoreRecord]) throws {
+        let store = try CallStore.open(folder: folder.path)
+        defer { store.close() }
+        try store.commit(records)
+    }
+
     func client(patience: Duration = AdminClient.standardPatience) throws -> AdminClient {
         try .connected(to: socket, patience: patience)
     }

@@ -128,11 +128,13 @@ import Testing
         state.calls = [Self.callRecord]
         state.legs = [Self.legRecord]
         state.pushes = [Self.pushRecord]
-        state.devices = [Self.deviceRecord]
+        var entry = DirectoryEntry(name: Self.bob)
+        entry.devices = [Self.deviceRecord]
+        entry.sentSyncs = [DirectoryEntry.SentSync(device: Self.device.device, sentAt: Self.at(1))]
+        entry.revokedBefore = Self.at(1)
+        entry.missed = [Self.missed]
+        state.users = [entry]
         state.notices = [RecoveredState.Notice(push: Self.pushRecord, from: Self.alice, fromName: nil, video: false)]
-        state.sentSyncs = [RecoveredState.SentSync(device: Self.device, sentAt: Self.at(1))]
-        state.revocations = [RevocationRecord(handle: Self.bob, issuedBefore: Self.at(1))]
-        state.missed = [RecoveredState.Missed(user: Self.bob, call: Self.missed)]
         let moved = Self.instants(in: times.timeline(state))
         #expect(moved == Self.instants(in: state).map { $0 - 7_200_000 })
         let connection = ConnectionID(shard: 0, serial: 1)
@@ -140,7 +142,7 @@ import Testing
         let grant = SessionGrant(user: Self.bob, issuedAt: Self.at(7))
         let open = SessionOpen(token: "", device: DeviceDescription(id: Self.device.device, platform: .ios))
         for input in [
-            CoreInput.store(.callFound(Self.call, stored)),
+            CoreInput.store(.found(number: 1, Found(call: stored, entries: [entry]))),
             .client(.requested(connection, .number(1), .clearMissed(upTo: Self.at(5)))),
             .client(.opened(connection, .number(1), open, grant)),
             .client(.asked(connection, .number(1), .get(Self.call), grant, nil)),

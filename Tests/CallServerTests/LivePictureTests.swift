@@ -65,6 +65,7 @@ struct LivePictureTests {
         _ = try await others.begin(client, user: Handle("carol"))
         harness.open(Self.alice, on: 1)
         harness.open(Self.bob, on: 2)
+        await harness.settle()
         harness.request(.invite(Invite(call: Self.call, to: .user(Self.bob))), on: 1)
         harness.request(.ringing(Self.call), 2, on: 2)
         try await bobs.wait("the call rings") { $0[Self.call]?.state == .ringing }
@@ -94,6 +95,7 @@ struct LivePictureTests {
         let first = try await ServerHarness()
         first.open(Self.alice, on: 1)
         first.open(Self.bob, on: 2)
+        await first.settle()
         first.request(.invite(Invite(call: Self.call, to: .user(Self.bob))), on: 1)
         await first.settle()
         await first.stop()
@@ -114,6 +116,7 @@ struct LivePictureTests {
         _ = try await watch.begin(client)
         harness.open(Self.alice, on: 1)
         harness.open(Self.bob, on: 2)
+        await harness.settle()
         harness.request(.invite(Invite(call: Self.call, to: .user(Self.bob))), on: 1)
         harness.request(.ringing(Self.call), 2, on: 2)
         try await watch.wait("the call rings") { $0[Self.call]?.state == .ringing }

@@ -36,7 +36,7 @@ struct LiveServerTests {
         weak var queries: AnyObject?
         weak var adminQueries: AnyObject?
         weak var routes: HTTPRoutes?
-        weak var storedCalls: StoredCalls?
+        weak var lookUps: LookUps?
         weak var core: EventLoop?
 
         init(_ server: CallServer) {
@@ -48,7 +48,7 @@ struct LiveServerTests {
             queries = server.parts.store.queries as AnyObject
             adminQueries = server.parts.store.adminQueries as AnyObject
             routes = server.parts.routes
-            storedCalls = server.parts.storedCalls
+            lookUps = server.parts.lookUps
             core = server.parts.core.loop
         }
 
@@ -56,7 +56,7 @@ struct LiveServerTests {
             let all: [(String, AnyObject?)] = [
                 ("server", server), ("webSockets", webSockets), ("admin", admin), ("committer", committer),
                 ("push", push), ("queries", queries), ("adminQueries", adminQueries), ("routes", routes),
-                ("storedCalls", storedCalls), ("core", core),
+                ("lookUps", lookUps), ("core", core),
             ]
             return all.compactMap { $1 == nil ? nil : $0 }
         }

@@ -147,7 +147,9 @@ struct RedactionTests {
             Self.check(CoreEffect.persist(record))
         }
         var state = RecoveredState()
-        state.devices = [device]
+        var entry = DirectoryEntry(name: device.key.user)
+        entry.devices = [device]
+        state.users = [entry]
         state.pushes = [push]
         state.descriptions = [descriptions]
         Self.check(state)

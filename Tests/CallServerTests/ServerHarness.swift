@@ -61,8 +61,9 @@ final class ServerHarness: Sendable {
         let outputs = CoreOutputs(
             shards: ShardOutlets([mailbox], log: log), push: parts.push, webhooks: parts.webhooks,
             core: parts.core.inbox,
-            storedCalls: parts.storedCalls, history: parts.history,
-            authorization: parts.authorization, admin: admin.mailbox, feed: admin.feed)
+            lookUps: parts.lookUps, history: parts.history,
+            authorization: parts.authorization, admin: admin.mailbox, feed: admin.feed,
+            settle: { [store] in store.recordLog.settle($0) })
         await parts.core.run(configuration, parts.clock, store.recovered, store.recordLog, outputs, log)
         // The store is empty, so the core never looks up a call in it.
         parts.core.inbox.postAlways(.store(.callsListed(CallIDFilter(expecting: 0))))
@@ -110,6 +111,7 @@ final class ServerHarness: Sendable {
     /// Returns once all earlier input is decided, durable and sent.
     func settle() async {
         await parts.core.drain()
+        while let snapshot = await parts.core.snapshot(), snapshot.census.lookUps > 0 { await Task.yield() }
         await parts.store.recordLog.flush()
         // The store's completions return to the core, which may have been suspended.
         for _ in 0..<3 {

@@ -28,7 +28,7 @@ import Testing
             .alias(aliases[0]), .revocation(Self.revocation), .rules(Self.rules),
             .rules(RulesRecord(handle: handle("ann"), rules: CallRules())),
         ]) { store, _, _ throws in
-            let state = try store.recover()
+            let state = try store.whole()
             #expect(state.groups == [empty, Self.sales])
             #expect(state.users == [standard, .full("bob")])
             #expect(state.aliases == aliases)
@@ -44,7 +44,7 @@ import Testing
         policies[2].doNotDisturb = true
         policies[3].missedCalls = .alert
         let users = policies.enumerated().map { UserRecord(handle: handle("user\($0)"), policy: $1) }
-        try withStore(users.map { .user($0) }) { store, _, _ throws in #expect(try store.recover().users == users) }
+        try withStore(users.map { .user($0) }) { store, _, _ throws in #expect(try store.whole().users == users) }
     }
 
     @Test func `a later one takes the place of an earlier one, in one batch and in two`() throws {
@@ -67,7 +67,7 @@ import Testing
             try withStore { store, _, _ throws in
                 let rows = try batches.map { try store.commit($0) }
                 #expect(rows.allSatisfy { $0 == 5 }, "each key is written once a batch")
-                let state = try store.recover()
+                let state = try store.whole()
                 #expect(state.groups == [changed] && state.users == [calm] && state.aliases == [turned])
                 #expect(state.rules == [none] && state.revocations == [later])
             }
@@ -84,7 +84,7 @@ import Testing
         ] {
             try withStore([.group(CallGroup(name: "other", strategy: .all, members: []))]) { store, _, _ throws in
                 for batch in batches { try store.commit(batch) }
-                let state = try store.recover()
+                let state = try store.whole()
                 #expect(state.groups.map(\.name) == ["other"] + (isThere ? [Self.sales.name] : []))
                 #expect(state.aliases == (isThere ? [alias] : []))
             }

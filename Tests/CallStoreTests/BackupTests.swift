@@ -55,14 +55,14 @@ import Testing
             #expect(attributes[.posixPermissions] as? Int == 0o600)
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.parent).sorted() == ["backup", "data"])
 
-            let before = try store.recover()
+            let before = try store.whole()
             try store.commit([.call(.live(createdAt: at(11)))])
             let other = try TemporaryFolder()
             let restored = try Self.restore(file, into: other)
             #expect(restored == StoreBackup.Restored(contents: contents, kept: []))
             #expect(other.files == ["reveille.lock", "reveille.sqlite3"])
             let next = try CallStore.open(folder: other.path)
-            #expect(try next.recover() == before)
+            #expect(try next.whole() == before)
             let ended = CallRecord.ended(sample.live.id, createdAt: at(10))
             try next.commit([.call(ended)])
             #expect(try StoreReader.open(folder: other.path).calls() == [ended, sample.over])
@@ -120,7 +120,7 @@ import Testing
                 let refused = failure { () throws(StoreFailure) in try Self.write(folder, to: own, replacing: true) }
                 #expect(refused?.reason == .exists, "\(own)")
             }
-            #expect(try store.recover().calls.count == 1)
+            #expect(try store.whole().calls.count == 1)
         }
     }
 
@@ -178,9 +178,9 @@ import Testing
                     sql: """
                         PRAGMA writable_schema = ON;
                         UPDATE sqlite_schema SET rootpage =
-                            (SELECT sum(rootpage) FROM sqlite_schema WHERE name IN ('device_suspended', 'push_sync'))
+                            (SELECT sum(rootpage) FROM sqlite_schema WHERE name IN ('device_suspended', 'push_sync_by_user'))
                             - rootpage
-                        WHERE name IN ('device_suspended', 'push_sync');
+                        WHERE name IN ('device_suspended', 'push_sync_by_user');
                         """)
             }
             try writing.close()
@@ -232,7 +232,7 @@ import Testing
             #expect(killed.files == [aside, "reveille.lock", "reveille.sqlite3"])
             #expect(try StoreContents(file: killed.path + "/" + aside).calls == 3)
             let next = try CallStore.open(folder: killed.path)
-            #expect(try next.recover().calls == [sample.live])
+            #expect(try next.whole().calls == [sample.live])
             next.close()
 
             // And back again, in the same second.
@@ -271,7 +271,7 @@ import Testing
         try withStore(Sample().records) { store, _, folder throws in
             let file = folder.parent + "/backup"
             try Self.write(folder, to: file)
-            let before = try store.recover()
+            let before = try store.whole()
             // A log that holds but a part of the pages makes no database whole again.
             try store.tables.queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
             try store.commit([.device(.full(user: "carol"))])
@@ -284,7 +284,7 @@ import Testing
             #expect(try Data(contentsOf: URL(fileURLWithPath: aside)) == rubbish)
             #expect(try Data(contentsOf: URL(fileURLWithPath: aside + "-wal")) == log)
             let next = try CallStore.open(folder: damaged.path)
-            #expect(try next.recover() == before)
+            #expect(try next.whole() == before)
             next.close()
             // A log without its database is set aside as well, and not taken for one of the restored store.
             let orphaned = try TemporaryFolder(copying: folder)
@@ -305,7 +305,7 @@ import Testing
             #expect(refused?.reason == .locked(by: ProcessInfo.processInfo.processIdentifier))
             #expect(folder.files == before)
             try store.commit([.device(.full(user: "carol"))])
-            #expect(try store.recover().devices.count == 2)
+            #expect(try store.whole().devices.count == 2)
         }
     }
 

@@ -40,7 +40,7 @@ import Testing
         ]) { store, _, _ throws in
             // The same once more: there is no key that it could take the place of.
             #expect(try store.commit([.candidates(third), .candidates(third)]) == 2)
-            #expect(try store.recover().candidates == [first, second, third, third, others])
+            #expect(try store.whole().candidates == [first, second, third, third, others])
         }
     }
 
@@ -50,11 +50,11 @@ import Testing
         func batch(_ text: String) -> CandidateRecord { .sample([text], of: call) }
         try withStore([.call(call), .call(other), .candidates(others), .candidates(batch("1"))]) { store, _, _ throws in
             try store.commit([.candidates(batch("2")), .candidatesDropped(call.id), .candidates(batch("3"))])
-            #expect(try store.recover().candidates == [batch("3"), others])
+            #expect(try store.whole().candidates == [batch("3"), others])
             try store.commit([.candidatesDropped(call.id)])
-            #expect(try store.recover().candidates == [others])
+            #expect(try store.whole().candidates == [others])
             try store.commit([.candidatesDropped(call.id), .candidates(batch("4"))])
-            #expect(try store.recover().candidates == [batch("4"), others])
+            #expect(try store.whole().candidates == [batch("4"), others])
         }
     }
 
@@ -71,12 +71,12 @@ import Testing
         store.close()
         for (left, expected) in [(before, batches), (after, [])] {
             let successor = try CallStore.open(folder: left.path)
-            let state = try successor.recover()
+            let state = try successor.whole()
             #expect(state.calls == [call])
             #expect(state.candidates == expected)
             // It drops what it has handed on, and takes new ones behind it.
             try successor.commit([.candidatesDropped(call.id), .candidates(batches[1])])
-            #expect(try successor.recover().candidates == [batches[1]])
+            #expect(try successor.whole().candidates == [batches[1]])
             successor.close()
         }
     }
@@ -95,7 +95,7 @@ import Testing
             try disk.free()
             let small = CandidateRecord.sample(["1"], of: call)
             #expect(try store.commit([.candidates(small)]) == 1)
-            let state = try store.recover()
+            let state = try store.whole()
             #expect(state.candidates == [small])
             #expect(state.groups.isEmpty && state.users.isEmpty)
         }

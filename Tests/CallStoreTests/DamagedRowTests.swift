@@ -46,7 +46,7 @@ import Testing
         let store = try CallStore.open(folder: folder.path)
         defer { store.close() }
         try store.commit(Self.group())
-        #expect(try store.recover().calls.count == 1)
+        #expect(try store.whole().calls.count == 1)
         try store.tables.queue.write { try $0.execute(sql: "UPDATE call SET \(change)") }
         let failure = failure { () throws(StoreFailure) in try store.recover() }
         #expect(failure?.reason == .unreadableRow && failure?.detail.contains("call.\(column)") == true)
@@ -122,7 +122,7 @@ import Testing
     /// Recovers a core from the rows, and lets an hour pass.
     /// - Returns: false when the rows are refused.
     private static func start(on database: Database, seed: UInt64) -> Bool {
-        guard let state = try? Recovery.read(database, timers: CallTimers()) else { return false }
+        guard let state = try? Recovery.read(database) else { return false }
         let core = CallCore(random: SeededGenerator(seed: seed))
         var effects = EffectBuffer()
         core.recover(state, now: at(1_000_010), effects: &effects)

@@ -76,7 +76,7 @@ private struct OpenFile {
         #expect(try reader.events(after: 0, limit: 10, bytes: .max).count == 1)
         reader.close()
         let store = try CallStore.open(folder: folder.path)
-        #expect(try store.recover().candidates.count == 2)
+        #expect(try store.whole().candidates.count == 2)
         store.close()
     }
 

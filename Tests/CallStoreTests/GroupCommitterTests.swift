@@ -129,7 +129,7 @@ private final class Journal: Sendable {
         #expect(committer.waiting == 0)
         // The folder is free for the next server, which finds the store whole.
         let next = try CallStore.open(folder: folder.path)
-        #expect(try next.recover() == RecoveredState())
+        #expect(try next.whole() == WholeState())
         next.close()
     }
 

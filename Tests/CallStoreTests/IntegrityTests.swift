@@ -86,7 +86,7 @@ private struct KilledServer {
             return .refused(error.reason)
         }
         defer { store.close() }
-        if Set(try store.recover().calls.map(\.id)) == Set(calls) { return .whole }
+        if Set(try store.whole().calls.map(\.id)) == Set(calls) { return .whole }
         return doubts.withLock { $0.isEmpty } ? .silent : .said
     }
 }
@@ -253,7 +253,7 @@ private struct KilledServer {
         let restored = try StoreBackup.restore(file, into: damaged.folder.path, replacing: true, now: 1_790_000_000)
         #expect(restored.kept.count > 1, "what is damaged is kept with all that belongs to it")
         let store = try CallStore.open(folder: damaged.folder.path)
-        #expect(try store.recover().calls.count == KilledServer.direct)
+        #expect(try store.whole().calls.count == KilledServer.direct)
         store.close()
     }
 
@@ -264,7 +264,7 @@ private struct KilledServer {
             store.close()
             #expect(folder.files == ["reveille.lock", "reveille.sqlite3"])
             let again = try CallStore.open(folder: folder.path, onDoubt: { Issue.record("\($0)") })
-            #expect(try again.recover().calls.count == 1)
+            #expect(try again.whole().calls.count == 1)
             again.close()
         }
     }

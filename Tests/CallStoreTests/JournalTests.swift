@@ -152,7 +152,7 @@ import Testing
         let next = try TemporaryFolder(copying: folder)
         store.close()
         store = try CallStore.open(folder: next.path)
-        #expect(try store.recover() == plain.recover())
+        #expect(try store.whole() == plain.whole())
         let last = history.batch()
         try plain.commit(last)
         try store.commitBehind(batches: [last])

@@ -131,7 +131,7 @@ enum KilledStore {
 // MARK: The records of this version
 
 extension KilledStore {
-    static let versions = ["v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13"]
+    static let versions = ["v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14"]
 
     static let absence = AbsenceRecord(call: answered.id, role: .callee, lostAt: at(2500), returnedAt: nil)
     static let absenceThenBack = AbsenceRecord(call: answered.id, role: .callee, lostAt: at(2500), returnedAt: at(2600))
@@ -172,8 +172,8 @@ extension KilledStore {
     ]
 
     /// What is not over when the journal of a version is settled.
-    static func expected(_ version: String) -> RecoveredState {
-        var state = RecoveredState()
+    static func expected(_ version: String) -> WholeState {
+        var state = WholeState()
         state.devices = [device("bob", tokens: ["b2"]), device("dave", tokens: [])]
         state.calls = [ringingThenAnswered, answeredThenConnected, stillAnswered, new]
         state.legs = [ringingLegThenAnswered, answeredLeg, stillAnsweredLeg, newLeg]
@@ -186,12 +186,12 @@ extension KilledStore {
             DescriptionsRecord(call: stillAnswered.id, answer: answerText),
             DescriptionsRecord(call: new.id, offer: offerText),
         ]
-        state.missed = [RecoveredState.Missed(user: handle("bob"), call: missed(over, at: 4050))]
+        state.missed = [WholeState.Missed(user: handle("bob"), call: missed(over, at: 4050))]
         state.candidates = [newCandidates]
         state.groups = [newGroup]
         state.users = [.full("bob"), .full("carol")]
         state.aliases = [newAlias]
-        guard ["v11", "v12", "v13"].contains(version) else { return state }
+        guard ["v11", "v12", "v13", "v14"].contains(version) else { return state }
         state.calls.insert(forwarded, at: 2)
         state.groups.append(delayedGroup)
         state.rules = [rules]

@@ -178,14 +178,14 @@ private struct FirstVersion {
     }
 
     /// What a server of today finds in a store of `version`.
-    func expected(of version: String) -> RecoveredState {
-        var state = RecoveredState()
+    func expected(of version: String) -> WholeState {
+        var state = WholeState()
         var group = group
         state.devices = [device]
         state.legs = [leg]
         state.pushes = [push]
         state.descriptions = [offer]
-        state.missed = [RecoveredState.Missed(user: handle("carol"), call: missed)]
+        state.missed = [WholeState.Missed(user: handle("carol"), call: missed)]
         if version != "v1" {
             group.members = [handle("bob"), handle("carol")]
             group.hunt = CallRecord.HuntProgress(rung: 1, nextAt: at(77))
@@ -248,7 +248,7 @@ private final class Crashes: Sendable {
         let store = try CallStore.open(folder: folder.path) { told.append([$0, $1]) }
         #expect(told == [["v1", Schema.newest]])
         let reader = try StoreReader.open(folder: folder.path)
-        #expect(try store.recover() == first.expected(of: "v1"))
+        #expect(try store.whole() == first.expected(of: "v1"))
         #expect(try reader.call(first.over.id) == StoredCall(call: first.over, legs: [], pushes: []))
         #expect(try reader.callCount() == 3)
         for (user, calls) in [
@@ -272,7 +272,7 @@ private final class Crashes: Sendable {
             .call(old), .call(new), .candidates(batch), .user(.full()),
             .alias(Alias(handle: handle("desk"), user: handle("bob"))),
         ])
-        let state = try store.recover()
+        let state = try store.whole()
         #expect(state.calls == [old, first.named, new])
         #expect(state.candidates == [batch] && state.users == [.full()] && state.aliases.count == 1)
         let reader = try StoreReader.open(folder: folder.path)
@@ -280,7 +280,7 @@ private final class Crashes: Sendable {
         #expect(try reader.calls(CallFilter(user: handle("é📞"))) == [new])
         store.close()
         let again = try CallStore.open(folder: folder.path) { _, _ in Issue.record("nothing is left to migrate") }
-        #expect(try again.recover() == state)
+        #expect(try again.whole() == state)
         again.close()
     }
 
@@ -298,7 +298,7 @@ private final class Crashes: Sendable {
         let reader = try StoreReader.open(folder: folder.path)
         var old = UserRecord.full("bob")
         old.policy.missedCalls = .off
-        let state = try store.recover()
+        let state = try store.whole()
         #expect(state.users == [old] && state.aliases.count == 1)
         #expect(state.calls == [first.group, first.named] && state.pushes == [first.push])
         #expect(state.notices == [] && state.sentSyncs == [])
@@ -310,8 +310,8 @@ private final class Crashes: Sendable {
         var reported = first.push
         (reported.report, reported.reportDueAt) = (.reported, nil)
         try store.commit([.user(.full("bob")), .push(notice), .push(reported)])
-        #expect(try store.recover().users == [.full("bob")])
-        #expect(try store.recover().notices.map(\.push) == [notice])
+        #expect(try store.whole().users == [.full("bob")])
+        #expect(try store.whole().notices.map(\.push) == [notice])
         #expect(try reader.push(first.push.id) == reported)
         let audit = try reader.audit().violations
         #expect(!audit.contains { $0.contains("more than one push") }, "a notice is no second push for the call")
@@ -323,14 +323,14 @@ private final class Crashes: Sendable {
         let (first, folder) = try FirstVersion.written(version)
         let store = try CallStore.open(folder: folder.path)
         let reader = try StoreReader.open(folder: folder.path)
-        #expect(try store.recover() == first.expected(of: version))
+        #expect(try store.whole() == first.expected(of: version))
         #expect(try reader.call(first.over.id)?.call == first.over)
         #expect(try reader.pushes().count == (["v1", "v2"].contains(version) ? 1 : 2))
         #expect(try reader.audit().violations == first.violations)
         // What the newest version is for works on the old rows.
         var run = RetentionRun(RetentionPolicy(), now: at(0) + .seconds(1000 * 86_400))
         while !run.isDone { _ = try store.tables.deleteSlice(&run, rows: 500) { false } }
-        #expect(try store.recover().missed == [])
+        #expect(try store.whole().missed == [])
         #expect(try reader.callCount() > 0 && reader.calls().map(\.id).contains(first.group.id))
         #expect(try reader.devices(DeviceFilter(suspendedOnly: true)) == [first.device])
         store.close()
@@ -372,7 +372,7 @@ private final class Crashes: Sendable {
         #expect(contents.calls == 3 && contents.liveCalls == 2 && contents.audit.violations == first.violations)
         _ = try StoreBackup.restore(file, into: other.path, replacing: false, now: 0)
         let store = try CallStore.open(folder: other.path)
-        #expect(try store.recover() == first.expected(of: version))
+        #expect(try store.whole() == first.expected(of: version))
         store.close()
     }
 
@@ -398,7 +398,7 @@ private final class Crashes: Sendable {
             let found = try StoreFile.read(crashed.database) { try Schema.version(of: $0) }
             versions.insert(try #require(found))
             let store = try CallStore.open(folder: crashed.path)
-            #expect(try store.recover() == first.expected(of: version))
+            #expect(try store.whole() == first.expected(of: version))
             #expect(try StoreReader.open(folder: crashed.path).audit().violations == first.violations)
             store.close()
         }
@@ -424,7 +424,7 @@ private final class Crashes: Sendable {
         let found = try StoreFile.read(folder.database) { try Schema.version(of: $0) }
         #expect(try #require(found) != Schema.newest)
         let store = try CallStore.open(folder: folder.path)
-        #expect(try store.recover() == first.expected(of: version))
+        #expect(try store.whole() == first.expected(of: version))
         store.close()
     }
 
@@ -453,6 +453,7 @@ private final class Crashes: Sendable {
         ("v8", 9_620_324_248_499_673_026), ("v9", 10_111_045_203_338_171_547),
         ("v10", 15_265_810_124_204_628_173), ("v11", 17_931_424_696_185_769_598),
         ("v12", 2_228_021_637_975_945_757), ("v13", 11_872_148_284_754_431_344),
+        ("v14", 9_542_278_345_076_130_094),
     ])
     func `each version is made as it was released`(version: String, released: UInt64) throws {
         let queue = try DatabaseQueue()

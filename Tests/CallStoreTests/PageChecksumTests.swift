@@ -121,7 +121,7 @@ private struct ClosedStore {
             let store = try CallStore.open(folder: folder.path)
             #expect(!store.hasPageChecksums)
             try store.commit((0..<150).map { .call(.live(createdAt: at($0))) })
-            #expect(try store.recover().calls.count == start * 150)
+            #expect(try store.whole().calls.count == start * 150)
             store.close()
         }
         #expect(PageChecker.damage(in: folder.database) == nil)
@@ -135,7 +135,7 @@ private struct ClosedStore {
         _ = try StoreBackup.restore(file, into: folder.path, replacing: true, now: 1_790_000_000)
         let store = try CallStore.open(folder: folder.path)
         #expect(store.hasPageChecksums)
-        #expect(try store.recover().calls.count == 300)
+        #expect(try store.whole().calls.count == 300)
         store.close()
     }
 
@@ -165,7 +165,7 @@ private struct ClosedStore {
         #expect(salvaged.hasDamagedPages && salvaged.calls == 400)
         _ = try StoreBackup.restore(file, into: stored.folder.path, replacing: true, now: 1_790_000_000)
         let store = try CallStore.open(folder: stored.folder.path)
-        #expect(Set(try store.recover().legs.map(\.device.user)) == [handle("other")])
+        #expect(Set(try store.whole().legs.map(\.device.user)) == [handle("other")])
         store.close()
         #expect(PageChecker.damage(in: stored.folder.database) == nil)
     }
@@ -189,7 +189,7 @@ private struct ClosedStore {
             try handle.write(contentsOf: stored.undamaged[page..<page + ClosedStore.pageSize])
             // Not closed while the store is open: that would release the store's locks.
             try store.commit(records)
-            #expect(try store.recover().devices == [device])
+            #expect(try store.whole().devices == [device])
             store.close()
             try handle.close()
         }

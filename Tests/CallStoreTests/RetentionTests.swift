@@ -137,7 +137,7 @@ import Testing
             #expect(counts.total == 1 && counts.pushes == 1)
             #expect(try reader.calls() == [late, call, live])
             #expect(try reader.pushes() == [notice, open, settled], "of a live call, memory has the settled ones too")
-            #expect(try store.recover().pushes == [settled, open] && store.recover().notices.map(\.push) == [notice])
+            #expect(try store.whole().pushes == [settled, open] && store.whole().notices.map(\.push) == [notice])
         }
     }
 
@@ -166,13 +166,13 @@ import Testing
         let young = Self.missed(400, at: Self.ago(29), user: "carol")
         try withStore(many + old + [young]) { store, reader, _ throws in
             #expect(try Self.run(store, rows: 40).missed == 153)
-            let left = try store.recover().missed
+            let left = try store.whole().missed
             #expect(left.filter { $0.user == handle("bob") }.map(\.call.call.low) == (150..<250).map { UInt64($0) })
             #expect(left.filter { $0.user == handle("carol") }.map(\.call.call.low) == [400])
         }
         try withStore(many + old) { store, reader, _ throws in
             #expect(try Self.run(store, .keepAll).missed == 150)
-            #expect(try store.recover().missed.count == 103)
+            #expect(try store.whole().missed.count == 103)
         }
     }
 
@@ -283,7 +283,7 @@ import Testing
             try store.commit([.call(new), .leg(leg), .push(push)])
             #expect(try reader.call(new.id) == StoredCall(call: new, legs: [leg], pushes: [push]))
             #expect(try reader.history(of: handle("alice"), limit: 9).entries.map(\.call) == [])
-            #expect(try store.recover().calls == [new])
+            #expect(try store.whole().calls == [new])
         }
     }
 

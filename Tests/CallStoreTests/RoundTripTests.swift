@@ -37,13 +37,13 @@ import Testing
             .device(device), .device(bare), .call(call), .leg(leg), .push(push), .descriptions(offer),
             .missed(user: handle("bob"), missed),
         ]) { store, reader, _ throws in
-            let state = try store.recover()
+            let state = try store.whole()
             #expect(state.devices == [bare, device])
             #expect(state.calls == [call])
             #expect(state.legs == [leg])
             #expect(state.pushes == [push])
             #expect(state.descriptions == [offer])
-            #expect(state.missed == [RecoveredState.Missed(user: handle("bob"), call: missed)])
+            #expect(state.missed == [WholeState.Missed(user: handle("bob"), call: missed)])
 
             let read = try #require(try reader.call(call.id))
             #expect(read == StoredCall(call: call, legs: [leg], pushes: [push]))
@@ -62,7 +62,7 @@ import Testing
             let tokens = try reader.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM push_token") }
             #expect(tokens == 0)
             try store.commit([.deviceDropped(back.key), .device(back)])
-            #expect(try store.recover().devices == [back])
+            #expect(try store.whole().devices == [back])
         }
     }
 
@@ -72,10 +72,10 @@ import Testing
         over.hunt = CallRecord.HuntProgress(rung: 0, nextAt: nil)
         all.members = [handle("bob")]
         try withStore([.call(over), .call(all)]) { store, _, _ throws in
-            #expect(try store.recover().calls == [over, all])
+            #expect(try store.whole().calls == [over, all])
             over.hunt = CallRecord.HuntProgress(rung: 1, nextAt: at(5))
             try store.commit([.call(over)])
-            #expect(try store.recover().calls == [over, all])
+            #expect(try store.whole().calls == [over, all])
         }
     }
 
@@ -116,7 +116,7 @@ import Testing
         CallTargetText.append(target, to: &text)
         #expect(CallTargetText.read(String(decoding: text, as: UTF8.self)) == target)
         try withStore([.call(.live(to: target))]) { store, _, _ throws in
-            #expect(try store.recover().calls.map(\.to) == [target])
+            #expect(try store.whole().calls.map(\.to) == [target])
         }
     }
 
@@ -125,8 +125,8 @@ import Testing
         call.callerName = ""
         let offer = DescriptionsRecord(call: call.id, offer: RawJSON(bytes: []), custom: nil)
         try withStore([.call(call), .descriptions(offer)]) { store, _, _ throws in
-            #expect(try store.recover().calls == [call])
-            #expect(try store.recover().descriptions == [offer])
+            #expect(try store.whole().calls == [call])
+            #expect(try store.whole().descriptions == [offer])
         }
     }
 
@@ -168,9 +168,9 @@ import Testing
                 .descriptions(offer(dropped)), .descriptionsDropped(dropped.id), .descriptionsDropped(returned.id),
                 .descriptions(offer(returned)),
             ])
-            #expect(try store.recover().descriptions == [offer(kept), offer(returned)])
+            #expect(try store.whole().descriptions == [offer(kept), offer(returned)])
             try store.commit([.descriptionsDropped(kept.id)])
-            #expect(try store.recover().descriptions == [offer(returned)])
+            #expect(try store.whole().descriptions == [offer(returned)])
         }
     }
 
@@ -185,7 +185,7 @@ import Testing
                 .missed(user: bob, last), .missed(user: bob, new), .missedCleared(user: bob, upTo: at(5)),
                 .missed(user: bob, late),
             ])
-            #expect(try store.recover().missed.map(\.call) == [late, new, other])
+            #expect(try store.whole().missed.map(\.call) == [late, new, other])
         }
     }
 

@@ -175,7 +175,7 @@ struct BackupTests {
         #expect(made.ending == .exit(0) && made.errors.isEmpty)
         let object = try #require(try JSONObject(made.output)["backup"] as? [String: Any])
         #expect(object["calls"] as? Int == 1 && object["devices"] as? Int == 2)
-        #expect(object["balanced"] as? Bool == true && object["schema"] as? String == "v13")
+        #expect(object["balanced"] as? Bool == true && object["schema"] as? String == "v14")
         #expect(object["oldest_call_at"] as? [String: Any] != nil)
         let check = try await Program.reveille("backup", "--verify", file)
         #expect(check.ending == .exit(0) && check.output.contains("balanced"))

@@ -6,7 +6,7 @@ import Testing
 /// `swift run reveille-sim --seed N --trace`.
 @Suite struct SimulationTests {
     /// All seeds of a test run, in batches that run beside each other.
-    private static let batches: Range<UInt64> = 0..<8
+    private static let batches: Range<UInt64> = 10..<18
     private static let batchSize: UInt64 = 25
 
     @Test("whatever fails, the laws hold after every step, everything ends, and all that can happen does")
@@ -65,10 +65,11 @@ import Testing
         names += CallState.allCases.map { "call.\($0.rawValue)" }
         names += [
             "ack", "admin", "answer", "candidates", "clear_missed", "close", "connected", "decline", "draining",
-            "found", "get", "hangup", "http.answer", "http.decline", "http.get", "http.hangup", "http.report",
-            "http.ringing", "invite", "listed", "logout", "lost", "not_found",
+            "call_found", "get", "hangup", "http.answer", "http.decline", "http.get", "http.hangup", "http.report",
+            "http.ringing", "invite", "listed", "logout", "lost", "nothing_found",
             "open", "push_ended.accepted", "push_ended.rejected", "push_ended.rejected_for_good", "push_ended.returned",
-            "push_ended.unknown", "push_ended.unsent", "push_ready", "report", "resume", "ringing", "search_failed",
+            "push_ended.unknown", "push_ended.unsent", "push_ready", "report", "resume", "ringing", "look_up_failed",
+            "settled", "unseen", "users_found",
             "authorized", "unauthorized", "authorization_failed",
             "state", "update", "update_device", "wake",
         ].map { "input.\($0)" }

@@ -36,6 +36,8 @@ final class CoreScene {
     private var ordered: [PushIntent] = []
     private var isTransmitted = false
     private var confirmed: [PushID] = []
+    /// Of an empty store.
+    private var lookUps: [(UInt64, Wanted)] = []
 
     private static let sdp = RawJSON(bytes: Array(#""v=0\r\no=- 1 2 IN IP4 127.0.0.1\r\ns=-\r\n""#.utf8))
 
@@ -43,6 +45,7 @@ final class CoreScene {
         // Two phones replace many, and call each other all the time.
         var limits = CoreLimits()
         (limits.pushesPerDevice, limits.pushingCallsPerPair, limits.pushingCallsPerCaller) = (1 << 30, 1 << 30, 1 << 30)
+        limits.idleUsers = 1 << 30
         core = CallCore(limits: limits, random: SeededGenerator(seed: 6))
         // The store is empty, so the core never looks up a new call.
         take(.store(.callsListed(CallIDFilter(expecting: 0))))
@@ -224,6 +227,11 @@ final class CoreScene {
     func note(_ records: [StoreRecord], _ outputs: [CoreEffect]) {
         counts.records += records.count
         for output in outputs { note(output) }
+        let wanted = lookUps
+        lookUps = []
+        for (number, wanted) in wanted {
+            take(.store(.found(number: number, Found(entries: wanted.names.map { DirectoryEntry(name: $0) }))))
+        }
     }
 
     /// Advances the time: an ended call is forgotten after a dozen pauses.
@@ -271,7 +279,8 @@ final class CoreScene {
         case .confirmPush(let id): confirmed.append(id)
         case .transmitPush: isTransmitted = true
         case .answer(_, .failure): counts.refusals += 1
-        case .persist, .disconnect, .dropPush, .findCall, .readHistory, .authorize, .authorizeSession, .observe,
+        case .lookUp(let number, let wanted): lookUps.append((number, wanted))
+        case .persist, .disconnect, .dropPush, .settle, .readHistory, .authorize, .authorizeSession, .observe,
             .answer:
             break
         }

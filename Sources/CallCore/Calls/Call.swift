@@ -75,8 +75,10 @@ final class Call {
     private(set) var legs: [Leg] = []
     /// `legs` by device; filled from ``manyLegs`` on.
     private var legsByDevice: [ObjectIdentifier: Leg] = [:]
-    /// The callees that the directory has.
+    /// The callees, in ring order.
     var members: [User] = []
+    /// The number of members without a device when the call came to them.
+    var awaitedHandles = 0
     /// Progress of a hunt; nil for a call that rings all callees at once.
     private(set) var hunt: CallRecord.HuntProgress?
     /// When the hunt rings the next member.
@@ -102,6 +104,8 @@ final class Call {
     var eventCount = 0
     /// The position of its last record in ``EffectBuffer``.
     var recordPlace: Int?
+    /// The store generation in which one of its records was last written; 0 for none since it was read.
+    var generation: UInt64 = 0
     /// The call was restored from the archive.
     let isFromArchive: Bool
 

@@ -34,7 +34,7 @@ public struct CallAllowance: Equatable, Sendable {
 }
 
 extension CallCore {
-    private static let minute = Duration.seconds(60)
+    static let minute = Duration.seconds(60)
 
     /// Refuses an invite that the session's token does not allow.
     func isAllowed(

@@ -12,11 +12,21 @@ extension CallCore {
         let id = command.call
         if case .unfollow = command { return followers.remove(connection, of: id) }
         guard let call = calls[id] else {
-            if mayBeStored(id) { return lookUp(id, then: .backend(connection, request, command, scope)) }
+            let work = Deferred.Work.client(.backend(connection, request, command, scope))
+            if mayBeStored(id) {
+                _ = isAtHand(Wanted(call: id), for: work, in: .call(id))
+                return
+            }
             guard case .invite(let body) = command else {
                 return refuse(connection, request, .notFound, Self.noSuchCall)
             }
-            return place(body, scope, connection, request)
+            guard scope.includes(body.from) else {
+                return refuse(connection, request, .forbidden, "This token does not act for \(body.from).")
+            }
+            var wanted = wanted(body.from)
+            wanted.merge(self.wanted(for: body.invite))
+            guard isAtHand(wanted, for: work, in: .call(id)) else { return }
+            return place(body, connection, request)
         }
         guard scope.includes(call.caller.user) else {
             return refuse(connection, request, .notFound, Self.noSuchCall)
@@ -46,13 +56,8 @@ extension CallCore {
         perform(command, call, .caller, connection, request)
     }
 
-    private func place(
-        _ body: BackendInvite, _ scope: BackendScope, _ connection: ConnectionID, _ request: RequestID
-    ) {
+    private func place(_ body: BackendInvite, _ connection: ConnectionID, _ request: RequestID) {
         let (invite, caller) = (body.invite, body.from)
-        guard scope.includes(caller) else {
-            return refuse(connection, request, .forbidden, "This token does not act for \(caller).")
-        }
         guard !directory.isAlias(caller) else {
             return refuse(
                 connection, request, .conflict,
@@ -62,18 +67,15 @@ extension CallCore {
         let device = backendDevice(of: caller)
         guard mayInvite(invite, device.user, connection, request),
             let callees = callees(of: invite, from: device, connection, request)
-        else {
-            return outsiders.remove(device.user)
-        }
+        else { return }
         begin(invite, body.digest, callees, device, name: body.name, connection, request)
     }
 
-    /// The caller's side of one call placed by a backend. It counts as one call of an outsider.
+    /// The caller's side of one call placed by a backend.
     func backendDevice(of caller: Handle) -> Device {
-        let user = directory.user(caller) ?? outsiders.add(caller)
-        return Device(
-            key: DeviceKey(user: caller, device: DeviceID(high: 0, low: 0)), user: user, platform: .cli, seenAt: now,
-            isBackend: true)
+        Device(
+            key: DeviceKey(user: caller, device: DeviceID(high: 0, low: 0)), user: directory.known(caller),
+            platform: .cli, seenAt: now, isBackend: true)
     }
 
     // MARK: Following
@@ -142,27 +144,6 @@ extension BackendInvite {
         digest.mix(invite.digest)
         digest.mix("n", name ?? "")
         return digest.value
-    }
-}
-
-/// Callers of backends' calls that are no users, while a call of theirs is in memory.
-struct Outsiders {
-    private var users: [Handle: (user: User, calls: Int)] = [:]
-
-    var count: Int { users.count }
-
-    /// Adds a call of the caller.
-    mutating func add(_ caller: Handle) -> User {
-        // Nobody calls an outsider, so no policy applies.
-        let entry = users[caller] ?? (User(handle: caller, policy: UserPolicy()), 0)
-        users[caller] = (entry.user, entry.calls + 1)
-        return entry.user
-    }
-
-    /// Removes a call of the caller, who may be a user instead.
-    mutating func remove(_ caller: User) {
-        guard let entry = users[caller.handle], entry.user === caller else { return }
-        users[caller.handle] = entry.calls > 1 ? (caller, entry.calls - 1) : nil
     }
 }
 

@@ -34,7 +34,9 @@ extension CallCore {
         guard let call = calls[id] else {
             if waitsForAnswer(command, session.device, connection, request) { return }
             if !mayBeStored(id) { return refuseStranger(connection, request) }
-            return lookUp(id, then: .requested(connection, request, .call(command)))
+            _ = isAtHand(
+                Wanted(call: id), for: .client(.requested(connection, request, .call(command))), in: .call(id))
+            return
         }
         if let leg = call.leg(of: session.device) { noteAct(on: leg, by: command, in: session) }
         if case .get = command { return show(call, to: session.device, connection, request) }
@@ -77,6 +79,11 @@ extension CallCore {
         case .logout:
             logOut(session, connection, request)
         case .updateDevice(let tokens):
+            let wanted = Wanted(tokens: wantedHolders(of: tokens, on: session.device))
+            guard
+                isAtHand(
+                    wanted, for: .client(.requested(connection, request, .owner(command))), in: .tokens(connection))
+            else { return }
             let isChanged = setTokens(tokens, of: session.device)
             persist(session.device)
             if isChanged { record(.registered, of: session.device) }
@@ -87,7 +94,7 @@ extension CallCore {
             readHistory(HistoryQuery(party: session.device.party, after: cursor, limit: limit), connection, request)
         case .clearMissed(let upTo):
             session.device.user.missed.removeAll { $0.at <= upTo }
-            persist(.missedCleared(user: session.device.key.user, upTo: upTo))
+            persist(.missedCleared(user: session.device.key.user, upTo: upTo), about: session.device.user)
             withdrawNotices(to: session.device.user, upTo: upTo)
             reply(connection, request, .done)
         }
@@ -110,10 +117,6 @@ extension CallCore {
         case .ack(let seq): acknowledge(session, seq)
         case .candidates(let batch):
             if holdsCandidates(batch, session.device, connection, request) { return }
-            // The invite itself still waits for its lookup: the candidates wait behind it.
-            if calls[batch.call] == nil, lookUps[batch.call] != nil, session.mayAct(on: batch.call) {
-                return lookUp(batch.call, then: .notified(connection, request, notification))
-            }
             guard take(batch, from: session) else {
                 let error = SignalError(
                     .overloaded(retryAfter: .seconds(1)),

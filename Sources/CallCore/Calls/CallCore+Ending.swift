@@ -91,10 +91,11 @@ extension CallCore {
     }
 
     /// Records a call that ended unanswered, without an act of the user, as missed by the user, even when no device was
-    /// reachable. A call that continues as another, after a glare, is not missed.
+    /// reachable. A call that continues as another, after a glare, is not missed, and neither is one by a name that nobody
+    /// has.
     private func keepMissed(_ call: Call, _ reason: EndReason) {
         guard reason != .glare else { return }
-        for user in call.members where user !== call.callerDevice.user && call.hasRung(user) {
+        for user in call.members where user !== call.callerDevice.user && user.isRegistered && call.hasRung(user) {
             if call.isDeclined(by: user) || isBlocked(call, by: user) { continue }
             let missed = MissedCall(
                 call: call.id, from: call.caller.user, fromName: call.callerName, at: now, reason: reason,
@@ -104,7 +105,7 @@ extension CallCore {
                 user.missed.removeFirst(user.missed.count - limits.missedPerUser)
                 counters.hit(.missedPerUser)
             }
-            persist(.missed(user: user.handle, missed))
+            persist(.missed(user: user.handle, missed), about: user)
             record(.missed(by: user.handle), of: call)
             giveNotice(of: call, to: user)
         }
@@ -113,8 +114,8 @@ extension CallCore {
     private func leaveLiveCalls(_ call: Call) {
         call.callerDevice.user.liveCalls.removeAll { $0 === call }
         for user in call.members { user.liveCalls.removeAll { $0 === call } }
-        guard call.members.count < call.callees.handles.count else { return }
-        for handle in call.callees.handles { directory.stopAwaiting(handle, for: call) }
+        awaitedHandles -= call.awaitedHandles
+        call.awaitedHandles = 0
     }
 
     /// Keeps an ended call in memory for late commands, for ``CallTimers/tombstone``.
@@ -138,19 +139,29 @@ extension CallCore {
         }
     }
 
-    /// Removes an ended call from memory, unless one of its pushes is still open.
-    /// - Returns: whether it was removed.
+    /// Removes an ended call from memory, once the store's tables contain it, unless one of its pushes is still open.
+    /// - Returns: false when a push is open.
     @discardableResult func forget(_ call: Call) -> Bool {
         guard !call.legs.contains(where: { $0.push?.isOpen == true }) else {
             call.deadline = deadlines.add(.forget(call), at: now + timers.report)
             return false
         }
+        guard call.generation <= settledGeneration else {
+            leavingCalls.append(call)
+            settle()
+            return true
+        }
+        latestDeparture = max(latestDeparture, call.generation)
         calls[call.id] = nil
         call.callerDevice.placedCalls -= 1
+        directory.release(call.callerDevice.user)
+        for member in call.members { directory.release(member) }
+        call.members = []
         if call.isFromArchive { archivedLegs -= max(1, call.legs.count) }
         legCount -= call.legs.count
         for leg in call.legs {
             leg.device.remove(leg)
+            directory.release(leg.device.user)
             if let push = leg.push {
                 pushes[push.id] = nil
                 ledger.remove(status: push.record.status, report: push.record.report)
@@ -161,8 +172,6 @@ extension CallCore {
         }
         call.callerDevice.user.forgetDropped(call.callerDevice)
         call.removeLegs()
-        // Last: the call's devices do not retain their user.
-        if call.isFromBackend { outsiders.remove(call.callerDevice.user) }
         return true
     }
 }

@@ -8,10 +8,17 @@ extension CallCore {
         if let reason = ringTarget(call) { endUnanswered(call, reason, by: nil) }
     }
 
-    /// Ends an unanswered call, unless its callee forwards such calls: then the next target rings.
+    /// Ends an unanswered call, unless its callee forwards such calls: then the next target rings, once it is looked up.
     func endUnanswered(_ call: Call, _ reason: EndReason, by party: Party?) {
         var (reason, party) = (reason, party)
-        while forward(call, reason) {
+        // The answer about the first target decides.
+        if lanes[.forwarding(call.id)] != nil, forwardingTarget(of: call, reason) != nil { return }
+        while let target = forwardingTarget(of: call, reason) {
+            guard
+                isAtHand(
+                    wanted(for: target), for: .forwarding(call.id, reason, by: party), in: .forwarding(call.id))
+            else { return }
+            guard forward(call, reason, to: target) else { break }
             let state = call.state
             guard let next = ringTarget(call) else {
                 // The caller is told the new ring deadline, which a new state brings along.
@@ -24,9 +31,8 @@ extension CallCore {
     }
 
     /// Makes the callee's forwarding target the target of the call.
-    /// - Returns: false when the callee does not forward calls that end so, or the target cannot be called.
-    private func forward(_ call: Call, _ reason: EndReason) -> Bool {
-        guard let target = forwardingTarget(of: call, reason) else { return false }
+    /// - Returns: false when the target cannot be called.
+    private func forward(_ call: Call, _ reason: EndReason, to target: CallTarget) -> Bool {
         guard call.forwards.count < limits.forwards else {
             counters.hit(.forwards)
             return false
@@ -51,7 +57,7 @@ extension CallCore {
 
     /// Where the present target, one user, forwards a call that ends with `reason`.
     private func forwardingTarget(of call: Call, _ reason: EndReason) -> CallTarget? {
-        guard call.callees.isOne, let rules = directory.rules(of: call.callees.handles[call.callees.first]) else {
+        guard call.callees.isOne, let rules = directory.user(call.callees.handles[call.callees.first])?.rules else {
             return nil
         }
         return switch reason {
@@ -71,7 +77,7 @@ extension CallCore {
     func ringTime(of callees: Callees, forwards: Int, caller: Handle, asked: Duration?) -> Duration {
         let whole = asked ?? timers.ring
         guard callees.isOne, forwards < limits.forwards,
-            let rules = directory.rules(of: callees.handles[callees.first]), let after = rules.noAnswerAfter,
+            let rules = directory.user(callees.handles[callees.first])?.rules, let after = rules.noAnswerAfter,
             let target = rules.forwardNoAnswer
         else { return whole }
         var next = callees

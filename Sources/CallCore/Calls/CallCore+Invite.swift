@@ -11,20 +11,30 @@ extension CallCore {
             return replyToRepeated(existing, digest, caller, connection, request)
         }
         if joinsQuestion(invite, caller, connection, request) { return }
+        let work = Deferred.Work.client(.requested(connection, request, .owner(.invite(invite))))
         if mayBeStored(invite.call) {
-            return lookUp(invite.call, then: .requested(connection, request, .owner(.invite(invite))))
+            _ = isAtHand(Wanted(call: invite.call), for: work, in: .call(invite.call))
+            return
         }
         guard isAllowed(invite, session, connection, request), let permit = permit(connection, request) else { return }
         var invite = invite
         if let target = permit.to { invite.to = target }
         if let ringTime = permit.ringTime { invite.ringTime = min(ringTime, timers.longestRing) }
         guard mayInvite(invite, caller.user, ending: inheritedCalls(of: session).count, connection, request),
+            isAtHand(wanted(for: invite), for: work, in: .call(invite.call)),
             isAuthorized(invite, caller, connection, request),
             let callees = callees(of: invite, from: caller, connection, request)
         else { return }
         endInheritedCalls(of: session)
         spendAllowance(of: session)
         begin(invite, digest, callees, caller, name: permit.fromName ?? session.displayName, connection, request)
+    }
+
+    /// What the call needs to begin. The lookup of the callees also tells again that the store does not have the call.
+    func wanted(for invite: Invite) -> Wanted {
+        var wanted = wanted(for: invite.to)
+        if !wanted.isEmpty, knownCalls.mayContain(invite.call) { wanted.call = invite.call }
+        return wanted
     }
 
     func hasValidRingTime(_ invite: Invite, _ connection: ConnectionID, _ request: RequestID) -> Bool {
@@ -138,6 +148,7 @@ extension CallCore {
         calls[call.id] = call
         knownCalls.insert(call.id)
         call.callerDevice.placedCalls += 1
+        directory.hold(call.callerDevice.user)
         liveCallCount += 1
         counters.callsInvited += 1
         call.deadline = deadlines.add(.ring(call), at: call.ringsUntil)
@@ -154,17 +165,21 @@ extension CallCore {
         enterLiveCalls(call, from: 0)
     }
 
-    /// Adds the call to the live calls of its callees from `first` on, and awaits handles that are not registered yet.
+    /// Adds the call to the live calls of its callees from `first` on, also of those that are not registered yet.
     func enterLiveCalls(_ call: Call, from first: Int) {
         for handle in call.callees.handles[first...] {
-            if let user = directory.user(handle) {
-                call.members.append(user)
-                if user !== call.callerDevice.user { user.liveCalls.append(call) }
-            } else if directory.awaitedHandles < limits.awaitedHandles {
-                directory.await(handle, for: call)
-            } else {
-                counters.hit(.awaitedHandles)
+            let user = directory.known(handle)
+            if user.devices.isEmpty {
+                guard awaitedHandles < limits.awaitedHandles else {
+                    counters.hit(.awaitedHandles)
+                    continue
+                }
+                awaitedHandles += 1
+                call.awaitedHandles += 1
             }
+            call.members.append(user)
+            directory.hold(user)
+            if user !== call.callerDevice.user { user.liveCalls.append(call) }
         }
     }
 

@@ -45,7 +45,7 @@ extension CallCore {
         // A group that does not exist has no members.
         if case .group = call.forwards.last?.to ?? call.to { return !handles.isEmpty }
         return handles.contains { handle in
-            directory.user(handle)?.devices.isEmpty == false || directory.isListed(handle)
+            directory.user(handle).map { !$0.devices.isEmpty || $0.isListed } ?? false
         }
     }
 
@@ -68,7 +68,7 @@ extension CallCore {
     func refuses(_ call: Call, _ user: User) -> Bool { user.policy.doNotDisturb || isBlocked(call, by: user) }
 
     func isBlocked(_ call: Call, by user: User) -> Bool {
-        directory.rules(of: user.handle)?.blocked.contains(call.caller.user) ?? false
+        user.rules.blocked.contains(call.caller.user)
     }
 
     /// - Returns: nil when the call has reached ``CoreLimits/legsPerCall``.
@@ -80,6 +80,7 @@ extension CallCore {
         let leg = Leg(call: call, device: device, push: makePushID(), createdAt: now)
         call.add(leg)
         device.add(leg)
+        directory.hold(device.user)
         legCount += 1
         persist(leg)
         return leg

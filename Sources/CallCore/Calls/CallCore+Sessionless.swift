@@ -7,12 +7,15 @@ extension CallCore {
         _ command: CallRequest, _ grant: SessionGrant, _ named: DeviceID?, _ connection: ConnectionID,
         _ request: RequestID
     ) {
-        if let refusal = revocation(of: grant) { return refuse(connection, request, refusal) }
         let id = command.call
+        let work = Deferred.Work.client(.asked(connection, request, command, grant, named))
+        guard isAtHand(wanted(grant.user), for: work, in: .call(id)) else { return }
+        if let refusal = revocation(of: grant) { return refuse(connection, request, refusal) }
         guard grant.scope.mayAct(on: id) else { return refuseStranger(connection, request) }
         guard let call = calls[id] else {
             if !mayBeStored(id) { return refuseStranger(connection, request) }
-            return lookUp(id, then: .asked(connection, request, command, grant, named))
+            _ = isAtHand(Wanted(call: id), for: work, in: .call(id))
+            return
         }
         if grant.scope != .full,
             let leg = call.legs.first(where: { $0.device.key.user == grant.user && $0.device.key.device == named }),

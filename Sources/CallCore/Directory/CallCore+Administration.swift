@@ -3,9 +3,13 @@ import CallVocabulary
 /// An administrator's commands: groups, aliases, users' policies, devices' health, sessions, calls. Changes are on disk
 /// before the reply is sent.
 extension CallCore {
-    func administer(_ command: AdminCommand) -> Result<AdminReply, AdminRefusal> {
+    func administer(_ request: AdminRequestID, _ command: AdminCommand) {
+        guard isAtHand(wanted(for: command), for: .administered(request, command), in: .administration) else { return }
+        effects.append(.answer(request, perform(command)))
+    }
+
+    private func perform(_ command: AdminCommand) -> Result<AdminReply, AdminRefusal> {
         switch command {
-        case .listGroups: .success(.groups(directory.groupList))
         case .showGroup(let name):
             if let group = directory.group(name) { .success(.group(group)) } else { noGroup(name) }
         case .setGroup(let group): setGroup(group)
@@ -17,7 +21,6 @@ extension CallCore {
         case .forward(let handle, let busy, let noAnswer, let after):
             forward(handle, busy: busy, noAnswer: noAnswer, after: after)
         case .revokeTokens(let handle, let before): revokeTokens(of: handle, before: before)
-        case .listAliases: .success(.aliases(directory.aliasList))
         case .setAlias(let alias): setAlias(alias)
         case .deleteAlias(let handle): deleteAlias(handle)
         case .resumeDevice(let user, let device): resumeDevice(user, device)
@@ -38,11 +41,11 @@ extension CallCore {
     }
 
     private func setGroup(_ group: CallGroup) -> Result<AdminReply, AdminRefusal> {
-        guard Handle(group.name) != nil else {
+        guard let name = Handle(group.name) else {
             return refuse(.invalidParams, "A group's name is a handle: \(Handle.rule).")
         }
         // Users registered before the rule for handles existed may be members.
-        if let odd = group.members.first(where: { Handle($0.text) == nil && directory.user($0) == nil }) {
+        if let odd = group.members.first(where: { Handle($0.text) == nil && !directory.known($0).isRegistered }) {
             return refuse(.invalidParams, "No user can have the name of the member \(odd): \(Handle.rule).")
         }
         guard (1...CallGroup.mostMembers).contains(group.members.count) else {
@@ -57,38 +60,50 @@ extension CallCore {
         guard group.delays.values.allSatisfy({ (.zero...CallGroup.longestDelay).contains($0) }) else {
             return refuse(.invalidParams, "A delay is 0 to \(CallGroup.longestDelay.components.seconds) s.")
         }
-        guard directory.group(group.name) != nil || directory.groupCount < limits.groups else {
-            counters.hit(.groups)
-            return refuse(.limitReached, "There are \(limits.groups) groups; delete some first.")
+        let entry = directory.known(name)
+        endMemberships(of: entry)
+        entry.group = group
+        for member in group.members.map(directory.known) {
+            member.memberships.insert(name)
+            member.generation = generation
         }
-        directory.setGroup(group)
-        persist(.group(group))
+        persist(.group(group), about: entry)
         return .success(.done)
     }
 
+    private func endMemberships(of entry: User) {
+        for member in (entry.group?.members ?? []).map(directory.known) {
+            member.memberships.remove(entry.handle)
+            member.generation = generation
+        }
+    }
+
     private func deleteGroup(_ name: String) -> Result<AdminReply, AdminRefusal> {
-        guard directory.deleteGroup(name) else { return noGroup(name) }
-        persist(.groupDeleted(name))
+        guard let entry = Handle(known: name).map(directory.known), entry.group != nil else { return noGroup(name) }
+        endMemberships(of: entry)
+        entry.group = nil
+        persist(.groupDeleted(name), about: entry)
         return .success(.done)
     }
 
     // MARK: Users
 
     private func showUser(_ handle: Handle) -> Result<AdminReply, AdminRefusal> {
-        guard let user = directory.user(handle) else {
-            let owner = directory.resolve(handle)
+        let user = directory.known(handle)
+        guard user.isRegistered else {
             return refuse(
                 .notFound,
-                owner == handle ? "Nobody has registered as \(handle)." : "\(handle) is an alias of \(owner).")
+                user.aliasOf.map { "\(handle) is an alias of \($0)." } ?? "Nobody has registered as \(handle).")
         }
+        let names = user.aliases.sorted()
+        let groups = names.map(directory.known).reduce(user.memberships) { $0.union($1.memberships) }
         return .success(
             .user(
                 UserSummary(
-                    handle: handle, policy: user.policy, rules: directory.rules(of: handle) ?? CallRules(),
-                    aliases: directory.aliases(of: handle),
-                    groups: directory.groups(of: handle).map(\.name), devices: user.devices.count,
+                    handle: handle, policy: user.policy, rules: user.rules, aliases: names,
+                    groups: groups.sorted().map(\.text), devices: user.devices.count,
                     devicesOnline: user.devices.count { $0.session?.connection != nil },
-                    liveCalls: user.liveCalls.count, revokedBefore: directory.revocation(of: handle))))
+                    liveCalls: user.liveCalls.count, revokedBefore: user.revokedBefore)))
     }
 
     /// Also sets the policy of a user who has not registered yet.
@@ -96,13 +111,13 @@ extension CallCore {
         guard !directory.isAlias(handle) else {
             return refuse(.conflict, "\(handle) is an alias of \(directory.resolve(handle)); set that user.")
         }
-        let user = directory.addUser(handle)
+        let user = directory.known(handle)
         user.policy.callWaiting = change.callWaiting ?? user.policy.callWaiting
         user.policy.decline = change.decline ?? user.policy.decline
         user.policy.doNotDisturb = change.doNotDisturb ?? user.policy.doNotDisturb
         user.policy.missedCalls = change.missedCalls ?? user.policy.missedCalls
         user.hasOwnPolicy = true
-        persist(.user(UserRecord(handle: handle, policy: user.policy)))
+        persist(.user(UserRecord(handle: handle, policy: user.policy)), about: user)
         return .success(.done)
     }
 
@@ -157,24 +172,33 @@ extension CallCore {
             return refuse(
                 .conflict, "\(alias.user) is an alias of \(directory.resolve(alias.user)); name that user instead.")
         }
-        guard directory.isAlias(alias.handle) || directory.user(alias.handle)?.devices.isEmpty != false else {
+        let (entry, owner) = (directory.known(alias.handle), directory.known(alias.user))
+        guard entry.aliasOf != nil || entry.devices.isEmpty else {
             return refuse(.conflict, "\(alias.handle) is a user with devices of its own, whom it would hide.")
         }
-        guard !directory.hasAliases(alias.handle) else {
+        guard entry.aliases.isEmpty else {
             return refuse(.conflict, "\(alias.handle) has aliases itself; turn those to \(alias.user) first.")
         }
-        guard directory.isAlias(alias.handle) || directory.aliasCount < limits.aliases else {
-            counters.hit(.aliases)
-            return refuse(.limitReached, "There are \(limits.aliases) aliases; delete some first.")
-        }
-        directory.setAlias(alias)
-        persist(.alias(alias))
+        endAlias(entry)
+        entry.aliasOf = alias.user
+        owner.aliases.insert(alias.handle)
+        owner.generation = generation
+        persist(.alias(alias), about: entry)
         return .success(.done)
     }
 
     private func deleteAlias(_ handle: Handle) -> Result<AdminReply, AdminRefusal> {
-        guard directory.deleteAlias(handle) else { return refuse(.notFound, "\(handle) is no alias.") }
-        persist(.aliasDeleted(handle))
+        let entry = directory.known(handle)
+        guard entry.aliasOf != nil else { return refuse(.notFound, "\(handle) is no alias.") }
+        endAlias(entry)
+        persist(.aliasDeleted(handle), about: entry)
         return .success(.done)
+    }
+
+    private func endAlias(_ entry: User) {
+        guard let owner = entry.aliasOf.map(directory.known) else { return }
+        owner.aliases.remove(entry.handle)
+        owner.generation = generation
+        entry.aliasOf = nil
     }
 }

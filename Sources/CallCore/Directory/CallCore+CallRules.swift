@@ -66,14 +66,14 @@ extension CallCore {
             return .failure(
                 AdminRefusal(.conflict, "\(user) is an alias of \(directory.resolve(user)); set that user."))
         }
-        let present = directory.rules(of: user) ?? CallRules()
+        let entry = directory.known(user)
+        let present = entry.rules
         var rules = present
         do throws(AdminRefusal) { try body(&rules) } catch { return .failure(error) }
         // A mistyped name makes no user.
         guard rules != present else { return .success(.done) }
-        _ = directory.addUser(user)
-        directory.setRules(rules, of: user)
-        persist(.rules(RulesRecord(handle: user, rules: rules)))
+        entry.rules = rules
+        persist(.rules(RulesRecord(handle: user, rules: rules)), about: entry)
         return .success(.done)
     }
 }

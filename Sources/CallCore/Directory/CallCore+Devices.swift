@@ -26,7 +26,7 @@ extension CallCore {
         cancel(device.ageDeadline)
         device.ageDeadline = nil
         device.heldMedia = []
-        persist(.deviceDropped(device.key))
+        persist(.deviceDropped(device.key), about: user)
         forgetTokens(of: device)
         leave(device, .loggedOut)
         withdrawNotices(toDropped: device)
@@ -34,7 +34,7 @@ extension CallCore {
 
     /// Stores the device's present state. A dropped device has no row.
     func persist(_ device: Device) {
-        if !device.isDropped { persist(.device(device.record)) }
+        if !device.isDropped { persist(.device(device.record), about: device.user) }
     }
 
     // MARK: Room for a new device
@@ -95,7 +95,7 @@ extension CallCore {
         }
     }
 
-    /// Sets all deadlines anew, for another age. Iterates over all devices.
+    /// Sets all deadlines anew, for another age. Iterates over all devices in memory.
     func awaitAges() {
         for device in directory.devices { awaitAge(of: device) }
     }

@@ -12,9 +12,11 @@ extension CallCore {
             return .failure(
                 AdminRefusal(.invalidParams, "params.before_ms: the time is to come, and would refuse new tokens"))
         }
-        let user = directory.addUser(handle)
-        let latest = directory.revokeTokens(of: handle, before: time ?? now)
-        persist(.revocation(RevocationRecord(handle: handle, issuedBefore: latest)))
+        let user = directory.known(handle)
+        // It never goes back.
+        let latest = max(time ?? now, user.revokedBefore ?? time ?? now)
+        user.revokedBefore = latest
+        persist(.revocation(RevocationRecord(handle: handle, issuedBefore: latest)), about: user)
         for device in user.devices {
             forgetTokens(of: device)
             leave(device, .badToken)
@@ -24,7 +26,7 @@ extension CallCore {
 
     /// Why a user's token is refused; nil for a good one.
     func revocation(of grant: SessionGrant) -> SignalError? {
-        guard grant.scope == .full, let since = directory.revocation(of: grant.user) else { return nil }
+        guard grant.scope == .full, let since = directory.known(grant.user).revokedBefore else { return nil }
         guard let issuedAt = grant.issuedAt else {
             return SignalError(
                 .unauthenticated,
@@ -37,7 +39,7 @@ extension CallCore {
     /// Why the wake token of a leg's push is refused; nil for a good one.
     func revocation(ofWakeTokenFor leg: Leg) -> SignalError? {
         let user = leg.device.key.user
-        guard let since = directory.revocation(of: user), let push = leg.push, push.record.intendedAt < since else {
+        guard let since = leg.device.user.revokedBefore, let push = leg.push, push.record.intendedAt < since else {
             return nil
         }
         return revoked(user)
@@ -47,10 +49,13 @@ extension CallCore {
     func checkToken(
         _ grant: SessionGrant, _ device: DeviceID?, _ connection: ConnectionID, _ request: RequestID
     ) {
+        let work = Deferred.Work.client(.tokenShown(connection, request, grant, device))
+        guard isAtHand(wanted(grant.user), for: work, in: .connection(connection)) else { return }
         if let refusal = revocation(of: grant) { return refuse(connection, request, refusal) }
-        if case .call(let id) = grant.scope, directory.revocation(of: grant.user) != nil {
+        if case .call(let id) = grant.scope, directory.known(grant.user).revokedBefore != nil {
             if calls[id] == nil, mayBeStored(id) {
-                return lookUp(id, then: .tokenShown(connection, request, grant, device))
+                _ = isAtHand(Wanted(call: id), for: work, in: .connection(connection))
+                return
             }
             let leg = calls[id]?.legs.first { $0.device.key.user == grant.user && $0.device.key.device == device }
             // Without the call, the time of the push is unknown.
@@ -70,5 +75,6 @@ extension CallCore {
     func turnAway(_ connection: ConnectionID, _ request: RequestID, _ refusal: SignalError) {
         refuse(connection, request, refusal)
         effects.append(.disconnect(connection, .badToken))
+        turnedAway = connection
     }
 }

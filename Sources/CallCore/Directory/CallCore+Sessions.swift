@@ -12,6 +12,11 @@ extension CallCore {
             return refuse(
                 connection, request, .overloaded(retryAfter: .seconds(5)), "This server is full; try again shortly.")
         }
+        guard
+            isAtHand(
+                wanted(for: open, grant), for: .client(.opened(connection, request, open, grant)),
+                in: .connection(connection))
+        else { return }
         if let refusal = revocation(of: grant) { return turnAway(connection, request, refusal) }
         let device: Device
         switch grant.scope {
@@ -25,9 +30,6 @@ extension CallCore {
             }
             device = admitted
         case .call(let call):
-            if calls[call] == nil, mayBeStored(call) {
-                return lookUp(call, then: .opened(connection, request, open, grant))
-            }
             guard let known = directory.user(grant.user)?.device(open.device.id), let leg = calls[call]?.leg(of: known)
             else { return refuse(connection, request, .forbidden, "This wake token is for another device or call.") }
             if let refusal = revocation(ofWakeTokenFor: leg) { return turnAway(connection, request, refusal) }
@@ -52,6 +54,17 @@ extension CallCore {
         }
     }
 
+    private func wanted(for open: SessionOpen, _ grant: SessionGrant) -> Wanted {
+        var wanted = wanted(grant.user)
+        switch grant.scope {
+        case .full:
+            let device = directory.user(grant.user)?.device(open.device.id)
+            wanted.tokens = wantedHolders(of: open.push ?? [], on: device)
+        case .call(let call): if calls[call] == nil, mayBeStored(call) { wanted.call = call }
+        }
+        return wanted
+    }
+
     /// Makes a new session, which replaces the device's present one.
     private func newSession(_ device: Device, _ open: SessionOpen, _ grant: SessionGrant) -> Session {
         let isColdStart = open.resume == nil && device.session?.scope.isWake != true
@@ -74,6 +87,7 @@ extension CallCore {
             id: makeSessionID(), device: device, scope: grant.scope, resumeToken: makeToken(), openedAt: now)
         if isColdStart { session.inheritedCalls = device.user.liveCalls.filter { $0.isParty(device) }.map(\.id) }
         device.session = session
+        directory.hold(device.user)
         heldSessions += 1
         return session
     }
@@ -97,7 +111,7 @@ extension CallCore {
 
     /// Finds or creates the device, and updates it from the request.
     private func admitDevice(_ open: SessionOpen, _ grant: SessionGrant) -> Device? {
-        let user = directory.addUser(grant.user)
+        let user = directory.known(grant.user)
         let device: Device
         var isRegistered = false
         if let known = user.device(open.device.id) {
@@ -257,7 +271,7 @@ extension CallCore {
     }
 
     func loseConnection(_ connection: ConnectionID) {
-        openingAfterLookUp.remove(connection)
+        forgetLane(of: connection)
         forgetQuestion(on: connection)
         guard let session = directory.session(on: connection) else { return }
         directory.detach(session)
@@ -298,6 +312,7 @@ extension CallCore {
         session.resumeDeadline = nil
         guard device.session === session else { return }
         device.session = nil
+        directory.release(device.user)
         heldSessions -= 1
         effects.append(.observe(.ended(session.id, device.key)))
         // A wake session had no part in other calls: their `awaitReturn` has run since it was opened.
@@ -313,6 +328,7 @@ extension CallCore {
         old.resumeDeadline = nil
         old.device.heldMedia += old.unacknowledgedMedia
         old.device.session = nil
+        directory.release(old.device.user)
         heldSessions -= 1
         effects.append(.observe(.ended(old.id, old.device.key)))
     }

@@ -62,6 +62,7 @@ extension CallCore {
     private func hold(_ notice: Notice) {
         notices[notice.id] = notice
         notice.device.notices.append(notice)
+        directory.hold(notice.device.user)
         ledger.add(status: notice.record.status, report: notice.record.report)
     }
 
@@ -218,15 +219,12 @@ extension CallCore {
         ledger.remove(status: notice.record.status, report: notice.record.report)
         notices[notice.id] = nil
         notice.device.notices.removeAll { $0 === notice }
+        directory.release(notice.device.user)
     }
 
     // MARK: After a restart
 
     func restoreNotices(of state: RecoveredState) {
-        for sync in state.sentSyncs {
-            directory.user(sync.device.user)?.device(sync.device.device)?.backgroundBudget.spend(
-                at: sync.sentAt, limits)
-        }
         for open in state.notices {
             let key = open.push.device
             let device = device(Party(user: key.user, device: key.device))

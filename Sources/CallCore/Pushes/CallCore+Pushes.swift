@@ -307,6 +307,7 @@ extension CallCore {
         ledger.remove(status: line.record.status, report: line.record.report)
         body(line)
         ledger.add(status: line.record.status, report: line.record.report)
+        line.noteWritten(in: generation)
         persist(.push(line.record))
     }
 

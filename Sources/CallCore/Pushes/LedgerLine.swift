@@ -32,6 +32,9 @@ class LedgerLine {
 
     var id: PushID { record.id }
 
+    /// Its record is written in this store generation. What it belongs to leaves memory after that.
+    func noteWritten(in generation: UInt64) {}
+
     /// Whether the push may have reached the device: its bytes have been sent.
     var isOut: Bool {
         switch record.status {

@@ -29,6 +29,9 @@ final class Notice: LedgerLine {
         super.init(record)
     }
 
+    /// Background pushes count against the device's budget.
+    override func noteWritten(in generation: UInt64) { device.user.generation = generation }
+
     func order(missedCount: Int) -> PushIntent {
         PushIntent(
             id: id, purpose: record.purpose, call: record.call, user: device.key.user, device: device.key.device,

@@ -23,6 +23,8 @@ final class Push: LedgerLine {
         super.init(record)
     }
 
+    override func noteWritten(in generation: UInt64) { leg.call.generation = generation }
+
     /// Whether the provider's answer or the device's report is still to come.
     var isOpen: Bool {
         record.status == .intended || record.status == .sent || record.report == .awaited

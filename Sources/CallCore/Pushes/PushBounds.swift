@@ -16,6 +16,11 @@ struct RateBound {
         return next > now ? next : nil
     }
 
+    /// Whether nothing is spent, under the same rule.
+    func isFull(at now: Instant, in window: Duration) -> Bool {
+        fullAt.map { $0 <= now || $0 > now + window } ?? true
+    }
+
     /// Merges what `other` has spent into this bound.
     mutating func take(over other: RateBound) {
         guard let theirs = other.fullAt else { return }

@@ -68,13 +68,18 @@ extension CallCore {
 extension PushToken {
     /// The token as the provider addresses it. Kind, topic and environment are the app's description of the token, and
     /// do not make it another phone.
-    struct Address: Hashable {
-        let provider: PushProvider
+    public struct Address: Hashable, Sendable {
+        public let provider: PushProvider
         /// In the form in which the provider compares tokens.
-        let token: String
+        public let token: String
+
+        public init(provider: PushProvider, token: String) {
+            self.provider = provider
+            self.token = token
+        }
     }
 
-    var address: Address { Address(provider: provider, token: token) }
+    public var address: Address { Address(provider: provider, token: token) }
 
     /// Whether both differ in the payload profile at most, which the provider does not see.
     func isSameRegistration(as other: PushToken) -> Bool {

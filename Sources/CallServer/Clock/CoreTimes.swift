@@ -75,7 +75,7 @@ struct CoreTimes {
         case .answer(let request, .success(.user(var user))):
             user.revokedBefore = wall(user.revokedBefore)
             return .answer(request, .success(.user(user)))
-        case .disconnect, .confirmPush, .transmitPush, .dropPush, .findCall, .readHistory, .authorize,
+        case .disconnect, .confirmPush, .transmitPush, .dropPush, .lookUp, .settle, .readHistory, .authorize,
             .authorizeSession, .answer:
             return effect
         }
@@ -100,8 +100,7 @@ struct CoreTimes {
             return .client(.tokenShown(connection, request, grant, device))
         case .administered(let request, .revokeTokens(let user, let before?)):
             return .administered(request, .revokeTokens(user, before: before + back))
-        case .store(.callFound(let call, let stored?)):
-            return .store(.callFound(call, stored.moved(by: back)))
+        case .store(.found(let number, let found)): return .store(.found(number: number, found.moved(by: back)))
         case .store(.historyRead(let connection, let request, let page?)):
             return .store(.historyRead(connection, request, page.moved(by: back)))
         case .client, .connectionLost, .push, .store, .authorized, .sessionAuthorized, .administered, .drainingBegan,
@@ -114,7 +113,7 @@ struct CoreTimes {
         guard offset != .zero else { return state }
         let back = .zero - offset
         var state = state
-        state.devices = state.devices.map { $0.moved(by: back) }
+        state.users = state.users.map { $0.moved(by: back) }
         state.calls = state.calls.map { $0.moved(by: back, deadlinesBy: back) }
         state.legs = state.legs.map { $0.moved(by: back) }
         state.absences = state.absences.map { $0.moved(by: back) }
@@ -122,11 +121,6 @@ struct CoreTimes {
         for index in state.notices.indices {
             state.notices[index].push = state.notices[index].push.moved(by: back, deadlinesBy: back)
         }
-        for index in state.sentSyncs.indices { state.sentSyncs[index].sentAt = state.sentSyncs[index].sentAt + back }
-        for index in state.revocations.indices {
-            state.revocations[index].issuedBefore = state.revocations[index].issuedBefore + back
-        }
-        for index in state.missed.indices { state.missed[index].call = state.missed[index].call.moved(by: back) }
         return state
     }
 }

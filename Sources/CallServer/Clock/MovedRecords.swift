@@ -19,6 +19,23 @@ extension DeviceRecord {
     }
 }
 
+extension DirectoryEntry {
+    func moved(by offset: Duration) -> Self {
+        var copy = self
+        copy.devices = devices.map { $0.moved(by: offset) }
+        copy.revokedBefore = revokedBefore.moved(by: offset)
+        copy.missed = missed.map { $0.moved(by: offset) }
+        for index in copy.sentSyncs.indices { copy.sentSyncs[index].sentAt = sentSyncs[index].sentAt + offset }
+        return copy
+    }
+}
+
+extension Found {
+    func moved(by offset: Duration) -> Self {
+        Found(call: call?.moved(by: offset), entries: entries.map { $0.moved(by: offset) })
+    }
+}
+
 extension CallRecord {
     /// - Parameter deadlines: the shift of future times; an ended call has none.
     func moved(by offset: Duration, deadlinesBy deadlines: Duration) -> Self {

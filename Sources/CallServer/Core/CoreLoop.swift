@@ -141,9 +141,9 @@ final class CoreLoop {
         let taken = effects.take()
         let (rows, outputs) = (times.wall(taken.records), times.wall(taken.outputs))
         arm()
-        // Pushes that were on disk before this turn wait for no commit.
-        self.outputs.transmitPushes(of: outputs)
-        if rows.isEmpty, outputs.areTransmissionsOnly { return }
+        // Pushes that were on disk before this turn wait for no commit, and neither do questions to the store.
+        self.outputs.performAtOnce(outputs)
+        if rows.isEmpty, outputs.needNotWait { return }
         // A new push always has a row.
         if rows.isEmpty, commits.count == 0 { return self.outputs.release(outputs.release(CommitReceipt())) }
         release(outputs, committing: rows)

@@ -14,20 +14,23 @@ struct CoreOutputs: Sendable {
     let push: PushService
     let webhooks: WebhookService
     let core: Mailbox<CoreInput>
-    let storedCalls: StoredCalls
+    let lookUps: LookUps
     let history: HistoryReader
     let authorization: AuthorizationHook
     let admin: Mailbox<AdminMessage>
     let feed: MonitorFeed
+    /// Makes durable records visible to ``lookUps``, and calls back on the store's thread.
+    let settle: @Sendable (_ completion: @escaping @Sendable (_ isSettled: Bool) -> Void) -> Void
 
     /// Queues new pushes, which need not wait for the commit. On the core's thread.
     func queueNewPushes(of effects: HeldEffects) {
         for intent in effects.newPushes { push.queue(intent) }
     }
 
-    /// Sends pushes that are on disk as sent, without waiting for a commit. On the core's thread.
-    func transmitPushes(of effects: HeldEffects) {
+    /// Sends pushes that are on disk as sent, and asks the store, without waiting for a commit. On the core's thread.
+    func performAtOnce(_ effects: HeldEffects) {
         for id in effects.transmissions { push.transmit(id) }
+        for (number, wanted) in effects.lookUps { lookUps.find(number, wanted) }
     }
 
     /// Releases to phones first, then to the monitor, then to administrators, so that the monitor has the changes that
@@ -51,10 +54,14 @@ struct CoreOutputs: Sendable {
             case .queueNewPush(let order): if hasNewPushes { push.queue(order) }
             // Posted unconditionally: there is one for each push.
             case .confirmPush(let id): core.postAlways(.push(.committed(id)))
-            // ``transmitPushes(of:)`` has sent it.
+            // ``performAtOnce(_:)`` has sent it.
             case .transmitPush: break
             case .dropPush(let id): push.drop(id)
-            case .findCall(let id): storedCalls.find(id)
+            // ``performAtOnce(_:)`` has asked it.
+            case .lookUp: break
+            // A store that is being closed settles no more.
+            case .settle(let generation):
+                settle { [core] isSettled in if isSettled { core.postAlways(.store(.settled(generation))) } }
             case .readHistory(let connection, let request, let query): history.read(query, connection, request)
             case .authorize(let question): authorization.ask(.invite(question))
             case .authorizeSession(let connection, let question): authorization.ask(.session(connection, question))

@@ -50,8 +50,8 @@ extension CoreEffect {
             if case .opened = reply { nil } else { .client(connection, request, error) }
         case .send(let connection, .error(let request?, _)): .client(connection, request, error)
         case .answer(let request, _): .administrator(request, AdminRefusal(.limitReached, error.message))
-        case .send, .persist, .disconnect, .queuePush, .queueNewPush, .confirmPush, .transmitPush, .dropPush, .findCall,
-            .readHistory, .authorize, .authorizeSession, .observe:
+        case .send, .persist, .disconnect, .queuePush, .queueNewPush, .confirmPush, .transmitPush, .dropPush, .lookUp,
+            .settle, .readHistory, .authorize, .authorizeSession, .observe:
             nil
         }
     }

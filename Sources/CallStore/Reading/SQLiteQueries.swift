@@ -139,11 +139,23 @@ public final class SQLiteQueries: StoreQueries {
         try await read { reader throws(StoreFailure) in try reader.devices(filter) }
     }
 
-    public func groups() async throws(StoreFailure) -> [CallGroup] {
-        try await read { reader throws(StoreFailure) in try reader.groups() }
+    public func groups(after name: String?, limit: Int) async throws(StoreFailure) -> [CallGroup] {
+        try await read { reader throws(StoreFailure) in try reader.groups(after: name, limit: limit) }
     }
 
-    public func aliases() async throws(StoreFailure) -> [Alias] {
-        try await read { reader throws(StoreFailure) in try reader.aliases() }
+    public func aliases(after handle: Handle?, limit: Int) async throws(StoreFailure) -> [Alias] {
+        try await read { reader throws(StoreFailure) in try reader.aliases(after: handle, limit: limit) }
+    }
+
+    public func found(_ wanted: [Wanted]) async throws(StoreFailure) -> [Found] {
+        try await read { reader throws(StoreFailure) in try reader.found(wanted) }
+    }
+
+    public func unseenUsers(
+        since time: Instant, after last: DeviceKey?, limit: Int
+    ) async throws(StoreFailure) -> (users: [Handle], end: DeviceKey?) {
+        try await read { reader throws(StoreFailure) in
+            try reader.unseenUsers(since: time, after: last, limit: limit)
+        }
     }
 }

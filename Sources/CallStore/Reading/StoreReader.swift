@@ -117,20 +117,20 @@ public final class StoreReader: Sendable {
 
     /// One call with its legs and pushes in order of creation; nil when the store does not have it.
     public func call(_ id: CallID) throws(StoreFailure) -> StoredCall? {
-        try read { database in
-            let calls = try SQLRow(database, CallTable.layout.select + " WHERE id = ?")
-            calls.bind(id)
-            guard let call = try calls.first(CallTable.read) else { return nil }
-            let legs = try SQLRow(database, LegTable.selectOfCall)
-            legs.bind(id)
-            let pushes = try SQLRow(database, PushTable.selectOfCall)
-            pushes.bind(id)
-            let absences = try SQLRow(database, AbsenceTable.selectOfCall)
-            absences.bind(id)
-            return StoredCall(
-                call: call, legs: try legs.all(LegTable.read), pushes: try pushes.all(PushTable.read),
-                absences: try absences.all(AbsenceTable.read))
+        try read { try Self.readCall(id, $0) }
+    }
+
+    static func readCall(_ id: CallID, _ database: Database) throws -> StoredCall? {
+        func rows(_ sql: String) throws -> SQLRow {
+            let rows = try SQLRow(cached: sql, database)
+            rows.bind(id)
+            return rows
         }
+        guard let call = try rows(CallTable.layout.select + " WHERE id = ?").first(CallTable.read) else { return nil }
+        return StoredCall(
+            call: call, legs: try rows(LegTable.selectOfCall).all(LegTable.read),
+            pushes: try rows(PushTable.selectOfCall).all(PushTable.read),
+            absences: try rows(AbsenceTable.selectOfCall).all(AbsenceTable.read))
     }
 
     /// One page of a user's own calls, in either role, newest first.

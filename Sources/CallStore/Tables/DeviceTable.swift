@@ -11,6 +11,9 @@ enum DeviceTable {
             "next_probe_at",
         ])
 
+    static let selectSuspended =
+        "SELECT user, device FROM device WHERE suspended_at IS NOT NULL ORDER BY user, device"
+
     static let drop = "DELETE FROM device WHERE user = ? AND device = ?"
 
     static func bind(_ record: DeviceRecord, to row: inout OperationBuffer) {
@@ -24,6 +27,10 @@ enum DeviceTable {
         row.bind(record.suspendedAt)
         row.bind(Int64(record.probes))
         row.bind(record.nextProbeAt)
+    }
+
+    static func readKey(_ row: SQLRow) throws(StoreFailure) -> DeviceKey {
+        DeviceKey(user: try row.handle(), device: try row.identifier())
     }
 
     /// - Returns: the record without its tokens, which have a table of their own.

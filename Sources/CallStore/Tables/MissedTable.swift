@@ -19,11 +19,10 @@ enum MissedTable {
         row.bind(missed.video)
     }
 
-    static func read(_ row: SQLRow) throws(StoreFailure) -> RecoveredState.Missed {
-        RecoveredState.Missed(
-            user: try row.handle(),
-            call: MissedCall(
-                call: try row.identifier(), from: try row.handle(), fromName: row.optionalText(), at: try row.instant(),
-                reason: try row.value(), video: row.flag()))
+    static func read(_ row: SQLRow) throws(StoreFailure) -> MissedCall {
+        _ = try row.handle()
+        return MissedCall(
+            call: try row.identifier(), from: try row.handle(), fromName: row.optionalText(), at: try row.instant(),
+            reason: try row.value(), video: row.flag())
     }
 }

@@ -12,11 +12,12 @@ enum NoticeTable {
         ORDER BY push.intended_at, push.serial
         """
 
-    /// Selects background pushes intended up to the bound time before the last one.
+    /// Selects a user's latest background pushes, more than a few devices may get in an hour.
     static let selectSentSyncs = """
-        SELECT user, device, sent_at FROM push WHERE purpose = 'sync' AND sent_at IS NOT NULL
-            AND intended_at >= (SELECT max(intended_at) FROM push WHERE purpose = 'sync') - ?
-        ORDER BY sent_at
+        SELECT device, sent_at FROM (
+            SELECT device, sent_at FROM push WHERE purpose = 'sync' AND user = ? AND sent_at IS NOT NULL
+            ORDER BY intended_at DESC LIMIT 200
+        ) ORDER BY sent_at
         """
 
     static func readOpen(_ row: SQLRow) throws(StoreFailure) -> RecoveredState.Notice {
@@ -24,8 +25,7 @@ enum NoticeTable {
             push: try PushTable.read(row), from: try row.handle(), fromName: row.optionalText(), video: row.flag())
     }
 
-    static func readSentSync(_ row: SQLRow) throws(StoreFailure) -> RecoveredState.SentSync {
-        RecoveredState.SentSync(
-            device: DeviceKey(user: try row.handle(), device: try row.identifier()), sentAt: try row.instant())
+    static func readSentSync(_ row: SQLRow) throws(StoreFailure) -> DirectoryEntry.SentSync {
+        DirectoryEntry.SentSync(device: try row.identifier(), sentAt: try row.instant())
     }
 }

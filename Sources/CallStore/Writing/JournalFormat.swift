@@ -37,7 +37,7 @@ struct JournalFormat {
         case ("v9", 2): ReleasedFormats.v9
         case ("v10", 3): ReleasedFormats.v10
         case ("v11", 4): ReleasedFormats.v11
-        case ("v12", 5), (Schema.newest, current.number): current
+        case ("v12", 5), ("v13", 5), (Schema.newest, current.number): current
         default: nil
         }
     }

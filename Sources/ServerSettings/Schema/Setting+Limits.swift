@@ -89,12 +89,15 @@ extension Setting {
             "background_pushes", 1...100, \.backgroundPushes,
             "Background pushes to a device in an hour. iOS lets no more than two or three through."),
         limit("forwards", 1...10, \.forwards, "How often one call is forwarded."),
-        limit("groups", 1...10_000_000, \.groups, "Groups."),
-        limit("aliases", 1...100_000_000, \.aliases, "Aliases."),
         limit(
             "awaited_handles", 1...100_000_000, \.awaitedHandles,
             "Handles in lists that nobody has registered yet, over all live calls."),
-        limit("look_ups", 1...1_000_000, \.lookUps, "Requests that may wait for the store to look a call up."),
+        limit(
+            "look_ups", 1...1_000_000, \.lookUps, "Requests that may wait for the store to look a call or a user up."),
+        limit(
+            "idle_users", 1...10_000_000, \.idleUsers,
+            "Users kept in memory without a session, a call or a push. Others are read from the store when they are needed."
+        ),
         limit(
             "ended_calls", 50_000...10_000_000, \.endedCalls,
             "Calls in memory that are over, for two minutes at most, 2.3 kB each. The store answers for those that had to leave."

@@ -132,19 +132,9 @@ enum StoredRecords {
             missing: DeviceText.missing(user, id))
     }
 
-    // MARK: Directory, which of a server its core has
+    // MARK: Directory
 
-    func groups() async throws -> [GroupView] {
-        switch self {
-        case .store(let queries, _): try await queries.groups().map { GroupView($0) }
-        case .server(let server): try await server.all(ListGroups())
-        }
-    }
+    func groups() async throws -> [GroupView] { try await all(ListGroups(), atMost: .max) }
 
-    func aliases() async throws -> [AliasView] {
-        switch self {
-        case .store(let queries, _): try await queries.aliases().map { AliasView($0) }
-        case .server(let server): try await server.all(ListAliases())
-        }
-    }
+    func aliases() async throws -> [AliasView] { try await all(ListAliases(), atMost: .max) }
 }

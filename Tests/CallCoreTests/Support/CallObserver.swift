@@ -25,7 +25,7 @@ struct CallObserver {
         var eventCounts: [String: Int]
         var closeCounts: [String: Int]
         var lateAnswerCounts: [String: Int]
-        /// Inputs that wait for the authorization hook, and the questions to it so far.
+        /// Inputs that wait for the authorization hook or the store, and the questions to it so far.
         var waiting: Int
         var questions: Int
         var searches: Int
@@ -53,7 +53,7 @@ struct CallObserver {
             otherPushes: pushes.filter { $0.call != scene.call },
             eventCounts: scene.phones.mapValues(\.events.count), closeCounts: scene.phones.mapValues(\.closes.count),
             lateAnswerCounts: scene.phones.mapValues(\.lateAnswers.count),
-            waiting: world.core.waitingForAnswers, questions: world.questions.count,
+            waiting: world.core.waitingForAnswers + world.core.lookUpCount, questions: world.questions.count,
             searches: Int(world.core.counters.callsLookedUp))
     }
 

@@ -8,6 +8,8 @@ import Testing
 enum CallSituation: String, CaseIterable, CustomTestStringConvertible {
     // The authorization hook is asked.
     case asked, askedAgain, askedAsleep, askedCallerLost, askedCallerBack, askedOpenly, askedSwitchedOff
+    // The store is asked for a user who is not in memory.
+    case sought, soughtForward
     // Nobody has answered.
     case told, halfTold, queued, sent, accepted, unknown, rejected, woken, wokenForAnother, ringing, reported
     case callerLost, declinedOnOne, restarted, backAfterRestart
@@ -27,12 +29,13 @@ enum CallSituation: String, CaseIterable, CustomTestStringConvertible {
     /// The call before the input, as the table has it.
     var state: String {
         switch self {
-        case .asked, .askedAgain, .askedAsleep, .askedCallerLost, .askedCallerBack, .askedOpenly, .askedSwitchedOff:
+        case .asked, .askedAgain, .askedAsleep, .askedCallerLost, .askedCallerBack, .askedOpenly, .askedSwitchedOff,
+            .sought:
             "call -"
         case .told, .halfTold, .selfCall: "call routing"
         case .queued, .sent, .accepted, .unknown, .rejected, .woken, .wokenForAnother: "call waking"
         case .ringing, .reported, .callerLost, .declinedOnOne, .restarted, .backAfterRestart, .list, .listDeclined,
-            .forwarding, .forwarded:
+            .forwarding, .forwarded, .soughtForward:
             "call ringing"
         case .hunt: "call ringing/1"
         case .huntLast: "call ringing/2"
@@ -47,7 +50,10 @@ enum CallSituation: String, CaseIterable, CustomTestStringConvertible {
     }
 
     /// Whether the authorization hook is asked about the call, which is not there yet.
-    var isAsked: Bool { state == "call -" }
+    var isAsked: Bool { state == "call -" && !isSought }
+
+    /// Whether the store is asked for the callee, or for the user that the callee forwards to.
+    var isSought: Bool { self == .sought || self == .soughtForward }
 
     /// How the call has ended: written `R` in the table, where the way it ended makes no difference.
     var reason: EndReason? {
@@ -57,7 +63,7 @@ enum CallSituation: String, CaseIterable, CustomTestStringConvertible {
             .huntLast, .selfCall, .forwarding, .forwarded, .answered, .callerConnected, .calleeConnected,
             .wokenAnswered, .connected,
             .connectedCallerLost, .connectedCalleeLost, .answeredRestarted, .asked, .askedAgain, .askedAsleep,
-            .askedCallerLost, .askedCallerBack, .askedOpenly, .askedSwitchedOff:
+            .askedCallerLost, .askedCallerBack, .askedOpenly, .askedSwitchedOff, .sought, .soughtForward:
             nil
         case .cancelled, .wokenTooLate, .forgottenUnanswered: .cancelled
         case .declined: .declined
@@ -85,7 +91,9 @@ final class CallScene {
         self.situation = situation
         var policy = AuthorizationPolicy()
         policy.allowsOnFailure = situation == .askedOpenly
-        world = World(authorization: situation.isAsked ? policy : nil)
+        var limits = CoreLimits()
+        if situation.isSought { limits.idleUsers = 1 }
+        world = World(limits: limits, authorization: situation.isAsked ? policy : nil)
         call = world.newCall()
         try build()
     }
@@ -135,12 +143,12 @@ final class CallScene {
     private var isAsleep: Bool {
         switch situation {
         case .queued, .sent, .accepted, .unknown, .rejected, .woken, .wokenForAnother, .reported, .wokenAnswered,
-            .wokenTooLate, .askedAsleep:
+            .wokenTooLate, .askedAsleep, .sought:
             true
         case .asked, .askedAgain, .askedCallerLost, .askedCallerBack, .askedOpenly, .askedSwitchedOff,
             .told, .halfTold, .ringing, .callerLost, .declinedOnOne, .restarted, .backAfterRestart, .list,
-            .listDeclined, .hunt, .huntLast, .selfCall, .forwarding, .forwarded, .answered, .callerConnected,
-            .calleeConnected, .connected,
+            .listDeclined, .hunt, .huntLast, .selfCall, .forwarding, .forwarded, .soughtForward, .answered,
+            .callerConnected, .calleeConnected, .connected,
             .connectedCallerLost, .connectedCalleeLost, .answeredRestarted, .cancelled, .declined, .busy, .ringTimeout,
             .noDevices, .glare, .connectTimeout, .mediaFailed, .hangup, .connectionLost, .forgotten,
             .forgottenUnanswered:
@@ -165,6 +173,8 @@ final class CallScene {
             try buildAsleep()
         case .list, .listDeclined, .hunt, .huntLast, .selfCall: buildSeveral()
         case .forwarding, .forwarded: buildForwarding()
+        case .sought: buildSought()
+        case .soughtForward: buildSoughtForward()
         case .answered, .callerConnected, .calleeConnected, .connected, .connectedCallerLost, .connectedCalleeLost,
             .answeredRestarted, .connectTimeout, .mediaFailed, .hangup, .connectionLost, .forgotten:
             buildAnswered()
@@ -190,6 +200,33 @@ final class CallScene {
         case .askedSwitchedOff: world.step(.reconfigured(CoreSettings(authorization: .some(nil))))
         default: break
         }
+    }
+
+    private func buildSought() {
+        open("A1", "A2", "B1", "B2")
+        for name in ["B1", "B2"] { phone(name).ask(.close) }
+        leaveMemory(b1.user)
+        world.holdsNextLookUp = true
+        a1.send(.invite(Invite(call: call, to: .user(b1.user), sdp: RawJSON("1"), custom: RawJSON("2"))))
+    }
+
+    private func buildSoughtForward() {
+        open("A1", "A2", "B1", "C1")
+        let carol = CallTarget.user(phone("C1").user)
+        world.administer(.forward(b1.user, busy: carol, noAnswer: carol, after: nil))
+        phone("C1").ask(.close)
+        leaveMemory(phone("C1").user)
+        inviteBob()
+        b1.ring(call)
+        world.holdsNextLookUp = true
+        world.advance(world.timers.ring)
+    }
+
+    /// Another idle user takes the place of this one.
+    private func leaveMemory(_ user: Handle) {
+        world.asleep("zoe")
+        world.settle()
+        precondition(world.core.directory.user(user) == nil, "\(user) is in memory")
     }
 
     private func buildTold() {

@@ -27,12 +27,21 @@ final class World {
     private var liveCalls: Set<CallID> = []
     private var queued: Set<PushID> = []
     /// What the core has asked the store for, and was not answered yet.
-    private(set) var searches: [CallID] = []
+    private(set) var lookUps: [(number: UInt64, wanted: Wanted)] = []
+    /// The generation that the core wants in the store's tables.
+    private(set) var unsettled: UInt64?
     /// What the core has asked the backend, all that was ever asked.
     private(set) var questions: [AuthorizationQuestion] = []
     private(set) var sessionQuestions: [(connection: ConnectionID, question: SessionQuestion)] = []
-    /// Whether the store answers the core at once; else ``answerSearches()`` lets it.
+    /// Whether the store answers questions about calls at once, and those about users only; else ``answerLookUps()``
+    /// lets it.
     var answersSearches = true
+    var answersUserLookUps = true
+    /// Whether the next question is answered only by ``answerHeld(failing:with:)``.
+    var holdsNextLookUp = false
+    private(set) var held: (number: UInt64, wanted: Wanted)?
+    /// Whether the store's tables contain at once what the core writes; else ``settle()`` has them.
+    var settles = true
     /// Whether the next process is told which calls the store has.
     var listsCalls = true
     private var sessionless: Set<ConnectionID> = []
@@ -135,7 +144,7 @@ final class World {
         note(input)
         run { core.handle(input, now: now, effects: &$0) }
         if !holdsPushCommits { commitPushes() }
-        if answersSearches, !searches.isEmpty { answerSearches() }
+        answerDueLookUps()
     }
 
     /// The pushes that are being committed as sent are on disk.
@@ -150,6 +159,7 @@ final class World {
             now = max(now, due)
             note(nil)
             run { core.handleTimeouts(now: now, effects: &$0) }
+            answerDueLookUps()
             if !violations.isEmpty { return }
         }
         now = end
@@ -178,7 +188,9 @@ final class World {
             random: SeededGenerator(seed: seed &+ starts &* 0x5851_F42D)
         )
         starts += 1
-        searches = []
+        lookUps = []
+        held = nil
+        unsettled = nil
         uncommitted = []
         run { core.recover(store.recovered(), now: now, effects: &$0) }
         advance(.zero)
@@ -187,12 +199,47 @@ final class World {
 
     // MARK: The store's side of look-ups
 
+    /// The calls that the core has asked for.
+    var searches: [CallID] { lookUps.compactMap(\.wanted.call) }
+
     /// Answers what the core has asked the store for.
-    func answerSearches(failing: Bool = false) {
-        while !searches.isEmpty {
-            let id = searches.removeFirst()
-            step(failing ? .store(.callSearchFailed(id)) : .store(.callFound(id, store.stored(id))))
+    func answerLookUps(failing: Bool = false) {
+        while !lookUps.isEmpty { answerFirst(failing: failing) }
+    }
+
+    private func answerFirst(failing: Bool = false) {
+        let (number, wanted) = lookUps.removeFirst()
+        step(failing ? .store(.lookUpFailed(number: number)) : .store(.found(number: number, store.found(wanted))))
+    }
+
+    /// The store is read for users with a device that was not seen for long.
+    func readUnseen() {
+        guard let age = core.timers.deviceAge else { return }
+        step(.store(.unseen(store.unseen(since: now + (.zero - age)))))
+    }
+
+    /// Answers the question that was held back.
+    /// - Parameter found: the answer; nil for what the store has.
+    func answerHeld(failing: Bool = false, with found: Found? = nil) {
+        guard let (number, wanted) = held else { return }
+        held = nil
+        step(
+            failing
+                ? .store(.lookUpFailed(number: number)) : .store(.found(number: number, found ?? store.found(wanted))))
+    }
+
+    /// The store's tables contain what the core has written.
+    func settle() {
+        guard let generation = unsettled else { return }
+        unsettled = nil
+        step(.store(.settled(generation)))
+    }
+
+    private func answerDueLookUps() {
+        while let first = lookUps.first, first.wanted.call == nil ? answersUserLookUps : answersSearches {
+            answerFirst()
         }
+        if settles { settle() }
     }
 
     // MARK: Administration
@@ -359,7 +406,14 @@ final class World {
             checkTransmission(id)
             provider.transmit(id)
         case .dropPush(let id): provider.drop(id)
-        case .findCall(let id): searches.append(id)
+        case .lookUp(let number, let wanted):
+            if holdsNextLookUp {
+                holdsNextLookUp = false
+                held = (number, wanted)
+            } else {
+                lookUps.append((number, wanted))
+            }
+        case .settle(let generation): unsettled = generation
         case .readHistory(let connection, let request, let query):
             step(.store(.historyRead(connection, request, failsHistory ? nil : store.history(query))))
         case .authorize(let question): questions.append(question)

@@ -5,7 +5,8 @@ import Testing
 struct TablesArticle {
     /// The situations that stand for a call's states, and what the article calls them.
     private static let columns: [(situation: CallSituation, title: String)] = [
-        (.asked, "asked"), (.told, "routing"), (.woken, "waking"), (.ringing, "ringing"), (.answered, "answered"),
+        (.asked, "asked"), (.sought, "sought"), (.told, "routing"), (.woken, "waking"), (.ringing, "ringing"),
+        (.answered, "answered"),
         (.connected, "connected"), (.hangup, "ended"), (.forgotten, "in the store"),
     ]
 
@@ -26,6 +27,16 @@ struct TablesArticle {
         ("hook", "The hook's answers"), ("meanwhile", "Meanwhile, and then the hook allows the call"),
     ]
 
+    private static let soughtColumns: [(situation: CallSituation, title: String)] = [
+        (.sought, "the callee"), (.soughtForward, "the target"),
+    ]
+
+    private static let soughtActors: [(actor: String, title: String)] = [
+        ("A1", "The caller's device, and then the store answers"), ("B1", "A device of the callee"),
+        ("all", "Time, administrators, and the store's answers"),
+        ("meanwhile", "Meanwhile, and then the store answers"),
+    ]
+
     static let path = "Sources/CallCore/CallCore.docc/CallTables.md"
 
     static func text(of table: BehaviourTable) -> String {
@@ -37,8 +48,8 @@ struct TablesArticle {
                 + "has a session. A cell shows the answer to the input; `-` means no answer. `→` precedes the call's new "
                 + "state, if it changes. `+` means that other things change: legs, pushes, events to the other side. An "
                 + "empty cell means that the input cannot occur. In *asked* the authorization hook has not answered yet, and "
-                + "the call does not exist; `waits` means that the answer comes after the hook's, and `A1=` precedes such "
-                + "an answer. `R` stands for the reason of the end. Inputs are named as in "
+                + "the call does not exist; in *sought* the store has not answered about Bob, whose devices sleep. `waits` "
+                + "means that the answer comes after that of the hook or the store, and `A1=` precedes such an answer. `R` stands for the reason of the end. Inputs are named as in "
                 + "`Tests/CallCoreTests/Support/CallInputs.swift`. All situations, with all that changes, are in "
                 + "`Tests/CallCoreTests/Tables`; <doc:CallSemantics> has the rules.",
         ]
@@ -50,6 +61,14 @@ struct TablesArticle {
         ]
         for (actor, title) in askedActors {
             lines += section(title, of: actor, askedColumns, table, hasConsequences: true)
+        }
+        lines += [
+            "", "## While the store is asked for a user", "",
+            "`found:` precedes the changes when the store then answers, if they differ from those of the answer alone. In "
+                + "*the target* Bob's ring time is over, and the user that he forwards to is looked up.",
+        ]
+        for (actor, title) in soughtActors {
+            lines += section(title, of: actor, soughtColumns, table, hasConsequences: true)
         }
         return lines.joined(separator: "\n") + "\n"
     }
@@ -86,14 +105,16 @@ struct TablesArticle {
         return lines
     }
 
-    /// - Parameter hasConsequences: whether the changes follow when the hook then allows the call.
+    /// - Parameter hasConsequences: whether the changes follow when the hook or the store then answers.
     private static func short(_ outcome: String, _ hasConsequences: Bool) -> String {
         var sides = outcome.components(separatedBy: " | ")
         let answer = sides.removeFirst()
-        let changes = sides.filter { !$0.hasPrefix("again: ") && !$0.hasPrefix("allowed: ") }
+        let changes = sides.filter { side in !["again: ", "allowed: ", "found: "].contains { side.hasPrefix($0) } }
         var text = answer + short(changes: changes.first ?? "")
-        if hasConsequences, let then = sides.first(where: { $0.hasPrefix("allowed: ") })?.dropFirst(9) {
-            text += "; allowed:" + (then == "none waits" ? " no effect" : short(changes: then))
+        for answer in ["allowed:", "found:"] {
+            guard hasConsequences, let then = sides.first(where: { $0.hasPrefix(answer) })?.dropFirst(answer.count + 1)
+            else { continue }
+            text += "; " + answer + (then == "none waits" ? " no effect" : short(changes: then))
         }
         return text
     }

@@ -1,0 +1,101 @@
+import CallVocabulary
+import Determinism
+
+/// Users come into memory when they are needed, and leave it when they are idle and there are more than
+/// ``CoreLimits/idleUsers``.
+///
+/// A user leaves only when the store's tables contain every record about it, so that the next lookup reads what was
+/// written last. The store is asked to settle for that, at most once at a time; each settling begins a generation of
+/// records.
+extension CallCore {
+    /// Takes in what the store has read. What is in memory is newer.
+    func takeIn(_ entries: [DirectoryEntry]) {
+        for entry in entries where directory.user(entry.name) == nil { takeIn(entry) }
+    }
+
+    private func takeIn(_ entry: DirectoryEntry) {
+        let user = directory.add(entry.name)
+        if let policy = entry.policy {
+            user.policy = policy
+            user.hasOwnPolicy = true
+        }
+        user.rules = entry.rules
+        user.revokedBefore = entry.revokedBefore
+        user.missed = entry.missed.suffix(limits.missedPerUser)
+        user.aliasOf = entry.aliasOf
+        user.aliases = Set(entry.aliases)
+        user.group = entry.group
+        user.memberships = Set(entry.memberships)
+        for record in entry.devices { restore(record, of: user) }
+        for sync in entry.sentSyncs { user.device(sync.device)?.backgroundBudget.spend(at: sync.sentAt, limits) }
+    }
+
+    private func restore(_ record: DeviceRecord, of user: User) {
+        let device = Device(record, user: user)
+        user.devices.append(device)
+        _ = directory.setTokens(record.tokens.map(\.token), of: device, now: now)
+        device.tokens = record.tokens
+        awaitAge(of: device)
+    }
+
+    /// Stores a record about the user.
+    func persist(_ record: StoreRecord, about user: User) {
+        user.generation = generation
+        persist(record)
+    }
+
+    // MARK: Leaving memory
+
+    /// Users that may not leave yet are passed over, so many in one step.
+    private static let mostPassedOver = 16
+
+    func letIdleUsersGo() {
+        var passedOver = 0
+        while directory.idle.count > limits.idleUsers, let user = directory.idle.oldest {
+            // Most of those behind it were written later.
+            guard user.generation <= settledGeneration else { return settle() }
+            if hasFullBounds(user) {
+                leave(user)
+            } else {
+                guard passedOver < Self.mostPassedOver else { return }
+                passedOver += 1
+                directory.renew(user)
+            }
+        }
+    }
+
+    private func leave(_ user: User) {
+        for device in user.devices {
+            cancel(device.absence)
+            cancel(device.ageDeadline)
+        }
+        latestDeparture = max(latestDeparture, user.generation)
+        directory.remove(user)
+    }
+
+    /// Whether nothing of the user's rate limits is spent: they are not stored.
+    private func hasFullBounds(_ user: User) -> Bool {
+        let window = max(timers.pushWindow, Self.minute)
+        return user.pushBound.isFull(at: now, in: window) && user.allowanceBound.isFull(at: now, in: window)
+            && user.devices.allSatisfy {
+                $0.pushBound.isFull(at: now, in: window) && $0.noticeBound.isFull(at: now, in: window)
+            }
+    }
+
+    /// Has the store's tables contain all records so far, unless that is under way for earlier ones.
+    func settle() {
+        guard !isSettling else { return }
+        isSettling = true
+        effects.append(.settle(generation))
+        generation += 1
+    }
+
+    /// The store's tables contain all records of the generation and those before it.
+    func settled(_ generation: UInt64) {
+        isSettling = false
+        settledGeneration = generation
+        let calls = leavingCalls
+        leavingCalls = []
+        for call in calls { forget(call) }
+    }
+}

@@ -1,0 +1,230 @@
+import CallVocabulary
+import Determinism
+
+/// Looking up what is not in memory: calls that are over, users, and the holders of push tokens.
+///
+/// An input that needs more than there is in memory waits for the store's answer, in a ``Lane``, and is then handled
+/// again from the beginning. Nothing has changed for it before.
+extension CallCore {
+    /// How long inputs wait for one answer of the store.
+    public static let lookUpPatience = Duration.seconds(2)
+
+    // MARK: Asking
+
+    /// Whether an input can be handled now. Otherwise it waits in the lane until `wanted` is looked up, or is put off.
+    func isAtHand(_ wanted: Wanted, for work: Deferred.Work, in lane: Lane) -> Bool {
+        guard !wanted.isEmpty else { return true }
+        let deferred = deferred(work)
+        var wanted = wanted
+        // What the last question brought may have left memory before the next answer.
+        if let answered { wanted.merge(answered) }
+        let isFull = wanted.call != nil && archivedLegs >= limits.archivedLegs
+        guard !isFull, lookUpCount < limits.lookUps else {
+            counters.hit(isFull ? .archivedLegs : .lookUps)
+            putOff(deferred)
+            return false
+        }
+        precondition(lanes[lane] == nil, "an input waits behind the earlier ones of its lane")
+        lookUpCount += 1
+        ask(wanted, in: lane, [deferred])
+        return false
+    }
+
+    private func ask(_ wanted: Wanted, in lane: Lane, _ inputs: [Deferred], attempts: Int = 0) {
+        lookUpsAsked += 1
+        if wanted.call != nil { counters.callsLookedUp += 1 }
+        counters.usersLookedUp += UInt64(wanted.names.count)
+        lanes[lane] = OpenLookUp(
+            number: lookUpsAsked, wanted: wanted, settled: settledGeneration, inputs: inputs, attempts: attempts,
+            deadline: deadlines.add(.lookUp(lane), at: now + Self.lookUpPatience))
+        laneOfLookUp[lookUpsAsked] = lane
+        effects.append(.lookUp(lookUpsAsked, wanted))
+    }
+
+    private func deferred(_ work: Deferred.Work) -> Deferred {
+        var device: DeviceKey?
+        if case .client(let input) = work, let connection = input.sessionConnection {
+            device = directory.session(on: connection)?.device.key
+        }
+        return Deferred(work: work, device: device, verdict: verdict)
+    }
+
+    /// Whether the input waits, because earlier ones of its connection or its call do.
+    func waits(_ input: ClientInput) -> Bool {
+        guard !lanes.isEmpty else { return false }
+        let connection = Lane.connection(input.connection)
+        if lanes[connection] != nil { return wait(.client(input), in: connection) }
+        if case .requested(let connection, _, .owner(.updateDevice)) = input, lanes[.tokens(connection)] != nil {
+            return wait(.client(input), in: .tokens(connection))
+        }
+        guard let call = input.call, lanes[.call(call)] != nil else { return false }
+        return wait(.client(input), in: .call(call))
+    }
+
+    /// - Returns: true; the input may be put off at once.
+    func wait(_ work: Deferred.Work, in lane: Lane) -> Bool {
+        if lookUpCount < limits.lookUps {
+            lookUpCount += 1
+            lanes[lane]?.inputs.append(deferred(work))
+        } else {
+            counters.hit(.lookUps)
+            putOff(deferred(work))
+        }
+        return true
+    }
+
+    // MARK: Answers
+
+    /// Handles the inputs that wait for the answer; ignores a late one.
+    func takeUp(_ found: Found, of number: UInt64) {
+        guard let lane = laneOfLookUp[number], let lookUp = lanes[lane] else { return }
+        // A user that has changed and left memory meanwhile may have been read as it was before.
+        guard lookUp.settled >= latestDeparture else {
+            close(lane, lookUp)
+            return ask(lookUp.wanted, in: lane, lookUp.inputs)
+        }
+        close(lane, lookUp)
+        lookUpCount -= lookUp.inputs.count
+        if let stored = found.call, calls[stored.call.id] == nil {
+            if let refusal = refusal(of: stored, to: lookUp.inputs) {
+                return lookUp.inputs.forEach { turnAway($0, refusal.code, refusal.message) }
+            }
+            takeIn(found.entries)
+            revive(stored)
+        } else {
+            takeIn(found.entries)
+        }
+        resume(lane, lookUp, absent: found.call == nil ? lookUp.wanted.call : nil)
+    }
+
+    private func resume(_ lane: Lane, _ lookUp: OpenLookUp, absent: CallID?) {
+        soughtTokens = lookUp.wanted.tokens
+        absentCall = absent
+        var rest = lookUp.inputs[...]
+        answered = lookUp.wanted
+        // An input that needs still more waits again, and the others behind it.
+        while lanes[lane] == nil, let next = rest.popFirst() {
+            verdict = next.verdict
+            handle(next)
+            answered = nil
+            if case .connection(let connection) = lane, connection == turnedAway { rest = [] }
+        }
+        (verdict, absentCall, answered, turnedAway) = (nil, nil, nil, nil)
+        soughtTokens = []
+        lookUpCount += rest.count
+        lanes[lane]?.inputs += rest
+    }
+
+    private func handle(_ deferred: Deferred) {
+        switch deferred.work {
+        case .client(let input):
+            guard deferred.device == nil || input.sessionConnection.map({ directory.session(on: $0) != nil }) ?? true
+            else { return enterReport(of: deferred) }
+            perform(input)
+        case .administered(let request, let command): administer(request, command)
+        case .forwarding(let id, let reason, let party):
+            if let call = calls[id], call.isUnanswered { endUnanswered(call, reason, by: party) }
+        case .reading: break
+        }
+    }
+
+    /// How often a call to forward is looked up before it ends unanswered: nobody repeats a request for it.
+    private static let mostAttempts = 3
+
+    /// The store could not be read.
+    func fail(lookUp number: UInt64) {
+        guard let lane = laneOfLookUp[number] else { return }
+        // The next attempt waits for the deadline.
+        if case .forwarding = lane { return }
+        giveUp(lane)
+    }
+
+    /// The store has not answered in time.
+    func giveUp(_ lane: Lane) {
+        guard let lookUp = lanes[lane] else { return }
+        close(lane, lookUp)
+        if case .forwarding(let call) = lane, calls[call]?.isUnanswered == true,
+            lookUp.attempts + 1 < Self.mostAttempts
+        {
+            return ask(lookUp.wanted, in: lane, lookUp.inputs, attempts: lookUp.attempts + 1)
+        }
+        lookUpCount -= lookUp.inputs.count
+        lookUp.inputs.forEach(putOff)
+    }
+
+    /// Drops the requests that wait on a closed connection.
+    func forgetLane(of connection: ConnectionID) {
+        guard let lookUp = lanes[.connection(connection)] else { return }
+        close(.connection(connection), lookUp)
+        lookUpCount -= lookUp.inputs.count
+        lookUp.inputs.forEach(enterReport)
+    }
+
+    private func close(_ lane: Lane, _ lookUp: OpenLookUp) {
+        cancel(lookUp.deadline)
+        lanes[lane] = nil
+        laneOfLookUp[lookUp.number] = nil
+    }
+
+    /// A new process knows which devices are too old only from the store.
+    func readUnseen(_ users: [Handle]) {
+        // A device in memory has a deadline.
+        for user in users where directory.user(user) == nil && lanes[.unseen(user)] == nil {
+            _ = isAtHand(Wanted(names: [user]), for: .reading, in: .unseen(user))
+        }
+    }
+
+    // MARK: Putting off
+
+    func putOff(_ deferred: Deferred) {
+        switch deferred.work {
+        case .client(let input):
+            let subject = input.call == nil ? "That" : "The call"
+            turnAway(
+                deferred, .overloaded(retryAfter: .seconds(1)),
+                "\(subject) cannot be looked up right now; try again shortly.")
+        case .administered(let request, _):
+            let refusal = AdminRefusal(.limitReached, "The store cannot be read right now; try again shortly.")
+            effects.append(.answer(request, .failure(refusal)))
+        case .forwarding(let id, let reason, let party):
+            if let call = calls[id], call.isUnanswered { endCall(call, reason, by: party) }
+        case .reading: break
+        }
+    }
+
+    private func turnAway(_ deferred: Deferred, _ code: SignalError.Code, _ message: String) {
+        guard case .client(let input) = deferred.work else { return }
+        // Nobody waits on a closed connection.
+        if let connection = input.sessionConnection, deferred.device != nil, directory.session(on: connection) == nil {
+            return
+        }
+        if case .notified(_, _, .candidates(let batch)) = input {
+            counters.candidatesRefused += UInt64(batch.candidates.count)
+            return refuse(input.connection, input.request, SignalError(code, message, call: batch.call))
+        }
+        // A notification that asks for no reply gets none.
+        if case .notified(_, nil, _) = input { return }
+        refuse(input.connection, input.request, SignalError(code, message))
+    }
+}
+
+extension ClientInput {
+    /// The call that the input is about; nil for `session.open` and requests about no call.
+    var call: CallID? {
+        switch self {
+        case .requested(_, _, .call(let command)), .asked(_, _, let command, _, _): command.call
+        case .requested(_, _, .owner(.invite(let invite))): invite.call
+        case .notified(_, _, .candidates(let batch)): batch.call
+        case .backend(_, _, let command, _): command.call
+        case .opened, .requested, .notified, .tokenShown: nil
+        }
+    }
+
+    /// The connection of an input that needs a session on it; nil for `session.open` and plain HTTP.
+    var sessionConnection: ConnectionID? {
+        switch self {
+        case .requested(let connection, _, _), .notified(let connection, _, _): connection
+        case .opened, .asked, .tokenShown, .backend: nil
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import CallVocabulary
+import Determinism
+
+/// What an input needs of the store.
+public struct Wanted: Equatable, Sendable {
+    /// A call that may be over, with its legs, pushes and absences.
+    public var call: CallID?
+    /// Users, aliases and groups.
+    public var names: [Handle] = []
+    /// Push tokens whose holder is not in memory, or that have none.
+    public var tokens: [PushToken.Address] = []
+
+    public init(call: CallID? = nil, names: [Handle] = [], tokens: [PushToken.Address] = []) {
+        self.call = call
+        self.names = names
+        self.tokens = tokens
+    }
+
+    var isEmpty: Bool { call == nil && names.isEmpty && tokens.isEmpty }
+
+    /// Adds what `other` wants.
+    mutating func merge(_ other: Wanted) {
+        call = call ?? other.call
+        names += other.names.filter { !names.contains($0) }
+        tokens += other.tokens.filter { !tokens.contains($0) }
+    }
+}
+
+/// What the store has of what is wanted, in one consistent state.
+public struct Found: Equatable, Sendable {
+    /// nil when the store has no such call.
+    public var call: StoredCall?
+    /// At least the entries of all names, of the parties of the call, and of the users that hold one of the tokens.
+    public var entries: [DirectoryEntry]
+
+    public init(call: StoredCall? = nil, entries: [DirectoryEntry] = []) {
+        self.call = call
+        self.entries = entries
+    }
+}
+
+extension StoredCall {
+    /// The users whose devices have a part in the call, each once, in a fixed order.
+    public var parties: [Handle] {
+        var seen: Set<Handle> = []
+        return ([call.caller.user] + legs.map(\.device.user)).filter { seen.insert($0).inserted }
+    }
+}
+
+/// Inputs that wait for the store wait in lanes, each in its order of arrival. An input waits behind an earlier one of
+/// its lane.
+enum Lane: Hashable {
+    /// Requests about one call.
+    case call(CallID)
+    /// All requests on a connection, behind its `session.open`, or a request by plain HTTP.
+    case connection(ConnectionID)
+    /// Changes of push tokens by the session on a connection.
+    case tokens(ConnectionID)
+    /// The next target of a call that was not answered.
+    case forwarding(CallID)
+    case administration
+    /// A user with a device that was not seen for long.
+    case unseen(Handle)
+}
+
+/// An input that waits.
+struct Deferred {
+    enum Work {
+        case client(ClientInput)
+        case administered(AdminRequestID, AdminCommand)
+        /// Forwards the call, or ends it with this reason.
+        case forwarding(CallID, EndReason, by: Party?)
+        /// Reads a user.
+        case reading
+    }
+
+    let work: Work
+    /// The device of the session that sent it; nil for an input without a session.
+    let device: DeviceKey?
+    /// The backend's answer with which the input was handled.
+    let verdict: AuthorizationAnswer?
+}
+
+/// The inputs of a lane, and the question to the store that the first of them waits for.
+struct OpenLookUp {
+    let number: UInt64
+    let wanted: Wanted
+    /// The generation that the store's tables were known to contain when the question was asked.
+    let settled: UInt64
+    /// In order of arrival.
+    var inputs: [Deferred]
+    /// How often the same was asked before.
+    var attempts = 0
+    let deadline: DeadlineQueue<Deadline>.Token
+}
