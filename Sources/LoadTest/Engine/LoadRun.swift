@@ -81,6 +81,7 @@ final class LoadRun: Sendable {
         outcome.ready = await .take(server)
         outcome.localPorts = LocalPorts.count
         outcome.fileSystem = server.fileSystem
+        outcome.serverStart = server.startTime
         let threads = try await PhoneThreads(plan: plan, server: server)
         do {
             try await open(threads)

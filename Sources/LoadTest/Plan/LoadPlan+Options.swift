@@ -8,6 +8,7 @@ extension LoadPlan {
         func add(_ option: String, _ value: String) { entries.append((option, value)) }
         if sessions > 0 { add("--sessions", "\(sessions)") }
         if standing > 0 { add("--standing", "\(standing)") }
+        if registered > 0 { add("--registered", "\(registered)") }
         switch pace {
         case .open(let rate): add("--rate", rate == rate.rounded() ? "\(Int64(rate))" : "\(rate)")
         case .closed(let concurrency): add("--concurrency", "\(concurrency)")

@@ -43,6 +43,8 @@ public struct LoadPlan: Sendable {
     public var sessions = 0
     /// Standing calls outside the load, four per pair of further sessions. Not of ``Scenario/register``.
     public var standing = 0
+    /// Devices registered with the run's own server before it starts, besides those of the load.
+    public var registered = 0
     /// The measured part.
     public var duration = Duration.seconds(10)
     /// Under full load, and not measured.

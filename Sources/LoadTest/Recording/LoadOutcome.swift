@@ -12,6 +12,8 @@ struct LoadOutcome {
     var localPorts: Int?
     /// Of the data of the run's own server.
     var fileSystem: FileSystem?
+    /// How long the run's own server took to start.
+    var serverStart: Duration?
     /// No phone could reach the server any more, which ended the run early.
     var lostServer = false
     /// The server is ready, the sessions are open, the measured part begins and ends, all is over.

@@ -30,7 +30,8 @@ extension ReportBuilder {
             return (open - before) / sessions
         }
         typealias Server = LoadFigure.Server
-        return [LoadFigure.Work.sessions.figure(sessions)] + Server.memoryBefore.figures(memory(outcome.ready))
+        return [LoadFigure.Work.sessions.figure(sessions)] + Server.start.figures(outcome.serverStart?.inSeconds)
+            + Server.memoryBefore.figures(memory(outcome.ready))
             + Server.memoryOpen.figures(memory(loaded)) + Server.memoryAfter.figures(memory(outcome.over))
             + Server.memoryPerSession.figures(each(memory)) + Server.memoryPerSessionByMetrics.figures(each(itself))
     }

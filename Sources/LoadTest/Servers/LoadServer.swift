@@ -25,6 +25,9 @@ final class LoadServer: Sendable {
     private static let clockTolerance = Duration.seconds(60)
     private let metricsClient: MetricsClient
 
+    /// How long the run's own server took until it listened; nil for a target.
+    var startTime: Duration? { own?.server.startTime }
+
     private struct OwnProcesses {
         let folder: RunFolder
         let server: ServerProcess
@@ -77,6 +80,10 @@ final class LoadServer: Sendable {
         do {
             if plan.needsPushes {
                 simulator = try await .start(executable: own.executable, folder: folder.path, seed: plan.seed)
+            }
+            if plan.registered > 0 {
+                let now = Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+                try RegisteredDevices.write(plan.registered, to: ServerProcess.data(in: folder.path), at: now)
             }
             let started = try await ServerProcess.start(
                 own, limits: plan.serverLimits, folder: folder.path, simulator: simulator?.folder)

@@ -15,8 +15,13 @@ struct ServerProcess: Sendable {
     let folder: String
     /// The certificates to trust if it speaks TLS.
     let caFile: String?
+    /// From its process to its address.
+    let startTime: Duration
     /// Stop it before the end.
     let process: LoggedProcess
+
+    /// Its data folder, in that of the run.
+    static func data(in folder: String) -> String { folder + "/server" }
 
     /// Runs `reveille serve` and waits until it listens.
     /// - Parameters:
@@ -28,7 +33,7 @@ struct ServerProcess: Sendable {
     static func start(
         _ server: LoadTarget.OwnServer, limits: [String: Int] = [:], folder: String, simulator: String? = nil
     ) async throws -> ServerProcess {
-        var arguments = ["serve", "--port", "0", "--data", folder + "/server", "--shards", "\(server.shards)"]
+        var arguments = ["serve", "--port", "0", "--data", data(in: folder), "--shards", "\(server.shards)"]
         arguments += ["--metrics-listen", "127.0.0.1:0"] + unlimited
         if !server.arguments.contains(where: { $0.hasPrefix("--config") }) {
             let limits = limits.merging(unlimitedRates) { limit, _ in limit }
@@ -39,13 +44,14 @@ struct ServerProcess: Sendable {
             arguments += ["--tls-certificate", certificate.certificateFile, "--tls-key", certificate.keyFile]
         }
         if let simulator { arguments += ["--push-sim", "--push-sim-data", simulator] }
+        let begun = ContinuousClock.now
         let (process, place) = try await LoggedProcess.start(
             "the server", executable: server.executable, arguments: arguments + server.arguments,
             logFile: folder + "/server.log", ready: Self.place)
         return ServerProcess(
             url: "\(server.usesTLS ? "wss" : "ws")://\(place.address)", metricsURL: place.metrics,
-            folder: folder + "/server",
-            caFile: certificate?.authorityFile, process: process)
+            folder: data(in: folder), caFile: certificate?.authorityFile, startTime: begun.duration(to: .now),
+            process: process)
     }
 
     private static func write(_ limits: [String: Int], to file: String) throws -> String {

@@ -37,6 +37,7 @@ struct LoadCommand: AsyncParsableCommand {
               reveille load register --sessions 10000 --hold 5s
               reveille load register --sessions 5000 --tls
               reveille load online --standing 10000
+              reveille load online --registered 1000000
               reveille load wake --concurrency 50
               reveille load fanout --fanout 1000 --members --asleep
               reveille load mixed --faults --rate 200 --duration 30m

@@ -5,6 +5,7 @@ import PushSimulator
 /// The options that describe a load; nil for an option that was not given.
 struct LoadOptions: ParsableArguments {
     private static let most = 1_000_000
+    private static let mostRegistered = 100_000_000
     private static let longest = Duration.seconds(86_400)
     /// As many devices as a server lets one call ring.
     private static let mostLegs = 1_000
@@ -17,6 +18,11 @@ struct LoadOptions: ParsableArguments {
         help: ArgumentHelp(
             "Standing calls outside the load, four per pair of additional sessions (default: 0).", valueName: "calls"))
     var standing: Int?
+    @Option(
+        help: ArgumentHelp(
+            "Devices registered with the test's own server before it starts, which take no part in calls (default: 0).",
+            valueName: "devices"))
+    var registered: Int?
     @Option(help: ArgumentHelp("Open loop: operations that are due per second.", valueName: "per-second"))
     var rate: Double?
     @Option(
@@ -136,6 +142,10 @@ struct LoadOptions: ParsableArguments {
             guard scenario != .register else { throw Self.foreign("standing", scenario, "scenarios of calls") }
             try Self.check("standing", standing, 0...Self.most)
             plan.standing = standing
+        }
+        if let registered {
+            try Self.check("registered", registered, 0...Self.mostRegistered)
+            plan.registered = registered
         }
         if let answerRatio {
             guard scenario.hasAnswers else {

@@ -134,6 +134,9 @@ struct LoadTargetOptions: ParsableArguments {
     /// Whether the server can do what the plan needs of it.
     func check(for plan: LoadPlan) throws {
         guard case .running(let server) = plan.target else { return }
+        guard plan.registered == 0 else {
+            throw ValidationError("--registered fills the store of the test's own server: leave out --target.")
+        }
         guard !plan.hasFanOut || plan.fanOutKind != .members || server.admin != nil else {
             throw ValidationError(
                 "--members sets groups by that server's admin API: name it with --server, or its data folder with "

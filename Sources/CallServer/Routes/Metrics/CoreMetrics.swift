@@ -20,6 +20,7 @@ enum CoreMetrics {
                 ("calls", core.census.calls), ("legs", core.census.legs), ("pushes", core.census.pushes),
                 ("notices", core.census.notices), ("sessions", core.census.sessions),
                 ("deadlines", core.census.deadlines), ("look_ups", core.census.lookUps),
+                ("users", core.census.users), ("idle_users", core.census.idleUsers),
             ].map { ("what=\"\($0)\"", Double($1)) })
         report.metric(
             "reveille_commits_pending", .gauge, "Batches whose outputs wait for the disk.", core.commitsPending)
@@ -48,6 +49,10 @@ enum CoreMetrics {
             "reveille_calls_looked_up_total", .counter,
             "Calls looked up in the store because they were not in memory.",
             core.counters.callsLookedUp)
+        report.metric(
+            "reveille_users_looked_up_total", .counter,
+            "Names of users, aliases and groups looked up in the store because they were not in memory.",
+            core.counters.usersLookedUp)
         report.metric(
             "reveille_calls_left_to_store_total", .counter,
             "Ended calls evicted from memory in under two minutes because of limits.ended_calls.",

@@ -8,6 +8,7 @@ extension LoadFigure {
         case cpuPerPieceByMetrics = "server_cpu_per_piece_by_metrics"
         case calls = "server_calls"
         case resumed = "server_resumed"
+        case start = "server_start"
         case memoryBefore = "server_memory_before"
         case memoryOpen = "server_memory_open"
         case memoryAfter = "server_memory_after"
@@ -44,6 +45,7 @@ extension LoadFigure {
                         + "calls that relay and churn use"
                 )
             case .resumed: (.count, "sessions that the server resumed during the run, by its own count")
+            case .start: (.seconds, "time until the test's own server listened, from its process; to within 20 ms")
             case .memoryBefore:
                 (.bytes, "resident memory of the server before the first session; with --target from its metrics")
             case .memoryOpen:
