@@ -114,7 +114,9 @@ final class PushDispatcher {
         guard !isStopping else { return receiveLate(message) }
         switch message {
         case .queue(let job): queue(job)
-        case .transmit(let push): pools.holding(push)?.transmit(push)
+        case .transmit(let push):
+            // A push that was dropped and queued again meanwhile returns, and is announced in its turn.
+            if isBeingPrepared(push) { emit(.outcome(push, .returned)) } else { pools.holding(push)?.transmit(push) }
         case .drop(let push):
             guard mapping.remove(push) == nil else { break }
             mapped[push] = nil
@@ -130,10 +132,15 @@ final class PushDispatcher {
     /// Queued pushes remain intended in the store, and the next start takes them up. Pushes just committed as sent are
     /// returned.
     private func receiveLate(_ message: Message) {
-        guard case .transmit(let push) = message, let pool = pools.holding(push), pool.isAnnounced(push) else { return }
-        pool.drop(push)
+        guard case .transmit(let push) = message else { return }
+        if !isBeingPrepared(push) {
+            guard let pool = pools.holding(push), pool.isUnsent(push) else { return }
+            pool.drop(push)
+        }
         emit(.outcome(push, .returned))
     }
+
+    private func isBeingPrepared(_ push: PushID) -> Bool { preparing[push] != nil || mapping.contains(push) }
 
     /// Refuses an order that found the mailbox full.
     func refuse(_ push: PushID) {
@@ -151,7 +158,7 @@ final class PushDispatcher {
 
     private func queue(_ job: PushPreparation.Job) {
         let intent = job.intent
-        guard preparing[intent.id] == nil, !mapping.contains(intent.id), pools.holding(intent.id) == nil else { return }
+        guard !isBeingPrepared(intent.id), pools.holding(intent.id) == nil else { return }
         guard let mapper, intent.purpose != .call, intent.delivery == .apnsAlert, let pool = pools.forMappedAlerts
         else {
             return prepare(job)

@@ -123,7 +123,7 @@ package final class PushPool {
     /// Same as whether the machine holds the push, because it holds a push while its request is here. A query of the
     /// machine would copy it.
     func contains(_ push: PushID) -> Bool { requests[push] != nil }
-    func isAnnounced(_ push: PushID) -> Bool { machine.isAnnounced(push) }
+    func isUnsent(_ push: PushID) -> Bool { machine.isUnsent(push) }
 
     package func queue(_ prepared: PushPreparation.Prepared) {
         let id = prepared.request.id

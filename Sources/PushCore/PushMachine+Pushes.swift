@@ -4,9 +4,21 @@ import PushVocabulary
 
 /// The way of a push from `cleared` to the wire, and its removal.
 extension PushMachine {
-    /// The core has cleared the push: it is submitted, on its reserved connection or another, or queued again.
+    /// The core has cleared the push: it is submitted, on its reserved connection or another, or queued again. A push that
+    /// was dropped and queued again since it was announced returns, and waits for its turn.
     mutating func clear(_ id: PushID) {
-        guard let index = pushes.slot(of: id), case .announced(let reservedOn) = pushes[index].phase else { return }
+        guard let index = pushes.slot(of: id) else { return }
+        switch pushes[index].phase {
+        case .announced(let connection): clear(index, reservedOn: connection)
+        case .waiting, .held:
+            counters.returned += 1
+            effects.append(.outcome(id, .returned))
+        case .submitting, .open: return
+        }
+    }
+
+    private mutating func clear(_ index: PushIndex, reservedOn: PushConnectionID) {
+        let id = pushes.id(at: index)
         release(reservedOn)
         guard pushes[index].terms.expiresAt > now else { return expire(index) }
         guard quietUntil.map({ $0 <= now }) ?? true, breaker.lets(id), !isThrottled(index),

@@ -190,8 +190,12 @@ public struct PushMachine: Sendable {
     public var openConnections: Int { connections.count { $0.isOpen } }
     /// Whether the machine has this push.
     public func contains(_ push: PushID) -> Bool { pushes.slot(of: push) != nil }
-    /// Whether the push was announced and waits for the call core.
-    public func isAnnounced(_ push: PushID) -> Bool {
-        if let index = pushes.slot(of: push), case .announced = pushes[index].phase { true } else { false }
+    /// Whether the machine has the push and no byte of it has been submitted.
+    public func isUnsent(_ push: PushID) -> Bool {
+        guard let index = pushes.slot(of: push) else { return false }
+        switch pushes[index].phase {
+        case .waiting, .held, .announced: return true
+        case .submitting, .open: return false
+        }
     }
 }

@@ -9,13 +9,18 @@ extension Simulation {
     func take(_ message: PushMessage, _ process: ServerProcess) {
         guard !process.isPushStopping else {
             // A push just committed as sent is returned; a queued one waits on disk for the next start.
-            guard case .transmit(let push) = message, process.machine.isAnnounced(push) else { return }
+            guard case .transmit(let push) = message,
+                process.preparing.contains(push) || process.machine.isUnsent(push)
+            else { return }
             drive(.dropped(push), process)
             return post(.push(.ended(push, .returned)), to: process)
         }
         switch message {
         case .queue(let intent): queue(intent, process)
-        case .transmit(let push): drive(.cleared(push), process)
+        case .transmit(let push):
+            // A push that was dropped and queued again meanwhile is announced in its turn.
+            guard !process.preparing.contains(push) else { return post(.push(.ended(push, .returned)), to: process) }
+            drive(.cleared(push), process)
         case .drop(let push):
             if let index = process.preparing.firstIndex(of: push) {
                 process.preparing.remove(at: index)

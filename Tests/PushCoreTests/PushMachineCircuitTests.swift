@@ -173,7 +173,7 @@ struct PushMachineCircuitTests {
         bench.queue(push(12))
         bench.letConnect()
         #expect(bench.machine.circuit == .probing(push(12), reason: "InvalidProviderToken"))
-        #expect(bench.machine.isAnnounced(push(12)))
+        #expect(bench.announced == [push(12)])
     }
 
     @Test("a notice that is put off for a quarter of an hour is the probe no more")

@@ -52,6 +52,25 @@ struct PushMachineSendingTests {
         #expect(bench.outcomes[isAnnounced ? push(1) : push(2)] == nil)
     }
 
+    @Test("cleared for an announcement before it was dropped and queued again, a push returns and keeps its turn")
+    func clearedForAnEarlierOrder() throws {
+        var bench = MachineBench.ready(streamLimit: 1) { $0.connectStagger = .seconds(1000) }
+        bench.queue(push(1))
+        bench.queue(push(2))
+        bench.give(.dropped(push(1)))
+        bench.queue(push(1))
+        bench.give(.cleared(push(1)))
+        #expect(bench.effects == [.outcome(push(1), .returned)])
+        #expect(bench.machine.isUnsent(push(1)))
+        let other = bench.transmit(push(2))
+        try bench.answer(#require(other), 200)
+        #expect(bench.announced == [push(1)])
+        let place = bench.transmit(push(1))
+        try bench.answer(#require(place), 200)
+        #expect(bench.outcomes[push(1)] == [.returned, .accepted])
+        #expect(!bench.machine.isUnsent(push(1)))
+    }
+
     @Test("a drop comes too late once the push was transmitted")
     func lateDrop() throws {
         var bench = MachineBench.ready()

@@ -91,7 +91,7 @@ extension CallCore {
     /// The push client can send the notice: checks that it is still wanted, then commits it as sent.
     func decide(_ notice: Notice) {
         guard notice.record.status == .intended else {
-            if notice.custody != .committing { effects.append(.dropPush(notice.id)) }
+            if notice.record.status != .sent { effects.append(.dropPush(notice.id)) }
             return
         }
         guard isWanted(notice) else { return withdraw(notice, reason: "not wanted any more") }

@@ -96,8 +96,9 @@ extension CallCore {
     func decidePush(_ id: PushID) {
         if let notice = notices[id] { return decide(notice) }
         guard let push = pushes[id], push.record.status == .intended else {
-            // A push that is being committed was announced before.
-            if pushes[id]?.custody != .committing { effects.append(.dropPush(id)) }
+            // A push marked as sent was announced before, dropped and queued again. The push client submits it once it is
+            // cleared, or returns it.
+            if pushes[id]?.record.status != .sent { effects.append(.dropPush(id)) }
             return
         }
         let look = look(at: push)

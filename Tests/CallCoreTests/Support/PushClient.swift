@@ -25,7 +25,9 @@ struct PushClient {
         intent.append(push.id)
     }
 
-    mutating func announce(_ id: PushID) { phases[id] = .announced }
+    mutating func announce(_ id: PushID) {
+        if phases[id] == .waiting { phases[id] = .announced }
+    }
 
     mutating func transmit(_ id: PushID) {
         guard phases[id] == .announced else { return }

@@ -88,7 +88,7 @@ let callTableUnanswered = """
     all: restart => -
 
     ## queued, sent, accepted, unknown, rejected, woken, wokenForAnother
-    push:B2: ready => - | push:B2 intended>sent/awaited; wire:B2 waiting>onWire | again: wire:B2 onWire>-
+    push:B2: ready => - | push:B2 intended>sent/awaited; wire:B2 waiting>onWire
     push:B2: accepted deadToken rejected unknown => - | wire:B2 waiting>-
     A1: connected update => bad_state(waking)
     A1 A2 http:alice http:aliceOnA1: get => caller:waking,expires
@@ -277,7 +277,7 @@ let callTableUnanswered = """
     all: restartAndAway => - | S>ended(connectionLost); B1 waking>ended(connectionLost); B2
         waking>ended(connectionLost); push:B1 intended>cancelled; push:B2 intended>cancelled; wire:B1 waiting>-;
         wire:B2 waiting>-; offer dropped; missed 0>1
-    push:B1: ready => - | push:B1 intended>sent/awaited; wire:B1 waiting>onWire | again: wire:B1 onWire>-
+    push:B1: ready => - | push:B1 intended>sent/awaited; wire:B1 waiting>onWire
     push:B1: accepted deadToken rejected unknown => - | wire:B1 waiting>-
     push:B1: returned => -
     push:B1: unsent => - | B1 waking>ended(noDevices); push:B1 intended>cancelled; wire:B1 waiting>-
@@ -293,7 +293,7 @@ let callTableUnanswered = """
     all: restartAndAway => - | S>ended(connectionLost); B1 waking>ended(connectionLost); B2
         waking>ended(connectionLost); push:B1 sent/awaited>unknown/unreported; push:B2 intended>cancelled; wire:B1
         onWire>-; wire:B2 waiting>-; offer dropped; missed 0>1
-    push:B1: ready => - | wire:B1 onWire>-
+    push:B1: ready => -
     push:B1: accepted => - | push:B1 sent/awaited>accepted/awaited; wire:B1 onWire>-
     push:B1: deadToken => - | B1 waking>ended(noDevices); push:B1 sent/awaited>rejected; wire:B1 onWire>-; device:B1
         tokens 1>0
@@ -349,7 +349,7 @@ let callTableUnanswered = """
         wire:B2 waiting>-; offer dropped; missed 0>2; device:B1 tokens 1>1 streak 1; another call
 
     ## reported
-    push:B2: ready => - | push:B2 intended>sent/awaited; wire:B2 waiting>onWire | again: wire:B2 onWire>-
+    push:B2: ready => - | push:B2 intended>sent/awaited; wire:B2 waiting>onWire
     push:B2: accepted deadToken rejected unknown => - | wire:B2 waiting>-
     A2 http:alice http:aliceOnA1: get => caller:ringing,expires
     http:bob http:bobOnB1 http:wakeB1 http:wakeB2: get => callee:ringing,sdp1,expires
