@@ -184,7 +184,7 @@ let package = Package(
             "LoadTest",
             [
                 "TLS", "PushVocabulary", "AdminKit", "AdminProtocol", "CLinux", "CallMonitor", "CallVocabulary",
-                "CallStore", "StoreInterface", "CallServer",
+                "CallCore", "CallStore", "StoreInterface", "CallServer",
                 "ChildProcess", "Determinism", "EventLoop", "HTTP2", "LibWebSockets", "PhoneSimulator",
                 "PushSimulator", "SoftphoneKit", "SoftphoneSession", deque, histogram,
             ]),

@@ -52,7 +52,10 @@ package struct AdminReads: Sendable {
 
     private func frame<Request: StoredRequest>(_ request: Request, _ id: RequestID) async -> [UInt8] {
         do {
-            if Request.showsLatest { await withCheckedContinuation { done in settle { _ in done.resume() } } }
+            if Request.showsLatest {
+                let isSettled = await withCheckedContinuation { done in settle { done.resume(returning: $0) } }
+                guard isSettled else { throw NotSettled() }
+            }
             return AdminFrameWriter.result(id: id, try await request.read(queries, now: wallTime()))
         } catch let refusal as AdminRefusal {
             return AdminFrameWriter.error(id: id, AdminError(refusal))

@@ -48,6 +48,8 @@ public final class CallCore {
     /// Inputs that wait for the store to look something up.
     var lanes: [Lane: OpenLookUp] = [:]
     var laneOfLookUp: [UInt64: Lane] = [:]
+    /// Where the `session.open` of a device waits.
+    var openingDevices: [DeviceKey: Lane] = [:]
     var lookUpCount = 0
     var lookUpsAsked: UInt64 = 0
     /// The present generation of records, the latest one that the store's tables are known to contain, and the latest
@@ -55,7 +57,8 @@ public final class CallCore {
     var generation: UInt64 = 1
     var settledGeneration: UInt64 = 0
     var latestDeparture: UInt64 = 0
-    var isSettling = false
+    /// When the store was asked to settle; nil while it is not.
+    var settlingSince: Instant?
     /// Calls that leave memory once the store's tables contain them.
     var leavingCalls: [Call] = []
     /// The number of history pages being read.
@@ -250,7 +253,7 @@ public final class CallCore {
         case .resume(let session):
             session.resumeDeadline = nil
             dropSession(session)
-        case .lookUp(let lane): giveUp(lane)
+        case .lookUp(let lane): lookUpOverdue(lane)
         case .authorization(let call): answerOverdue(call)
         case .sessionAuthorization(let connection): answerOverdue(onSession: connection)
         case .drainingNotice:

@@ -90,4 +90,12 @@ extension DataFolder {
             throw error
         }
     }
+
+    /// Makes a store in the folder and commits these batches to it, before a server runs there.
+    /// - Throws: `StoreFailure`.
+    public func makeStore(of batches: some Sequence<[StoreRecord]>) throws(StoreFailure) {
+        let store = try CallStore.open(folder: path)
+        defer { store.close() }
+        for batch in batches { try store.commit(batch) }
+    }
 }

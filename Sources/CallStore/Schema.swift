@@ -468,15 +468,17 @@ package enum Schema {
             member TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (member, name)
         ) STRICT, WITHOUT ROWID;
         INSERT INTO group_member SELECT value, name FROM call_group, \(members("call_group"))
-        WHERE true ON CONFLICT DO NOTHING;
+        WHERE type = 'text' ON CONFLICT DO NOTHING;
 
         CREATE TRIGGER group_has_members AFTER INSERT ON call_group BEGIN
-            INSERT INTO group_member SELECT value, NEW.name FROM \(members("NEW")) WHERE true ON CONFLICT DO NOTHING;
+            INSERT INTO group_member SELECT value, NEW.name FROM \(members("NEW"))
+            WHERE type = 'text' ON CONFLICT DO NOTHING;
         END;
 
         CREATE TRIGGER group_has_other_members AFTER UPDATE ON call_group BEGIN
             DELETE FROM group_member WHERE (member, name) IN (SELECT value, OLD.name FROM \(members("OLD")));
-            INSERT INTO group_member SELECT value, NEW.name FROM \(members("NEW")) WHERE true ON CONFLICT DO NOTHING;
+            INSERT INTO group_member SELECT value, NEW.name FROM \(members("NEW"))
+            WHERE type = 'text' ON CONFLICT DO NOTHING;
         END;
 
         CREATE TRIGGER group_is_deleted AFTER DELETE ON call_group BEGIN

@@ -132,7 +132,9 @@ package struct Disk: Equatable {
             device.tokens.contains { wanted.tokens.contains($0.token.address) }
         }
         var seen: Set<Handle> = []
-        let names = (wanted.names + (call?.parties ?? []) + holders.map(\.key.user)).filter { seen.insert($0).inserted }
+        let names = (wanted.names + wanted.groups + (call?.parties ?? []) + holders.map(\.key.user)).filter {
+            seen.insert($0).inserted
+        }
         return Found(call: call, entries: names.map(entry))
     }
 

@@ -70,6 +70,11 @@ struct MemoryBook {
         let open = Set(disk.openPushes.compactMap { disk.pushes[$0] }.filter { $0.purpose == .call }.map(\.call))
         neededUntil = neededUntil.filter { $0.value > now || open.contains($0.key) }
         for (number, asked) in lookUps where asked + CallCore.lookUpPatience <= now {
+            // After a stop of the process the time starts again.
+            guard now - (asked + CallCore.lookUpPatience) <= CallCore.standstill else {
+                lookUps[number] = now
+                continue
+            }
             lookUpFailed(at: now)
             lookUps[number] = nil
         }

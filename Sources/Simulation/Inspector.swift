@@ -75,8 +75,9 @@ final class Inspector {
     /// The index of each candidate in order of arrival.
     private var candidatesHeard: [RawJSON: Int] = [:]
     private(set) var hasChangedTokens = false
-    /// Whether the core has asked for its records in the store's tables: before, nothing that was written leaves memory.
-    private(set) var isSettling = false
+    /// The latest generation that the core wants in the store's tables. Before that nothing that was written leaves memory.
+    private var unsettled: UInt64?
+    var isSettling: Bool { unsettled != nil }
     var newCalls: [CallID] = []
     var changedCalls: Set<CallID> = []
     var newLegs: [LegRecord] = []
@@ -108,7 +109,7 @@ final class Inspector {
         sessions = [:]
         connections = [:]
         opening = [:]
-        isSettling = false
+        unsettled = nil
         askedSessions = []
         latestQuestions = [:]
         allowedCalls = []
@@ -141,7 +142,7 @@ final class Inspector {
         case .store(.found(let number, let found)):
             memory.lookUpIsOver(number)
             if let call = found.call?.call, call.state == .ended { memory.keep(call.id, until: now + timers.archive) }
-        case .store(.settled): isSettling = false
+        case .store(.settled(let generation)): if generation == unsettled { unsettled = nil }
         case .store(.lookUpFailed): memory.lookUpFailed(at: now)
         case .authorized(let call, let number, let answer):
             // A late answer has no effect.
@@ -249,7 +250,7 @@ final class Inspector {
         case .confirmPush: break
         case .transmitPush(let id): checkTransmission(id)
         case .lookUp(let number, _): memory.lookUp(number, at: now)
-        case .settle: isSettling = true
+        case .settle(let generation): unsettled = generation
         case .authorize(let question):
             askedAbout.insert(question.call)
             latestQuestions[question.call] = question.number

@@ -174,7 +174,7 @@ extension Simulation {
 
     func settle(_ generation: UInt64?, _ process: ServerProcess) {
         settleTables()
-        guard let generation else { return }
+        guard let generation, !chance(odds.failedSearch) else { return }
         count("effect.settle")
         post(.store(.settled(generation)), to: process)
     }

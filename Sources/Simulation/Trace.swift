@@ -72,7 +72,7 @@ enum Trace {
         case .dropPush(let push): return "dropPush \(short(push))"
         case .lookUp(let number, let wanted):
             let call = wanted.call.map { " " + short($0) } ?? ""
-            let words = wanted.names.map(\.text) + wanted.tokens.map(\.token)
+            let words = (wanted.names + wanted.groups).map(\.text) + wanted.tokens.map(\.token)
             return "lookUp \(number)\(call) \(words.joined(separator: " "))"
         case .settle(let generation): return "settle \(generation)"
         case .authorize(let question): return "authorize \(short(question.call))"

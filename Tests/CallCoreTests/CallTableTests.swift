@@ -264,7 +264,7 @@ struct CallTableDriver {
             world.advance(world.timers.resume)
         case .found where world.held != nil: world.answerHeld()
         case .notFound where world.held != nil:
-            let names = world.held?.wanted.names ?? []
+            let names = (world.held?.wanted.names ?? []) + (world.held?.wanted.groups ?? [])
             world.answerHeld(with: Found(entries: names.map { DirectoryEntry(name: $0) }))
         case .searchFailed where world.held != nil: world.answerHeld(failing: true)
         // Late answers, or answers to nothing.

@@ -86,6 +86,44 @@ import Testing
         #expect(alice.offers(of: call).count == 1 && world.store.devices[bob.key]?.tokens == [])
     }
 
+    @Test("what waited behind session.open may have to wait again, and keeps its order")
+    func pipelinedTwice() {
+        let world = Self.small()
+        world.listsCalls = false
+        world.restart()
+        let (bob, carol) = (world.asleep("bob"), world.asleep("carol"))
+        world.asleep("zoe")
+        world.asleep("yan")
+        world.answersUserLookUps = false
+        world.answersSearches = false
+        bob.sendOpen()
+        let call = world.newCall()
+        let invite = ClientRequest.invite(Invite(call: call, to: .user(carol.user)))
+        let unknown = world.newCall()
+        bob.send(invite, invite, .get(unknown), .get(unknown))
+        bob.send(["c1"], of: call)
+        bob.send(.updateDevice(push: [.voip("t1")]), .updateDevice(push: [.voip("t2")]))
+        #expect(bob.unanswered == 7)
+        while !world.lookUps.isEmpty { world.answerLookUps() }
+        #expect(bob.unanswered == 0 && world.core.lookUpCount == 0)
+        #expect(world.store.calls.values.map(\.id) == [call])
+        #expect(world.store.candidates.flatMap(\.candidates) == [RawJSON("c1")])
+        #expect(world.store.devices[bob.key]?.tokens.map(\.token) == [.voip("t2")])
+    }
+
+    @Test("of two sessions that one device opens the newer one counts, also when the older one waits for the store")
+    func reopened() {
+        let world = Self.small()
+        let bob = world.asleep("bob")
+        world.asleep("zoe")
+        world.asleep("yan")
+        world.holdsNextLookUp = true
+        bob.sendOpen()
+        bob.open()
+        world.answerHeld()
+        #expect(bob.closes == [.normal, .replaced] && world.core.onlineSessions == 1 && world.core.lookUpCount == 0)
+    }
+
     @Test("who is turned away gets no answer to what was sent behind the session.open, as the socket closes")
     func turnedAway() {
         let world = Self.small()
@@ -132,6 +170,20 @@ import Testing
         }
         #expect(world.store.calls.values.isEmpty)
         #expect(world.push(alice.call(bob), to: bob) != nil)
+    }
+
+    @Test("after a stop of the process the store has its whole time again")
+    func stopped() {
+        let world = Self.small()
+        let (alice, bob) = (world.online("alice"), world.asleep("bob"))
+        world.asleep("zoe")
+        world.holdsNextLookUp = true
+        alice.send(.invite(Invite(call: world.newCall(), to: .user(bob.user))))
+        world.stall(CallCore.lookUpPatience + CallCore.standstill + .milliseconds(1))
+        world.advance(.zero)
+        #expect(world.core.lookUpCount == 1)
+        world.answerHeld()
+        #expect(world.core.liveCalls == 1)
     }
 
     @Test("only so many requests wait, and administrators' commands wait in their order")
@@ -231,6 +283,38 @@ import Testing
         world.settle()
         #expect(world.core.calls[call] == nil)
         #expect(alice.ask(.get(call)).snapshot?.state == .ended)
+    }
+
+    @Test("a store that cannot settle is asked again after a while")
+    func unsettled() {
+        let world = Self.small()
+        world.settles = false
+        for number in 0..<4 { world.asleep("u\(number)") }
+        let first = world.unsettled
+        world.advance(CallCore.settlePatience)
+        world.asleep("u4")
+        #expect(first == 1 && world.unsettled == 2)
+        world.settle()
+        #expect(world.core.census.idleUsers <= 2)
+    }
+
+    @Test("devices that are too old are dropped as they are read, however many there are")
+    func tooOld() {
+        var (timers, limits) = (CallTimers(), CoreLimits())
+        timers.deviceAge = .seconds(86_400)
+        limits.idleUsers = 1
+        let world = World(timers: timers, limits: limits)
+        let phones = (0..<50).map { world.asleep("u\($0)") }
+        world.advance(.seconds(3600))
+        world.restart()
+        world.stall(.seconds(86_400))
+        let fresh = world.asleep("u0")
+        world.readUnseen()
+        // Of a user in memory the deadline drops it, and else the next pass.
+        world.advance(.seconds(1))
+        world.readUnseen()
+        #expect(phones.allSatisfy { world.store.devices[$0.key] == nil })
+        #expect(world.store.devices[fresh.key] != nil && world.core.census.idleUsers <= 1)
     }
 
     @Test("thousands come and go, and those with a session, a call, or a notice stay")

@@ -107,7 +107,7 @@ struct LookUpsTests {
         ])
         let queries = fixture.queries
         let lookUps = LookUps(search: { try await queries.found($0) }, core: fixture.core, log: .none)
-        lookUps.find(1, Wanted(names: [desk]))
+        lookUps.find(1, Wanted(groups: [desk]))
         guard case .store(.found(1, let found)) = try await fixture.next() else {
             Issue.record("an answer was due")
             return

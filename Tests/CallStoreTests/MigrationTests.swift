@@ -453,7 +453,7 @@ private final class Crashes: Sendable {
         ("v8", 9_620_324_248_499_673_026), ("v9", 10_111_045_203_338_171_547),
         ("v10", 15_265_810_124_204_628_173), ("v11", 17_931_424_696_185_769_598),
         ("v12", 2_228_021_637_975_945_757), ("v13", 11_872_148_284_754_431_344),
-        ("v14", 9_542_278_345_076_130_094),
+        ("v14", 4_863_392_153_660_558_972),
     ])
     func `each version is made as it was released`(version: String, released: UInt64) throws {
         let queue = try DatabaseQueue()

@@ -230,7 +230,11 @@ final class CoreScene {
         let wanted = lookUps
         lookUps = []
         for (number, wanted) in wanted {
-            take(.store(.found(number: number, Found(entries: wanted.names.map { DirectoryEntry(name: $0) }))))
+            take(
+                .store(
+                    .found(
+                        number: number, Found(entries: (wanted.names + wanted.groups).map { DirectoryEntry(name: $0) }))
+                ))
         }
     }
 

@@ -11,8 +11,8 @@ extension CallCore {
     /// Ends an unanswered call, unless its callee forwards such calls: then the next target rings, once it is looked up.
     func endUnanswered(_ call: Call, _ reason: EndReason, by party: Party?) {
         var (reason, party) = (reason, party)
-        // The answer about the first target decides.
-        if lanes[.forwarding(call.id)] != nil, forwardingTarget(of: call, reason) != nil { return }
+        // The lookup of a target is under way. Whatever ends the call now, apart from a person, waits for it.
+        if lanes[.forwarding(call.id)] != nil, reason != .declined { return }
         while let target = forwardingTarget(of: call, reason) {
             guard
                 isAtHand(

@@ -58,8 +58,8 @@ extension CallCore {
 
     /// A rarer update of ``DeviceRecord/seenAt`` costs no write for each request.
     private static let seenPrecision = Duration.seconds(86_400)
-    /// The pause between two devices whose age is over when the server starts or the age is lowered: the store deletes
-    /// many of them over time.
+    /// The pause before a device whose age is over is dropped, and between two of them when the age is lowered: the store
+    /// deletes many of them over time.
     private static let overduePause = Duration.milliseconds(10)
 
     /// The device's app was heard of.
@@ -71,14 +71,15 @@ extension CallCore {
 
     /// Sets the deadline of a device's age. A device that is online is noted twice in its age, so that its row is never
     /// as old as that.
-    func awaitAge(of device: Device) {
+    /// - Parameter isSpread: whether devices whose age is over are dropped one after the other.
+    func awaitAge(of device: Device, isSpread: Bool = false) {
         cancel(device.ageDeadline)
         device.ageDeadline = nil
         guard let age = timers.deviceAge else { return }
         var due = min(device.seenAt + age, now + age / 2)
         if due <= now {
-            due = max(now, lastOverdue ?? now) + Self.overduePause
-            lastOverdue = due
+            due = (isSpread ? max(now, lastOverdue ?? now) : now) + Self.overduePause
+            if isSpread { lastOverdue = due }
         }
         device.ageDeadline = deadlines.add(.age(device), at: due)
     }
@@ -97,6 +98,6 @@ extension CallCore {
 
     /// Sets all deadlines anew, for another age. Iterates over all devices in memory.
     func awaitAges() {
-        for device in directory.devices { awaitAge(of: device) }
+        for device in directory.devices { awaitAge(of: device, isSpread: true) }
     }
 }

@@ -30,6 +30,11 @@ extension CallCore {
         for sync in entry.sentSyncs { user.device(sync.device)?.backgroundBudget.spend(at: sync.sentAt, limits) }
     }
 
+    /// Drops devices that were not seen for long.
+    func dropTooOld(_ handle: Handle) {
+        for device in directory.user(handle)?.devices ?? [] where device.ageDeadline != nil { ageDue(device) }
+    }
+
     private func restore(_ record: DeviceRecord, of user: User) {
         let device = Device(record, user: user)
         user.devices.append(device)
@@ -82,18 +87,21 @@ extension CallCore {
             }
     }
 
-    /// Has the store's tables contain all records so far, unless that is under way for earlier ones.
+    /// A store that cannot be written now may not answer.
+    static let settlePatience = Duration.seconds(10)
+
+    /// Asks the store to apply its journal, unless it was asked a moment ago.
     func settle() {
-        guard !isSettling else { return }
-        isSettling = true
+        guard settlingSince.map({ now >= $0 + Self.settlePatience }) ?? true else { return }
+        settlingSince = now
         effects.append(.settle(generation))
         generation += 1
     }
 
     /// The store's tables contain all records of the generation and those before it.
     func settled(_ generation: UInt64) {
-        isSettling = false
-        settledGeneration = generation
+        settledGeneration = max(settledGeneration, generation)
+        if settledGeneration + 1 == self.generation { settlingSince = nil }
         let calls = leavingCalls
         leavingCalls = []
         for call in calls { forget(call) }

@@ -12,6 +12,8 @@ extension CallCore {
             return refuse(
                 connection, request, .overloaded(retryAfter: .seconds(5)), "This server is full; try again shortly.")
         }
+        let key = DeviceKey(user: grant.user, device: open.device.id)
+        if grant.scope == .full { dropOpening(of: key, but: connection) }
         guard
             isAtHand(
                 wanted(for: open, grant), for: .client(.opened(connection, request, open, grant)),

@@ -4,7 +4,7 @@ import Determinism
 /// One installation of an app under one user.
 final class Device {
     let key: DeviceKey
-    /// The user holds the device, or is in the directory for good, or among the ``Outsiders`` of the device's call.
+    /// In memory as long as a session, a notice, a leg or a call of the device is, which hold it; see ``IdleUsers``.
     unowned let user: User
     /// Stands for the backend that placed a call: it is in no user's list, and never has a session or tokens.
     let isBackend: Bool

@@ -4,10 +4,12 @@ import Determinism
 /// Looking up what is not in memory: calls that are over, users, and the holders of push tokens.
 ///
 /// An input that needs more than there is in memory waits for the store's answer, in a ``Lane``, and is then handled
-/// again from the beginning. Nothing has changed for it before.
+/// again from the beginning. Before, only the sign of life of its device has been noted.
 extension CallCore {
     /// How long inputs wait for one answer of the store.
     public static let lookUpPatience = Duration.seconds(2)
+    /// A deadline handled this late shows that the process was stopped.
+    public static let standstill = Duration.milliseconds(500)
 
     // MARK: Asking
 
@@ -19,24 +21,27 @@ extension CallCore {
         // What the last question brought may have left memory before the next answer.
         if let answered { wanted.merge(answered) }
         let isFull = wanted.call != nil && archivedLegs >= limits.archivedLegs
-        guard !isFull, lookUpCount < limits.lookUps else {
+        // Nobody repeats the request of a call that is forwarded.
+        let isForwarding = if case .forwarding = lane { true } else { false }
+        guard isForwarding || !isFull && lookUpCount < limits.lookUps else {
             counters.hit(isFull ? .archivedLegs : .lookUps)
             putOff(deferred)
             return false
         }
         precondition(lanes[lane] == nil, "an input waits behind the earlier ones of its lane")
         lookUpCount += 1
-        ask(wanted, in: lane, [deferred])
+        ask(wanted, in: lane, [deferred], until: now + Self.lookUpPatience)
         return false
     }
 
-    private func ask(_ wanted: Wanted, in lane: Lane, _ inputs: [Deferred], attempts: Int = 0) {
+    private func ask(_ wanted: Wanted, in lane: Lane, _ inputs: [Deferred], attempts: Int = 0, until: Instant) {
         lookUpsAsked += 1
         if wanted.call != nil { counters.callsLookedUp += 1 }
-        counters.usersLookedUp += UInt64(wanted.names.count)
+        counters.usersLookedUp += UInt64(wanted.names.count + wanted.groups.count)
         lanes[lane] = OpenLookUp(
             number: lookUpsAsked, wanted: wanted, settled: settledGeneration, inputs: inputs, attempts: attempts,
-            deadline: deadlines.add(.lookUp(lane), at: now + Self.lookUpPatience))
+            until: until, deadline: deadlines.add(.lookUp(lane), at: until))
+        if let device = inputs.first?.opening { openingDevices[device] = lane }
         laneOfLookUp[lookUpsAsked] = lane
         effects.append(.lookUp(lookUpsAsked, wanted))
     }
@@ -81,7 +86,7 @@ extension CallCore {
         // A user that has changed and left memory meanwhile may have been read as it was before.
         guard lookUp.settled >= latestDeparture else {
             close(lane, lookUp)
-            return ask(lookUp.wanted, in: lane, lookUp.inputs)
+            return ask(lookUp.wanted, in: lane, lookUp.inputs, attempts: lookUp.attempts, until: lookUp.until)
         }
         close(lane, lookUp)
         lookUpCount -= lookUp.inputs.count
@@ -120,11 +125,12 @@ extension CallCore {
         case .client(let input):
             guard deferred.device == nil || input.sessionConnection.map({ directory.session(on: $0) != nil }) ?? true
             else { return enterReport(of: deferred) }
-            perform(input)
+            // It may have to wait in another lane.
+            take(input)
         case .administered(let request, let command): administer(request, command)
         case .forwarding(let id, let reason, let party):
             if let call = calls[id], call.isUnanswered { endUnanswered(call, reason, by: party) }
-        case .reading: break
+        case .ageing(let user): dropTooOld(user)
         }
     }
 
@@ -139,14 +145,23 @@ extension CallCore {
         giveUp(lane)
     }
 
-    /// The store has not answered in time.
-    func giveUp(_ lane: Lane) {
+    /// The store has not answered in time. The time starts again if the process was stopped: nothing worked on the
+    /// answer.
+    func lookUpOverdue(_ lane: Lane) {
+        guard let lookUp = lanes[lane], now - lookUp.until > Self.standstill else { return giveUp(lane) }
+        let until = now + Self.lookUpPatience
+        lanes[lane]?.until = until
+        lanes[lane]?.deadline = deadlines.add(.lookUp(lane), at: until)
+    }
+
+    private func giveUp(_ lane: Lane) {
         guard let lookUp = lanes[lane] else { return }
         close(lane, lookUp)
         if case .forwarding(let call) = lane, calls[call]?.isUnanswered == true,
             lookUp.attempts + 1 < Self.mostAttempts
         {
-            return ask(lookUp.wanted, in: lane, lookUp.inputs, attempts: lookUp.attempts + 1)
+            return ask(
+                lookUp.wanted, in: lane, lookUp.inputs, attempts: lookUp.attempts + 1, until: now + Self.lookUpPatience)
         }
         lookUpCount -= lookUp.inputs.count
         lookUp.inputs.forEach(putOff)
@@ -160,17 +175,27 @@ extension CallCore {
         lookUp.inputs.forEach(enterReport)
     }
 
+    /// Closes the connection on which the device has asked for a session before, and still waits: the newest request
+    /// counts.
+    func dropOpening(of device: DeviceKey, but connection: ConnectionID) {
+        guard case .connection(let older) = openingDevices[device], older != connection else { return }
+        forgetLane(of: older)
+        effects.append(.disconnect(older, .replaced))
+    }
+
     private func close(_ lane: Lane, _ lookUp: OpenLookUp) {
         cancel(lookUp.deadline)
+        if let device = lookUp.inputs.first?.opening { openingDevices[device] = nil }
         lanes[lane] = nil
         laneOfLookUp[lookUp.number] = nil
     }
 
-    /// A new process knows which devices are too old only from the store.
+    /// The store has users with a device that was not seen for long.
     func readUnseen(_ users: [Handle]) {
-        // A device in memory has a deadline.
-        for user in users where directory.user(user) == nil && lanes[.unseen(user)] == nil {
-            _ = isAtHand(Wanted(names: [user]), for: .reading, in: .unseen(user))
+        // A device in memory has a deadline. Requests have priority; the store is read again later.
+        for user in users
+        where directory.user(user) == nil && lanes[.unseen(user)] == nil && lookUpCount < limits.lookUps / 2 {
+            _ = isAtHand(Wanted(names: [user]), for: .ageing(user), in: .unseen(user))
         }
     }
 
@@ -188,7 +213,7 @@ extension CallCore {
             effects.append(.answer(request, .failure(refusal)))
         case .forwarding(let id, let reason, let party):
             if let call = calls[id], call.isUnanswered { endCall(call, reason, by: party) }
-        case .reading: break
+        case .ageing: break
         }
     }
 
@@ -205,6 +230,14 @@ extension CallCore {
         // A notification that asks for no reply gets none.
         if case .notified(_, nil, _) = input { return }
         refuse(input.connection, input.request, SignalError(code, message))
+    }
+}
+
+extension Deferred {
+    /// The device whose `session.open` with a user's token this is.
+    fileprivate var opening: DeviceKey? {
+        guard case .client(.opened(_, _, let open, let grant)) = work, grant.scope == .full else { return nil }
+        return DeviceKey(user: grant.user, device: open.device.id)
     }
 }
 

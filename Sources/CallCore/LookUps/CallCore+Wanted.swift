@@ -35,7 +35,7 @@ extension CallCore {
         case .group(let name):
             // No group has a name that is no handle.
             guard let handle = Handle(known: name) else { return }
-            guard let entry = directory.user(handle) else { return wanted.names.append(handle) }
+            guard let entry = directory.user(handle) else { return wanted.groups.append(handle) }
             for member in entry.group?.members ?? [] { add(member, to: &wanted) }
         }
     }
@@ -65,7 +65,7 @@ extension CallCore {
         case .forward(let handle, let busy, let noAnswer, _):
             addResolved([handle])
             for case .user(let target)? in [busy, noAnswer] { addResolved([target]) }
-            for case .group(let name)? in [busy, noAnswer] { add(Handle(known: name).map { [$0] } ?? []) }
+            for case .group(let name)? in [busy, noAnswer] { addGroup(name, to: &wanted) }
         case .setAlias(let alias): addResolved([alias.handle, alias.user])
         case .deleteAlias(let handle): addResolved([handle])
         case .resumeDevice(let user, _), .deleteDevice(let user, _), .dropSession(let user, _): add([user])
@@ -77,7 +77,7 @@ extension CallCore {
     /// The group with its members, whose memberships change with it.
     private func addGroup(_ name: String, to wanted: inout Wanted) {
         guard let handle = Handle(known: name) else { return }
-        guard let entry = directory.user(handle) else { return wanted.names.append(handle) }
+        guard let entry = directory.user(handle) else { return wanted.groups.append(handle) }
         wanted.names += (entry.group?.members ?? []).filter { directory.user($0) == nil }
     }
 }

@@ -5,23 +5,29 @@ import Determinism
 public struct Wanted: Equatable, Sendable {
     /// A call that may be over, with its legs, pushes and absences.
     public var call: CallID?
-    /// Users, aliases and groups.
+    /// Users and aliases; with an alias also the user behind it.
     public var names: [Handle] = []
+    /// Groups, with their members.
+    public var groups: [Handle] = []
     /// Push tokens whose holder is not in memory, or that have none.
     public var tokens: [PushToken.Address] = []
 
-    public init(call: CallID? = nil, names: [Handle] = [], tokens: [PushToken.Address] = []) {
+    public init(
+        call: CallID? = nil, names: [Handle] = [], groups: [Handle] = [], tokens: [PushToken.Address] = []
+    ) {
         self.call = call
         self.names = names
+        self.groups = groups
         self.tokens = tokens
     }
 
-    var isEmpty: Bool { call == nil && names.isEmpty && tokens.isEmpty }
+    var isEmpty: Bool { call == nil && names.isEmpty && groups.isEmpty && tokens.isEmpty }
 
     /// Adds what `other` wants.
     mutating func merge(_ other: Wanted) {
         call = call ?? other.call
         names += other.names.filter { !names.contains($0) }
+        groups += other.groups.filter { !groups.contains($0) }
         tokens += other.tokens.filter { !tokens.contains($0) }
     }
 }
@@ -30,7 +36,7 @@ public struct Wanted: Equatable, Sendable {
 public struct Found: Equatable, Sendable {
     /// nil when the store has no such call.
     public var call: StoredCall?
-    /// At least the entries of all names, of the parties of the call, and of the users that hold one of the tokens.
+    /// At least the entries of all names and groups, of the parties of the call, and of the users that hold one of the tokens.
     public var entries: [DirectoryEntry]
 
     public init(call: StoredCall? = nil, entries: [DirectoryEntry] = []) {
@@ -70,8 +76,8 @@ struct Deferred {
         case administered(AdminRequestID, AdminCommand)
         /// Forwards the call, or ends it with this reason.
         case forwarding(CallID, EndReason, by: Party?)
-        /// Reads a user.
-        case reading
+        /// Drops the user's devices that were not seen for long.
+        case ageing(Handle)
     }
 
     let work: Work
@@ -91,5 +97,7 @@ struct OpenLookUp {
     var inputs: [Deferred]
     /// How often the same was asked before.
     var attempts = 0
-    let deadline: DeadlineQueue<Deadline>.Token
+    /// When the inputs are put off.
+    var until: Instant
+    var deadline: DeadlineQueue<Deadline>.Token
 }

@@ -63,15 +63,23 @@ final class StoreStall {
         return batch
     }
 
-    /// During a stall, empties `inputs`: requests are refused, others are held.
+    /// During a stall, leaves the store's answers in `inputs`: requests are refused, others are held.
     func admit(_ inputs: inout [CoreInput]) {
         guard isOn else { return }
         let error = Self.refusal(after: failure())
         var refusals: [RequestRefusal] = []
+        var passed: [CoreInput] = []
         for input in inputs {
-            if let refusal = input.refusal(error) { refusals.append(refusal) } else { held.append(input) }
+            if let refusal = input.refusal(error) {
+                refusals.append(refusal)
+            } else if case .store = input {
+                // The core's deadlines for its questions go on.
+                passed.append(input)
+            } else {
+                held.append(input)
+            }
         }
-        inputs.removeAll()
+        inputs = passed
         outputs.refuse(refusals)
     }
 

@@ -83,7 +83,9 @@ final class LookUps: Sendable {
                         "the store cannot be read for requests that wait: \(error)",
                         metadata: [
                             "call": .string(question.wanted.call.map { "\($0)" } ?? ""),
-                            "names": .string(question.wanted.names.prefix(3).map(\.text).joined(separator: " ")),
+                            "names": .string(
+                                (question.wanted.names + question.wanted.groups).prefix(3).map(\.text).joined(
+                                    separator: " ")),
                         ])
                 }
                 answers.append(.store(.lookUpFailed(number: question.number)))

@@ -12,7 +12,9 @@ final class UnseenDevices: Sendable {
 
     /// Devices in one slice: a few milliseconds.
     private static let slice = 4096
-    private static let pauseBetweenSlices = Duration.milliseconds(50)
+    /// Users told at once: the core looks each of them up.
+    private static let usersAtOnce = 50
+    private static let pause = Duration.milliseconds(50)
     static let pauseBetweenPasses = Duration.seconds(600)
 
     private let age: Mutex<Duration?>
@@ -49,12 +51,15 @@ final class UnseenDevices: Sendable {
         repeat {
             do {
                 let slice = try await read(time, last, Self.slice)
-                if !slice.users.isEmpty { core.postAlways(.store(.unseen(slice.users))) }
+                for first in stride(from: 0, to: slice.users.count, by: Self.usersAtOnce) where !Task.isCancelled {
+                    core.postAlways(.store(.unseen(Array(slice.users[first...].prefix(Self.usersAtOnce)))))
+                    try? await Task.sleep(for: Self.pause)
+                }
                 last = slice.end
             } catch {
                 return log.warning("devices that were not seen for long cannot be looked up yet: \(error)")
             }
-            if last != nil { try? await Task.sleep(for: Self.pauseBetweenSlices) }
+            if last != nil { try? await Task.sleep(for: Self.pause) }
         } while last != nil && !Task.isCancelled
     }
 }

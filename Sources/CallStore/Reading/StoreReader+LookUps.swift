@@ -16,14 +16,17 @@ extension StoreReader {
         let call = try wanted.call.flatMap { try readCall($0, database) }
         let holders = try wanted.tokens.flatMap { try directory.holders(of: $0) }
         var seen: Set<Handle> = []
-        var names = (wanted.names + (call?.parties ?? []) + holders).filter { seen.insert($0).inserted }
+        var names = (wanted.names + wanted.groups + (call?.parties ?? []) + holders).filter { seen.insert($0).inserted }
+        var groups = Set(wanted.groups)
         var entries: [DirectoryEntry] = []
-        // Names lead to others: an alias to its user, a group to its members.
+        // An alias leads to its user, and a group that is wanted to its members.
         while !names.isEmpty {
             let read = try directory.entries(names)
             entries += read
-            names = read.flatMap { ($0.aliasOf.map { [$0] } ?? []) + ($0.group?.members ?? []) }
-                .filter { seen.insert($0).inserted }
+            names = read.flatMap { entry in
+                (entry.aliasOf.map { [$0] } ?? [])
+                    + (groups.remove(entry.name) == nil ? [] : entry.group?.members ?? [])
+            }.filter { seen.insert($0).inserted }
         }
         return Found(call: call, entries: entries)
     }

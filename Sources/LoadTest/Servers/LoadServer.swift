@@ -1,4 +1,5 @@
 import AdminProtocol
+import CallServer
 import CallStore
 import CallVocabulary
 import Foundation
@@ -83,7 +84,8 @@ final class LoadServer: Sendable {
             }
             if plan.registered > 0 {
                 let now = Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
-                try RegisteredDevices.write(plan.registered, to: ServerProcess.data(in: folder.path), at: now)
+                let data = DataFolder(path: ServerProcess.data(in: folder.path))
+                try RegisteredDevices.write(plan.registered, to: data, at: now)
             }
             let started = try await ServerProcess.start(
                 own, limits: plan.serverLimits, folder: folder.path, simulator: simulator?.folder)

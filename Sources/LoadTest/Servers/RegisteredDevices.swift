@@ -1,5 +1,5 @@
 import CallCore
-import CallStore
+import CallServer
 import CallVocabulary
 import StoreInterface
 
@@ -10,13 +10,12 @@ enum RegisteredDevices {
 
     /// Writes devices of as many users to a new store, each with a VoIP token: some seconds for a million.
     /// - Throws: ``LoadError``.
-    static func write(_ count: Int, to folder: String, at now: Instant) throws {
+    static func write(_ count: Int, to folder: DataFolder, at now: Instant) throws {
+        let batches = stride(from: 0, to: count, by: inOneCommit).lazy.map { first in
+            (first..<min(count, first + inOneCommit)).map { StoreRecord.device(device($0, at: now)) }
+        }
         do {
-            let store = try CallStore.open(folder: folder)
-            defer { store.close() }
-            for first in stride(from: 0, to: count, by: inOneCommit) {
-                try store.commit((first..<min(count, first + inOneCommit)).map { .device(device($0, at: now)) })
-            }
+            try folder.makeStore(of: batches)
         } catch {
             throw LoadError("the registered devices cannot be written: \(error)")
         }

@@ -173,11 +173,13 @@ CREATE INDEX push_token_by_end ON push_token (substr(token, -24));
 CREATE INDEX alias_by_user ON alias (user);
 CREATE INDEX push_sync_by_user ON push (user, intended_at) WHERE purpose = 'sync';
 CREATE TRIGGER group_has_members AFTER INSERT ON call_group BEGIN
-    INSERT INTO group_member SELECT value, NEW.name FROM json_each(iif(json_valid(NEW.members), NEW.members, '[]')) WHERE true ON CONFLICT DO NOTHING;
+    INSERT INTO group_member SELECT value, NEW.name FROM json_each(iif(json_valid(NEW.members), NEW.members, '[]'))
+    WHERE type = 'text' ON CONFLICT DO NOTHING;
 END;
 CREATE TRIGGER group_has_other_members AFTER UPDATE ON call_group BEGIN
     DELETE FROM group_member WHERE (member, name) IN (SELECT value, OLD.name FROM json_each(iif(json_valid(OLD.members), OLD.members, '[]')));
-    INSERT INTO group_member SELECT value, NEW.name FROM json_each(iif(json_valid(NEW.members), NEW.members, '[]')) WHERE true ON CONFLICT DO NOTHING;
+    INSERT INTO group_member SELECT value, NEW.name FROM json_each(iif(json_valid(NEW.members), NEW.members, '[]'))
+    WHERE type = 'text' ON CONFLICT DO NOTHING;
 END;
 CREATE TRIGGER group_is_deleted AFTER DELETE ON call_group BEGIN
     DELETE FROM group_member WHERE (member, name) IN (SELECT value, OLD.name FROM json_each(iif(json_valid(OLD.members), OLD.members, '[]')));
