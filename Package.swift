@@ -103,9 +103,11 @@ let package = Package(
         library("HTTP2", ["CNGHTTP2", "EventLoop", "TLS", deque]),
         library("OutgoingHTTP", ["EventLoop", "TLS"]),
         library(
+            "RecordTables", ["CallVocabulary", "CallCore", "CallEvents", "EventLoop", "StoreInterface", deque]),
+        library(
             "CallStore",
             [
-                "CPageChecksums", "CallVocabulary", "CallCore", "CallEvents", "EventLoop", "StoreInterface", deque,
+                "CPageChecksums", "CallVocabulary", "CallCore", "EventLoop", "RecordTables", "StoreInterface", deque,
                 grdb, sqlite,
             ]),
 
@@ -213,8 +215,8 @@ let package = Package(
             "Benchmarks",
             [
                 "TLS", "PushVocabulary", "CAllocations", "CallCore", "CallMonitor", "CallStore", "CallVocabulary",
-                "ChildProcess", "Determinism", "EventLoop", "HTTP2", "PushClient", "PushCore", "SignalProtocol",
-                "StoreInterface", "WireJSON", log,
+                "ChildProcess", "Determinism", "EventLoop", "HTTP2", "PushClient", "PushCore", "RecordTables",
+                "SignalProtocol", "StoreInterface", "WireJSON", log,
             ]),
         .executableTarget(
             name: "reveille-bench",
@@ -285,7 +287,8 @@ let package = Package(
         tests(
             "CallStoreTests",
             [
-                "CallStore", "CallCore", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", "StoreInterface",
+                "CallStore", "CallCore", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", "RecordTables",
+                "StoreInterface",
                 grdb, sqlite,
             ],
             exclude: ["Fixtures"]),
@@ -302,7 +305,7 @@ let package = Package(
                 "CallMonitor", "CallStore", "OutgoingHTTP", "StoreInterface", "CallVocabulary", "ChildProcess",
                 "Determinism", "PushClient", "PushCore", "PushTestServer", "SoftphoneKit", "SoftphoneSession",
                 "EventLoop",
-                "EventJournal", "HTTP2", "SignalProtocol",
+                "EventJournal", "HTTP2", "RecordTables", "SignalProtocol",
                 "LibWebSockets", "LogCapture", "ServerLog", "TestCertificates", "TestCleanup", "WebSocketServer",
                 "WebhookClient", log,
             ]),
@@ -355,8 +358,8 @@ let package = Package(
         tests(
             "BenchmarksTests",
             [
-                "Benchmarks", "CallStore", "CallVocabulary", "ChildProcess", "PushCore", "SignalProtocol",
-                "reveille-bench",
+                "Benchmarks", "CallStore", "CallVocabulary", "ChildProcess", "PushCore", "RecordTables",
+                "SignalProtocol", "reveille-bench",
             ]),
         tests(
             "LoadTestTests",

@@ -19,7 +19,7 @@ struct ServerStore: Sendable {
         let store = try openStore(folder, log)
         let recovered = try store.recover(timers: configuration.timers)
         let queries = try SQLiteQueries.open(folder: folder, thread: "history")
-        let adminQueries: SQLiteQueries
+        let adminQueries: any StoreQueries
         do throws(StoreFailure) {
             adminQueries = try SQLiteQueries.open(folder: folder, thread: "admin reads")
         } catch {

@@ -1,6 +1,7 @@
 import CallCore
 import DequeModule
 import GRDB
+import RecordTables
 import StoreInterface
 
 /// The durable state of one server in SQLite: devices, calls, legs, the push ledger, session descriptions, candidates,

@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import GRDB
+import RecordTables
 import StoreInterface
 
 /// Reads the state that had not ended when the last server stopped.

@@ -2,6 +2,7 @@ import CallStore
 import CallVocabulary
 import Foundation
 import PushCore
+import RecordTables
 import SignalProtocol
 import Testing
 

@@ -3,6 +3,7 @@ import CallVocabulary
 import EventLoop
 import Foundation
 import GRDB
+import RecordTables
 import StoreInterface
 import Synchronization
 import Testing

@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import RecordTables
 import StoreInterface
 import Testing
 

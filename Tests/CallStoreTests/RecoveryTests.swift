@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import Foundation
 import GRDB
+import RecordTables
 import Testing
 
 @testable import CallStore
@@ -144,13 +145,13 @@ import Testing
     }
 
     @Test func `recovery and the queries of a running server read by index, however long the history is`() throws {
-        let party = StoreReader.joinParty + " WHERE party.user = 'bob' AND party.created_at < 5"
+        let party = HistoryTable.join + " WHERE party.user = 'bob' AND party.created_at < 5"
         let queries = [
             Recovery.openCalls, LegTable.selectOfCall, PushTable.selectOfCall, CandidateTable.selectOfCall,
-            StoreReader.overdueSQL,
+            LedgerSQL.overdue,
             CallTable.layout.select + " WHERE state <> 'ended' ORDER BY call.created_at DESC, call.serial DESC LIMIT 9",
             PushTable.layout.select + " WHERE \(PushTable.isOpen) ORDER BY intended_at DESC, serial DESC LIMIT 9",
-            CallTable.layout.select + party + " ORDER BY \(StoreReader.historyOrder) LIMIT 9",
+            CallTable.layout.select + party + " ORDER BY \(HistoryTable.order) LIMIT 9",
         ]
         try withStore { store, _, _ throws in
             try store.tables.queue.read { database throws in

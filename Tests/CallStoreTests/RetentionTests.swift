@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import Foundation
 import GRDB
+import RecordTables
 import StoreInterface
 import Testing
 
@@ -290,10 +291,13 @@ import Testing
     @Test func `each statement finds its rows by an index`() throws {
         try withStore { store, _, _ throws in
             let statements =
-                [RetentionSQL.nextCall, RetentionSQL.nextPush, RetentionSQL.dropParties, RetentionSQL.dropMissed]
+                [
+                    RetentionSQL.nextCall, RetentionSQL.nextPush, RetentionSQL.dropParties(.sqlite),
+                    RetentionSQL.dropMissed,
+                ]
                 + [RetentionSQL.oldestKeptMissed]
-                + ["push", "leg"].map { RetentionSQL.dropOfCall($0, by: "call_serial") }
-                + ["call_descriptions", "call_candidates"].map { RetentionSQL.dropOfCall($0, by: "call") }
+                + ["push", "leg"].map { RetentionSQL.dropOfCall($0, by: "call_serial", .sqlite) }
+                + ["call_descriptions", "call_candidates"].map { RetentionSQL.dropOfCall($0, by: "call", .sqlite) }
             for statement in statements {
                 // The plan is the same for any values.
                 let sql = statement.replacing(/\?[0-9]?/, with: "1")

@@ -1,5 +1,6 @@
 import CallStore
 import Foundation
+import RecordTables
 
 /// The cost of durable call records, written to the tables at once or to the journal first, compared with a synced
 /// file.
