@@ -260,5 +260,18 @@ public final class CallStore {
     }
 }
 
+extension CallStore: CopiedStore {
+    package var place: String { folder }
+
+    package func inTransaction<Value>(
+        _ body: (TableQueries<SQLiteStatements>) throws -> Value
+    ) throws(StoreFailure) -> Value {
+        try catchUp()
+        return try StoreFailure.wrap(StoreFolder.database(in: folder)) {
+            try tables.queue.write { try body(TableQueries($0)) }
+        }
+    }
+}
+
 @available(*, unavailable)
 extension CallStore: Sendable {}

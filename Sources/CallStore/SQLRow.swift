@@ -39,6 +39,17 @@ package final class SQLRow: StatementRow {
         check(sqlite3_bind_int64(raw, parameter, number))
     }
 
+    package func bind(_ value: StoredValue) {
+        parameter += 1
+        switch value {
+        case .null: check(sqlite3_bind_null(raw, parameter))
+        case .integer(let number): check(sqlite3_bind_int64(raw, parameter, number))
+        case .identifier(let bytes):
+            check(bytes.withUnsafeBytes { sqlite3_bind_blob(raw, parameter, $0.baseAddress, Int32($0.count), copied) })
+        case .text(let bytes): check(bytes.withUnsafeBytes { bindText($0, copied) })
+        }
+    }
+
     private func bindText(_ bytes: UnsafeRawBufferPointer, _ life: sqlite3_destructor_type?) -> Int32 {
         // A nil pointer would bind NULL, and an empty buffer may have one.
         guard let start = bytes.baseAddress else { return sqlite3_bind_text(raw, parameter, "", 0, copied) }
@@ -143,6 +154,17 @@ package final class SQLRow: StatementRow {
             return nil
         }
         return int()
+    }
+
+    package func value() -> StoredValue {
+        switch sqlite3_column_type(raw, column) {
+        case SQLITE_NULL:
+            column += 1
+            return .null
+        case SQLITE_INTEGER: return .integer(int())
+        case SQLITE_BLOB: return .identifier(optionalBytes().map { Array($0) } ?? [])
+        default: return .text(optionalBytes().map { Array($0) } ?? [])
+        }
     }
 
     /// Valid until the next row: callers copy out of it at once.

@@ -17,9 +17,8 @@ import Synchronization
 ///
 /// May be used from any thread. Must be ended with ``close()``.
 public final class GroupCommitter: RecordLog {
-    /// The default limit of waiting batches, including those of a failing commit. It covers many seconds at one batch
-    /// per turn of the core; only a failing disk makes a server reach it.
-    public static let defaultCapacity = 4096
+    /// The default limit of waiting batches, including those of a failing commit.
+    public static let defaultCapacity = CommitterState.standardCapacity
 
     public let capacity: Int
 

@@ -12,6 +12,10 @@ package final class CommitterState: Sendable {
     package let statistics = Mutex(CommitStatistics())
     package let retention = Mutex(RetentionStatistics())
 
+    /// The default limit of waiting batches, including those of a failing commit. It covers many seconds at one batch
+    /// per turn of the core; only a failing disk makes a server reach it.
+    package static let standardCapacity = 4096
+
     package init() {}
 
     /// Counts a batch as given.

@@ -44,7 +44,10 @@ private struct CallQuery {
         if filter.isLive == false { conditions.add("state = 'ended'") }
         if let states = filter.states {
             let marks = states.map { _ in "?" }.joined(separator: ", ")
-            conditions.add("state IN (\(marks))") { row in for state in states { row.bind(state) } }
+            // PostgreSQL has no empty list.
+            conditions.add(states.isEmpty ? "0 = 1" : "state IN (\(marks))") { row in
+                for state in states { row.bind(state) }
+            }
         }
         conditions.add("end_reason = ?", filter.reason) { $0.bind($1) }
         let select = CallTable.layout.select + (isOfUser ? HistoryTable.join : "")

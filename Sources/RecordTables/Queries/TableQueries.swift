@@ -4,7 +4,7 @@ import StoreInterface
 
 /// Queries on the tables of a store. The caller provides one consistent state for each query.
 package struct TableQueries<Source: StatementSource> {
-    let source: Source
+    package let source: Source
 
     package init(_ source: Source) { self.source = source }
 

@@ -10,6 +10,7 @@ package protocol StatementRow: AnyObject {
     func bind<Subject>(_ identifier: Identifier<Subject>)
     func bind(_ text: String)
     func bind(_ number: Int64)
+    func bind(_ value: StoredValue)
 
     // MARK: Running
 
@@ -28,6 +29,9 @@ package protocol StatementRow: AnyObject {
     func optionalInt() -> Int64?
     /// The next text or identifier; nil for NULL. Valid until the next row: callers copy out of it at once.
     func optionalBytes() -> UnsafeRawBufferPointer?
+
+    /// The next value of any type.
+    func value() -> StoredValue
 
     /// The failure for an unknown value in the last column read.
     func unreadable() -> StoreFailure
@@ -136,6 +140,15 @@ extension StatementRow {
         guard let value = parse(text) else { throw unreadable() }
         return value
     }
+}
+
+/// A value of a row, whatever its column is.
+package enum StoredValue: Equatable, Sendable {
+    case null
+    case integer(Int64)
+    /// 16 bytes.
+    case identifier([UInt8])
+    case text([UInt8])
 }
 
 package enum StoredTime {
