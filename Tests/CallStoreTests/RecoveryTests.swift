@@ -8,7 +8,10 @@ import Testing
 @testable import CallStore
 
 @Suite struct RecoveryTests {
-    @Test func `recovery picks the live calls and those with an open push, with all that is theirs`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `recovery picks the live calls and those with an open push, with all that is theirs`(_ kind: StoreKind)
+        async throws
+    {
         var records: [StoreRecord] = []
         var expected: [CallID] = []
         var expectedPushes: [PushID] = []
@@ -34,7 +37,7 @@ import Testing
                 add(.ended(), isExpected: isOpen, push: (status, report))
             }
         }
-        try withStore(records) { store, _, _ throws in
+        try await withStore(kind, records) { store, _ throws in
             let state = try store.recover()
             #expect(state.calls.map(\.id) == expected)
             #expect(state.legs.map(\.call) == expected.flatMap { [$0, $0] })
@@ -43,7 +46,10 @@ import Testing
         }
     }
 
-    @Test func `pushes about missed calls come back by themselves, with what they say of their calls`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `pushes about missed calls come back by themselves, with what they say of their calls`(_ kind: StoreKind)
+        async throws
+    {
         var over = CallRecord.ended(from: "dave")
         (over.callerName, over.video) = ("Dave", true)
         let live = CallRecord.live()
@@ -59,9 +65,10 @@ import Testing
             notice(over, .missedCall, $0)
         }
         let ring = PushRecord.sample(of: .sample(of: live))
-        try withStore(
+        try await withStore(
+            kind,
             [.call(over), .call(live)] + (open + settled + [ring]).map { .push($0) }
-        ) { store, reader, _ throws in
+        ) { store, reader throws in
             let state = try store.recover()
             #expect(state.notices.map(\.push) == open)
             #expect(state.notices.map(\.from) == [handle("dave"), handle("dave"), handle("alice")])
@@ -73,7 +80,10 @@ import Testing
         }
     }
 
-    @Test func `background pushes of late come back with the time they were sent, oldest first`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `background pushes of late come back with the time they were sent, oldest first`(_ kind: StoreKind)
+        async throws
+    {
         let call = CallRecord.ended()
         func sync(_ purpose: PushPurpose, sent: Int64?, _ status: ProviderStatus = .accepted) -> PushRecord {
             var push = PushRecord.sample(
@@ -87,25 +97,28 @@ import Testing
         let tooOld = sync(.sync, sent: 699)
         let late = [sync(.sync, sent: 700), sync(.sync, sent: 800, .unknown), sync(.sync, sent: 1000, .rejected)]
         let others = [sync(.sync, sent: nil, .cancelled), sync(.missedCall, sent: 900), sync(.call, sent: 2000)]
-        try withStore(
+        try await withStore(
+            kind,
             [.call(call)] + (late.reversed() + [tooOld] + others).map { .push($0) }
-        ) { store, _, _ throws in
+        ) { store, _ throws in
             let sent = try store.recover(timers: timers).sentSyncs
             #expect(sent.map(\.sentAt) == [at(700), at(800), at(1000)])
             #expect(sent.map(\.device) == late.map(\.device))
         }
     }
 
-    @Test func `the offer of a call that is over is not recovered`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `the offer of a call that is over is not recovered`(_ kind: StoreKind) async throws {
         let (live, over) = (CallRecord.live(), CallRecord.ended())
         let offers = [live, over].map { DescriptionsRecord(call: $0.id, offer: nil, custom: nil) }
-        try withStore([.call(live), .call(over)] + offers.map { .descriptions($0) }) { store, _, _ throws in
+        try await withStore(kind, [.call(live), .call(over)] + offers.map { .descriptions($0) }) { store, _ throws in
             #expect(try store.recover().descriptions == [offers[0]])
         }
     }
 
-    @Test func `an empty store recovers to nothing`() throws {
-        try withStore { store, _, _ throws in #expect(try store.recover() == RecoveredState()) }
+    @Test(arguments: StoreKind.allCases)
+    func `an empty store recovers to nothing`(_ kind: StoreKind) async throws {
+        try await withStore(kind) { store, _ throws in #expect(try store.recover() == RecoveredState()) }
     }
 
     @Test func `a store opened again has all that was committed, and takes more`() throws {
