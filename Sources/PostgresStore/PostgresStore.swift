@@ -38,6 +38,7 @@ package final class PostgresStore {
     private var behind = Deque<Behind>()
     /// The number of records in those commits.
     private(set) var behindCount = 0
+    private var isClosed = false
 
     private init(
         _ address: PostgresAddress, lease: LeaseState, keeper: LeaseKeeper, onLease: LeaseListener,
@@ -200,6 +201,8 @@ package final class PostgresStore {
 
     /// Applies the journal as far as that succeeds; the next home applies the rest.
     func closeConnections() {
+        guard !isClosed else { return }
+        isClosed = true
         if case .held = lease.standing() { _ = try? catchUp() }
         tables.close()
         journal.close()

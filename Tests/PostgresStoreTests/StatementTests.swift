@@ -47,6 +47,21 @@ import Testing
         }
     }
 
+    /// Histories are written for the calls and legs after these numbers: of all there are, if they were lost.
+    @Test func `the last numbers of calls and legs are known after each transaction`() async throws {
+        let store = try PostgresStore.open(try await PostgresServer.freshAddress(), name: "a test")
+        defer { store.close() }
+        for number in 1...3 {
+            let call = CallRecord.live()
+            let leg = LegRecord(
+                call: call.id, device: DeviceKey(user: handle("bob"), device: .random()), push: .random(),
+                state: .waking,
+                createdAt: at(1))
+            try store.commit([.call(call), .leg(leg), .leg(leg)])
+            #expect(store.tables.lastSerials == (Int64(number), Int64(number)))
+        }
+    }
+
     @Test func `a text with a zero byte, which PostgreSQL cannot store, does not stop the log`() async throws {
         let address = try await PostgresServer.freshAddress()
         let store = try PostgresStore.open(address, name: "a test")

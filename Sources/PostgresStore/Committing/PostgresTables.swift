@@ -56,7 +56,7 @@ final class PostgresTables: RetentionTables, @unchecked Sendable {
     /// The last commit in the tables.
     private var settled: Int64
     /// The serials of the last call and leg.
-    private var lastSerials: (call: Int64, leg: Int64) = (0, 0)
+    private(set) var lastSerials: (call: Int64, leg: Int64) = (0, 0)
     private var callsMayBeDeletedBefore: Instant?
     private var deleter: RetentionDeleter<PostgresStatements>?
 
@@ -144,7 +144,8 @@ final class PostgresTables: RetentionTables, @unchecked Sendable {
                 try pipeline.send("COMMIT")
             }
             settled = last
-            if results.count >= 2 { noteSerials(results[results.count - 2]) }
+            // Of all results, only these have two columns; a statement's preparation has one of its own.
+            if let found = results.last(where: { $0.columnCount == 2 }) { noteSerials(found) }
         } catch {
             self.connection = nil
             guard error.reason == .postgreSQL("22012") else { throw error }

@@ -1,4 +1,5 @@
 import CallVocabulary
+import Glibc
 import RecordTables
 
 /// The parameters of one execution, in PostgreSQL's binary format.
@@ -53,8 +54,8 @@ struct PostgresParameters {
             case .null?: bindNull()
             case .integer(let number)?: bind(number)
             case .identifier(let start)?: bindInPlace(UnsafeRawBufferPointer(start: start, count: 16))
-            case .text(let bytes)? where bytes.contains(0): bind(text: bytes)
-            case .text(let bytes)?: bindInPlace(bytes)
+            case .text(let bytes)?:
+                if Self.hasZero(bytes) { bind(text: bytes) } else { bindInPlace(bytes) }
             case nil: return false
             }
         }
@@ -67,9 +68,14 @@ struct PostgresParameters {
         values.append(.copied(start..<copies.count))
     }
 
+    private static func hasZero(_ text: UnsafeRawBufferPointer) -> Bool {
+        text.baseAddress.map { memchr($0, 0, text.count) != nil } ?? false
+    }
+
     /// PostgreSQL has no text with a zero byte: it becomes U+FFFD. Texts of clients have none; one that did would
     /// otherwise fail every commit from then on.
     private static func append(_ text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
+        guard hasZero(text) else { return bytes += text }
         for byte in text { if byte == 0 { bytes += "\u{FFFD}".utf8 } else { bytes.append(byte) } }
     }
 

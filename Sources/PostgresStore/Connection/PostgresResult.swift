@@ -16,6 +16,8 @@ final class PostgresResult {
 
     var rowCount: Int32 { library.pointee.PQntuples(raw) }
 
+    var columnCount: Int32 { library.pointee.PQnfields(raw) }
+
     /// How many rows the statement has written.
     var changedCount: Int { library.pointee.PQcmdTuples(raw).flatMap { Int(String(cString: $0)) } ?? 0 }
 
@@ -23,7 +25,7 @@ final class PostgresResult {
 
     /// Valid as long as the result; nil for NULL.
     func bytes(_ row: Int32, _ column: Int32) -> UnsafeRawBufferPointer? {
-        guard row < rowCount, column < library.pointee.PQnfields(raw),
+        guard row < rowCount, column < columnCount,
             library.pointee.PQgetisnull(raw, row, column) == 0
         else {
             return nil
