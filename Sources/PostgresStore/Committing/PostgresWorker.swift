@@ -111,6 +111,7 @@ final class PostgresWorker {
         switch store.lease.standing() {
         case .held:
             leaseFailure = nil
+            updateHealth()
             let batches = undelivered
             undelivered = []
             shared.ended(batches.count)
@@ -120,9 +121,9 @@ final class PostgresWorker {
                 failure
                 ?? StoreFailure(
                     .leaseExpired, path: store.address.description, detail: "the lease of the realm was not renewed")
+            updateHealth()
         case .ended(let failure): end(failure)
         }
-        updateHealth()
     }
 
     /// The lease was renewed, or not.
