@@ -74,6 +74,9 @@ let package = Package(
         // A SQLite VFS with page checksums.
         .target(name: "CPageChecksums", linkerSettings: [.linkedLibrary("sqlite3")]),
 
+        // The functions of libpq, loaded when they are first needed.
+        .target(name: "CPostgreSQL"),
+
         // Pure: no I/O, no clock, no Foundation.
         library("CallVocabulary"),
         library("PushVocabulary", ["CallVocabulary"]),
@@ -103,11 +106,17 @@ let package = Package(
         library("HTTP2", ["CNGHTTP2", "EventLoop", "TLS", deque]),
         library("OutgoingHTTP", ["EventLoop", "TLS"]),
         library(
+            "RecordTables", ["CallVocabulary", "CallCore", "CallEvents", "EventLoop", "StoreInterface", deque]),
+        library(
             "CallStore",
             [
-                "CPageChecksums", "CallVocabulary", "CallCore", "CallEvents", "EventLoop", "StoreInterface", deque,
+                "CPageChecksums", "CallVocabulary", "CallCore", "EventLoop", "RecordTables", "StoreInterface", deque,
                 grdb, sqlite,
             ]),
+
+        library(
+            "PostgresStore",
+            ["CPostgreSQL", "CallVocabulary", "CallCore", "EventLoop", "RecordTables", "StoreInterface", deque]),
 
         library("ChildProcess", ["CLinux"]),
 
@@ -140,8 +149,8 @@ let package = Package(
             [
                 "TLS", "AdminServer", "CLinux", "ClientTokens", "PushVocabulary", "AdminProtocol", "CallMonitor",
                 "CallVocabulary", "CallCore", "PushCore", "PushClient", "SignalProtocol", "EventLoop",
-                "WebPages", "WebSocketServer", "WebhookClient", "CallStore", "LibWebSockets", "ServerLog",
-                "StoreInterface", "OutgoingHTTP",
+                "WebPages", "WebSocketServer", "WebhookClient", "CallStore", "PostgresStore", "RecordTables",
+                "LibWebSockets", "ServerLog", "StoreInterface", "OutgoingHTTP",
                 log,
                 crypto,
             ]),
@@ -213,12 +222,14 @@ let package = Package(
             "Benchmarks",
             [
                 "TLS", "PushVocabulary", "CAllocations", "CallCore", "CallMonitor", "CallStore", "CallVocabulary",
-                "ChildProcess", "Determinism", "EventLoop", "HTTP2", "PushClient", "PushCore", "SignalProtocol",
-                "StoreInterface", "WireJSON", log,
+                "ChildProcess", "Determinism", "EventLoop", "HTTP2", "PostgresStore", "PushClient", "PushCore",
+                "RecordTables", "SignalProtocol", "StoreInterface", "WireJSON", log,
             ]),
         .executableTarget(
             name: "reveille-bench",
-            dependencies: ["Benchmarks", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "Benchmarks", "StoreInterface", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             swiftSettings: strict),
 
         // What has happened so far, from any thread, for tests that wait for it.
@@ -232,6 +243,11 @@ let package = Package(
             name: "PushTestServer",
             dependencies: ["TLS", "CallVocabulary", "ChildProcess", "PushClient", "EventLoop", "HTTP2", crypto, jwt],
             path: "Tests/PushTestServer", swiftSettings: strict),
+
+        // A PostgreSQL cluster for tests.
+        .target(
+            name: "StoreTesting", dependencies: ["ChildProcess", "StoreInterface"], path: "Tests/StoreTesting",
+            swiftSettings: strict),
 
         // Texts broken a little, by a seeded generator.
         .target(
@@ -285,10 +301,17 @@ let package = Package(
         tests(
             "CallStoreTests",
             [
-                "CallStore", "CallCore", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", "StoreInterface",
+                "CallStore", "CallCore", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", "PostgresStore",
+                "RecordTables", "StoreInterface", "StoreTesting",
                 grdb, sqlite,
             ],
             exclude: ["Fixtures"]),
+        tests(
+            "PostgresStoreTests",
+            [
+                "PostgresStore", "CallCore", "CallVocabulary", "ChildProcess", "RecordTables", "StoreInterface",
+                "StoreTesting",
+            ], exclude: ["Recorded"]),
         tests("AdminProtocolTests", ["AdminProtocol", "CallVocabulary"]),
         tests(
             "ClientTokensTests", ["ClientTokens", "ByteMutation", "CallVocabulary", "Determinism"],
@@ -302,7 +325,7 @@ let package = Package(
                 "CallMonitor", "CallStore", "OutgoingHTTP", "StoreInterface", "CallVocabulary", "ChildProcess",
                 "Determinism", "PushClient", "PushCore", "PushTestServer", "SoftphoneKit", "SoftphoneSession",
                 "EventLoop",
-                "EventJournal", "HTTP2", "SignalProtocol",
+                "EventJournal", "HTTP2", "RecordTables", "SignalProtocol",
                 "LibWebSockets", "LogCapture", "ServerLog", "TestCertificates", "TestCleanup", "WebSocketServer",
                 "WebhookClient", log,
             ]),
@@ -355,8 +378,8 @@ let package = Package(
         tests(
             "BenchmarksTests",
             [
-                "Benchmarks", "CallStore", "CallVocabulary", "ChildProcess", "PushCore", "SignalProtocol",
-                "reveille-bench",
+                "Benchmarks", "CallStore", "CallVocabulary", "ChildProcess", "PushCore", "RecordTables",
+                "SignalProtocol", "reveille-bench",
             ]),
         tests(
             "LoadTestTests",
@@ -382,7 +405,7 @@ let package = Package(
                 "EventLoop", "HTTP2",
                 "PhoneSimulator", "AdminProtocol", "LibWebSockets", "PushClient", "PushCore", "PushSimulator",
                 "PushTestServer",
-                "LoadTest", "OutgoingHTTP",
+                "LoadTest", "OutgoingHTTP", "PostgresStore", "RecordTables", "StoreTesting",
                 "SignalProtocol", "SimulatorEndpoints", "SoftphoneKit", "SoftphoneSession", "TestCertificates",
                 "TestCleanup", "WebSocketServer", "WebhookClient", "reveille",
                 crypto, log,

@@ -69,7 +69,7 @@ public final class CallServer: Sendable {
     ) async throws -> CallServer {
         try configuration.data.prepare()
         let adminSocket = try configuration.data.adminSocket()
-        if configuration.data.hasLostStore {
+        if configuration.database == nil, configuration.data.hasLostStore {
             log.error(
                 """
                 the store of this folder is missing although a server ran here; the server starts without calls and \
@@ -221,6 +221,7 @@ public final class CallServer: Sendable {
                 "address": .string("\(address)"), "admin": .string("\(socket)"),
                 "connections": .stringConvertible(configuration.maxConnections),
                 "data": .string(configuration.data.path),
+                "store": .string(configuration.database.map { "\($0)" } ?? "SQLite in the data folder"),
                 "live_calls_recovered": .stringConvertible(recovered.calls.count { $0.state.isLive }),
                 "metrics": .string(metrics?.url ?? "on the admin socket"),
                 "pushes": .string(

@@ -19,6 +19,8 @@ public struct ServerConfiguration: Sendable {
     /// The address for clients.
     public var address: SocketAddress
     public var data: DataFolder
+    /// The database with the store; nil for SQLite in ``data``.
+    public var database: PostgresAddress?
     /// The number of threads for connections. A single one, without TLS, shares the core's thread.
     public var shards: Int
     public var maxConnections = 100_000

@@ -1,6 +1,9 @@
 import CallCore
 import CallStore
+import Foundation
 import Logging
+import PostgresStore
+import RecordTables
 import StoreInterface
 
 /// The open store of a server. No other type names the kind of store.
@@ -15,22 +18,20 @@ struct ServerStore: Sendable {
     /// Queries for administrators, whose audits of millions of pushes must not delay clients' queries.
     let adminQueries: any StoreQueries
 
+    /// Of the connections that read, in the order of the members.
+    private static let threads = ["look-ups", "history", "admin reads"]
+
     /// - Throws: `StoreFailure`; nothing is left open then.
     static func open(_ configuration: ServerConfiguration, log: Logger) async throws(StoreFailure) -> ServerStore {
+        if let database = configuration.database { return try await open(database, configuration, log) }
         let folder = configuration.data.path
         let store = try openStore(folder, log)
         let recovered = try store.recover()
-        var opened: [SQLiteQueries] = []
+        var opened: [any StoreQueries] = []
         do throws(StoreFailure) {
-            for thread in ["look-ups", "history", "admin reads"] {
-                opened.append(try SQLiteQueries.open(folder: folder, thread: thread))
-            }
+            for thread in threads { opened.append(try SQLiteQueries.open(folder: folder, thread: thread)) }
             let committer = try GroupCommitter(
-                store: store,
-                onHealth: { failure in
-                    guard let failure else { return log.notice("commits succeed again") }
-                    log.error("commits fail; no new call is acknowledged", metadata: ["error": .string("\(failure)")])
-                },
+                store: store, onHealth: { noteHealth($0, log) },
                 onCheckpoint: { failure in
                     guard let failure else { return log.notice("checkpoints succeed again") }
                     log.error(
@@ -44,6 +45,39 @@ struct ServerStore: Sendable {
             for queries in opened { await queries.close() }
             throw error
         }
+    }
+
+    /// Opens the store in a database, and becomes the home of its realm.
+    private static func open(
+        _ database: PostgresAddress, _ configuration: ServerConfiguration, _ log: Logger
+    ) async throws(StoreFailure) -> ServerStore {
+        let name =
+            "\(ProcessInfo.processInfo.hostName), process \(ProcessInfo.processInfo.processIdentifier), "
+            + "listening on \(configuration.address)"
+        let store = try PostgresStore.open(database, name: name)
+        for doubt in try store.doubts() { log.warning("the database: \(doubt)") }
+        let recovered = try store.recover()
+        var opened: [any StoreQueries] = []
+        do throws(StoreFailure) {
+            // A request waits for two seconds, a page for longer, an audit for minutes.
+            for (thread, seconds) in zip(threads, [5, 30, 600]) {
+                opened.append(
+                    try PostgresQueries.open(
+                        database, thread: thread, waits: false, patience: .seconds(seconds)))
+            }
+            let committer = try PostgresCommitter(store: store, onHealth: { noteHealth($0, log) })
+            return ServerStore(
+                recovered: recovered, recordLog: committer, lookUps: opened[0], queries: opened[1],
+                adminQueries: opened[2])
+        } catch {
+            for queries in opened { await queries.close() }
+            throw error
+        }
+    }
+
+    private static func noteHealth(_ failure: StoreFailure?, _ log: Logger) {
+        guard let failure else { return log.notice("commits succeed again") }
+        log.error("commits fail; no new call is acknowledged", metadata: ["error": .string("\(failure)")])
     }
 
     /// Commits waiting batches, ends the threads and closes the connections. The readers first: only the last
@@ -70,6 +104,77 @@ struct ServerStore: Sendable {
         }
         if let old { log.notice("the store is migrated", metadata: ["from_version": .string(old)]) }
         return store
+    }
+}
+
+/// Where the records of a server are.
+public enum StorePlace: Sendable, CustomStringConvertible {
+    /// SQLite.
+    case folder(DataFolder)
+    /// PostgreSQL.
+    case database(PostgresAddress)
+
+    public var description: String {
+        switch self {
+        case .folder(let folder): folder.path
+        case .database(let address): "\(address)"
+        }
+    }
+
+    /// Runs `body` with queries on the store, whether a server runs on it or not.
+    /// - Parameter replays: false reads the tables as they are, without applying the journal of a killed server to
+    ///   SQLite's, and without waiting for those of a running server.
+    /// - Throws: `StoreFailure` when there is no store to read, or what `body` throws.
+    public func withQueries<Result>(
+        replays: Bool = true, _ body: (any StoreQueries) async throws -> Result
+    ) async throws -> Result {
+        switch self {
+        case .folder(let folder): return try await folder.withQueries(replays: replays, body)
+        case .database(let address):
+            let queries = try PostgresQueries.open(address, thread: "queries", waits: replays)
+            do {
+                let result = try await body(queries)
+                await queries.close()
+                return result
+            } catch {
+                await queries.close()
+                throw error
+            }
+        }
+    }
+}
+
+extension StorePlace {
+    /// Copies the whole content of this store to an empty one. No server may run on either.
+    /// - Returns: the number of rows of each table.
+    /// - Throws: `StoreFailure`; the other store is unchanged then.
+    public func copy(to other: StorePlace) async throws(StoreFailure) -> [String: Int] {
+        switch (self, other) {
+        case (.folder(let from), .folder(let to)):
+            try StoreReader.open(folder: from.path).close()
+            let (source, target) = (try CallStore.open(folder: from.path), try CallStore.open(folder: to.path))
+            return try StoreCopy.run(from: source, to: target)
+        case (.folder(let from), .database(let to)):
+            // Tells whether there is a store.
+            try StoreReader.open(folder: from.path).close()
+            let (source, target) = (try CallStore.open(folder: from.path), try Self.open(to))
+            return try StoreCopy.run(from: source, to: target)
+        case (.database(let from), .folder(let to)):
+            try await PostgresQueries.open(from, thread: "copy", waits: false).close()
+            let (source, target) = (try Self.open(from), try CallStore.open(folder: to.path))
+            return try StoreCopy.run(from: source, to: target)
+        case (.database(let from), .database(let to)):
+            try await PostgresQueries.open(from, thread: "copy", waits: false).close()
+            let (source, target) = (try Self.open(from), try Self.open(to))
+            return try StoreCopy.run(from: source, to: target)
+        }
+    }
+
+    private static func open(_ address: PostgresAddress) throws(StoreFailure) -> PostgresStore {
+        try PostgresStore.open(
+            address,
+            name: "reveille store copy on \(ProcessInfo.processInfo.hostName), "
+                + "process \(ProcessInfo.processInfo.processIdentifier)")
     }
 }
 

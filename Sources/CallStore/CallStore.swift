@@ -1,6 +1,7 @@
 import CallCore
 import DequeModule
 import GRDB
+import RecordTables
 import StoreInterface
 
 /// The durable state of one server in SQLite: devices, calls, legs, the push ledger, session descriptions, candidates,
@@ -253,6 +254,19 @@ public final class CallStore {
         mark = nil
         if isSettled { try? StoreFolder.remove(StoreFolder.mark(of: StoreFolder.database(in: folder))) }
         lock = nil
+    }
+}
+
+extension CallStore: CopiedStore {
+    package var place: String { folder }
+
+    package func inTransaction<Value>(
+        _ body: (TableQueries<SQLiteStatements>) throws -> Value
+    ) throws(StoreFailure) -> Value {
+        try catchUp()
+        return try StoreFailure.wrap(StoreFolder.database(in: folder)) {
+            try tables.queue.write { try body(TableQueries($0)) }
+        }
     }
 }
 

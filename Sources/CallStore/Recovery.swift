@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import GRDB
+import RecordTables
 import StoreInterface
 
 /// Reads the state that had not ended when the last server stopped.
@@ -26,7 +27,7 @@ enum Recovery {
             candidates.bind(call.id)
             state.candidates += try candidates.all(CandidateTable.read)
         }
-        state.users = try DirectoryReader(database).entries(state.userNames)
+        state.users = try TableQueries(database).entries(state.userNames)
         return state
     }
 
@@ -45,27 +46,5 @@ enum Recovery {
         state.notices = try SQLRow(database, NoticeTable.selectOpen).all(NoticeTable.readOpen)
         state.suspended = try SQLRow(database, DeviceTable.selectSuspended).all(DeviceTable.readKey)
         return state
-    }
-
-    /// The devices of one user or all, each with its tokens.
-    static func devices(_ database: Database, of user: Handle? = nil) throws -> [DeviceRecord] {
-        let condition = user == nil ? "" : " WHERE user = ?"
-        let rows = try SQLRow(database, DeviceTable.layout.select + condition + " ORDER BY user, device")
-        let tokenRows = try SQLRow(
-            database, TokenTable.layout.select + condition + " ORDER BY user, device, position")
-        if let user {
-            rows.bind(user)
-            tokenRows.bind(user)
-        }
-        var devices = try rows.all(DeviceTable.read)
-        // A damaged page may return a row twice.
-        let slots = Dictionary(zip(devices.map(\.key), devices.indices)) { _, last in last }
-        guard slots.count == devices.count else {
-            throw rows.failure(.corrupted, "a row of the table device is there twice")
-        }
-        for (key, token) in try tokenRows.all(TokenTable.read) {
-            if let slot = slots[key] { devices[slot].tokens.append(token) }
-        }
-        return devices
     }
 }

@@ -2,13 +2,14 @@ import CallVocabulary
 import Foundation
 import GRDB
 import GRDBSQLite
+import RecordTables
 import StoreInterface
 
 /// A prepared statement whose parameters are bound, and whose columns are read, one after the other.
 ///
 /// Binds and steps through the C interface, because GRDB's argument arrays cost more than SQLite's work on a row. GRDB
 /// manages the connection, the transactions and the statement. Confined to its connection.
-final class SQLRow {
+package final class SQLRow: StatementRow {
     private let statement: Statement
     private let raw: OpaquePointer
     private var parameter: Int32 = 0
@@ -27,28 +28,33 @@ final class SQLRow {
 
     // MARK: Parameters, in the order of their question marks
 
-    func bind<Subject>(_ identifier: Identifier<Subject>) {
+    package func bind<Subject>(_ identifier: Identifier<Subject>) {
         parameter += 1
         let words = (identifier.high.bigEndian, identifier.low.bigEndian)
         check(withUnsafeBytes(of: words) { sqlite3_bind_blob(raw, parameter, $0.baseAddress, 16, copied) })
     }
 
-    func bind(_ text: String) {
+    package func bind(_ text: String) {
         parameter += 1
         var text = text
         check(text.withUTF8 { bytes in bindText(UnsafeRawBufferPointer(bytes), copied) })
     }
 
-    func bind(_ handle: Handle) { bind(handle.text) }
-
-    func bind(_ value: some RawRepresentable<String>) { bind(value.rawValue) }
-
-    func bind(_ number: Int64) {
+    package func bind(_ number: Int64) {
         parameter += 1
         check(sqlite3_bind_int64(raw, parameter, number))
     }
 
-    func bind(_ instant: Instant) { bind(instant.milliseconds) }
+    package func bind(_ value: StoredValue) {
+        parameter += 1
+        switch value {
+        case .null: check(sqlite3_bind_null(raw, parameter))
+        case .integer(let number): check(sqlite3_bind_int64(raw, parameter, number))
+        case .identifier(let bytes):
+            check(bytes.withUnsafeBytes { sqlite3_bind_blob(raw, parameter, $0.baseAddress, Int32($0.count), copied) })
+        case .text(let bytes): check(bytes.withUnsafeBytes { bindText($0, copied) })
+        }
+    }
 
     private func bindText(_ bytes: UnsafeRawBufferPointer, _ life: sqlite3_destructor_type?) -> Int32 {
         // A nil pointer would bind NULL, and an empty buffer may have one.
@@ -103,14 +109,14 @@ final class SQLRow {
 
     /// Runs a statement that gives no rows.
     /// - Returns: how many rows it has changed.
-    func change() throws(StoreFailure) -> Int {
+    package func change() throws(StoreFailure) -> Int {
         try run()
         return Int(sqlite3_changes(sqlite3_db_handle(raw)))
     }
 
     /// Goes to the next row.
     /// - Returns: false when there is none; the statement is then ready to be bound again.
-    func next() throws(StoreFailure) -> Bool {
+    package func next() throws(StoreFailure) -> Bool {
         precondition(parameter == sqlite3_bind_parameter_count(raw), "parameters of \(sqlText) are not bound")
         column = 0
         let result = sqlite3_step(raw)
@@ -121,23 +127,7 @@ final class SQLRow {
         return false
     }
 
-    func all<Record>(_ read: (SQLRow) throws(StoreFailure) -> Record) throws(StoreFailure) -> [Record] {
-        var records: [Record] = []
-        do {
-            while try next() { records.append(try read(self)) }
-        } catch {
-            reset()
-            throw error
-        }
-        return records
-    }
-
-    func first<Record>(_ read: (SQLRow) throws(StoreFailure) -> Record) throws(StoreFailure) -> Record? {
-        defer { reset() }
-        return try next() ? try read(self) : nil
-    }
-
-    private func reset() {
+    package func reset() {
         // Returns the result of the last step again, which was handled.
         sqlite3_reset(raw)
         parameter = 0
@@ -159,25 +149,12 @@ final class SQLRow {
 
     // MARK: Columns, from left to right
 
-    func text() throws(StoreFailure) -> String {
-        guard let text = optionalText() else { throw unreadable() }
-        return text
-    }
-
-    func optionalText() -> String? {
-        optionalBytes().map { String(decoding: $0, as: UTF8.self) }
-    }
-
-    func json() -> RawJSON? {
-        optionalBytes().map { RawJSON(bytes: Array($0)) }
-    }
-
-    func int() -> Int64 {
+    package func int() -> Int64 {
         defer { column += 1 }
         return sqlite3_column_int64(raw, column)
     }
 
-    func optionalInt() -> Int64? {
+    package func optionalInt() -> Int64? {
         guard sqlite3_column_type(raw, column) != SQLITE_NULL else {
             column += 1
             return nil
@@ -185,70 +162,19 @@ final class SQLRow {
         return int()
     }
 
-    func flag() -> Bool { int() != 0 }
-
-    func instant() throws(StoreFailure) -> Instant { Instant(milliseconds: try milliseconds(int())) }
-
-    func optionalInstant() throws(StoreFailure) -> Instant? {
-        guard let number = optionalInt() else { return nil }
-        return Instant(milliseconds: try milliseconds(number))
-    }
-
-    func optionalDuration() throws(StoreFailure) -> Duration? {
-        guard let number = optionalInt() else { return nil }
-        return .milliseconds(try milliseconds(number))
-    }
-
-    private func milliseconds(_ number: Int64) throws(StoreFailure) -> Int64 {
-        guard Self.isTime(number) else { throw unreadable() }
-        return number
-    }
-
-    /// Whether a number of milliseconds is a possible time or duration. The sum of a larger, damaged number could
-    /// overflow.
-    static func isTime(_ milliseconds: Int64) -> Bool { milliseconds.magnitude < 1 << 53 }
-
-    func identifier<Subject>() throws(StoreFailure) -> Identifier<Subject> {
-        guard let identifier: Identifier<Subject> = try optionalIdentifier() else { throw unreadable() }
-        return identifier
-    }
-
-    func optionalIdentifier<Subject>() throws(StoreFailure) -> Identifier<Subject>? {
-        guard let bytes = optionalBytes() else { return nil }
-        guard let identifier = Identifier<Subject>(bytes: bytes) else { throw unreadable() }
-        return identifier
-    }
-
-    func handle() throws(StoreFailure) -> Handle {
-        guard let handle = Handle(known: try text()) else { throw unreadable() }
-        return handle
-    }
-
-    func optionalHandle() throws(StoreFailure) -> Handle? { try parsed { Handle(known: $0) } }
-
-    func value<Value: RawRepresentable<String>>() throws(StoreFailure) -> Value {
-        guard let value = Value(rawValue: try text()) else { throw unreadable() }
-        return value
-    }
-
-    func optionalValue<Value: RawRepresentable<String>>() throws(StoreFailure) -> Value? {
-        try parsed { Value(rawValue: $0) }
-    }
-
-    func handles() throws(StoreFailure) -> [Handle] {
-        guard let handles = try parsed(JSONText.handles) else { throw unreadable() }
-        return handles
-    }
-
-    /// - Returns: nil for NULL.
-    func parsed<Value>(_ parse: (String) -> Value?) throws(StoreFailure) -> Value? {
-        guard let text = optionalText() else { return nil }
-        guard let value = parse(text) else { throw unreadable() }
-        return value
+    package func value() -> StoredValue {
+        switch sqlite3_column_type(raw, column) {
+        case SQLITE_NULL:
+            column += 1
+            return .null
+        case SQLITE_INTEGER: return .integer(int())
+        case SQLITE_BLOB: return .identifier(optionalBytes().map { Array($0) } ?? [])
+        default: return .text(optionalBytes().map { Array($0) } ?? [])
+        }
     }
 
     /// Valid until the next row: callers copy out of it at once.
-    private func optionalBytes() -> UnsafeRawBufferPointer? {
+    package func optionalBytes() -> UnsafeRawBufferPointer? {
         defer { column += 1 }
         guard sqlite3_column_type(raw, column) != SQLITE_NULL else { return nil }
         // The pointer has to be taken before the length (sqlite.org/c3ref/column_blob.html); it is nil for an empty
@@ -258,7 +184,7 @@ final class SQLRow {
     }
 
     /// The failure for an unknown value in the last column read.
-    func unreadable() -> StoreFailure {
+    package func unreadable() -> StoreFailure {
         let last = column - 1
         let name = sqlite3_column_name(raw, last).map { String(cString: $0) } ?? "\(last)"
         let table = sqlText.components(separatedBy: " FROM ").dropFirst().first?.prefix { !$0.isWhitespace } ?? "?"
@@ -266,7 +192,7 @@ final class SQLRow {
         return failure(.unreadableRow, "\(table).\(name) holds “\(value.prefix(64))”")
     }
 
-    func failure(_ reason: StoreFailure.Reason, _ detail: String) -> StoreFailure {
+    package func failure(_ reason: StoreFailure.Reason, _ detail: String) -> StoreFailure {
         StoreFailure(reason, path: path, detail: detail)
     }
 
@@ -279,6 +205,21 @@ final class SQLRow {
 
 @available(*, unavailable)
 extension SQLRow: Sendable {}
+
+/// A GRDB connection within a read or a transaction.
+package struct SQLiteStatements: StatementSource {
+    let database: Database
+
+    package var dialect: SQLDialect { .sqlite }
+
+    package func statement(_ sql: String) throws -> SQLRow { try SQLRow(database, sql) }
+
+    package func cachedStatement(_ sql: String) throws -> SQLRow { try SQLRow(cached: sql, database) }
+}
+
+extension TableQueries where Source == SQLiteStatements {
+    init(_ database: Database) { self.init(SQLiteStatements(database: database)) }
+}
 
 /// `SQLITE_TRANSIENT`, a cast macro that Swift does not import: SQLite copies what it is given.
 private let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)

@@ -1,4 +1,5 @@
 import GRDB
+import RecordTables
 import StoreInterface
 
 /// The tables of a store and the migrations of older stores.

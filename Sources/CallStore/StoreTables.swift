@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import Foundation
 import GRDB
+import RecordTables
 import StoreInterface
 import Synchronization
 
@@ -10,14 +11,14 @@ import Synchronization
 /// May be used from any thread. Calls are serialized, except ``add(_:)``.
 ///
 /// Proof for `@unchecked`: mutable state is behind a lock, or is accessed only within `queue`, which is serial.
-final class StoreTables: @unchecked Sendable {
+final class StoreTables: RetentionTables, @unchecked Sendable {
     let queue: DatabaseQueue
     let checkpoints: Checkpoints
     private let path: String
     private let arrivals = Mutex<[NumberedCommit]>([])
     private var writer: TableWriter?
     /// Created when first needed.
-    private var deleter: RetentionDeleter?
+    private var deleter: RetentionDeleter<SQLiteStatements>?
     /// Whether transactions are synced at present.
     private var isSyncing = true
 
@@ -77,10 +78,6 @@ final class StoreTables: @unchecked Sendable {
     ///
     /// The transaction is not synced, because that would take longer than deleting. The next write to the tables syncs
     /// it, and rows that a power failure restores are deleted again.
-    ///
-    /// - Parameters:
-    ///   - rows: the most rows to delete or read.
-    ///   - isOver: called after each call, push or user; true ends the slice.
     func deleteSlice(
         _ run: inout RetentionRun, rows: Int, until isOver: () -> Bool
     ) throws(StoreFailure) -> RetentionCounts {
@@ -143,10 +140,10 @@ final class StoreTables: @unchecked Sendable {
         try StoreFailure.wrap(path) { try queue.inDatabase { try retention($0).oldest() } }
     }
 
-    private func retention(_ database: Database) throws -> RetentionDeleter {
+    private func retention(_ database: Database) throws -> RetentionDeleter<SQLiteStatements> {
         guard writer != nil else { throw StoreFailure(.closed, path: path, detail: "the store is closed") }
         if let deleter { return deleter }
-        let made = try RetentionDeleter(database)
+        let made = try RetentionDeleter(SQLiteStatements(database: database))
         deleter = made
         return made
     }

@@ -1,4 +1,5 @@
 import Configuration
+import StoreInterface
 
 /// The effective value of each setting, and its source.
 public struct EffectiveSettings: Sendable {
@@ -41,14 +42,14 @@ public struct EffectiveSettings: Sendable {
     /// The value as the file would say it; a secret is not shown.
     public func shown(_ setting: Setting) -> String {
         guard let value = self[setting].value else { return "" }
-        return setting.isSecret ? Self.redacted : value.text
+        return setting.isSecret ? Self.redacted(value.text, setting) : value.text
     }
 
     /// The value as JSON has it: a number, a boolean, a text or an array of texts; a secret is not shown.
     public func plain(_ setting: Setting) -> (any Sendable)? {
         switch self[setting].value {
         case nil: nil
-        case .some where setting.isSecret: Self.redacted
+        case .some(let value) where setting.isSecret: Self.redacted(value.text, setting)
         case .int(let value)?: value
         case .bool(let value)?: value
         case .stringArray(let values)?: values
@@ -56,7 +57,10 @@ public struct EffectiveSettings: Sendable {
         }
     }
 
-    private static let redacted = "<redacted>"
+    /// Of an address, all but its secrets is shown.
+    private static func redacted(_ text: String, _ setting: Setting) -> String {
+        setting.key == Setting.store.key ? PostgresAddress.redacted(text) : "<redacted>"
+    }
 }
 
 extension ConfigContent {

@@ -40,6 +40,28 @@ public struct StoreFailure: Error, Equatable, Sendable {
         case closed
         /// Any other SQLite result, by its extended code.
         case sqlite(Int32)
+        /// The library for PostgreSQL is not installed.
+        case noLibrary
+        /// The database does not answer, or refuses connections at present.
+        case unreachable
+        /// The database has no connection left.
+        case tooManyConnections
+        /// The database refuses this user, or a right that the store needs.
+        case accessDenied
+        /// The server or the database cannot hold a store.
+        case unsuitableDatabase
+        /// Another process is the realm's home.
+        case livingHome
+        /// Another process has become the realm's home; this one commits nothing any more.
+        case fenced
+        /// The lease of the realm could not be renewed in time; it is tried again.
+        case leaseExpired
+        /// The database lacks commits that it had acknowledged.
+        case lostCommits
+        /// The store to copy to has records.
+        case notEmpty
+        /// Any other error of PostgreSQL, by its SQLSTATE.
+        case postgreSQL(String)
     }
 
     public let reason: Reason
@@ -92,6 +114,27 @@ extension StoreFailure: CustomStringConvertible {
             "Check the disk and the kernel's log (dmesg), and whether the file system is mounted read-only."
         case .closed: "Open it again."
         case .sqlite: "See the result codes of SQLite."
+        case .noLibrary, .unreachable, .tooManyConnections, .accessDenied, .unsuitableDatabase, .livingHome, .fenced,
+            .leaseExpired, .lostCommits, .notEmpty, .postgreSQL:
+            adviceForDatabase
+        }
+    }
+
+    private var adviceForDatabase: String {
+        switch reason {
+        case .noLibrary: "Install it: apt install libpq5"
+        case .unreachable:
+            "Check that PostgreSQL runs, and that this machine reaches it; a server that runs goes on by itself."
+        case .tooManyConnections: "Raise max_connections of PostgreSQL; a server needs six."
+        case .accessDenied: "Check the user and the password, pg_hba.conf, and the user's rights on the database."
+        case .unsuitableDatabase: "Make a database for it: CREATE DATABASE reveille ENCODING 'UTF8' TEMPLATE template0"
+        case .livingHome: "Stop that server first, or give this one a realm of its own."
+        case .fenced: "Start this server again; clients find the other one."
+        case .leaseExpired: "Check that PostgreSQL answers; a server that runs goes on by itself."
+        case .lostCommits:
+            "Put back the database that has them, or stop the server and start it again to go on without them."
+        case .notEmpty: "Name another store, or another realm."
+        default: "See the error codes of PostgreSQL."
         }
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Benchmarks
 import Foundation
+import StoreInterface
 
 extension BenchmarkPart: ExpressibleByArgument {}
 
@@ -30,9 +31,17 @@ struct PartCommand: AsyncParsableCommand {
     var seconds = 0.1
     @Option(help: ArgumentHelp("Compare with this result of the same component.", valueName: "file"))
     var baseline: String?
+    @Option(
+        help: ArgumentHelp(
+            "With store: measure this PostgreSQL database too, in its schema reveille_bench, which is dropped first.",
+            valueName: "uri"))
+    var database: String?
     @OptionGroup var result: ResultOptions
 
     func validate() throws {
+        guard database.map(PostgresAddress.isAddress) ?? true else {
+            throw ValidationError("--database is a URI, postgres://…")
+        }
         guard 1...1000 ~= rounds else { throw ValidationError("--rounds is 1 to 1000.") }
         guard 0...60 ~= seconds else { throw ValidationError("--seconds is 0 to 60.") }
     }
@@ -40,7 +49,9 @@ struct PartCommand: AsyncParsableCommand {
     func run() async throws {
         do {
             let baseline = try baseline.map { try PartReport(file: $0, of: part) }
-            let report = try await part.measure(PartSettings(rounds: rounds, seconds: seconds)) { round in
+            var settings = PartSettings(rounds: rounds, seconds: seconds)
+            settings.database = database.flatMap { PostgresAddress($0, realm: "reveille_bench") }
+            let report = try await part.measure(settings) { round in
                 FileHandle.standardError.write(Data("round \(round) of \(rounds)\n".utf8))
             }
             try result.tell(report.text(against: baseline))

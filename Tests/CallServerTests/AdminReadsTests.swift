@@ -1,6 +1,7 @@
 import CallCore
 import CallStore
 import CallVocabulary
+import RecordTables
 import StoreInterface
 import TestCleanup
 import Testing

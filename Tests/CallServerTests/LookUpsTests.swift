@@ -2,6 +2,7 @@ import CallCore
 import CallStore
 import CallVocabulary
 import EventLoop
+import StoreInterface
 import Synchronization
 import TestCleanup
 import Testing
@@ -12,7 +13,7 @@ import Testing
 private final class Fixture {
     struct Unreadable: Error {}
 
-    let queries: SQLiteQueries
+    let queries: any StoreQueries
     let loop: EventLoop
     let core: Mailbox<CoreInput>
     private var inputs: AsyncStream<CoreInput>.AsyncIterator

@@ -3,6 +3,7 @@ import CallCore
 import CallMonitor
 import CallVocabulary
 import Foundation
+import RecordTables
 import StoreInterface
 import TestCleanup
 import Testing

@@ -4,6 +4,7 @@ import CallStore
 import CallVocabulary
 import Foundation
 import OutgoingHTTP
+import StoreInterface
 import Synchronization
 import TestCleanup
 import Testing

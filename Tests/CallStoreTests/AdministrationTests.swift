@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import RecordTables
 import Testing
 
 @testable import CallStore
@@ -16,18 +17,22 @@ import Testing
 
     private static let revocation = RevocationRecord(handle: handle("q\"uo\\te"), issuedBefore: at(77))
 
-    @Test func `groups, policies and aliases come back with all their fields, by name`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `groups, policies and aliases come back with all their fields, by name`(_ kind: StoreKind) async throws {
         let empty = CallGroup(name: "empty", strategy: .all, members: [])
         let standard = UserRecord(handle: handle("ann"), policy: UserPolicy())
         let aliases = [
             Alias(handle: handle("+81300000001"), user: handle("bob")),
             Alias(handle: handle("sales"), user: handle("carol")),
         ]
-        try withStore([
-            .group(Self.sales), .group(empty), .user(.full("bob")), .user(standard), .alias(aliases[1]),
-            .alias(aliases[0]), .revocation(Self.revocation), .rules(Self.rules),
-            .rules(RulesRecord(handle: handle("ann"), rules: CallRules())),
-        ]) { store, _, _ throws in
+        try await withStore(
+            kind,
+            [
+                .group(Self.sales), .group(empty), .user(.full("bob")), .user(standard), .alias(aliases[1]),
+                .alias(aliases[0]), .revocation(Self.revocation), .rules(Self.rules),
+                .rules(RulesRecord(handle: handle("ann"), rules: CallRules())),
+            ]
+        ) { store, _ throws in
             let state = try store.whole()
             #expect(state.groups == [empty, Self.sales])
             #expect(state.users == [standard, .full("bob")])
@@ -37,17 +42,21 @@ import Testing
         }
     }
 
-    @Test func `each part of a policy has a column of its own`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `each part of a policy has a column of its own`(_ kind: StoreKind) async throws {
         var policies = Array(repeating: UserPolicy(), count: 4)
         policies[0].callWaiting = false
         policies[1].decline = .device
         policies[2].doNotDisturb = true
         policies[3].missedCalls = .alert
         let users = policies.enumerated().map { UserRecord(handle: handle("user\($0)"), policy: $1) }
-        try withStore(users.map { .user($0) }) { store, _, _ throws in #expect(try store.whole().users == users) }
+        try await withStore(kind, users.map { .user($0) }) { store, _ throws in
+            #expect(try store.whole().users == users)
+        }
     }
 
-    @Test func `a later one takes the place of an earlier one, in one batch and in two`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `a later one takes the place of an earlier one, in one batch and in two`(_ kind: StoreKind) async throws {
         var changed = Self.sales
         changed.strategy = .all
         changed.delays = [:]
@@ -64,7 +73,7 @@ import Testing
             .group(changed), .user(calm), .alias(turned), .rules(none), .revocation(later),
         ]
         for batches in [[early, late], [early + late]] {
-            try withStore { store, _, _ throws in
+            try await withStore(kind) { store, _ throws in
                 let rows = try batches.map { try store.commit($0) }
                 #expect(rows.allSatisfy { $0 == 5 }, "each key is written once a batch")
                 let state = try store.whole()
@@ -74,7 +83,8 @@ import Testing
         }
     }
 
-    @Test func `what is deleted is gone, unless it was made again after that`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `what is deleted is gone, unless it was made again after that`(_ kind: StoreKind) async throws {
         let alias = Alias(handle: handle("desk"), user: handle("bob"))
         let made: [StoreRecord] = [.group(Self.sales), .alias(alias)]
         let deleted: [StoreRecord] = [.groupDeleted(Self.sales.name), .aliasDeleted(alias.handle)]
@@ -82,7 +92,8 @@ import Testing
             ([made, deleted], false), ([made + deleted], false), ([made, deleted + made], true),
             ([made, deleted, made], true), ([deleted], false),
         ] {
-            try withStore([.group(CallGroup(name: "other", strategy: .all, members: []))]) { store, _, _ throws in
+            try await withStore(kind, [.group(CallGroup(name: "other", strategy: .all, members: []))]) {
+                store, _ throws in
                 for batch in batches { try store.commit(batch) }
                 let state = try store.whole()
                 #expect(state.groups.map(\.name) == ["other"] + (isThere ? [Self.sales.name] : []))

@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import Determinism
+import RecordTables
 import Testing
 
 @testable import CallStore
@@ -8,7 +9,7 @@ import Testing
 @Suite struct CallIDTests {
     /// Reads slice by slice, and does `between` after each.
     private func filter(
-        _ reader: StoreReader, limit: Int, between: () throws -> Void = {}
+        _ reader: any TableReader, limit: Int, between: () throws -> Void = {}
     ) throws -> (filter: CallIDFilter, slices: Int) {
         var filter = CallIDFilter(expecting: try reader.callCount())
         var (slice, slices): ([CallID], Int) = ([], 0)
@@ -21,10 +22,11 @@ import Testing
         return (filter, slices)
     }
 
-    @Test func `every call comes into the filter, whatever the slices`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `every call comes into the filter, whatever the slices`(_ kind: StoreKind) async throws {
         var calls = (0..<100).map { CallRecord.ended(createdAt: at($0)) }
         calls += [CallRecord.live(CallID(high: 0, low: 0)), .live(CallID(high: .max, low: .max))]
-        try withStore(calls.map { .call($0) }) { _, reader, _ throws in
+        try await withStore(kind, calls.map { .call($0) }) { _, reader throws in
             #expect(try reader.callCount() == 102)
             for limit in [1, 7, 102, 103, 5000] {
                 let (filter, slices) = try filter(reader, limit: limit)
@@ -36,16 +38,21 @@ import Testing
         }
     }
 
-    @Test func `calls made between slices neither hide older ones nor keep it going for ever`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `calls made between slices neither hide older ones nor keep it going for ever`(_ kind: StoreKind) async throws
+    {
         let calls = (0..<50).map { CallRecord.ended(createdAt: at($0)) }
-        try withStore(calls.map { .call($0) }) { store, reader, _ throws in
+        try await withStore(kind, calls.map { .call($0) }) { store, reader throws in
             let (filter, slices) = try filter(reader, limit: 10) { try store.commit([.call(.live())]) }
             #expect(calls.allSatisfy { filter.mayContain($0.id) })
             #expect(slices < 60)
         }
     }
 
-    @Test func `a part names the calls and pushes that begin or end so, whatever its number of digits`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `a part names the calls and pushes that begin or end so, whatever its number of digits`(_ kind: StoreKind)
+        async throws
+    {
         var generator = SeededGenerator(seed: 1)
         let calls = (0..<200).map { CallRecord.ended(CallID(at: at($0), random: &generator), createdAt: at($0)) }
         let pushes = calls.map { call in
@@ -54,7 +61,7 @@ import Testing
                 device: DeviceKey(user: handle("bob"), device: .random()), token: .sample(),
                 intendedAt: call.createdAt, expiresAt: call.ringsUntil)
         }
-        try withStore(calls.map { .call($0) } + pushes.map { .push($0) }) { _, reader, _ throws in
+        try await withStore(kind, calls.map { .call($0) } + pushes.map { .push($0) }) { _, reader throws in
             for (call, push) in zip(calls, pushes) {
                 for length in [4, 7, 12, 31, 32] {
                     for (digits, isEnd) in [(call.id.description, true), (push.id.description, false)] {
@@ -75,8 +82,9 @@ import Testing
         }
     }
 
-    @Test func `an empty store fills nothing`() throws {
-        try withStore { _, reader, _ throws in
+    @Test(arguments: StoreKind.allCases)
+    func `an empty store fills nothing`(_ kind: StoreKind) async throws {
+        try await withStore(kind) { _, reader throws in
             #expect(try reader.callCount() == 0)
             let (filter, slices) = try filter(reader, limit: 10)
             #expect(slices == 1)

@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import Foundation
 import GRDB
+import RecordTables
 import StoreInterface
 import Testing
 
@@ -27,28 +28,36 @@ import Testing
         #expect(JSONText.elements(Self.json(text)) == nil)
     }
 
-    @Test func `batches come back in the order they came, with their bytes, of live calls only`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `batches come back in the order they came, with their bytes, of live calls only`(_ kind: StoreKind)
+        async throws
+    {
         let (call, other, over) = (CallRecord.live(), CallRecord.live(), CallRecord.ended())
         let device = DeviceKey(user: handle("bob"), device: .random())
         let first = CandidateRecord.sample([#"{"candidate": "udp 1"}"#, #"{"candidate":"\u0075dp 2"}"#], of: call)
         let second = CandidateRecord.sample([], of: call, from: device, isFinal: true)
         let third = CandidateRecord.sample(["3"], of: call)
         let others = CandidateRecord.sample(["4"], of: other, isFinal: true)
-        try withStore([
-            .call(call), .call(other), .call(over), .candidates(first), .candidates(others), .candidates(second),
-            .candidates(.sample(["5"], of: over)),
-        ]) { store, _, _ throws in
+        try await withStore(
+            kind,
+            [
+                .call(call), .call(other), .call(over), .candidates(first), .candidates(others), .candidates(second),
+                .candidates(.sample(["5"], of: over)),
+            ]
+        ) { store, _ throws in
             // The same once more: there is no key that it could take the place of.
             #expect(try store.commit([.candidates(third), .candidates(third)]) == 2)
             #expect(try store.whole().candidates == [first, second, third, third, others])
         }
     }
 
-    @Test func `dropping covers the batches before it, of its call, and not those after it`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `dropping covers the batches before it, of its call, and not those after it`(_ kind: StoreKind) async throws {
         let (call, other) = (CallRecord.live(), CallRecord.live())
         let others = CandidateRecord.sample(["0"], of: other)
         func batch(_ text: String) -> CandidateRecord { .sample([text], of: call) }
-        try withStore([.call(call), .call(other), .candidates(others), .candidates(batch("1"))]) { store, _, _ throws in
+        try await withStore(kind, [.call(call), .call(other), .candidates(others), .candidates(batch("1"))]) {
+            store, _ throws in
             try store.commit([.candidates(batch("2")), .candidatesDropped(call.id), .candidates(batch("3"))])
             #expect(try store.whole().candidates == [batch("3"), others])
             try store.commit([.candidatesDropped(call.id)])

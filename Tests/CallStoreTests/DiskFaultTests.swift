@@ -3,6 +3,7 @@ import CallVocabulary
 import EventLoop
 import Foundation
 import Glibc
+import RecordTables
 import StoreInterface
 import Synchronization
 import Testing

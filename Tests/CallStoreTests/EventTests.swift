@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import Foundation
+import RecordTables
 import StoreInterface
 import Synchronization
 import Testing
@@ -28,12 +29,12 @@ struct EventTests {
         numbers.flatMap { [.call(call($0)), .event(event($0, at: Int64($0) * 1000))] }
     }
 
-    @Test("events are read in order, by page and by bytes, with the body as it was made")
-    func pages() throws {
-        let folder = try TemporaryFolder()
-        let store = try CallStore.open(folder: folder.path)
+    @Test(
+        "events are read in order, by page and by bytes, with the body as it was made", arguments: StoreKind.allCases)
+    func pages(_ kind: StoreKind) async throws {
+        let store = try await OpenStore.open(kind)
         try store.commit(Self.records(1...5))
-        let reader = try StoreReader.open(folder: folder.path)
+        let reader = try store.reader()
         defer { reader.close() }
         let first = try reader.events(after: 0, limit: 3, bytes: .max)
         #expect(first.map(\.position) == [1, 2, 3] && first.map(\.kind) == [.callInvited, .callInvited, .callInvited])
@@ -81,11 +82,10 @@ struct EventTests {
         #expect(try reader.events(after: 0, limit: 9, bytes: .max).map(\.position) == [1, 2])
     }
 
-    @Test("the position before a time is that of the last event before it")
-    func times() throws {
-        let folder = try TemporaryFolder()
-        let store = try CallStore.open(folder: folder.path)
-        let reader = try StoreReader.open(folder: folder.path)
+    @Test("the position before a time is that of the last event before it", arguments: StoreKind.allCases)
+    func times(_ kind: StoreKind) async throws {
+        let store = try await OpenStore.open(kind)
+        let reader = try store.reader()
         defer { reader.close() }
         #expect(try reader.lastEvent() == 0)
         #expect(try reader.eventPosition(before: Instant(milliseconds: 0)) == 0)
@@ -96,23 +96,21 @@ struct EventTests {
         store.close()
     }
 
-    @Test("the position of a deleted event is not used again, also after a restart")
-    func positions() throws {
-        let folder = try TemporaryFolder()
-        var store = try CallStore.open(folder: folder.path)
+    @Test("the position of a deleted event is not used again, also after a restart", arguments: StoreKind.allCases)
+    func positions(_ kind: StoreKind) async throws {
+        var store = try await OpenStore.open(kind)
         try store.commit(Self.records(1...3))
         let policy = RetentionPolicy(events: RetentionPolicy.shortestAge)
         var run = RetentionRun(policy, now: Instant(milliseconds: 3000) + RetentionPolicy.shortestAge)
         run.step = .events
-        let deleted = try store.tables.deleteSlice(&run, rows: 100) { false }
+        let deleted = try store.retentionTables.deleteSlice(&run, rows: 100) { false }
         #expect(deleted.events == 2, "those from before 3 s")
-        store.close()
-        store = try CallStore.open(folder: folder.path)
+        store = try store.reopened()
         run = RetentionRun(policy, now: Instant(milliseconds: 9000) + RetentionPolicy.shortestAge)
         run.step = .events
-        #expect(try store.tables.deleteSlice(&run, rows: 100) { false }.events == 1)
+        #expect(try store.retentionTables.deleteSlice(&run, rows: 100) { false }.events == 1)
         try store.commit(Self.records(4...4))
-        let reader = try StoreReader.open(folder: folder.path)
+        let reader = try store.reader()
         defer { reader.close() }
         #expect(try reader.events(after: 0, limit: 10, bytes: .max).map(\.position) == [4])
         #expect(try reader.lastEvent() == 4)

@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import GRDB
+import RecordTables
 import StoreInterface
 import Testing
 
@@ -16,7 +17,7 @@ import Testing
 
     /// All pages from `cursor` on.
     private func all(
-        _ reader: StoreReader, _ page: ExportPage
+        _ reader: any TableReader, _ page: ExportPage
     ) throws -> (calls: [CallID], next: ExportCursor?) {
         var (page, ids) = (page, [CallID]())
         while true {
@@ -28,12 +29,12 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 2, 3, 100])
+    @Test(arguments: StoreKind.allCases, [1, 2, 3, 100])
     func `ended calls come in the order of their ends, none twice and none left out, also of one millisecond`(
-        limit: Int
-    ) throws {
+        kind: StoreKind, limit: Int
+    ) async throws {
         let calls = [ended(at(7)), ended(at(5)), ended(at(5)), .live(), ended(at(5)), ended(at(6)), ended(at(9))]
-        try withStore(calls.map { .call($0) }) { _, reader, _ throws in
+        try await withStore(kind, calls.map { .call($0) }) { _, reader throws in
             let order = [calls[1], calls[2], calls[4], calls[5], calls[0], calls[6]].map(\.id)
             #expect(try all(reader, ExportPage(limit: limit)).calls == order)
             let bounded = try all(reader, ExportPage(since: at(6), until: at(9), limit: limit))
@@ -41,11 +42,13 @@ import Testing
         }
     }
 
-    @Test func `a reader that goes on later gets calls that were created before and end after what it has read`() throws
-    {
+    @Test(arguments: StoreKind.allCases)
+    func `a reader that goes on later gets calls that were created before and end after what it has read`(
+        _ kind: StoreKind
+    ) async throws {
         let long = CallRecord.live(createdAt: at(0))
         let short = ended(at(5), createdAt: at(4))
-        try withStore([.call(long), .call(short)]) { store, reader, _ throws in
+        try await withStore(kind, [.call(long), .call(short)]) { store, reader throws in
             let first = try all(reader, ExportPage(until: at(6)))
             #expect(first.calls == [short.id])
             var over = long
@@ -83,7 +86,9 @@ import Testing
         }
     }
 
-    @Test func `pushes come as they were intended, up to the first one whose outcome is open`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `pushes come as they were intended, up to the first one whose outcome is open`(_ kind: StoreKind) async throws
+    {
         let call = CallRecord.ended()
         func push(_ time: Int64, _ status: ProviderStatus, _ report: ReportStatus? = nil) -> PushRecord {
             .sample(of: .sample(of: call), status: status, report: report, intendedAt: at(time))
@@ -92,7 +97,7 @@ import Testing
             push(3, .cancelled), push(1, .rejected), push(2, .accepted, .reported), push(4, .accepted, .awaited),
             push(5, .expired),
         ]
-        try withStore([.call(call)] + pushes.map { .push($0) }) { store, reader, _ throws in
+        try await withStore(kind, [.call(call)] + pushes.map { .push($0) }) { store, reader throws in
             let first = try reader.closedPushes(ExportPage())
             #expect(first.rows.map(\.id) == [pushes[1], pushes[2], pushes[0]].map(\.id))
             #expect(try reader.closedPushes(ExportPage(after: first.next)).rows.isEmpty)
@@ -103,11 +108,15 @@ import Testing
         }
     }
 
-    @Test(arguments: ["callee = 'x'", "ended_at = -(1 << 60)", "created_at = 1 << 60"])
-    func `a damaged call is left out and named, and the calls after it come`(change: String) throws {
+    @Test(
+        arguments: StoreKind.allCases,
+        ["callee = 'x'", "ended_at = -1152921504606846976", "created_at = 1152921504606846976"])
+    func `a damaged call is left out and named, and the calls after it come`(
+        kind: StoreKind, change: String
+    ) async throws {
         let calls = (1...4).map { ended(at(Int64($0))) }
-        try withStore(calls.map { .call($0) }) { store, reader, _ throws in
-            try store.tables.queue.write { try $0.execute(sql: "UPDATE call SET \(change) WHERE serial = 2") }
+        try await withStore(kind, calls.map { .call($0) }) { store, reader throws in
+            try store.execute("UPDATE call SET \(change) WHERE serial = 2")
             for limit in [1, 2, 100] {
                 #expect(
                     try all(reader, ExportPage(limit: limit)).calls == [calls[0], calls[2], calls[3]].map(\.id),
@@ -122,17 +131,17 @@ import Testing
         }
     }
 
-    @Test(arguments: ["accepted", "intended"])
-    func `a damaged time of a push, open or closed, holds up no other push`(status: String) throws {
+    @Test(arguments: StoreKind.allCases, ["accepted", "intended"])
+    func `a damaged time of a push, open or closed, holds up no other push`(
+        kind: StoreKind, status: String
+    ) async throws {
         let call = CallRecord.ended()
         let pushes = (1...3).map {
             PushRecord.sample(of: .sample(of: call), status: .cancelled, intendedAt: at(Int64($0)))
         }
-        try withStore([.call(call)] + pushes.map { .push($0) }) { store, reader, _ throws in
-            try store.tables.queue.write {
-                try $0.execute(
-                    sql: "UPDATE push SET intended_at = -(1 << 60), status = ? WHERE serial = 2", arguments: [status])
-            }
+        try await withStore(kind, [.call(call)] + pushes.map { .push($0) }) { store, reader throws in
+            try store.execute(
+                "UPDATE push SET intended_at = -1152921504606846976, status = '\(status)' WHERE serial = 2")
             let page = try reader.closedPushes(ExportPage())
             #expect(page.rows.map(\.id) == [pushes[0].id, pushes[2].id])
             #expect(page.unreadable.count == 1)

@@ -3,6 +3,7 @@ import CallVocabulary
 import EventLoop
 import Foundation
 import GRDB
+import RecordTables
 import StoreInterface
 import Synchronization
 import Testing
@@ -18,6 +19,39 @@ private final class Journal: Sendable {
 
 @Suite struct GroupCommitterTests {
     private static func call(_ number: Int64) -> CallRecord { .live(createdAt: at(number)) }
+
+    @Test(arguments: StoreKind.allCases)
+    func `of many batches each is completed once, in order, and all are readable after a flush`(
+        _ kind: StoreKind
+    ) async throws {
+        for behind in [WriteBehind.never, .always, WriteBehind()] {
+            let store = try await OpenStore.open(kind)
+            let reader = try store.reader()
+            let log = try store.log(behind: behind)
+            let journal = Journal()
+            let calls = (0..<300).map { Self.call($0) }
+            for (index, call) in calls.enumerated() {
+                var changed = call
+                changed.state = .ringing
+                let records: [StoreRecord] = [.call(call), .call(changed), .leg(.sample(of: call))]
+                #expect(
+                    log.commit(batch: index.isMultiple(of: 7) ? [] : records) { result in
+                        journal.note((try? result.get()) == nil ? "failed" : "\(index)")
+                    })
+            }
+            await log.flush()
+            #expect(journal.all == calls.indices.map { "\($0)" })
+            #expect(try reader.calls(CallFilter(limit: .max)).count == 257)
+            #expect(try reader.history(of: handle("bob"), limit: 1000).entries.count == 257)
+            #expect(try reader.audit().violations == [])
+            #expect(log.statistics.records == 771 && log.statistics.failures == 0 && log.statistics.behind == 0)
+            #expect(log.waiting == 0 && log.isHealthy)
+            await log.close()
+            #expect(log.commit(batch: []) { _ in journal.note("late") } == false)
+            reader.close()
+            withExtendedLifetime(store) {}
+        }
+    }
 
     @Test func `a batch is readable by others when its completion comes`() async throws {
         let folder = try TemporaryFolder()
@@ -163,9 +197,11 @@ private final class Journal: Sendable {
         #expect(try StoreReader.open(folder: folder.path).calls(CallFilter(limit: 1000)) == [durable])
     }
 
-    @Test func `a full mailbox takes nothing, and takes more when there is room`() async throws {
-        let folder = try TemporaryFolder()
-        let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path), capacity: 3)
+    @Test(arguments: StoreKind.allCases)
+    func `a full mailbox takes nothing, and takes more when there is room`(_ kind: StoreKind) async throws {
+        let store = try await OpenStore.open(kind)
+        defer { withExtendedLifetime(store) {} }
+        let committer = try store.log(capacity: 3)
         let journal = Journal()
         let gate = DispatchSemaphore(value: 0)
         #expect(

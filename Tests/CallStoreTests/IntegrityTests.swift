@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import Foundation
 import GRDB
+import RecordTables
 import StoreInterface
 import Synchronization
 import Testing
@@ -378,7 +379,7 @@ private struct KilledServer {
         var pace = PageCheckPace()
         pace.firstAfter = .zero
         committer.startPageChecks(pace: pace) { _ in }
-        await eventually("a check runs") { committer.shared.pageCheckStop.isChecking }
+        await eventually("a check runs") { committer.pageCheckStop.isChecking }
         await committer.close()
         #expect(committer.pages.damage == nil, "the check went on to the damaged table")
     }

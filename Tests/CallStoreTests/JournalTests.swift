@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import Foundation
 import GRDB
+import RecordTables
 import StoreInterface
 import Testing
 

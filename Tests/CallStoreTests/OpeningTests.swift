@@ -3,6 +3,7 @@ import ChildProcess
 import Foundation
 import GRDB
 import GRDBSQLite
+import RecordTables
 import StoreInterface
 import Synchronization
 import Testing

@@ -3,6 +3,7 @@ import CallVocabulary
 import Foundation
 import GRDB
 import GRDBSQLite
+import RecordTables
 import StoreInterface
 import Synchronization
 import Testing

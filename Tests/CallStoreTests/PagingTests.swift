@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import RecordTables
 import StoreInterface
 import Testing
 
@@ -16,7 +17,7 @@ import Testing
 
     /// All pages of `filter`, and how many there were.
     private static func pages(
-        _ reader: StoreReader, _ filter: CallFilter, scanning: Int
+        _ reader: any TableReader, _ filter: CallFilter, scanning: Int
     ) throws -> (rows: [CallRecord], count: Int) {
         var (filter, rows, count) = (filter, [CallRecord](), 0)
         repeat {
@@ -29,8 +30,11 @@ import Testing
         return (rows, count)
     }
 
-    @Test func `calls come page by page, none twice and none left out, also of one millisecond`() throws {
-        try withStore(Self.calls.map { .call($0) }) { _, reader, _ throws in
+    @Test(arguments: StoreKind.allCases)
+    func `calls come page by page, none twice and none left out, also of one millisecond`(_ kind: StoreKind)
+        async throws
+    {
+        try await withStore(kind, Self.calls.map { .call($0) }) { _, reader throws in
             let filters = [
                 CallFilter(), CallFilter(user: handle("alice")), CallFilter(isLive: true), CallFilter(isLive: false),
                 CallFilter(reason: .busy), CallFilter(since: at(5), until: at(15)), CallFilter(states: [.routing]),
@@ -59,8 +63,9 @@ import Testing
         }
     }
 
-    @Test func `a page of rare calls looks at no more than it may, and says where to go on`() throws {
-        try withStore(Self.calls.map { .call($0) }) { _, reader, _ throws in
+    @Test(arguments: StoreKind.allCases)
+    func `a page of rare calls looks at no more than it may, and says where to go on`(_ kind: StoreKind) async throws {
+        try await withStore(kind, Self.calls.map { .call($0) }) { _, reader throws in
             let page = try reader.callPage(CallFilter(reason: .mediaFailed), scanning: 10)
             #expect(page.rows == [])
             #expect(page.next == CallCursor(Self.calls[50]), "the last one that was looked at")
@@ -70,8 +75,9 @@ import Testing
         }
     }
 
-    @Test func `the filters of state and time are exact`() throws {
-        try withStore(Self.calls.map { .call($0) }) { _, reader, _ throws in
+    @Test(arguments: StoreKind.allCases)
+    func `the filters of state and time are exact`(_ kind: StoreKind) async throws {
+        try await withStore(kind, Self.calls.map { .call($0) }) { _, reader throws in
             #expect(try reader.calls(CallFilter(states: [.routing])).count == 3)
             #expect(try reader.calls(CallFilter(states: [.ended], limit: .max)).count == 57)
             #expect(try reader.calls(CallFilter(states: [.connected])) == [])
@@ -79,7 +85,8 @@ import Testing
         }
     }
 
-    @Test func `pushes come page by page, none twice and none left out`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `pushes come page by page, none twice and none left out`(_ kind: StoreKind) async throws {
         let records = (0..<40).map { number -> PushRecord in
             var push = PushRecord.sample(
                 of: .sample(of: Self.calls[number % 4], user: number % 2 == 0 ? "bob" : "erin"),
@@ -88,7 +95,7 @@ import Testing
             push.id = .random()
             return push
         }
-        try withStore(records.map { .push($0) }) { _, reader, _ throws in
+        try await withStore(kind, records.map { .push($0) }) { _, reader throws in
             let filters = [
                 PushFilter(), PushFilter(status: .accepted), PushFilter(user: handle("erin")), PushFilter(isOpen: true),
                 PushFilter(call: Self.calls[1].id), PushFilter(since: at(3), until: at(9)), PushFilter(isOpen: false),
@@ -113,13 +120,14 @@ import Testing
         }
     }
 
-    @Test func `devices come page by page, with their tokens, and one by one`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `devices come page by page, with their tokens, and one by one`(_ kind: StoreKind) async throws {
         let devices = (0..<25).map { number -> DeviceRecord in
             var device = DeviceRecord.full(user: "user\(number / 4)", device: DeviceID(high: 1, low: UInt64(number)))
             if number % 5 != 0 { device.suspendedAt = nil }
             return device
         }
-        try withStore(devices.map { .device($0) }) { _, reader, _ throws in
+        try await withStore(kind, devices.map { .device($0) }) { _, reader throws in
             let suspended = devices.filter { $0.suspendedAt != nil }
             for (filter, whole) in [
                 (DeviceFilter(limit: 7), devices), (DeviceFilter(suspendedOnly: true, limit: 2), suspended),

@@ -1,31 +1,36 @@
 import CallCore
 import CallVocabulary
+import RecordTables
 import StoreInterface
 import Testing
 
 @testable import CallStore
 
 @Suite struct PartyTests {
-    private func history(of user: String, _ reader: StoreReader) throws -> [CallID] {
+    private func history(of user: String, _ reader: any TableReader) throws -> [CallID] {
         try reader.history(of: handle(user), limit: 10).entries.map(\.call.id)
     }
 
-    @Test func `members of a group have the call in their history, also without a leg`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `members of a group have the call in their history, also without a leg`(_ kind: StoreKind) async throws {
         var call = CallRecord.live(to: .group("sales"))
         call.members = [handle("bob"), handle("q\"uo\\te")]
-        try withStore([.call(call), .leg(.sample(of: call, user: "bob"))]) { _, reader, _ throws in
+        try await withStore(kind, [.call(call), .leg(.sample(of: call, user: "bob"))]) { _, reader throws in
             for user in ["alice", "bob", "q\"uo\\te"] { #expect(try history(of: user, reader) == [call.id], "\(user)") }
             #expect(try history(of: "sales", reader).isEmpty)
             #expect(try reader.calls(CallFilter(user: handle("q\"uo\\te"))) == [call])
         }
     }
 
-    @Test func `the user behind an alias has the call in the history, and who gets the alias next does not`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `the user behind an alias has the call in the history, and who gets the alias next does not`(_ kind: StoreKind)
+        async throws
+    {
         var one = CallRecord.live(to: .user(handle("+81300000001")), createdAt: at(1))
         one.members = [handle("bob")]
         var many = CallRecord.live(to: .users([handle("+81300000001"), handle("carol")]), createdAt: at(2))
         many.members = [handle("bob"), handle("carol")]
-        try withStore([.call(one), .call(many)]) { _, reader, _ throws in
+        try await withStore(kind, [.call(one), .call(many)]) { _, reader throws in
             #expect(try history(of: "bob", reader) == [many.id, one.id])
             #expect(try history(of: "carol", reader) == [many.id])
             #expect(try history(of: "alice", reader) == [many.id, one.id])
@@ -33,18 +38,20 @@ import Testing
         }
     }
 
-    @Test func `a call without members belongs to those it names`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `a call without members belongs to those it names`(_ kind: StoreKind) async throws {
         let one = CallRecord.live(to: .user(handle("bob")), createdAt: at(1))
         let many = CallRecord.live(to: .users([handle("bob"), handle("carol")]), createdAt: at(2))
-        try withStore([.call(one), .call(many)]) { _, reader, _ throws in
+        try await withStore(kind, [.call(one), .call(many)]) { _, reader throws in
             #expect(try history(of: "bob", reader) == [many.id, one.id])
             #expect(try history(of: "carol", reader) == [many.id])
         }
     }
 
-    @Test func `members that come with a later record find the call too`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `members that come with a later record find the call too`(_ kind: StoreKind) async throws {
         var call = CallRecord.live(to: .group("sales"))
-        try withStore([.call(call)]) { store, reader, _ throws in
+        try await withStore(kind, [.call(call)]) { store, reader throws in
             call.members = [handle("bob")]
             try store.commit([.call(call)])
             call.state = .waking

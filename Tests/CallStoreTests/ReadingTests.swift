@@ -1,21 +1,26 @@
 import CallCore
 import CallVocabulary
 import GRDB
+import RecordTables
 import StoreInterface
 import Testing
 
 @testable import CallStore
 
 @Suite struct ReadingTests {
-    @Test func `calls are found by state, user, time and reason, newest first`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `calls are found by state, user, time and reason, newest first`(_ kind: StoreKind) async throws {
         let alice = CallRecord.ended(from: "alice", createdAt: at(1), reason: .busy)
         let bob = CallRecord.ended(from: "bob", to: .user(handle("carol")), createdAt: at(2))
         let group = CallRecord.live(from: "dave", to: .group("sales"), createdAt: at(3))
         let many = CallRecord.live(from: "dave", to: .users([handle("carol"), handle("erin")]), createdAt: at(3))
-        try withStore([
-            .call(alice), .call(bob), .call(group), .call(many), .leg(.sample(of: group, user: "bob")),
-            .leg(.sample(of: group, user: "bob")),
-        ]) { _, reader, _ throws in
+        try await withStore(
+            kind,
+            [
+                .call(alice), .call(bob), .call(group), .call(many), .leg(.sample(of: group, user: "bob")),
+                .leg(.sample(of: group, user: "bob")),
+            ]
+        ) { _, reader throws in
             #expect(try reader.calls() == [many, group, bob, alice])
             #expect(try reader.calls(CallFilter(isLive: true)) == [many, group])
             #expect(try reader.calls(CallFilter(isLive: false)) == [bob, alice])
@@ -32,11 +37,13 @@ import Testing
         }
     }
 
-    @Test func `a history is paged without a gap, also between calls of the same millisecond`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `a history is paged without a gap, also between calls of the same millisecond`(_ kind: StoreKind) async throws
+    {
         let times: [Int64] = [1, 2, 2, 2, 3, 4, 5, 5]
         let calls = times.map { CallRecord.ended(createdAt: at($0)) }
         let strangers = times.map { CallRecord.ended(from: "x", to: .user(handle("y")), createdAt: at($0)) }
-        try withStore((calls + strangers).map { .call($0) }) { _, reader, _ throws in
+        try await withStore(kind, (calls + strangers).map { .call($0) }) { _, reader throws in
             for limit in 1...9 {
                 var seen: [CallRecord] = []
                 var cursor: HistoryCursor?
@@ -60,7 +67,8 @@ import Testing
         }
     }
 
-    @Test func `pushes are found by both axes, user, call and time, newest first`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `pushes are found by both axes, user, call and time, newest first`(_ kind: StoreKind) async throws {
         let call = CallRecord.live()
         let legs = [LegRecord.sample(of: call), .sample(of: call, user: "erin"), .sample(of: .live())]
         let queued = PushRecord.sample(of: legs[0], intendedAt: at(1))
@@ -68,7 +76,7 @@ import Testing
         let cancelled = PushRecord.sample(of: legs[2], status: .cancelled, intendedAt: at(3))
         let notice = PushRecord.sample(of: legs[2], purpose: .missedCall, status: .cancelled, intendedAt: at(0))
         let pushes = [notice, queued, accepted, cancelled].map { StoreRecord.push($0) }
-        try withStore([.call(call)] + pushes) { _, reader, _ throws in
+        try await withStore(kind, [.call(call)] + pushes) { _, reader throws in
             #expect(try reader.pushes() == [cancelled, accepted, queued, notice])
             #expect(try reader.pushes(PushFilter(purpose: .missedCall)) == [notice])
             #expect(try reader.pushes(PushFilter(purpose: .call, limit: 2)) == [cancelled, accepted])
@@ -86,7 +94,10 @@ import Testing
         }
     }
 
-    @Test func `a push is overdue once its report was due, or its time passed before it was sent or answered`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `a push is overdue once its report was due, or its time passed before it was sent or answered`(
+        _ kind: StoreKind
+    ) async throws {
         let call = CallRecord.live()
         func push(_ status: ProviderStatus, _ report: ReportStatus?, due: Int64?, expires: Int64) -> PushRecord {
             var push = PushRecord.sample(of: .sample(of: call), status: status, report: report, intendedAt: at(0))
@@ -102,7 +113,7 @@ import Testing
             push(.accepted, .awaited, due: 100, expires: 50), push(.intended, nil, due: nil, expires: 100),
             push(.accepted, .reported, due: 10, expires: 50), push(.expired, nil, due: nil, expires: 50),
         ]
-        try withStore((late + fine).map { .push($0) }) { _, reader, _ throws in
+        try await withStore(kind, (late + fine).map { .push($0) }) { _, reader throws in
             #expect(try reader.overduePushes(at: at(100)) == late)
             #expect(try reader.overduePushes(at: at(100), limit: 2).count == 2)
             #expect(try reader.overduePushes(at: at(99)) == [])
@@ -125,7 +136,8 @@ import Testing
         #expect(try StoreReader.open(folder: folder.path).calls() == calls.reversed())
     }
 
-    @Test func `the audit of a sound store counts every push and finds nothing`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `the audit of a sound store counts every push and finds nothing`(_ kind: StoreKind) async throws {
         let call = CallRecord.ended()
         let statuses: [(ProviderStatus, ReportStatus?)] = [
             (.cancelled, nil), (.expired, nil), (.rejected, nil), (.accepted, .reported), (.accepted, .reported),
@@ -137,7 +149,7 @@ import Testing
             leg.state = .ended
             records += [.leg(leg), .push(.sample(of: leg, status: status, report: report))]
         }
-        try withStore(records) { _, reader, _ throws in
+        try await withStore(kind, records) { _, reader throws in
             let audit = try reader.audit()
             #expect(audit.violations == [])
             #expect(try reader.ledgerCounts() == audit.counts)
@@ -147,7 +159,8 @@ import Testing
         }
     }
 
-    @Test func `the audit names each broken rule`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `the audit names each broken rule`(_ kind: StoreKind) async throws {
         let over = CallRecord.ended()
         var halfEnded = CallRecord.live()
         halfEnded.endReason = .hangup
@@ -162,7 +175,7 @@ import Testing
             .push(.sample(of: winners[0], status: .accepted)), .push(twice), .push(neverSent),
             .push(.sample(of: .sample(of: .live()), status: .cancelled, report: .reported)),
         ]
-        try withStore(records) { _, reader, _ throws in
+        try await withStore(kind, records) { _, reader throws in
             let violations = try reader.audit().violations
             for part in [
                 "cancelled and yet have a report status", "accepted and have no report status",
@@ -177,15 +190,15 @@ import Testing
         }
     }
 
-    @Test func `the audit names what does not stand with its call`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `the audit names what does not stand with its call`(_ kind: StoreKind) async throws {
         let (one, other) = (CallRecord.live(), CallRecord.live(createdAt: at(11)))
         let leg = LegRecord.sample(of: other)
-        try withStore([.call(one), .call(other), .leg(leg), .push(.sample(of: leg))]) { store, reader, _ throws in
+        try await withStore(kind, [.call(one), .call(other), .leg(leg), .push(.sample(of: leg))]) {
+            store, reader throws in
             #expect(try reader.audit().violations == [])
             for table in ["leg", "push"] {
-                try store.tables.queue.write {
-                    try $0.execute(sql: "UPDATE \(table) SET call_serial = call_serial - 1")
-                }
+                try store.execute("UPDATE \(table) SET call_serial = call_serial - 1")
             }
             #expect(
                 try reader.audit().violations == [

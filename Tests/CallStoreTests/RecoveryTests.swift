@@ -2,12 +2,16 @@ import CallCore
 import CallVocabulary
 import Foundation
 import GRDB
+import RecordTables
 import Testing
 
 @testable import CallStore
 
 @Suite struct RecoveryTests {
-    @Test func `recovery picks the live calls and those with an open push, with all that is theirs`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `recovery picks the live calls and those with an open push, with all that is theirs`(_ kind: StoreKind)
+        async throws
+    {
         var records: [StoreRecord] = []
         var expected: [CallID] = []
         var expectedPushes: [PushID] = []
@@ -33,7 +37,7 @@ import Testing
                 add(.ended(), isExpected: isOpen, push: (status, report))
             }
         }
-        try withStore(records) { store, _, _ throws in
+        try await withStore(kind, records) { store, _ throws in
             let state = try store.whole()
             #expect(state.calls.map(\.id) == expected)
             #expect(state.legs.map(\.call) == expected.flatMap { [$0, $0] })
@@ -42,7 +46,10 @@ import Testing
         }
     }
 
-    @Test func `pushes about missed calls come back by themselves, with what they say of their calls`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `pushes about missed calls come back by themselves, with what they say of their calls`(_ kind: StoreKind)
+        async throws
+    {
         var over = CallRecord.ended(from: "dave")
         (over.callerName, over.video) = ("Dave", true)
         let live = CallRecord.live()
@@ -58,9 +65,10 @@ import Testing
             notice(over, .missedCall, $0)
         }
         let ring = PushRecord.sample(of: .sample(of: live))
-        try withStore(
+        try await withStore(
+            kind,
             [.call(over), .call(live)] + (open + settled + [ring]).map { .push($0) }
-        ) { store, reader, _ throws in
+        ) { store, reader throws in
             let state = try store.whole()
             #expect(state.notices.map(\.push) == open)
             #expect(state.notices.map(\.from) == [handle("dave"), handle("dave"), handle("alice")])
@@ -72,7 +80,10 @@ import Testing
         }
     }
 
-    @Test func `a user's latest background pushes come back with the time they were sent, oldest first`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `a user's background pushes of the last day come back with the time they were sent, oldest first`(
+        _ kind: StoreKind
+    ) async throws {
         let call = CallRecord.ended()
         let leg = LegRecord.sample(of: call)
         func sync(_ purpose: PushPurpose, sent: Int64?, _ status: ProviderStatus = .accepted) -> PushRecord {
@@ -81,27 +92,31 @@ import Testing
             push.sentAt = sent.map { at($0) }
             return push
         }
-        let syncs = (1...205).map { sync(.sync, sent: 1000 + $0, $0 == 7 ? .unknown : .accepted) }
+        let syncs = (1...5).map { sync(.sync, sent: $0 * 17_000_000, $0 == 3 ? .unknown : .accepted) }
+        let tooOld = sync(.sync, sent: -1_500_000)
         let others = [sync(.sync, sent: nil, .cancelled), sync(.missedCall, sent: 900), sync(.call, sent: 2000)]
-        try withStore([.call(call)] + (syncs.reversed() + others).map { .push($0) }) { _, reader, _ throws in
+        let records = [.call(call)] + (syncs.reversed() + [tooOld] + others).map { StoreRecord.push($0) }
+        try await withStore(kind, records) { _, reader throws in
             let found = try reader.found([Wanted(names: [leg.device.user, handle("nobody")])])
             let entries = try #require(found.first?.entries)
-            #expect(entries.first?.sentSyncs.map(\.sentAt) == syncs.dropFirst(5).map(\.sentAt))
+            #expect(entries.first?.sentSyncs.map(\.sentAt) == syncs.map(\.sentAt))
             #expect(entries.first?.sentSyncs.allSatisfy { $0.device == leg.device.device } == true)
             #expect(entries.last == DirectoryEntry(name: handle("nobody")))
         }
     }
 
-    @Test func `the offer of a call that is over is not recovered`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `the offer of a call that is over is not recovered`(_ kind: StoreKind) async throws {
         let (live, over) = (CallRecord.live(), CallRecord.ended())
         let offers = [live, over].map { DescriptionsRecord(call: $0.id, offer: nil, custom: nil) }
-        try withStore([.call(live), .call(over)] + offers.map { .descriptions($0) }) { store, _, _ throws in
+        try await withStore(kind, [.call(live), .call(over)] + offers.map { .descriptions($0) }) { store, _ throws in
             #expect(try store.whole().descriptions == [offers[0]])
         }
     }
 
-    @Test func `an empty store recovers to nothing`() throws {
-        try withStore { store, _, _ throws in #expect(try store.whole() == WholeState()) }
+    @Test(arguments: StoreKind.allCases)
+    func `an empty store recovers to nothing`(_ kind: StoreKind) async throws {
+        try await withStore(kind) { store, _ throws in #expect(try store.whole() == WholeState()) }
     }
 
     @Test func `a store opened again has all that was committed, and takes more`() throws {
@@ -141,17 +156,14 @@ import Testing
     }
 
     @Test func `recovery and the queries of a running server read by index, however long the history is`() throws {
-        let party = StoreReader.joinParty + " WHERE party.user = 'bob' AND party.created_at < 5"
-        let queries =
-            DirectoryReader.statements + [
-                Recovery.openCalls, DeviceTable.selectSuspended, LegTable.selectOfCall, PushTable.selectOfCall,
-                CandidateTable.selectOfCall,
-                StoreReader.overdueSQL,
-                CallTable.layout.select
-                    + " WHERE state <> 'ended' ORDER BY call.created_at DESC, call.serial DESC LIMIT 9",
-                PushTable.layout.select + " WHERE \(PushTable.isOpen) ORDER BY intended_at DESC, serial DESC LIMIT 9",
-                CallTable.layout.select + party + " ORDER BY \(StoreReader.historyOrder) LIMIT 9",
-            ]
+        let party = HistoryTable.join + " WHERE party.user = 'bob' AND party.created_at < 5"
+        let queries = [
+            Recovery.openCalls, LegTable.selectOfCall, PushTable.selectOfCall, CandidateTable.selectOfCall,
+            LedgerSQL.overdue,
+            CallTable.layout.select + " WHERE state <> 'ended' ORDER BY call.created_at DESC, call.serial DESC LIMIT 9",
+            PushTable.layout.select + " WHERE \(PushTable.isOpen) ORDER BY intended_at DESC, serial DESC LIMIT 9",
+            CallTable.layout.select + party + " ORDER BY \(HistoryTable.order) LIMIT 9",
+        ]
         try withStore { store, _, _ throws in
             try store.tables.queue.read { database throws in
                 for query in queries {

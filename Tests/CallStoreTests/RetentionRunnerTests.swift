@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import Foundation
 import GRDB
+import RecordTables
 import StoreInterface
 import Synchronization
 import Testing
@@ -86,14 +87,16 @@ import Testing
         #expect(try reader.calls(CallFilter(limit: .max)).count == stream.seen.withLock { $0.count })
     }
 
-    @Test func `while nothing is committed a slice takes what it may, and the clock ends it too`() async throws {
-        let folder = try TemporaryFolder()
-        let store = try CallStore.open(folder: folder.path)
+    @Test(arguments: StoreKind.allCases)
+    func `while nothing is committed a slice takes what it may, and the clock ends it too`(
+        _ kind: StoreKind
+    ) async throws {
+        let store = try await OpenStore.open(kind)
         try store.commit(Self.old(100))
         let kept = CallRecord.ended(createdAt: at(-5000))
         try store.commit([.call(kept)])
-        let committer = try GroupCommitter(store: store)
-        committer.startRetention(Self.policy, pace: Self.pace) { Self.now }
+        let committer = try store.log()
+        store.startRetention(Self.policy, Self.pace, committer) { Self.now }
         await eventually("the history is deleted") { committer.retention.runs == 1 }
         let statistics = committer.retention
         #expect(statistics.largestSlice == 50)
@@ -108,7 +111,7 @@ import Testing
         let more = Self.old(20)
         #expect(committer.commit(batch: more) { _ in })
         await committer.flush()
-        committer.startRetention(Self.policy, pace: hurried) { Self.now }
+        store.startRetention(Self.policy, hurried, committer) { Self.now }
         await eventually("the rest is deleted") { committer.retention.runs == 2 }
         #expect(committer.retention.deleted.calls == 120)
         #expect(committer.retention.slices - statistics.slices >= 20)

@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import Foundation
 import GRDB
+import RecordTables
 import StoreInterface
 import Testing
 
@@ -54,13 +55,21 @@ import Testing
     /// Runs retention to its end.
     @discardableResult
     private static func run(
-        _ store: CallStore, _ policy: RetentionPolicy = policy, rows: Int = 500, afterSlice: () throws -> Void = {}
+        _ store: OpenStore, _ policy: RetentionPolicy = policy, rows: Int = 500, afterSlice: () throws -> Void = {}
+    ) throws -> RetentionCounts {
+        try run(store.retentionTables, policy, rows: rows, afterSlice: afterSlice)
+    }
+
+    @discardableResult
+    private static func run(
+        _ tables: any RetentionTables, _ policy: RetentionPolicy = policy, rows: Int = 500,
+        afterSlice: () throws -> Void = {}
     ) throws -> RetentionCounts {
         var (run, counts, slices) = (RetentionRun(policy, now: now), RetentionCounts(), 0)
         while !run.isDone {
             slices += 1
             guard slices < 10_000 else { throw StoreFailure(.busy, path: "", detail: "the run does not end") }
-            let deleted = try store.tables.deleteSlice(&run, rows: rows) { false }
+            let deleted = try tables.deleteSlice(&run, rows: rows) { false }
             #expect(deleted.total <= rows)
             counts += deleted
             try afterSlice()
@@ -73,26 +82,29 @@ import Testing
     }
 
     /// Rows that belong to a call that is not there.
-    private static func orphans(_ reader: StoreReader) throws -> Int {
+    private static func orphans(_ reader: any TableReader) throws -> Int {
         let ids = ["leg", "push", "call_descriptions", "call_candidates"].map { ($0, "call", "id") }
         let serials = ["call_party", "leg", "push"].map { ($0, "call_serial", "serial") }
         return try (ids + serials).reduce(0) { sum, rows in
             let sql = "SELECT count(*) FROM \(rows.0) WHERE \(rows.1) NOT IN (SELECT \(rows.2) FROM call)"
-            return sum + (try reader.read { try Int.fetchOne($0, sql: sql) ?? 0 })
+            return sum + Int(try reader.number(sql) ?? 0)
         }
     }
 
-    private static func rows(_ reader: StoreReader) throws -> [String: Int] {
+    private static func rows(_ reader: any TableReader) throws -> [String: Int] {
         var rows: [String: Int] = [:]
         for table in ["call", "call_party", "leg", "push", "call_descriptions", "call_candidates", "missed_call"] {
-            rows[table] = try reader.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") }
+            rows[table] = try reader.number("SELECT count(*) FROM \(table)").map { Int($0) }
         }
         return rows
     }
 
-    @Test func `a call goes once it ended longer ago than the age, with all that belongs to it`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `a call goes once it ended longer ago than the age, with all that belongs to it`(_ kind: StoreKind)
+        async throws
+    {
         let (old, young) = (Self.history(createdAt: Self.ago(101)), Self.history(createdAt: Self.ago(2)))
-        try withStore(old.records) { store, reader, _ throws in
+        try await withStore(kind, old.records) { store, reader throws in
             let before = try Self.rows(reader)
             #expect(before["call_party"] == 4, "alice, bob and carol, and frank by his leg")
             try store.commit(young.records)
@@ -104,23 +116,27 @@ import Testing
             #expect(try reader.history(of: handle("frank"), limit: 9).entries.map(\.call) == [young.call])
             #expect(try reader.audit().violations == [])
             #expect(try Self.orphans(reader) == 0)
-            #expect(try store.tables.oldestCall() == young.call.createdAt)
+            #expect(try store.retentionTables.oldestCall() == young.call.createdAt)
         }
     }
 
-    @Test func `the age counts from the end of a call, to the millisecond`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `the age counts from the end of a call, to the millisecond`(_ kind: StoreKind) async throws {
         let minute = Duration.seconds(60)
         let gone = CallRecord.ended(createdAt: Self.ago(100, .zero - minute - .milliseconds(1)))
         let kept = CallRecord.ended(createdAt: Self.ago(100, .zero - minute))
         var long = CallRecord.ended(createdAt: Self.ago(300))
         long.endedAt = Self.ago(99)
-        try withStore([.call(gone), .call(kept), .call(long)]) { store, reader, _ throws in
+        try await withStore(kind, [.call(gone), .call(kept), .call(long)]) { store, reader throws in
             #expect(try Self.run(store).calls == 1)
             #expect(try reader.calls() == [kept, long])
         }
     }
 
-    @Test func `live calls, and pushes that are open with their calls, are kept whatever their age`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `live calls, and pushes that are open with their calls, are kept whatever their age`(_ kind: StoreKind)
+        async throws
+    {
         let live = CallRecord.live(createdAt: Self.ago(500))
         let call = CallRecord.ended(createdAt: Self.ago(400))
         let late = CallRecord.ended(createdAt: Self.ago(300))
@@ -132,7 +148,7 @@ import Testing
         let records: [StoreRecord] =
             [live, call, late].map { .call($0) } + legs.map { .leg($0) }
             + [settled, open, besides, notice].map { .push($0) }
-        try withStore(records) { store, reader, _ throws in
+        try await withStore(kind, records) { store, reader throws in
             let counts = try Self.run(store)
             #expect(counts.total == 1 && counts.pushes == 1)
             #expect(try reader.calls() == [late, call, live])
@@ -141,10 +157,11 @@ import Testing
         }
     }
 
-    @Test func `pushes go by their own age, and with their calls at the latest`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `pushes go by their own age, and with their calls at the latest`(_ kind: StoreKind) async throws {
         let (young, old) = (Self.history(createdAt: Self.ago(10)), Self.history(createdAt: Self.ago(51)))
         for (age, gone) in [(50, old.pushes), (9, young.pushes + old.pushes), (nil, [])] as [(Int?, [PushRecord])] {
-            try withStore(young.records + old.records) { store, reader, _ throws in
+            try await withStore(kind, young.records + old.records) { store, reader throws in
                 let policy = RetentionPolicy(calls: nil, pushes: age.map { Self.day * $0 }, missed: nil)
                 let counts = try Self.run(store, policy)
                 #expect(counts.total == gone.count && counts.pushes == gone.count)
@@ -154,23 +171,26 @@ import Testing
             }
         }
         // Even if the pushes are said to be kept for ever.
-        try withStore(old.records) { store, reader, _ throws in
+        try await withStore(kind, old.records) { store, reader throws in
             try Self.run(store, RetentionPolicy(calls: Self.day * 20, pushes: nil, missed: nil))
             #expect(try reader.pushes() == [])
         }
     }
 
-    @Test func `of missed calls the newest hundred of each user stay, as long as they are young`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `of missed calls the newest hundred of each user stay, as long as they are young`(_ kind: StoreKind)
+        async throws
+    {
         let many = (0..<250).map { Self.missed($0, at: Self.ago(1, .milliseconds($0))) }
         let old = (300..<303).map { Self.missed($0, at: Self.ago(31), user: "carol") }
         let young = Self.missed(400, at: Self.ago(29), user: "carol")
-        try withStore(many + old + [young]) { store, reader, _ throws in
+        try await withStore(kind, many + old + [young]) { store, reader throws in
             #expect(try Self.run(store, rows: 40).missed == 153)
             let left = try store.whole().missed
             #expect(left.filter { $0.user == handle("bob") }.map(\.call.call.low) == (150..<250).map { UInt64($0) })
             #expect(left.filter { $0.user == handle("carol") }.map(\.call.call.low) == [400])
         }
-        try withStore(many + old) { store, reader, _ throws in
+        try await withStore(kind, many + old) { store, reader throws in
             #expect(try Self.run(store, .keepAll).missed == 150)
             #expect(try store.whole().missed.count == 103)
         }
@@ -189,7 +209,7 @@ import Testing
                     sql: "UPDATE push SET intended_at = ? WHERE id = ?",
                     arguments: [time, Self.blob(histories[2].pushes[0].id)])
             }
-            let counts = try Self.run(store)
+            let counts = try Self.run(store.tables)
             #expect(counts.calls == (time < 0 ? 2 : 1), "\(counts)")
             let left = try Self.rows(reader)
             #expect(left["call"] == (time < 0 ? 1 : 2) && left["leg"] == (time < 0 ? 2 : 4), "\(left)")
@@ -200,13 +220,14 @@ import Testing
         }
     }
 
-    @Test func `an age below a day counts as a day`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `an age below a day counts as a day`(_ kind: StoreKind) async throws {
         let ended = CallRecord.ended(createdAt: Self.ago(0, .seconds(-3600)))
         let notice = PushRecord.sample(
             of: .sample(of: ended), purpose: .sync, status: .accepted, report: .unreported,
             intendedAt: Self.ago(0, .seconds(-3600)))
         let records: [StoreRecord] = [.call(ended), .push(notice), Self.missed(1, at: Self.ago(0, .seconds(-3600)))]
-        try withStore(records) { store, reader, _ throws in
+        try await withStore(kind, records) { store, reader throws in
             let none = RetentionPolicy(calls: .zero, pushes: .zero, missed: .zero)
             #expect(try Self.run(store, none).total == 0)
         }
@@ -219,13 +240,13 @@ import Testing
         let young = Self.history(createdAt: Self.ago(1))
         for rows in [1, 3, 7, 20] {
             try withStore(old + young.records) { store, reader, folder throws in
-                try Self.run(store, rows: rows) {
+                try Self.run(store.tables, rows: rows) {
                     #expect(try Self.orphans(reader) == 0)
                     #expect(try reader.audit().violations == [])
                     // What is on disk at this moment is what a process that is killed now leaves.
                     let crashed = try TemporaryFolder(copying: folder)
                     let next = try CallStore.open(folder: crashed.path)
-                    try Self.run(next)
+                    try Self.run(next.tables)
                     #expect(try StoreReader.open(folder: crashed.path).calls() == [young.call])
                     next.close()
                 }
@@ -256,10 +277,11 @@ import Testing
         }
     }
 
-    @Test func `what is said of a call that was looked up and then deleted leaves no trace`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `what is said of a call that was looked up and then deleted leaves no trace`(_ kind: StoreKind) async throws {
         let old = Self.history(createdAt: Self.ago(101))
         let young = Self.history(createdAt: Self.ago(99))
-        try withStore(old.records + young.records) { store, reader, _ throws in
+        try await withStore(kind, old.records + young.records) { store, reader throws in
             try Self.run(store)
             var (gone, kept) = (old.pushes[1], young.pushes[1])
             (gone.report, kept.report) = (.reportedLate, .reportedLate)
@@ -272,10 +294,12 @@ import Testing
         }
     }
 
-    @Test func `a new call may have the id of one that was deleted, and nothing of that one comes back with it`() throws
-    {
+    @Test(arguments: StoreKind.allCases)
+    func `a new call may have the id of one that was deleted, and nothing of that one comes back with it`(
+        _ kind: StoreKind
+    ) async throws {
         let old = Self.history(createdAt: Self.ago(101))
-        try withStore(old.records) { store, reader, _ throws in
+        try await withStore(kind, old.records) { store, reader throws in
             try Self.run(store)
             let new = CallRecord.live(old.call.id, from: "dave", createdAt: Self.now)
             let leg = LegRecord.sample(of: new)
@@ -290,10 +314,13 @@ import Testing
     @Test func `each statement finds its rows by an index`() throws {
         try withStore { store, _, _ throws in
             let statements =
-                [RetentionSQL.nextCall, RetentionSQL.nextPush, RetentionSQL.dropParties, RetentionSQL.dropMissed]
+                [
+                    RetentionSQL.nextCall, RetentionSQL.nextPush, RetentionSQL.dropParties(.sqlite),
+                    RetentionSQL.dropMissed,
+                ]
                 + [RetentionSQL.oldestKeptMissed]
-                + ["push", "leg"].map { RetentionSQL.dropOfCall($0, by: "call_serial") }
-                + ["call_descriptions", "call_candidates"].map { RetentionSQL.dropOfCall($0, by: "call") }
+                + ["push", "leg"].map { RetentionSQL.dropOfCall($0, by: "call_serial", .sqlite) }
+                + ["call_descriptions", "call_candidates"].map { RetentionSQL.dropOfCall($0, by: "call", .sqlite) }
             for statement in statements {
                 // The plan is the same for any values.
                 let sql = statement.replacing(/\?[0-9]?/, with: "1")

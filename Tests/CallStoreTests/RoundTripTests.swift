@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import GRDB
+import RecordTables
 import StoreInterface
 import Testing
 
@@ -19,7 +20,8 @@ import Testing
         }
     }
 
-    @Test func `every record comes back from recovery with all its fields`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `every record comes back from recovery with all its fields`(_ kind: StoreKind) async throws {
         let device = DeviceRecord.full()
         var bare = DeviceRecord.full(user: "ann")
         bare.app = nil
@@ -33,10 +35,13 @@ import Testing
             call: call.id, offer: RawJSON(bytes: Array(#""v=0\r\n\u00e9é""#.utf8)),
             custom: RawJSON(bytes: Array("[ 1]".utf8)))
         let missed = MissedCall(call: .random(), from: handle("carol"), at: at(7), reason: .ringTimeout, video: true)
-        try withStore([
-            .device(device), .device(bare), .call(call), .leg(leg), .push(push), .descriptions(offer),
-            .missed(user: handle("bob"), missed),
-        ]) { store, reader, _ throws in
+        try await withStore(
+            kind,
+            [
+                .device(device), .device(bare), .call(call), .leg(leg), .push(push), .descriptions(offer),
+                .missed(user: handle("bob"), missed),
+            ]
+        ) { store, reader throws in
             let state = try store.whole()
             #expect(state.devices == [bare, device])
             #expect(state.calls == [call])
@@ -53,25 +58,27 @@ import Testing
         }
     }
 
-    @Test func `a device that is dropped is gone with its tokens, and may come back`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `a device that is dropped is gone with its tokens, and may come back`(_ kind: StoreKind) async throws {
         let (gone, back) = (DeviceRecord.full(), DeviceRecord.full())
-        try withStore([.device(gone), .device(back), .deviceDropped(gone.key)]) { store, reader, _ throws in
+        try await withStore(kind, [.device(gone), .device(back), .deviceDropped(gone.key)]) { store, reader throws in
             #expect(try reader.devices() == [back])
             try store.commit([.deviceDropped(back.key)])
             #expect(try reader.devices().isEmpty)
-            let tokens = try reader.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM push_token") }
-            #expect(tokens == 0)
+            #expect(try reader.number("SELECT count(*) FROM push_token") == 0)
             try store.commit([.deviceDropped(back.key), .device(back)])
             #expect(try store.whole().devices == [back])
         }
     }
 
-    @Test func `a hunt at its end has no next step, and a call that rings all at once no hunt`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `a hunt at its end has no next step, and a call that rings all at once no hunt`(_ kind: StoreKind) async throws
+    {
         var (over, all) = (CallRecord.live(to: .group("sales")), CallRecord.live(to: .group("all")))
         over.members = []
         over.hunt = CallRecord.HuntProgress(rung: 0, nextAt: nil)
         all.members = [handle("bob")]
-        try withStore([.call(over), .call(all)]) { store, _, _ throws in
+        try await withStore(kind, [.call(over), .call(all)]) { store, _ throws in
             #expect(try store.whole().calls == [over, all])
             over.hunt = CallRecord.HuntProgress(rung: 1, nextAt: at(5))
             try store.commit([.call(over)])
@@ -79,7 +86,8 @@ import Testing
         }
     }
 
-    @Test func `every state, reason and status is kept by its word`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `every state, reason and status is kept by its word`(_ kind: StoreKind) async throws {
         var records: [StoreRecord] = []
         var calls: [CallRecord] = []
         for state in CallState.allCases {
@@ -101,36 +109,40 @@ import Testing
                 records.append(.push(push))
             }
         }
-        try withStore(records) { _, reader, _ throws in
+        try await withStore(kind, records) { _, reader throws in
             #expect(try reader.calls(CallFilter(limit: 1000)) == calls.reversed())
             #expect(try reader.pushes(PushFilter(limit: 1000)) == pushes.reversed())
         }
     }
 
-    @Test(arguments: [
-        CallTarget.user(handle("bob")), .user(handle("\"\\{}")), .users([]), .users([handle("a"), handle("é📞")]),
-        .group("Sales \"north\"\n\u{1}\\"), .group(""),
-    ])
-    func `who is called comes back as it was`(target: CallTarget) throws {
+    @Test(
+        arguments: StoreKind.allCases,
+        [
+            CallTarget.user(handle("bob")), .user(handle("\"\\{}")), .users([]), .users([handle("a"), handle("é📞")]),
+            .group("Sales \"north\"\n\u{1}\\"), .group(""),
+        ])
+    func `who is called comes back as it was`(kind: StoreKind, target: CallTarget) async throws {
         var text: [UInt8] = []
         CallTargetText.append(target, to: &text)
         #expect(CallTargetText.read(String(decoding: text, as: UTF8.self)) == target)
-        try withStore([.call(.live(to: target))]) { store, _, _ throws in
+        try await withStore(kind, [.call(.live(to: target))]) { store, _ throws in
             #expect(try store.whole().calls.map(\.to) == [target])
         }
     }
 
-    @Test func `an empty text is not nothing`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `an empty text is not nothing`(_ kind: StoreKind) async throws {
         var call = CallRecord.live()
         call.callerName = ""
         let offer = DescriptionsRecord(call: call.id, offer: RawJSON(bytes: []), custom: nil)
-        try withStore([.call(call), .descriptions(offer)]) { store, _, _ throws in
+        try await withStore(kind, [.call(call), .descriptions(offer)]) { store, _ throws in
             #expect(try store.whole().calls == [call])
             #expect(try store.whole().descriptions == [offer])
         }
     }
 
-    @Test func `a later record takes the place of an earlier one, in one batch and in two`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `a later record takes the place of an earlier one, in one batch and in two`(_ kind: StoreKind) async throws {
         let full = CallRecord.full()
         var bare = CallRecord.live(full.id, createdAt: full.createdAt)
         bare.caller = full.caller
@@ -147,7 +159,7 @@ import Testing
         let early: [StoreRecord] = [.call(full), .leg(leg), .push(push), .device(device)]
         let late: [StoreRecord] = [.call(bare), .leg(lateLeg), .push(barePush), .device(lateDevice)]
         for batches in [[early, late], [early + late]] {
-            try withStore { store, reader, _ throws in
+            try await withStore(kind) { store, reader throws in
                 let rows = try batches.map { try store.commit($0) }
                 #expect(rows.allSatisfy { $0 == 4 }, "each key is written once a batch")
                 let read = try #require(try reader.call(full.id))
@@ -157,13 +169,14 @@ import Testing
         }
     }
 
-    @Test func `an offer that is dropped is gone, also when it was made in the same batch`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `an offer that is dropped is gone, also when it was made in the same batch`(_ kind: StoreKind) async throws {
         let (kept, dropped, returned) = (CallRecord.live(), CallRecord.live(), CallRecord.live())
         func offer(_ call: CallRecord) -> DescriptionsRecord {
             DescriptionsRecord(call: call.id, offer: RawJSON(bytes: Array("{}".utf8)), custom: nil)
         }
         let calls = [kept, dropped, returned].map { StoreRecord.call($0) }
-        try withStore(calls + [.descriptions(offer(kept))]) { store, _, _ throws in
+        try await withStore(kind, calls + [.descriptions(offer(kept))]) { store, _ throws in
             try store.commit([
                 .descriptions(offer(dropped)), .descriptionsDropped(dropped.id), .descriptionsDropped(returned.id),
                 .descriptions(offer(returned)),
@@ -174,13 +187,16 @@ import Testing
         }
     }
 
-    @Test func `clearing covers the missed calls before it, and not those that come after it in the batch`() throws {
+    @Test(arguments: StoreKind.allCases)
+    func `clearing covers the missed calls before it, and not those that come after it in the batch`(_ kind: StoreKind)
+        async throws
+    {
         func missed(_ time: Int64) -> MissedCall {
             MissedCall(call: .random(), from: handle("carol"), at: at(time), reason: .ringTimeout, video: false)
         }
         let (old, last, new, late, other) = (missed(1), missed(5), missed(6), missed(2), missed(1))
         let bob = handle("bob")
-        try withStore([.missed(user: bob, old), .missed(user: handle("eve"), other)]) { store, _, _ throws in
+        try await withStore(kind, [.missed(user: bob, old), .missed(user: handle("eve"), other)]) { store, _ throws in
             try store.commit([
                 .missed(user: bob, last), .missed(user: bob, new), .missedCleared(user: bob, upTo: at(5)),
                 .missed(user: bob, late),

@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import GRDB
+import RecordTables
 import StoreInterface
 
 @testable import CallStore
@@ -55,42 +56,58 @@ struct WholeState: Equatable {
     }
 }
 
-extension CallStore {
+extension TableQueries {
+    /// - Parameter open: what a start reads.
     /// - Throws: ``StoreFailure``; also when the indexes of aliases and groups do not agree with their tables.
-    func whole() throws(StoreFailure) -> WholeState {
-        let state = try recover()
-        return try StoreFailure.wrap(StoreFolder.database(in: folder)) {
-            try tables.queue.read { database in
-                let names = try String.fetchAll(
-                    database,
-                    sql: """
-                        SELECT user FROM device UNION SELECT handle FROM user_policy UNION SELECT handle FROM call_rules
-                        UNION SELECT handle FROM token_revocation UNION SELECT user FROM missed_call
-                        UNION SELECT handle FROM alias UNION SELECT name FROM call_group ORDER BY 1
-                        """)
-                let reader = DirectoryReader(database)
-                // A group's name may be no handle in these tests.
-                let entries = try reader.entries(names.compactMap { Handle(known: $0) })
-                var whole = WholeState(state, entries)
-                whole.groups = try SQLRow(database, GroupTable.layout.select + " ORDER BY name").all(GroupTable.read)
-                whole.rules = try SQLRow(database, RulesTable.layout.select + " ORDER BY handle").all(RulesTable.read)
-                try check(whole, reader)
-                return whole
-            }
-        }
-    }
-
-    private func check(_ whole: WholeState, _ reader: DirectoryReader) throws {
-        for member in whole.groups.flatMap(\.members) {
+    func whole(_ open: RecoveredState) throws -> WholeState {
+        let names = try source.statement(
+            """
+            SELECT user FROM device UNION SELECT handle FROM user_policy UNION SELECT handle FROM call_rules
+            UNION SELECT handle FROM token_revocation UNION SELECT user FROM missed_call
+            UNION SELECT handle FROM alias UNION SELECT name FROM call_group ORDER BY 1
+            """
+        ).all { row throws(StoreFailure) in Handle(known: try row.text()) }
+        // A group's name may be no handle in these tests.
+        var whole = WholeState(open, try entries(names.compactMap(\.self)))
+        whole.groups = try groups(after: nil, limit: .max)
+        whole.rules = try source.statement(RulesTable.layout.select + " ORDER BY handle").all(RulesTable.read)
+        for member in Set(whole.groups.flatMap(\.members)) {
             let names = whole.groups.filter { $0.members.contains(member) }.compactMap { Handle(known: $0.name) }
-            guard try reader.entry(member).memberships == names else {
-                throw StoreFailure(.corrupted, path: folder, detail: "\(member) is in other groups than those listed")
+            guard try entries([member])[0].memberships == names else {
+                throw StoreFailure(.corrupted, path: "", detail: "\(member) is in other groups than those listed")
             }
         }
         for alias in whole.aliases {
-            guard try reader.entry(alias.user).aliases.contains(alias.handle) else {
-                throw StoreFailure(.corrupted, path: folder, detail: "\(alias.handle) is not found by its user")
+            guard try entries([alias.user])[0].aliases.contains(alias.handle) else {
+                throw StoreFailure(.corrupted, path: "", detail: "\(alias.handle) is not found by its user")
             }
         }
+        return whole
     }
+}
+
+extension CallStore {
+    func whole() throws(StoreFailure) -> WholeState {
+        let open = try recover()
+        return try StoreFailure.wrap(StoreFolder.database(in: folder)) {
+            try tables.queue.read { try TableQueries($0).whole(open) }
+        }
+    }
+}
+
+extension OpenStore {
+    func whole() throws(StoreFailure) -> WholeState {
+        let open = try recover()
+        let reader = try reader()
+        defer { reader.close() }
+        return try reader.whole(open)
+    }
+}
+
+extension TableReader {
+    fileprivate func whole(_ open: RecoveredState) throws(StoreFailure) -> WholeState {
+        try query { try $0.whole(open) }
+    }
+
+    func found(_ wanted: [Wanted]) throws(StoreFailure) -> [Found] { try query { try $0.found(wanted) } }
 }

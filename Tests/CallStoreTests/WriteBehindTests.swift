@@ -3,6 +3,7 @@ import CallVocabulary
 import EventLoop
 import Foundation
 import GRDB
+import RecordTables
 import StoreInterface
 import Synchronization
 import Testing
@@ -48,6 +49,42 @@ import Testing
         #expect(committer.statistics.behind == 0 && committer.statistics.behindSince == nil)
         #expect(try StoreReader.open(folder: folder.path).calls() == [call])
         await committer.close()
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `of either store a call that changes fast under load is written once, and closing writes all`(
+        _ kind: StoreKind
+    ) async throws {
+        var behind = WriteBehind.always
+        behind.delay = .seconds(3600)
+        let store = try await OpenStore.open(kind)
+        defer { withExtendedLifetime(store) {} }
+        let reader = try store.reader()
+        let log = try store.log(behind: behind)
+        var call = CallRecord.live()
+        for state in [CallState.routing, .ringing, .answered, .connected] {
+            call.state = state
+            let records: [StoreRecord] = [.call(call)]
+            let isDurable = await withCheckedContinuation { continuation in
+                let isTaken = log.commit(batch: records) { result in
+                    continuation.resume(returning: (try? result.get()) != nil)
+                }
+                #expect(isTaken)
+            }
+            #expect(isDurable)
+        }
+        #expect(log.statistics.commits == 4 && log.statistics.rows == 0 && log.statistics.behind == 4)
+        #expect(try reader.calls() == [])
+        await log.flush()
+        #expect(try reader.calls() == [call])
+        #expect(log.statistics.rows == 1 && log.statistics.behind == 0 && log.statistics.behindSince == nil)
+
+        call.state = .ended
+        let last: [StoreRecord] = [.call(call)]
+        #expect(log.commit(batch: last) { _ in })
+        await log.close()
+        #expect(try reader.calls() == [call])
+        reader.close()
     }
 
     @Test func `who opens a store beside its server is shown all that was acknowledged before`() async throws {

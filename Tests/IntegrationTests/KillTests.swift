@@ -13,8 +13,9 @@ import Testing
 /// `kill -9` in the states that ``RestartTests`` does not cover.
 @Suite("kill -9", .world, .serialized)
 struct KillTests {
-    @Test("while a push waits for the push service: the next start sends it, once")
-    func pushWaiting() async throws {
+    @Test("while a push waits for the push service: the next start sends it, once", arguments: WorldStore.allCases)
+    func pushWaiting(_ store: WorldStore) async throws {
+        try await world.use(store)
         let simulator = try await world.startSimulator()
         let manifest = try PushSimulatorManifest.load(folder: world.simulatorFolder)
         let (first, address) = try await world.serve("--push-sim")
@@ -42,9 +43,10 @@ struct KillTests {
     }
 
     @Test(
-        "while the push is in flight: the phone connects to the next server, is offered the call and answers"
-    )
-    func waking() async throws {
+        "while the push is in flight: the phone connects to the next server, is offered the call and answers",
+        arguments: WorldStore.allCases)
+    func waking(_ store: WorldStore) async throws {
+        try await world.use(store)
         let simulator = try await world.startSimulator()
         let (first, address) = try await world.serve("--push-sim")
         let (alice, bob, handset) = try await pair(simulator, at: address)
@@ -68,8 +70,11 @@ struct KillTests {
         #expect(await simulator.snapshot()?.counts.received == 1)
     }
 
-    @Test("after the answer, and again during media: both sides reconnect, and the call continues each time")
-    func answeredAndConnected() async throws {
+    @Test(
+        "after the answer, and again during media: both sides reconnect, and the call continues each time",
+        arguments: WorldStore.allCases)
+    func answeredAndConnected(_ store: WorldStore) async throws {
+        try await world.use(store)
         let (first, address) = try await world.serve()
         let alice = try await world.onlinePhone("alice", at: address)
         let bob = try await world.onlinePhone("bob", at: address)

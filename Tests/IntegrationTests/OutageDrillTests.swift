@@ -53,7 +53,7 @@ struct OutageDrillTests {
         try await recovers(outage, reader)
     }
 
-    private func isOver(_ reader: StoreReader) async throws {
+    private func isOver(_ reader: WorldReader) async throws {
         do {
             _ = try await eventually("all calls are over and all pushes are closed", within: .seconds(90)) {
                 let areOver = try reader.calls(CallFilter(isLive: true, limit: 1)).isEmpty
@@ -83,7 +83,7 @@ struct OutageDrillTests {
     }
 
     /// Each accepted call has one record with an end, and its caller got the end once.
-    private func callsAreComplete(_ outage: Outage, _ reader: StoreReader) async throws {
+    private func callsAreComplete(_ outage: Outage, _ reader: WorldReader) async throws {
         let sightings = outage.sightings
         #expect(sightings.failed == [])
         #expect(sightings.taken == Set(sightings.placed.keys))
@@ -141,7 +141,7 @@ struct OutageDrillTests {
     }
 
     /// A new call reaches its callee, is answered, and the caller hangs up.
-    private func recovers(_ outage: Outage, _ reader: StoreReader) async throws {
+    private func recovers(_ outage: Outage, _ reader: WorldReader) async throws {
         let caller = outage.callers[0]
         let call = try await caller.softphone.call(.user("phone0"))
         do {

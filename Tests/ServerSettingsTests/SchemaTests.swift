@@ -48,6 +48,27 @@ struct SchemaTests {
         #expect(configuration.metrics.map { "\($0.address) \($0.isOptional)" } == "127.0.0.1:7352 true")
     }
 
+    @Test("a database is the store that it names, with its realm, and nobody is shown its password")
+    func databases() throws {
+        #expect(try scene.load().serverConfiguration().database == nil)
+        let uri = "postgres://bob:geheim@db.example.org/calls"
+        try scene.write("store: \(uri)\nrealm: acme")
+        let loaded = try scene.load()
+        #expect(try loaded.serverConfiguration().database == PostgresAddress(uri, realm: "acme"))
+        #expect(loaded.settings.shown(.store) == "postgres://bob@db.example.org/calls")
+        #expect("\(String(describing: loaded.settings.plain(.store)))".contains("geheim") == false)
+        for (text, fault) in [
+            ("store: mysql://bob:geheim@h/d", "is no address of a PostgreSQL database"),
+            ("store: \(uri)\nrealm: A-b", "'A-b' is no name of a realm"),
+            ("realm: acme", "there is no store"),
+        ] {
+            try scene.write(text)
+            let faults = try scene.faults().joined(separator: "\n")
+            #expect(faults.contains(fault), "\(faults)")
+            #expect(!faults.contains("geheim"))
+        }
+    }
+
     @Test("metrics are served where somebody says, and then the port has to be free; off is nowhere")
     func metrics() throws {
         for (text, place) in [
@@ -69,6 +90,8 @@ struct SchemaTests {
                 && !setting.key.hasPrefix("push.apns") && !setting.key.hasPrefix("push.fcm")
                 && !setting.key.hasPrefix("push.webpush")
                 && setting.key != "listen.insecure" && setting.key != "push.profiles"
+                // See `databases`.
+                && setting.key != "store" && setting.key != "realm"
                 // Of no use without admin.client_ca.
                 && setting.key != "admin.client_names"
                 // Of no use without keys, or proxies.

@@ -1,8 +1,9 @@
 import CallStore
 import Foundation
+import RecordTables
 
 /// The cost of durable call records, written to the tables at once or to the journal first, compared with a synced
-/// file.
+/// file. In a PostgreSQL database also, where the server's CPU time is not counted.
 struct StoreBenchmark: ComponentBenchmark {
     /// Records in a transaction.
     static let batches = [1, 10, 100, 1_000]
@@ -38,13 +39,17 @@ struct StoreBenchmark: ComponentBenchmark {
             let reference = try append(batch, in: folder)
             for mode in Mode.allCases {
                 let run = try StoreRun(folder: "\(folder)/\(mode)-\(batch)", behind: mode.behind)
-                note(try await run.measure(batch, for: settings.seconds), mode, batch, reference, &readings)
+                note(try await run.measure(batch, for: settings.seconds), mode.rawValue, batch, reference, &readings)
+            }
+            if let database = settings.database {
+                let run = try StoreRun(database)
+                note(try await run.measure(batch, for: settings.seconds), "PostgreSQL", batch, reference, &readings)
             }
         }
     }
 
     private func note(
-        _ outcome: StoreRun.Outcome, _ mode: Mode, _ batch: Int, _ reference: Double, _ readings: inout Readings
+        _ outcome: StoreRun.Outcome, _ mode: String, _ batch: Int, _ reference: Double, _ readings: inout Readings
     ) {
         let records = outcome.commits.count * batch
         let cpu = (outcome.all.userSeconds + outcome.all.systemSeconds) * 1_000_000 / Double(records)
@@ -54,6 +59,7 @@ struct StoreBenchmark: ComponentBenchmark {
                 PartFigure.Quantity(outcome.commits.rate, "commits/s"),
                 PartFigure.Quantity(outcome.commits.rate * Double(batch), "records/s"),
                 PartFigure.Quantity(cpu, "µs CPU/record"),
+                PartFigure.Quantity((outcome.p99 ?? .zero) / .microseconds(1), "µs p99, at most"),
             ])
         readings.note(
             "\(mode), \(batch) a commit", reading, unit: .microseconds,

@@ -1,6 +1,8 @@
 import CallCore
 import CallStore
 import CallVocabulary
+import PostgresStore
+import RecordTables
 import StoreInterface
 
 /// A store with sequential transactions.
@@ -12,12 +14,20 @@ struct StoreRun {
         let all: Sample
         /// The records in the tables when the last transaction became durable.
         let rowsWhenDurable: Int
+        /// The 99th percentile of the transactions, rounded up to a power of two; nil without any.
+        let p99: Duration?
     }
 
-    private let committer: GroupCommitter
+    private let committer: any RecordLog
 
     init(folder: String, behind: WriteBehind) throws {
         committer = try GroupCommitter(store: try CallStore.open(folder: folder), behind: behind)
+    }
+
+    /// A realm of a database, which is emptied first.
+    init(_ address: PostgresAddress) throws {
+        try PostgresStore.execute("DROP SCHEMA IF EXISTS \"\(address.realm)\" CASCADE", in: address)
+        committer = try PostgresCommitter(store: try PostgresStore.open(address, name: "reveille-bench"))
     }
 
     /// Commits batches for this many seconds after an uncounted one, and closes the store.
@@ -50,7 +60,7 @@ struct StoreRun {
         }
         return Outcome(
             commits: began.0.sample(until: durable.0, count: count), all: began.0.sample(until: all, count: count),
-            rowsWhenDurable: Int(durable.1))
+            rowsWhenDurable: Int(durable.1), p99: statistics.latency.percentile(0.99))
     }
 
     private func commit(_ records: [StoreRecord]) async throws {

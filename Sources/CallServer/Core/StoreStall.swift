@@ -19,12 +19,18 @@ final class StoreStall {
     static func refusal(after failure: StoreFailure?) -> SignalError {
         SignalError(
             .overloaded(retryAfter: .seconds(5)),
-            "The server's disk \(fault(failure)); try again shortly. What was asked for may be done by then.")
+            "The server's \(fault(failure)); try again shortly. What was asked for may be done by then.")
     }
 
     private static func fault(_ failure: StoreFailure?) -> String {
-        guard let failure else { return "does not answer" }
-        return failure.reason == .diskFull ? "is full" : "cannot be written"
+        switch failure?.reason {
+        case nil: "disk does not answer"
+        case .diskFull: "disk is full"
+        case .unreachable, .tooManyConnections, .leaseExpired, .postgreSQL, .accessDenied:
+            "database cannot be reached"
+        case .fenced: "place was taken by another server"
+        default: "disk cannot be written"
+        }
     }
 
     private let outputs: CoreOutputs
@@ -101,7 +107,7 @@ final class StoreStall {
         if !isOn {
             isOn = true
             log.error(
-                "the disk \(Self.fault(failure)); requests are refused",
+                "the \(Self.fault(failure)); requests are refused",
                 metadata: ["commit_waits_ms": .stringConvertible(age.wholeMilliseconds)])
         }
         var refusals: [RequestRefusal] = []
@@ -116,7 +122,7 @@ final class StoreStall {
     private func end() {
         guard isOn else { return }
         isOn = false
-        log.notice("the disk is written again")
+        log.notice("the store is written again")
         let held = held
         self.held = []
         onLook?(false, held)

@@ -1,4 +1,5 @@
 import Glibc
+import RecordTables
 import StoreInterface
 
 /// Backs up a store, with or without a server running on it, and restores a backup.

@@ -1,5 +1,6 @@
 import CallVocabulary
 import GRDB
+import RecordTables
 import StoreInterface
 
 /// The contents of a database file that was checked to be a store.
@@ -58,6 +59,8 @@ public struct StoreContents: Equatable, Sendable {
         pushes = try count("push")
         devices = try count("device")
         (oldestCall, newestCall) = (try time("min"), try time("max"))
-        audit = try StoreAudit(database)
+        let columns = try Set(database.columns(in: "push").map(\.name))
+        audit = try TableQueries(database).audit(
+            hasPurposes: columns.contains("purpose"), hasCallSerials: columns.contains("call_serial"))
     }
 }

@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import EventLoop
+import RecordTables
 import StoreInterface
 import Synchronization
 

@@ -1,7 +1,7 @@
 import CallCore
 import CallVocabulary
-import DequeModule
 import EventLoop
+import RecordTables
 import StoreInterface
 import Synchronization
 
@@ -17,9 +17,8 @@ import Synchronization
 ///
 /// May be used from any thread. Must be ended with ``close()``.
 public final class GroupCommitter: RecordLog {
-    /// The default limit of waiting batches, including those of a failing commit. It covers many seconds at one batch
-    /// per turn of the core; only a failing disk makes a server reach it.
-    public static let defaultCapacity = 4096
+    /// The default limit of waiting batches, including those of a failing commit.
+    public static let defaultCapacity = CommitterState.standardCapacity
 
     public let capacity: Int
 
@@ -32,6 +31,7 @@ public final class GroupCommitter: RecordLog {
     /// The loop of the thread that checks pages.
     private let pagesLoop: EventLoop
     private let checks: LoopBound<PageChecks>
+    let pageCheckStop = PageCheckStop()
     private let path: String
     private let retainer: LoopBound<Retainer>
     private let mailbox: Mailbox<CommitWorker.Batch>
@@ -140,9 +140,9 @@ public final class GroupCommitter: RecordLog {
     }
 
     func startPageChecks(pace: PageCheckPace, onDamage: @escaping @Sendable (StoreFailure) -> Void) {
-        pagesLoop.execute { [checks, path, shared] in
+        pagesLoop.execute { [checks, path, shared, pageCheckStop] in
             checks.value.checker = PageChecker(
-                path, loop: checks.loop, pace: pace, shared: shared, onDamage: onDamage)
+                path, loop: checks.loop, pace: pace, shared: shared, stop: pageCheckStop, onDamage: onDamage)
         }
     }
 
@@ -153,7 +153,7 @@ public final class GroupCommitter: RecordLog {
     /// Commits the waiting batches, in one last attempt if commits are failing, closes the store and ends the threads.
     /// Batches that could not be made durable complete with the failure.
     public func close() async {
-        shared.pageCheckStop.request()
+        pageCheckStop.request()
         pagesLoop.execute { [checks] in checks.value.checker = nil }
         tablesLoop.execute { [retainer] in retainer.value.runner = nil }
         await pagesLoop.stopAndWait()
@@ -171,36 +171,4 @@ private final class Retainer {
 /// Owns the running page check, if any.
 private final class PageChecks {
     var checker: PageChecker?
-}
-
-/// State that the committer's threads share with others.
-final class CommitterState: Sendable {
-    let waiting = Atomic<Int>(0)
-    /// When each waiting batch was given, in order.
-    let given = Mutex<Deque<ContinuousClock.Instant>>([])
-    let pages = Mutex(PageCheckStatistics())
-    let pageCheckStop = PageCheckStop()
-    let failure = Mutex<StoreFailure?>(nil)
-    let statistics = Mutex(CommitStatistics())
-    let retention = Mutex(RetentionStatistics())
-
-    /// Counts a batch as given.
-    /// - Returns: the number of waiting batches, including it.
-    func began() -> Int {
-        let now = ContinuousClock.now
-        given.withLock { $0.append(now) }
-        return waiting.add(1, ordering: .relaxed).newValue
-    }
-
-    /// Uncounts the last batch, which was not taken.
-    func refused() {
-        given.withLock { _ = $0.popLast() }
-        waiting.subtract(1, ordering: .relaxed)
-    }
-
-    /// Uncounts the oldest batches, which are completed.
-    func ended(_ count: Int) {
-        given.withLock { $0.removeFirst(min(count, $0.count)) }
-        waiting.subtract(count, ordering: .relaxed)
-    }
 }

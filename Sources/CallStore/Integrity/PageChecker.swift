@@ -1,5 +1,6 @@
 import EventLoop
 import GRDB
+import RecordTables
 import StoreInterface
 import Synchronization
 
@@ -22,6 +23,7 @@ final class PageChecker {
     private let loop: EventLoop
     private let pace: PageCheckPace
     private let shared: CommitterState
+    private let stop: PageCheckStop
     private let onDamage: @Sendable (StoreFailure) -> Void
     private var timer: LoopTimer?
     private var looks: LoopTimer?
@@ -30,13 +32,14 @@ final class PageChecker {
 
     /// Create and release it on the loop's thread.
     init(
-        _ path: String, loop: EventLoop, pace: PageCheckPace, shared: CommitterState,
+        _ path: String, loop: EventLoop, pace: PageCheckPace, shared: CommitterState, stop: PageCheckStop,
         onDamage: @escaping @Sendable (StoreFailure) -> Void
     ) {
         self.path = path
         self.loop = loop
         self.pace = pace
         self.shared = shared
+        self.stop = stop
         self.onDamage = onDamage
         let timer = LoopTimer(loop: loop) { [weak self] in self?.pass() }
         timer.start(after: pace.firstAfter)
@@ -58,7 +61,7 @@ final class PageChecker {
     }
 
     private func pass() {
-        let damage = Self.damage(in: path, shared.pageCheckStop)
+        let damage = Self.damage(in: path, stop)
         let isNew = shared.pages.withLock { pages in
             defer { pages.damage = damage }
             pages.passes += 1

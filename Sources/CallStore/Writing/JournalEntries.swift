@@ -1,6 +1,7 @@
 import CallVocabulary
 import Foundation
 import GRDB
+import RecordTables
 import StoreInterface
 
 /// The content of a store's journal: read after a kill, for a backup, or by a reader beside a server.

@@ -1,3 +1,5 @@
+import RecordTables
+
 /// The meaning of a journal's operations: the statements behind their numbers, on the tables of one schema.
 ///
 /// A killed server leaves a journal for the next start, perhaps by a later release, so every released format is kept
@@ -25,7 +27,7 @@ struct JournalFormat {
             uniqueKeysWithValues: StoreStatement.allCases.map {
                 ($0.rawValue, Statement(sql: $0.sql, call: $0.call))
             }),
-        upsertCall: StoreStatement.upsertCall.rawValue, histories: HistoryWriter.insert)
+        upsertCall: StoreStatement.upsertCall.rawValue, histories: HistoryTable.insert(.sqlite))
 
     /// The format of entries with `number`, beside tables of the version `schema`.
     /// - Returns: nil when no release wrote that combination.

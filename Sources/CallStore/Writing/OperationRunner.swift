@@ -1,9 +1,10 @@
 import CallVocabulary
 import GRDB
+import RecordTables
 import StoreInterface
 
 /// Runs operations within an open transaction.
-final class OperationRunner {
+final class OperationRunner: OperationSink {
     /// Dependent rows are created while their call is live, or at most this long after: a push about a missed call.
     private static let longestAfterCall = Duration.seconds(3600)
 
@@ -25,12 +26,14 @@ final class OperationRunner {
         deletedBefore = max(deletedBefore ?? cutoff, cutoff)
     }
 
+    func run(_ operations: UnsafeRawBufferPointer) throws(StoreFailure) { try run(operations, only: nil) }
+
     /// - Parameters:
     ///   - operations: must stay at their address during the call.
     ///   - only: the number of the one statement to run; others are skipped.
     /// - Throws: ``StoreFailure``; ``StoreFailure/Reason/unreadableRow`` for bytes that no ``OperationBuffer`` has
     ///   written.
-    func run(_ operations: UnsafeRawBufferPointer, only: UInt8? = nil) throws(StoreFailure) {
+    func run(_ operations: UnsafeRawBufferPointer, only: UInt8?) throws(StoreFailure) {
         var reader = OperationReader(operations)
         while !reader.isAtEnd {
             guard let statement = reader.statement(), let row = rows[Int(statement)] else {

@@ -2,23 +2,8 @@ import CallCore
 import CallVocabulary
 import DequeModule
 import GRDB
+import RecordTables
 import StoreInterface
-
-/// The records of one commit, with its number.
-///
-/// Commits are numbered consecutively over the life of a store. Each is appended to the journal or written to the
-/// tables at once.
-struct NumberedCommit: Sendable {
-    var number: Int64
-    var records: EncodedRecords
-}
-
-/// How far the journal has been applied to the tables.
-struct Settled: Equatable, Sendable {
-    /// The last commit that is completely in the tables, with all before it.
-    var through: Int64
-    var rows: Int
-}
 
 /// Writes records to their tables.
 ///
@@ -48,7 +33,7 @@ final class TableWriter {
     /// Adds commits that are in the journal, to be written later.
     func take(_ commits: [NumberedCommit]) {
         for commit in commits {
-            Self.take(commit, into: &behind)
+            behind.take(commit)
             numbers.append(commit.number)
         }
     }
@@ -58,7 +43,7 @@ final class TableWriter {
     ///   of candidates.
     func write(_ commit: NumberedCommit, in transaction: (() throws -> Void) throws -> Void) throws -> Int {
         defer { direct.removeAll() }
-        Self.take(commit, into: &direct)
+        direct.take(commit)
         try transaction {
             try histories.write {
                 try behind.write(with: runner)
@@ -94,18 +79,6 @@ final class TableWriter {
     private func settle(through number: Int64) throws(StoreFailure) {
         noteSettled.bind(number)
         try noteSettled.run()
-    }
-
-    private static func take(_ commit: NumberedCommit, into pending: inout PendingRecords) {
-        let records = commit.records
-        var (start, index) = (0, 0)
-        for batch in records.batches {
-            for record in batch {
-                pending.take(record, in: records.chunk, start..<records.ends[index], entry: commit.number)
-                start = records.ends[index]
-                index += 1
-            }
-        }
     }
 }
 

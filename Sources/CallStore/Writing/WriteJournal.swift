@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import RecordTables
 import StoreInterface
 
 /// The write-ahead journal of an open store: a separate database of operations that are durable before they are applied

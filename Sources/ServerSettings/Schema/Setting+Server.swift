@@ -1,6 +1,7 @@
 import CallServer
 import Configuration
 import Logging
+import StoreInterface
 
 /// The server, its listeners, what it keeps and what it says.
 extension Setting {
@@ -8,6 +9,14 @@ extension Setting {
         "data", .path, note: "reveille in $XDG_DATA_HOME, else ~/.local/share/reveille",
         example: "/var/lib/reveille", flag: "--data",
         "The data folder: the store, and the secrets the server has made for itself.")
+    public static let store = Setting(
+        "store", .text(longest: 2048), note: "SQLite in the data folder",
+        example: "postgres://reveille@db.example.org/reveille", flag: "--store", isSecret: true,
+        "The PostgreSQL database with the store, as a connection URI of libpq. Its password is better in ~/.pgpass."
+    )
+    public static let realm = Setting(
+        "realm", .text(longest: 40), .string(PostgresAddress.standardRealm), flag: "--realm",
+        "The schema of that database which has the store. One server at a time serves a realm.")
     package static let node = Setting(
         "node", .text(longest: 64), .string("reveille"), flag: "--node",
         "What this server calls itself towards clients.")

@@ -25,6 +25,7 @@ struct ConfigurationBuilder {
     mutating func configuration() -> ServerConfiguration {
         let tls = tlsIdentity()
         var configuration = ServerConfiguration(address: address(tls: tls), data: data)
+        configuration.database = database()
         configuration.tls = tls
         if let shards = settings.integer(.shards) { configuration.shards = shards }
         configuration.node = settings.text(.node) ?? configuration.node
@@ -83,6 +84,29 @@ struct ConfigurationBuilder {
             fault(setting, error.reason, error.advice)
             return nil
         }
+    }
+
+    private mutating func database() -> PostgresAddress? {
+        if let data = settings.text(.data), PostgresAddress.isAddress(data) {
+            fault(.data, "this is the address of a database", "give it in store, and a folder here")
+        }
+        let realm = settings.text(.realm) ?? PostgresAddress.standardRealm
+        if !PostgresAddress.isRealm(realm) {
+            fault(.realm, "'\(realm)' is no name of a realm", "give one of \(PostgresAddress.realmRule)")
+        }
+        guard let uri = settings.text(.store) else {
+            if settings.isSet(.realm) {
+                fault(.warning, .realm, "there is no store that it would be in", "give store, or take this away")
+            }
+            return nil
+        }
+        guard PostgresAddress.isAddress(uri) else {
+            fault(
+                .store, "the value is no address of a PostgreSQL database",
+                "give one such as postgres://reveille@db.example.org/reveille, or a folder in data")
+            return nil
+        }
+        return PostgresAddress(uri, realm: realm)
     }
 
     // MARK: Listening

@@ -3,6 +3,7 @@ import CallServer
 import Foundation
 import LibWebSockets
 import ServerSettings
+import StoreInterface
 import TLS
 
 /// The server that a command asks.
@@ -91,9 +92,27 @@ struct ServerOptions: ParsableArguments {
     /// Where to reach the server.
     func address() throws(ValidationError) -> AdminAddress { try named() ?? .folder(data.folder) }
 
+    /// The store that is read without asking a server: the database of the settings, if they name one. `--data` may
+    /// name a database too.
+    func store() throws(ValidationError) -> StorePlace { try Self.store(data) }
+
+    static func store(_ data: DataOptions) throws(ValidationError) -> StorePlace {
+        do {
+            let settings = try ConfigurationOptions.loader(data: data.withoutAddress, file: nil).settings()
+            let realm = settings.text(.realm) ?? PostgresAddress.standardRealm
+            guard let uri = data.address ?? settings.text(.store) else { return .folder(data.folder) }
+            guard let address = PostgresAddress(uri, realm: realm) else {
+                throw ValidationError("store and realm in the settings name no PostgreSQL database.")
+            }
+            return .database(address)
+        } catch {
+            throw error as? ValidationError ?? ValidationError("\(error)")
+        }
+    }
+
     private func configured() throws(ValidationError) -> (server: String?, token: String?) {
         do {
-            let settings = try ConfigurationOptions.loader(data: data, file: nil).settings()
+            let settings = try ConfigurationOptions.loader(data: data.withoutAddress, file: nil).settings()
             return (settings.text(.server), settings.text(.token))
         } catch {
             throw ValidationError("\(error)")

@@ -9,7 +9,7 @@ import StoreInterface
 /// Where what is stored is read from: the admin API of a server that is named, else straight from the data folder,
 /// whether a server runs on it or not. Either way it is the same views.
 enum StoredRecords {
-    case store(any StoreQueries, DataFolder)
+    case store(any StoreQueries, StorePlace)
     case server(Administration)
 
     /// Opens it for as long as `body` takes.
@@ -19,15 +19,15 @@ enum StoredRecords {
         if try server.named() != nil {
             return try await Administration.with(server) { try await body(.server($0)) }
         }
-        return try await with(server.data.folder, body)
+        return try await with(try server.store(), body)
     }
 
-    /// Opens the store in `folder` for as long as `body` takes.
-    /// - Parameter replays: as for `DataFolder.withQueries`.
+    /// Opens a store for as long as `body` takes.
+    /// - Parameter replays: as for `StorePlace.withQueries`.
     static func with<Result>(
-        _ folder: DataFolder, replays: Bool = true, _ body: (StoredRecords) async throws -> Result
+        _ place: StorePlace, replays: Bool = true, _ body: (StoredRecords) async throws -> Result
     ) async throws -> Result {
-        try await folder.withQueries(replays: replays) { try await body(.store($0, folder)) }
+        try await place.withQueries(replays: replays) { try await body(.store($0, place)) }
     }
 
     /// A list as far as it was asked for.
@@ -43,7 +43,7 @@ enum StoredRecords {
 
     private var place: String {
         switch self {
-        case .store(_, let folder): "in \(folder.path)"
+        case .store(_, let place): "in \(place)"
         case .server(let server): server.address.words
         }
     }

@@ -78,8 +78,9 @@ enum KnownIDs {
             await administration.client.close()
             return found ?? []
         }
-        let folder = value(of: "--data", in: words).map { DataFolder(path: $0) } ?? .standard
-        return try await StoredRecords.with(folder, replays: false, read)
+        var data = DataOptions()
+        data.path = value(of: "--data", in: words)
+        return try await StoredRecords.with(try ServerOptions.store(data), replays: false, read)
     }
 
     /// The server of the command line, or of the environment when the line names no folder.

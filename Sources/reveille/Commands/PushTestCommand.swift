@@ -198,7 +198,7 @@ struct PushTestCommand: AsyncParsableCommand {
         }
         // `validate` has checked that one of both is given.
         guard let user else { throw Exit.failed }
-        var known = try await configuration.data.folder.withQueries {
+        var known = try await ServerOptions.store(configuration.data).withQueries {
             try await $0.devices(DeviceFilter(user: user, limit: .max))
         }
         if let device {

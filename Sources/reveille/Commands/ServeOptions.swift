@@ -17,6 +17,12 @@ struct ServeOptions: ParsableArguments {
     var port: UInt16?
     @Option(help: "The number of connection threads. With one thread and without TLS, it is the core's thread.")
     var shards: Int?
+    @Option(
+        help: ArgumentHelp(
+            "The PostgreSQL database with the store (default: SQLite in the data folder).", valueName: "uri"))
+    var store: String?
+    @Option(help: "The schema of that database which has the store (default: reveille).")
+    var realm: String?
     @Option(help: "The server's name in messages to clients.")
     var node: String?
     @Option(help: "The maximum number of connections (default: 100000).")
@@ -73,6 +79,8 @@ struct ServeOptions: ParsableArguments {
         flags.set(.tlsKey, tlsKey)
         flags.set(.webRoot, webRoot)
         flags.set(.webSignInByName, isGiven: signInByName)
+        flags.set(.store, store)
+        flags.set(.realm, realm)
         flags.set(.node, node)
         flags.set(.shards, shards)
         flags.set(.connections, maxConnections)

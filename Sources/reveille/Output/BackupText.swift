@@ -70,11 +70,11 @@ struct BackupText {
         guard let failure = error as? StoreFailure else { return code }
         switch failure.reason {
         case .corrupted, .notADatabase, .newerVersion, .otherJournal, .missingFile, .incomplete, .foreignMark,
-            .displacedFile, .unreadableRow:
+            .displacedFile, .unreadableRow, .lostCommits:
             return Exit.failed
         case .notADirectory, .cannotWrite, .diskFull, .noStore, .noBackup, .exists, .locked, .busy, .inputOutput,
-            .closed,
-            .sqlite:
+            .closed, .sqlite, .noLibrary, .unreachable, .tooManyConnections, .accessDenied, .unsuitableDatabase,
+            .livingHome, .fenced, .leaseExpired, .notEmpty, .postgreSQL:
             return code
         }
     }

@@ -7,11 +7,14 @@ import EventLoop
 import Foundation
 import Logging
 import PhoneSimulator
+import PostgresStore
 import PushSimulator
 import SimulatorEndpoints
 import SoftphoneKit
 import SoftphoneSession
 import StoreInterface
+import StoreTesting
+import Synchronization
 import TestCleanup
 import Testing
 
@@ -29,6 +32,9 @@ struct WorldTrait: SuiteTrait, TestTrait, TestScoping {
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
         try await World.run { world in
+            // For a run of all suites on the other kind of store, by hand.
+            let kind = ProcessInfo.processInfo.environment["REVEILLE_TEST_STORE"].flatMap(WorldStore.init)
+            try await world.use(kind ?? .sqlite)
             try await World.$current.withValue(world) { try await function() }
             try world.expectBalancedLedger()
         }
@@ -45,6 +51,7 @@ final class World: Sendable {
 
     let folder: String
     private let runtime: SoftphoneRuntime
+    private let database = Mutex<PostgresAddress?>(nil)
 
     private init() throws {
         folder = NSTemporaryDirectory() + "reveille-\(UUID().uuidString)"
@@ -97,6 +104,7 @@ final class World: Sendable {
         configuration.limits.pushesPerDevice = Self.pushes
         configuration.limits.pushingCallsPerPair = Self.pushes
         configuration.limits.pushingCallsPerCaller = Self.pushes
+        configuration.database = database.withLock { $0 }
         configure(&configuration)
         let server = try await CallServer.start(configuration, clocks: clocks, log: Self.log)
         atEnd { await server.stop() }
@@ -119,7 +127,8 @@ final class World: Sendable {
         let limits = ["PUSHES_PER_DEVICE", "PUSHING_CALLS_PER_PAIR", "PUSHING_CALLS_PER_CALLER"]
         let environment = Dictionary(uniqueKeysWithValues: limits.map { ("REVEILLE_LIMITS_\($0)", "\(Self.pushes)") })
         let program = try start(
-            Program.reveille, ["serve", "--data", folder, "--port", "\(port)"] + arguments, environment: environment)
+            Program.reveille, ["serve", "--data", folder, "--port", "\(port)"] + arguments,
+            environment: environment.merging(storeEnvironment) { $1 })
         let address = try await program.errors.first("the server listens") { line -> String? in
             guard line.contains(#""message":"listening""#), let key = line.range(of: #""address":""#) else {
                 return nil
@@ -139,6 +148,11 @@ final class World: Sendable {
     /// Writes records to the store, before a server opens it.
     func seed(_ records: [StoreRecord]) async throws {
         try DataFolder(path: folder).prepare()
+        if let address = database.withLock({ $0 }) {
+            let store = try PostgresStore.open(address, name: "a test")
+            try store.commit(records)
+            return store.close()
+        }
         let committer = try GroupCommitter(store: CallStore.open(folder: folder))
         let outcome = await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
             let isTaken = committer.commit(batch: records) { result in
@@ -154,9 +168,26 @@ final class World: Sendable {
         guard outcome else { throw InVain(what: "the store takes rows") }
     }
 
-    func reader() throws -> StoreReader { try StoreReader.open(folder: folder) }
+    func reader() throws -> WorldReader {
+        if let address = database.withLock({ $0 }) { return WorldReader(try PostgresReader.open(address)) }
+        return WorldReader(try StoreReader.open(folder: folder))
+    }
+
+    /// Has the servers and commands of this test use another kind of store. Call it first.
+    func use(_ store: WorldStore) async throws {
+        guard store == .postgreSQL else { return }
+        let address = try await PostgresServer.freshAddress()
+        database.withLock { $0 = address }
+    }
+
+    /// The database, if there is one, for `reveille`.
+    private var storeEnvironment: [String: String] {
+        guard let address = database.withLock({ $0 }) else { return [:] }
+        return ["REVEILLE_STORE": address.uri, "REVEILLE_REALM": address.realm]
+    }
 
     fileprivate func expectBalancedLedger() throws {
+        if database.withLock({ $0 }) != nil { return #expect(try reader().audit().violations == []) }
         guard FileManager.default.fileExists(atPath: folder + "/reveille.sqlite3") else { return }
         #expect(try reader().audit().violations == [])
     }
@@ -177,11 +208,13 @@ final class World: Sendable {
     }
 
     /// Starts `reveille` on the data folder, with the words of `line` as its arguments.
-    func start(_ line: String) throws -> Program { try start(Program.reveille, arguments(line)) }
+    func start(_ line: String) throws -> Program {
+        try start(Program.reveille, arguments(line), environment: storeEnvironment)
+    }
 
     /// Runs `reveille` on the data folder until its exit, with the words of `line` as its arguments.
     func reveille(_ line: String) async throws -> Program.Result {
-        try await Program.run(Program.reveille, arguments(line))
+        try await Program.run(Program.reveille, arguments(line), environment: storeEnvironment)
     }
 
     /// The output of `reveille`, which must exit with 0.

@@ -1,0 +1,270 @@
+import CPostgreSQL
+import Glibc
+import RecordTables
+import StoreInterface
+
+/// A connection to PostgreSQL. Calls block, with a deadline, because a server that is stopped answers nothing and keeps
+/// its connections. Confined to one thread at a time.
+///
+/// A connection that has failed stays failed: its owner opens another.
+final class PostgresConnection {
+    /// What a connection is for.
+    struct Purpose {
+        /// Shown in `pg_stat_activity`, with the realm after it.
+        var name: String
+        /// The longest time without an answer.
+        var patience: Duration
+        /// SQL that is run first.
+        var setup: [String] = []
+
+        func applicationName(_ address: PostgresAddress) -> String { "\(name) \(address.realm)" }
+    }
+
+    /// Of establishing a connection to one host.
+    private static let connectSeconds = 4
+    private static let oldestServer = 130_000
+
+    let address: PostgresAddress
+    let library: UnsafePointer<postgresql>
+    private let raw: OpaquePointer
+    private let patience: Duration
+    /// The names of prepared statements by their text.
+    private var prepared: [String: Prepared] = [:]
+    private(set) var isBroken = false
+
+    struct Prepared {
+        let name: String
+        let parameterCount: Int
+    }
+
+    /// The address without secrets, for failures.
+    var path: String { address.description }
+
+    /// - Throws: ``StoreFailure``.
+    init(_ address: PostgresAddress, _ purpose: Purpose) throws(StoreFailure) {
+        let library = try PostgresLibrary.load(for: address.description)
+        let connection = Self.connect(library, address, purpose)
+        guard let connection, library.pointee.PQstatus(connection) == UInt32(POSTGRESQL_CONNECTION_OK) else {
+            let text = connection.flatMap { library.pointee.PQerrorMessage($0) }.map { String(cString: $0) }
+            if let connection { library.pointee.PQfinish(connection) }
+            throw StoreFailure(connecting: text ?? "no memory", path: address.description)
+        }
+        self.address = address
+        self.library = library
+        raw = connection
+        patience = purpose.patience
+        guard library.pointee.PQsetnonblocking(connection, 1) == 0 else {
+            throw StoreFailure(.unreachable, path: address.description, detail: "the connection is lost")
+        }
+        // libpq writes notices to standard error otherwise.
+        _ = library.pointee.PQsetNoticeProcessor(connection, { _, _ in }, nil)
+        try checkServer()
+        try runSimple("SET search_path = \"\(address.realm)\"")
+        // An acknowledged commit is on disk, and on the disk of a synchronous standby, whatever the default of the
+        // database or the role.
+        try runSimple(
+            """
+            SELECT set_config('synchronous_commit', 'on', false)
+            WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')
+            """)
+        for statement in purpose.setup { try runSimple(statement) }
+    }
+
+    private static func connect(
+        _ library: UnsafePointer<postgresql>, _ address: PostgresAddress, _ purpose: Purpose
+    ) -> OpaquePointer? {
+        // What stands before `dbname` gives way to the URI, what stands after it does not.
+        let settings = [
+            ("connect_timeout", "\(connectSeconds)"), ("tcp_user_timeout", "10000"), ("keepalives", "1"),
+            ("keepalives_idle", "5"), ("keepalives_interval", "2"), ("keepalives_count", "3"),
+            // A standby may lack rows that a reader expects.
+            ("target_session_attrs", "read-write"),
+            ("dbname", address.uri), ("client_encoding", "UTF8"),
+            ("application_name", purpose.applicationName(address)),
+        ]
+        let texts = settings.flatMap { [strdup($0.0), strdup($0.1)] }
+        defer { for text in texts { free(text) } }
+        var keys = stride(from: 0, to: texts.count, by: 2).map { UnsafePointer(texts[$0]) }
+        var values = stride(from: 1, to: texts.count, by: 2).map { UnsafePointer(texts[$0]) }
+        keys.append(nil)
+        values.append(nil)
+        return library.pointee.PQconnectdbParams(keys, values, 1)
+    }
+
+    private func checkServer() throws(StoreFailure) {
+        let version = library.pointee.PQserverVersion(raw)
+        guard version >= Self.oldestServer else {
+            throw StoreFailure(
+                .unsuitableDatabase, path: path, detail: "the server has version \(version / 10_000); 13 is the oldest")
+        }
+        let encoding = library.pointee.PQparameterStatus(raw, "server_encoding").map { String(cString: $0) } ?? ""
+        guard encoding == "UTF8" else {
+            throw StoreFailure(
+                .unsuitableDatabase, path: path, detail: "the encoding of the database is \(encoding), not UTF8")
+        }
+    }
+
+    deinit { library.pointee.PQfinish(raw) }
+
+    // MARK: Statements
+
+    /// Runs SQL without parameters; several statements are one transaction. Its rows are discarded.
+    func runSimple(_ sql: String) throws(StoreFailure) {
+        guard library.pointee.PQsendQuery(raw, sql) == 1 else { throw lost() }
+        _ = try results()
+    }
+
+    /// Runs a statement that ``StatementText`` understands. It is prepared at its first use.
+    @discardableResult
+    func run(_ text: String, _ parameters: PostgresParameters = PostgresParameters()) throws(StoreFailure)
+        -> PostgresResult
+    {
+        let statement = try prepare(text)
+        try send(statement, parameters)
+        guard let last = try results().last else { throw lost() }
+        return last
+    }
+
+    private func prepare(_ text: String) throws(StoreFailure) -> Prepared {
+        if let known = prepared[text] { return known }
+        let statement = try sendPrepare(text)
+        do {
+            _ = try results()
+        } catch {
+            prepared[text] = nil
+            throw error
+        }
+        return statement
+    }
+
+    /// Sends the preparation of a statement, which may follow others in a pipeline.
+    func sendPrepare(_ text: String) throws(StoreFailure) -> Prepared {
+        let translated = StatementText(text)
+        let statement = Prepared(name: "s\(prepared.count)", parameterCount: translated.parameterCount)
+        guard library.pointee.PQsendPrepare(raw, statement.name, translated.sql, 0, nil) == 1 else { throw lost() }
+        prepared[text] = statement
+        return statement
+    }
+
+    func isPrepared(_ text: String) -> Prepared? { prepared[text] }
+
+    func send(_ statement: Prepared, _ parameters: PostgresParameters) throws(StoreFailure) {
+        precondition(parameters.count == statement.parameterCount, "parameters are not bound")
+        let count = Int32(parameters.count)
+        let isSent = parameters.withArrays { values, lengths, formats in
+            library.pointee.PQsendQueryPrepared(raw, statement.name, count, values, lengths, formats, 1)
+        }
+        guard isSent == 1 else { throw lost() }
+    }
+
+    // MARK: Results
+
+    /// The results of what was sent, outside a pipeline.
+    private func results() throws(StoreFailure) -> [PostgresResult] {
+        var (found, failure): ([PostgresResult], StoreFailure?) = ([], nil)
+        let deadline = ContinuousClock.now + patience
+        while let result = try nextResult(by: deadline) {
+            do throws(StoreFailure) { try check(result) } catch { failure = failure ?? error }
+            found.append(result)
+        }
+        if let failure { throw failure }
+        return found
+    }
+
+    /// - Throws: the failure that the result is.
+    func check(_ result: PostgresResult) throws(StoreFailure) {
+        let status = library.pointee.PQresultStatus(result.raw)
+        guard status != UInt32(POSTGRESQL_COMMAND_OK), status != UInt32(POSTGRESQL_TUPLES_OK) else { return }
+        let isLost = library.pointee.PQstatus(raw) != UInt32(POSTGRESQL_CONNECTION_OK)
+        let state = library.pointee.PQresultErrorField(result.raw, Int32(POSTGRESQL_SQLSTATE))
+        let message =
+            library.pointee.PQresultErrorField(result.raw, Int32(POSTGRESQL_MESSAGE))
+            ?? library.pointee.PQresultErrorMessage(result.raw)
+        if isLost { isBroken = true }
+        throw StoreFailure(
+            sqlState: state.map { String(cString: $0) }, message: message.map { String(cString: $0) } ?? "",
+            isLost: isLost, path: path)
+    }
+
+    /// The next result, or nil where libpq has none: between the results of a pipeline, and at the end of others.
+    func nextResult(by deadline: ContinuousClock.Instant) throws(StoreFailure) -> PostgresResult? {
+        while true {
+            let unsent = library.pointee.PQflush(raw)
+            guard unsent >= 0 else { throw lost() }
+            if library.pointee.PQisBusy(raw) == 0 { break }
+            try wait(toWrite: unsent > 0, by: deadline)
+            guard library.pointee.PQconsumeInput(raw) == 1 else { throw lost() }
+        }
+        let result = library.pointee.PQgetResult(raw).map { PostgresResult($0, library) }
+        if result == nil, library.pointee.PQstatus(raw) != UInt32(POSTGRESQL_CONNECTION_OK) { throw lost() }
+        return result
+    }
+
+    /// Gives the kernel what was sent so far, as far as it takes it.
+    func flush() throws(StoreFailure) {
+        guard library.pointee.PQflush(raw) >= 0 else { throw lost() }
+    }
+
+    private func wait(toWrite: Bool, by deadline: ContinuousClock.Instant) throws(StoreFailure) {
+        let left = deadline - ContinuousClock.now
+        guard left > .zero else {
+            isBroken = true
+            throw StoreFailure(.unreachable, path: path, detail: "the server has not answered for \(patience)")
+        }
+        let events = Int16(POLLIN) | (toWrite ? Int16(POLLOUT) : 0)
+        var descriptor = pollfd(fd: library.pointee.PQsocket(raw), events: events, revents: 0)
+        _ = poll(&descriptor, 1, Int32(min(left / .milliseconds(1) + 1, 60_000)))
+    }
+
+    private func lost() -> StoreFailure {
+        isBroken = true
+        let text = library.pointee.PQerrorMessage(raw).map { String(cString: $0) } ?? ""
+        return StoreFailure(.unreachable, path: path, detail: StoreFailure.oneLine(text, or: "the connection is lost"))
+    }
+
+    // MARK: Pipelines
+
+    /// Sends many statements without waiting for each.
+    func pipeline(_ body: (PostgresPipeline) throws(StoreFailure) -> Void) throws(StoreFailure) -> [PostgresResult] {
+        guard library.pointee.PQenterPipelineMode(raw) == 1 else { throw lost() }
+        let pipeline = PostgresPipeline(self)
+        do {
+            try body(pipeline)
+        } catch {
+            // What was sent cannot be taken back.
+            isBroken = true
+            throw error
+        }
+        guard library.pointee.PQpipelineSync(raw) == 1 else { throw lost() }
+        let found = try endPipeline()
+        return try found.get()
+    }
+
+    /// Reads the results of a pipeline. The statements after a failed one are skipped by the server.
+    private func endPipeline() throws(StoreFailure) -> Result<[PostgresResult], StoreFailure> {
+        var (found, failure): ([PostgresResult], StoreFailure?) = ([], nil)
+        while true {
+            guard let result = try nextResult(by: .now + patience) else { continue }
+            let status = library.pointee.PQresultStatus(result.raw)
+            if status == UInt32(POSTGRESQL_PIPELINE_SYNC) { break }
+            if status == UInt32(POSTGRESQL_PIPELINE_ABORTED) { continue }
+            do throws(StoreFailure) { try check(result) } catch { failure = failure ?? error }
+            found.append(result)
+        }
+        guard try nextResult(by: .now + patience) == nil, library.pointee.PQexitPipelineMode(raw) == 1 else {
+            throw lost()
+        }
+        // Statements behind the failed one are not prepared, and the transaction is open.
+        if failure != nil { isBroken = true }
+        return failure.map { .failure($0) } ?? .success(found)
+    }
+
+    /// Ends a transaction that a failure has left open.
+    func rollBack() {
+        guard !isBroken else { return }
+        do { try runSimple("ROLLBACK") } catch { isBroken = true }
+    }
+}
+
+@available(*, unavailable)
+extension PostgresConnection: Sendable {}

@@ -1,0 +1,66 @@
+import CPostgreSQL
+import RecordTables
+
+/// A result of libpq, in binary format.
+final class PostgresResult {
+    private let library: UnsafePointer<postgresql>
+    let raw: OpaquePointer
+
+    /// Takes ownership of `raw`.
+    init(_ raw: OpaquePointer, _ library: UnsafePointer<postgresql>) {
+        self.raw = raw
+        self.library = library
+    }
+
+    deinit { library.pointee.PQclear(raw) }
+
+    var rowCount: Int32 { library.pointee.PQntuples(raw) }
+
+    var columnCount: Int32 { library.pointee.PQnfields(raw) }
+
+    /// How many rows the statement has written.
+    var changedCount: Int { library.pointee.PQcmdTuples(raw).flatMap { Int(String(cString: $0)) } ?? 0 }
+
+    func name(of column: Int32) -> String? { library.pointee.PQfname(raw, column).map { String(cString: $0) } }
+
+    /// Valid as long as the result; nil for NULL.
+    func bytes(_ row: Int32, _ column: Int32) -> UnsafeRawBufferPointer? {
+        guard row < rowCount, column < columnCount,
+            library.pointee.PQgetisnull(raw, row, column) == 0
+        else {
+            return nil
+        }
+        return UnsafeRawBufferPointer(
+            start: library.pointee.PQgetvalue(raw, row, column),
+            count: Int(library.pointee.PQgetlength(raw, row, column)))
+    }
+
+    /// An integer or truth value of 1 to 8 bytes, most significant first; nil for NULL.
+    func int(_ row: Int32, _ column: Int32) -> Int64? {
+        guard let bytes = bytes(row, column) else { return nil }
+        switch bytes.count {
+        case 8: return Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
+        case 4: return Int64(Int32(bigEndian: bytes.loadUnaligned(as: Int32.self)))
+        case 2: return Int64(Int16(bigEndian: bytes.loadUnaligned(as: Int16.self)))
+        case 1: return Int64(bytes[0])
+        default: preconditionFailure("column \(name(of: column) ?? "") is no number")
+        }
+    }
+
+    func value(_ row: Int32, _ column: Int32) -> StoredValue {
+        guard let bytes = bytes(row, column) else { return .null }
+        // The types of `pg_type.dat`.
+        switch library.pointee.PQftype(raw, column) {
+        case 20, 21, 23, 16: return .integer(int(row, column) ?? 0)
+        case 2950: return .identifier(Array(bytes))
+        default: return .text(Array(bytes))
+        }
+    }
+
+    func text(_ row: Int32, _ column: Int32) -> String? {
+        bytes(row, column).map { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+@available(*, unavailable)
+extension PostgresResult: Sendable {}

@@ -1,0 +1,66 @@
+import StoreInterface
+
+extension StoreFailure {
+    /// An error of a statement.
+    /// - Parameter isLost: whether the connection is lost with it.
+    init(sqlState: String?, message: String, isLost: Bool, path: String) {
+        let state = sqlState ?? ""
+        let detail = Self.oneLine(message, or: "the connection is lost")
+        self.init(
+            isLost && Self.reason(state) == nil ? .unreachable : Self.reason(state) ?? .postgreSQL(state), path: path,
+            detail: state.isEmpty ? detail : "\(detail) (SQLSTATE \(state))")
+    }
+
+    /// Appendix A of PostgreSQL's manual, "PostgreSQL Error Codes".
+    private static func reason(_ state: String) -> Reason? {
+        switch state {
+        case "53100": .diskFull
+        case "53300": .tooManyConnections
+        case "42501", "28000", "28P01": .accessDenied
+        case "3D000": .noStore
+        case "25006": .cannotWrite
+        case "58030": .inputOutput
+        case "57014", "55P03", "40P01", "40001": .busy
+        case "", "57P01", "57P02", "57P03", "57P05", "25P03": .unreachable
+        default:
+            switch state.prefix(2) {
+            case "08": .unreachable
+            case "XX": .corrupted
+            default: nil
+            }
+        }
+    }
+
+    /// An error of an attempt to connect, which libpq gives as text only.
+    init(connecting message: String, path: String) {
+        let reasons: [(text: String, reason: Reason)] = [
+            ("the database system is", .unreachable), ("too many clients", .tooManyConnections),
+            ("connection slots are reserved", .tooManyConnections),
+            ("too many connections", .tooManyConnections), ("authentication failed", .accessDenied),
+            ("no pg_hba.conf entry", .accessDenied), ("no password supplied", .accessDenied),
+            ("permission denied", .accessDenied), ("role ", .accessDenied), ("database ", .noStore),
+            ("invalid connection option", .unsuitableDatabase), ("invalid URI", .unsuitableDatabase),
+        ]
+        let found = reasons.first { message.contains($0.text) }
+        self.init(found?.reason ?? .unreachable, path: path, detail: Self.oneLine(message, or: "it is unreachable"))
+    }
+
+    /// Messages of libpq end with a line break, and some have several lines.
+    static func oneLine(_ text: String, or other: String) -> String {
+        let lines = text.split(whereSeparator: \.isNewline).map { line in
+            String(line.drop { $0.isWhitespace })
+        }
+        return lines.isEmpty ? other : lines.joined(separator: "; ")
+    }
+
+    /// Runs `body`, and converts what it throws, which is a ``StoreFailure`` of a connection to `path`.
+    static func wrap<Result>(_ path: String, _ body: () throws -> Result) throws(StoreFailure) -> Result {
+        do {
+            return try body()
+        } catch let failure as StoreFailure {
+            throw failure
+        } catch {
+            throw StoreFailure(.inputOutput, path: path, detail: "\(error)")
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import Dispatch
+import EventLoop
+import StoreInterface
+
+/// Renews the lease, on a thread and a connection of its own, so that nothing that the store does delays it.
+final class LeaseKeeper: Sendable {
+    private let loop: EventLoop
+    private let worker: LoopBound<LeaseWorker>
+
+    /// Starts the thread.
+    /// - Parameter onChange: called on it after each attempt to renew.
+    init(
+        _ address: PostgresAddress, _ state: LeaseState, every period: Duration = Lease.renewal,
+        onChange: @escaping @Sendable () -> Void
+    ) throws(StoreFailure) {
+        do {
+            loop = try EventLoop(name: "lease")
+        } catch {
+            throw StoreFailure(.inputOutput, path: address.description, detail: "\(error)")
+        }
+        let worker = LoopBound(LeaseWorker(address, state, loop, period, onChange), on: loop)
+        self.worker = worker
+        loop.start()
+        loop.execute { worker.value.renew() }
+    }
+
+    /// Ends the thread, and returns when it has let go of the lease.
+    /// - Parameter givesBack: whether another process may take the lease at once.
+    func stop(givesBack: Bool) {
+        let isClosed = DispatchSemaphore(value: 0)
+        let isTaken = loop.execute { [worker] in
+            worker.value.close(givesBack: givesBack)
+            isClosed.signal()
+        }
+        if isTaken { isClosed.wait() }
+        loop.stop()
+    }
+}
+
+/// The part of a ``LeaseKeeper`` that is confined to its thread.
+private final class LeaseWorker {
+    private static let patience = Duration.seconds(2)
+
+    private let address: PostgresAddress
+    private let state: LeaseState
+    private let period: Duration
+    private let onChange: @Sendable () -> Void
+    private let loop: EventLoop
+    private var connection: PostgresConnection?
+    private var hadConnection = false
+    private var timer: LoopTimer?
+    private var isClosed = false
+
+    init(
+        _ address: PostgresAddress, _ state: LeaseState, _ loop: EventLoop, _ period: Duration,
+        _ onChange: @escaping @Sendable () -> Void
+    ) {
+        self.address = address
+        self.state = state
+        self.loop = loop
+        self.period = period
+        self.onChange = onChange
+    }
+
+    func renew() {
+        guard !isClosed else { return }
+        let began = ContinuousClock.now
+        attempt()
+        let timer = timer ?? LoopTimer(loop: loop) { [weak self] in self?.renew() }
+        self.timer = timer
+        timer.start(after: max(.milliseconds(1), period - (ContinuousClock.now - began)))
+    }
+
+    private func attempt() {
+        // Also when it has run out: as long as no other process has taken the lease, this one goes on.
+        if case .ended = state.standing() { return }
+        do throws(StoreFailure) {
+            let connection = try connected()
+            if let end = try Lease.renew(connection, state.epoch) {
+                state.renewed(until: end)
+            } else {
+                state.end(
+                    StoreFailure(.fenced, path: address.description, detail: "another process is the realm's home"))
+            }
+        } catch {
+            // The next attempt makes a new one.
+            connection = nil
+            state.failed(error)
+        }
+        onChange()
+    }
+
+    private func connected() throws(StoreFailure) -> PostgresConnection {
+        if let connection { return connection }
+        let made = try PostgresConnection(
+            address,
+            PostgresConnection.Purpose(
+                name: "reveille lease", patience: Self.patience, setup: ["SET statement_timeout = '2s'"]))
+        if hadConnection { state.reconnected() }
+        hadConnection = true
+        connection = made
+        return made
+    }
+
+    func close(givesBack: Bool) {
+        guard !isClosed else { return }
+        isClosed = true
+        timer = nil
+        // If it fails, the lease runs out by itself.
+        if givesBack { try? Lease.giveBack(connected(), state.epoch) }
+        connection = nil
+    }
+}
+
+@available(*, unavailable)
+extension LeaseWorker: Sendable {}

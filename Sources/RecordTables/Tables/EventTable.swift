@@ -1,0 +1,48 @@
+import CallCore
+import CallEvents
+import CallVocabulary
+import StoreInterface
+
+/// Events for other systems, with the body that is sent. Rows are only inserted and deleted; `position` is in the order of
+/// their commits, and no position is used twice.
+package enum EventTable {
+    package static let layout = TableLayout(
+        name: "event", key: [], fixed: [], columns: ["id", "kind", "at", "call", "user", "device", "body"],
+        numbering: "position")
+    package static let selectPage =
+        "SELECT position, id, kind, at, call, user, device, body FROM event WHERE position > ?"
+
+    package static func bind(_ event: EventRecord, to row: inout OperationBuffer) {
+        row.bind(event.id)
+        row.bind(event.kind)
+        row.bind(event.at)
+        switch event.subject {
+        case .call(let call, _, _):
+            row.bind(call.id)
+            row.bind(String?.none)
+            row.bind(String?.none)
+        case .device(let device, _):
+            row.bind(CallID?.none)
+            row.bind(device.key.user)
+            row.bind(device.key.device)
+        }
+        row.bindText { EventBody.append(event, to: &$0) }
+    }
+
+    package static func read(_ row: some StatementRow) throws(StoreFailure) -> StoredEvent {
+        let position = row.int()
+        let id: EventID = try row.identifier()
+        let (kind, at): (EventKind, Instant) = (try row.value(), try row.instant())
+        let call: CallID? = try row.optionalIdentifier()
+        let user = try row.optionalHandle()
+        let device: DeviceID? = try row.optionalIdentifier()
+        let subject: StoredEvent.Subject
+        switch (call, user, device) {
+        case (let call?, nil, nil): subject = .call(call)
+        case (nil, let user?, let device?): subject = .device(DeviceKey(user: user, device: device))
+        default: throw row.unreadable()
+        }
+        guard let body = row.json() else { throw row.unreadable() }
+        return StoredEvent(position: position, id: id, kind: kind, at: at, subject: subject, body: body)
+    }
+}

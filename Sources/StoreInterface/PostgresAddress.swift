@@ -1,0 +1,52 @@
+/// The address of a PostgreSQL store: a connection URI of libpq, and the realm, whose schema has the tables.
+public struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
+    public static let standardRealm = "reveille"
+    /// The rule for realms, to follow "a realm: ".
+    public static let realmRule = "1 to 40 of a-z, 0-9 and _, not beginning with a digit or pg_"
+    private static let schemes = ["postgres://", "postgresql://"]
+
+    /// With its password, if any.
+    public let uri: String
+    public let realm: String
+
+    /// - Returns: nil for a text that is no such URI, or a realm against ``realmRule``.
+    public init?(_ uri: String, realm: String = Self.standardRealm) {
+        guard Self.isAddress(uri), Self.isRealm(realm) else { return nil }
+        self.uri = uri
+        self.realm = realm
+    }
+
+    public static func isAddress(_ text: String) -> Bool { schemes.contains { text.hasPrefix($0) } }
+
+    public static func isRealm(_ name: String) -> Bool {
+        guard (1...40).contains(name.utf8.count), !name.hasPrefix("pg_") else { return false }
+        let isWord = name.utf8.allSatisfy {
+            UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0
+                || $0 == UInt8(ascii: "_")
+        }
+        return isWord && !(UInt8(ascii: "0")...UInt8(ascii: "9") ~= (name.utf8.first ?? 0))
+    }
+
+    /// The URI without passwords, and with no parameters but hosts and ports, then the realm unless it is the standard one.
+    public var description: String {
+        Self.redacted(uri) + (realm == Self.standardRealm ? "" : " realm \(realm)")
+    }
+
+    /// The URI without secrets. Any text is accepted.
+    public static func redacted(_ uri: String) -> String {
+        guard let scheme = schemes.first(where: { uri.hasPrefix($0) }) else { return "…" }
+        let rest = uri.dropFirst(scheme.count)
+        let parts = rest.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        // A password may contain a slash that should have been encoded: the last @ ends it.
+        var (user, place) = ("", parts.first ?? "")
+        if let at = place.lastIndex(of: "@") {
+            user = place[..<at].prefix { $0 != ":" } + "@"
+            place = place[place.index(after: at)...]
+        }
+        let harmless = parts.dropFirst().first?.split(separator: "&").filter { parameter in
+            ["host=", "hostaddr=", "port=", "dbname="].contains { parameter.hasPrefix($0) }
+        }
+        let query = harmless.map { $0.isEmpty ? "" : "?" + $0.joined(separator: "&") } ?? ""
+        return scheme + user + place + query
+    }
+}

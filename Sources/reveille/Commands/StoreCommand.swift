@@ -1,0 +1,63 @@
+import ArgumentParser
+import CallServer
+import StoreInterface
+
+struct StoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "store", abstract: "Copy a store between SQLite and PostgreSQL.", subcommands: [Copy.self])
+
+    struct Copy: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "copy",
+            abstract: "Copy the whole content of a store to an empty one.",
+            discussion: """
+                FROM and TO are each a data folder, whose store is SQLite, or the URI of a PostgreSQL database. No server \
+                may run on either. The copy is one transaction, and is checked at its end: the number of rows of each \
+                table, and the audit. A store that has records is refused and stays as it is.
+
+                Secrets are not in the store. Keep the data folder with them: client-token.key, wake-token.key, \
+                webpush.key.
+
+                Exit code 2: a store cannot be read or written, a server runs, or TO is not empty.
+
+                  reveille store copy /var/lib/reveille postgres://reveille@db.example.org/reveille
+                """)
+
+        @Argument(help: "The store to read.") var from: String
+        @Argument(help: "The store to fill.") var to: String
+        @Option(help: "The realm of FROM, in a database.") var fromRealm = PostgresAddress.standardRealm
+        @Option(help: "The realm of TO, in a database.") var toRealm = PostgresAddress.standardRealm
+        @Option(help: OutputFormat.help) var output = OutputFormat.table
+
+        func validate() throws {
+            for name in [from, to] where name.isEmpty { throw ValidationError("Name both stores.") }
+            for realm in [fromRealm, toRealm] where !PostgresAddress.isRealm(realm) {
+                throw ValidationError("A realm has \(PostgresAddress.realmRule).")
+            }
+            guard from != to || fromRealm != toRealm else { throw ValidationError("FROM and TO are the same store.") }
+        }
+
+        func run() async throws {
+            let (source, target) = (Self.place(from, fromRealm), Self.place(to, toRealm))
+            let began = ContinuousClock.now
+            let counts: [String: Int]
+            do {
+                counts = try await source.copy(to: target)
+            } catch {
+                throw Terminal.unavailable(error)
+            }
+            let seconds = (ContinuousClock.now - began) / .seconds(1)
+            let rows = counts.values.reduce(0, +)
+            try output.write(
+                ["copy": ["from": "\(source)", "to": "\(target)", "rows": rows, "tables": counts] as [String: Any]],
+                text: [
+                    "copied \(source) to \(target): \(counts["call"] ?? 0) calls, \(counts["push"] ?? 0) pushes, "
+                        + "\(counts["device"] ?? 0) devices; \(rows) rows in \(Int(seconds.rounded(.up))) s"
+                ])
+        }
+
+        private static func place(_ name: String, _ realm: String) -> StorePlace {
+            PostgresAddress(name, realm: realm).map { .database($0) } ?? .folder(DataFolder(path: name))
+        }
+    }
+}

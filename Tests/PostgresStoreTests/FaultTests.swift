@@ -1,0 +1,267 @@
+import CallCore
+import CallVocabulary
+import Foundation
+import RecordTables
+import StoreInterface
+import StoreTesting
+import Testing
+
+@testable import PostgresStore
+
+/// Lost connections, crashes of the database, and what is left of a commit then. Each test has a cluster of its own.
+@Suite(.serialized)
+struct FaultTests {
+    private static func server(_ settings: [String] = []) async throws -> (PostgresServer, PostgresAddress) {
+        let server = try await PostgresServer.start(settings: settings)
+        return (server, server.address(realm: "reveille"))
+    }
+
+    /// Every acknowledged call is in the tables, once.
+    private static func check(_ stream: Stream, _ address: PostgresAddress) throws {
+        let reader = PostgresReader(address)
+        let stored = try reader.query { try $0.calls(CallFilter(limit: .max)) }.map(\.id)
+        #expect(Set(stored).isSuperset(of: stream.acknowledged))
+        #expect(Set(stored).count == stored.count)
+        #expect(stored.count - stream.acknowledged.count <= 1, "the last one may be durable and not acknowledged")
+        #expect(
+            try reader.query { try $0.history(of: handle("bob"), after: nil, limit: 100_000) }.entries.count
+                == stored.count)
+        #expect(try reader.query { try $0.audit() }.violations == [])
+        reader.close()
+    }
+
+    @Test func `connections that are cut are made again, and no commit is lost or doubled`() async throws {
+        let (server, address) = try await Self.server()
+        let committer = try PostgresCommitter(store: try PostgresStore.open(address, name: "home"))
+        let stream = Stream(committer)
+        stream.goOn()
+        let session = try Session(address)
+        for _ in 0..<5 {
+            for name in ["reveille commits", "reveille tables", "reveille lease"] {
+                let count = stream.acknowledged.count
+                try session.terminate(name)
+                await eventually("commits go on") { stream.acknowledged.count > count + 20 }
+            }
+        }
+        #expect(committer.statistics.failures > 0)
+        stream.end()
+        await committer.flush()
+        await committer.close()
+        try Self.check(stream, address)
+        try await server.remove()
+    }
+
+    @Test func `a database that crashes and comes back costs the time between, and nothing else`() async throws {
+        let (server, address) = try await Self.server()
+        let committer = try PostgresCommitter(store: try PostgresStore.open(address, name: "home"))
+        let stream = Stream(committer)
+        stream.goOn()
+        for _ in 0..<2 {
+            await eventually("commits go on") { stream.acknowledged.count > 50 }
+            try await server.stop("immediate")
+            await eventually("the log says so") { committer.failure?.reason == .unreachable }
+            let count = stream.acknowledged.count
+            try await server.restart()
+            await eventually("commits go on") { stream.acknowledged.count > count + 50 && committer.isHealthy }
+        }
+        stream.end()
+        await committer.flush()
+        await committer.close()
+        try Self.check(stream, address)
+        try await server.remove()
+    }
+
+    @Test func `writes to the tables that a crash has undone are repeated, also when nothing more is committed`()
+        async throws
+    {
+        let (server, address) = try await Self.server(["wal_writer_delay = 10000", "wal_writer_flush_after = 0"])
+        let committer = try PostgresCommitter(store: try PostgresStore.open(address, name: "home"))
+        let outcomes = Outcomes()
+        let call = CallRecord.live()
+        #expect(outcomes.commit("call", [.call(call)], to: committer))
+        await committer.flush()
+        #expect(outcomes.all == ["call durable"])
+        try await server.stop("immediate")
+        try await server.restart()
+        let session = try Session(address)
+        let undone = try session.number("SELECT count(*) FROM call")
+        try await eventually("the call is there again") { try session.number("SELECT count(*) FROM call") == 1 }
+        #expect(undone == 0 || undone == 1, "whether the flush was in time is not the store's to say")
+        await committer.close()
+        let next = try PostgresStore.open(address, name: "home")
+        #expect(try next.recover().calls == [call])
+        next.close()
+        try await server.remove()
+    }
+
+    @Test func `a journal that could not be applied again at first is applied before the next commit`() async throws {
+        let (server, address) = try await Self.server()
+        let store = try PostgresStore.open(address, name: "home")
+        let session = try Session(address)
+        try session.run("CREATE TABLE saved (commit_no bigint, operations bytea)")
+        try session.run(
+            """
+            CREATE FUNCTION save() RETURNS trigger LANGUAGE plpgsql AS
+            'BEGIN INSERT INTO saved VALUES (NEW.commit_no, NEW.operations); RETURN NULL; END'
+            """)
+        try session.run("CREATE TRIGGER save AFTER INSERT ON journal FOR EACH ROW EXECUTE FUNCTION save()")
+        try store.commit([.call(.live())])
+        let last = try #require(try session.number("SELECT max(commit_no) FROM journal"))
+        // As after a crash that came before the flush of the tables.
+        try session.run("DELETE FROM call")
+        try session.run(
+            "UPDATE journal SET operations = saved.operations FROM saved WHERE saved.commit_no = journal.commit_no")
+        try session.run("INSERT INTO journal (commit_no, epoch, format) VALUES (\(last - 1), 0, 0)")
+        try session.run("ALTER TABLE call RENAME TO call_away")
+        #expect(throws: StoreFailure.self) { try store.tables.recheck() }
+        try session.run("ALTER TABLE call_away RENAME TO call")
+        try store.commit([.call(.live())])
+        #expect(try session.number("SELECT count(*) FROM call") == 2)
+        store.close()
+        try await server.remove()
+    }
+
+    @Test func `a commit whose answer is lost is found to be written, and is not written twice`() async throws {
+        let (server, address) = try await Self.server()
+        let committer = try PostgresCommitter(store: try PostgresStore.open(address, name: "home"))
+        let session = try Session(address)
+        // A commit then waits for a standby that never comes, after it was flushed here.
+        try session.run("ALTER SYSTEM SET synchronous_standby_names = 'none'")
+        try session.run("SELECT pg_reload_conf()")
+        try await eventually("it is set") {
+            try session.number("SELECT 1 WHERE current_setting('synchronous_standby_names') = 'none'") == 1
+        }
+        let outcomes = Outcomes()
+        let event = EventRecord(
+            id: .random(), at: at(1), subject: .call(.live(), number: 1, .invited(custom: nil)))
+        #expect(outcomes.commit("event", [.event(event)], to: committer))
+        try await eventually("it waits for the standby") {
+            try session.number(
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name LIKE 'reveille commits%'"
+            ) == 1
+        }
+        #expect(outcomes.all == [])
+        try session.run("SET synchronous_commit = local")
+        try session.run("ALTER SYSTEM RESET synchronous_standby_names")
+        // Before the reload, which would let the commit end by itself.
+        try session.terminate("reveille commits")
+        try session.run("SELECT pg_reload_conf()")
+        await eventually("it is acknowledged") { outcomes.all == ["event durable"] }
+        await committer.flush()
+        #expect(try session.number("SELECT count(*) FROM event") == 1)
+        #expect(try session.number("SELECT max(commit_no) FROM journal") == 1)
+        await committer.close()
+        try await server.remove()
+    }
+
+    @Test func `a commit that the database executes late, after it was repeated, writes nothing`() async throws {
+        let (server, address) = try await Self.server()
+        let store = try PostgresStore.open(address, name: "home", commitPatience: .seconds(1))
+        try store.commit([.call(.live())])
+        let session = try Session(address)
+        let backend = try #require(try session.backend("reveille commits"))
+        kill(backend, SIGSTOP)
+        let call = CallRecord.live()
+        let failure = #expect(throws: StoreFailure.self) { try store.write([[.call(call)]]) }
+        #expect(failure?.reason == .unreachable)
+        // Other records now: the attempt that may be under way is repeated as it was.
+        try store.write([[.call(call)], [.call(.live())]])
+        try store.write([[.call(.live())]])
+        // The journal has the last commit only, so that no key keeps the late one out.
+        try store.catchUp()
+        kill(backend, SIGCONT)
+        try await eventually("the late one has ended") {
+            try session.number("SELECT count(*) FROM pg_stat_activity WHERE pid = \(backend)") == 0
+        }
+        #expect(try session.number("SELECT max(commit_no) FROM journal") == 3)
+        #expect(try session.number("SELECT count(*) FROM journal") == 1)
+        store.close()
+        let next = try PostgresStore.open(address, name: "home")
+        #expect(try next.recover().calls.count == 3)
+        next.close()
+        try await server.remove()
+    }
+
+    @Test func `commits that a home has left in the journal are applied by the next one, in order and once`()
+        async throws
+    {
+        let address = try await PostgresServer.freshAddress()
+        let store = try PostgresStore.open(address, name: "home")
+        var call = CallRecord.live()
+        let event = EventRecord(
+            id: .random(), at: at(1), subject: .call(call, number: 1, .invited(custom: nil)))
+        try store.write([[.call(call), .event(event)]])
+        for state in [CallState.ringing, .answered] {
+            call.state = state
+            try store.write([
+                [.call(call), .candidates(CandidateRecord(call: call.id, device: nil, candidates: [], isFinal: false))]
+            ])
+        }
+        // As after a kill.
+        store.keeper.stop(givesBack: false)
+        let next = try PostgresStore.open(address, name: "home")
+        let state = try next.recover()
+        #expect(state.calls == [call] && state.candidates.count == 2)
+        #expect(try Session(address).number("SELECT count(*) FROM event") == 1)
+        #expect(try Session(address).number("SELECT count(*) FROM journal") == 1)
+        let reader = PostgresReader(address)
+        #expect(try reader.query { try $0.history(of: handle("alice"), after: nil, limit: 9) }.entries.count == 1)
+        next.close()
+    }
+
+    @Test(.enabled(if: getuid() == 0, "only root may mount a small file system"))
+    func `on a full disk commits wait, and go on when there is space again`() async throws {
+        let disk = try await SmallDisk()
+        let server = try await PostgresServer.start(
+            in: disk.folder, settings: ["min_wal_size = 32MB", "max_wal_size = 32MB", "wal_recycle = off"])
+        let address = server.address(realm: "reveille")
+        let committer = try PostgresCommitter(store: try PostgresStore.open(address, name: "home"))
+        let stream = Stream(committer)
+        stream.goOn()
+        await eventually("commits go on") { stream.acknowledged.count > 50 }
+        try disk.fill()
+        // Large ones, so that a file has to grow.
+        let outcomes = Outcomes()
+        let text = RawJSON(bytes: Array("\"\(String(repeating: "x", count: 30_000_000))\"".utf8))
+        let call = CallRecord.live()
+        #expect(
+            outcomes.commit(
+                "large", [.call(call), .descriptions(DescriptionsRecord(call: call.id, offer: text, custom: nil))],
+                to: committer))
+        await eventually("commits fail") { !committer.isHealthy }
+        #expect(outcomes.all == [])
+        try disk.free()
+        // PostgreSQL ends when it cannot write its log.
+        if !(try await server.isReady()) { try await server.restart() }
+        await eventually("all are durable") { outcomes.all == ["large durable"] && committer.isHealthy }
+        stream.end()
+        await committer.flush()
+        await committer.close()
+        let reader = PostgresReader(address)
+        let stored = Set(try reader.query { try $0.calls(CallFilter(limit: .max)) }.map(\.id))
+        #expect(stored.isSuperset(of: stream.acknowledged) && stored.contains(call.id))
+        reader.close()
+        try await server.remove()
+        try await disk.remove()
+    }
+
+    @Test func `without a connection left commits wait, and then go on`() async throws {
+        let (server, address) = try await Self.server(["max_connections = 12", "superuser_reserved_connections = 0"])
+        let committer = try PostgresCommitter(store: try PostgresStore.open(address, name: "home"))
+        let outcomes = Outcomes()
+        #expect(outcomes.commit("first", [.call(.live())], to: committer))
+        await committer.flush()
+        let session = try Session(address)
+        var others: [Session] = []
+        while let one = try? Session(address) { others.append(one) }
+        try session.terminate("reveille commits")
+        others.append(contentsOf: (0..<1).compactMap { _ in try? Session(address) })
+        #expect(outcomes.commit("second", [.call(.live())], to: committer))
+        await eventually("the log says so") { committer.failure?.reason == .tooManyConnections }
+        #expect(outcomes.all == ["first durable"])
+        others = []
+        await eventually("it goes on") { outcomes.all == ["first durable", "second durable"] }
+        await committer.close()
+        try await server.remove()
+    }
+}

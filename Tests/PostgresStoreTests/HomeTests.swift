@@ -1,0 +1,142 @@
+import CallCore
+import CallVocabulary
+import RecordTables
+import StoreInterface
+import StoreTesting
+import Testing
+
+@testable import PostgresStore
+
+/// Who is the home of a realm, and what the others may do.
+@Suite struct HomeTests {
+    @Test func `a living home is named to another process, which may begin when it was closed`() async throws {
+        let address = try await PostgresServer.freshAddress()
+        let store = try PostgresStore.open(address, name: "first.example:7350")
+        let failure = #expect(throws: StoreFailure.self) { try PostgresStore.open(address, name: "second") }
+        #expect(failure?.reason == .livingHome)
+        #expect(failure?.detail.hasPrefix("the realm's home is first.example:7350; ") == true)
+        store.close()
+        let began = ContinuousClock.now
+        try PostgresStore.open(address, name: "second").close()
+        #expect(ContinuousClock.now - began < .seconds(1), "the lease was given back")
+    }
+
+    @Test func `a home that was killed is waited for until its lease ends`() async throws {
+        let address = try await PostgresServer.freshAddress()
+        let store = try PostgresStore.open(address, name: "first")
+        try store.commit([.call(.live())])
+        // As after a kill: nobody renews the lease, and nobody gives it back.
+        store.keeper.stop(givesBack: false)
+        let next = try PostgresStore.open(address, name: "second")
+        #expect(try next.recover().calls.count == 1)
+        next.close()
+    }
+
+    @Test func `a former home that is stopped within a transaction does not hold up the next one`() async throws {
+        let address = try await PostgresServer.freshAddress()
+        let store = try PostgresStore.open(address, name: "first")
+        let call = CallRecord.live()
+        try store.commit([.call(call)])
+        try store.write([[.call(call)]])
+        store.keeper.stop(givesBack: false)
+        let stopped = try PostgresConnection(address, PostgresTables.purpose)
+        try stopped.runSimple("BEGIN")
+        try stopped.runSimple("UPDATE call SET state = 'ended'")
+        let began = ContinuousClock.now
+        let next = try PostgresStore.open(address, name: "second")
+        #expect(ContinuousClock.now - began < .seconds(6))
+        #expect(try next.recover().calls == [call])
+        #expect(throws: StoreFailure.self) { try stopped.runSimple("COMMIT") }
+        next.close()
+    }
+
+    @Test func `the settings that may lose commits are told`() async throws {
+        let server = try await PostgresServer.start(settings: ["full_page_writes = off"])
+        let store = try PostgresStore.open(server.address(realm: "reveille"), name: "a test")
+        #expect(try store.doubts().map { $0.prefix(20) } == ["full_page_writes is "])
+        store.close()
+        try await server.remove()
+    }
+
+    @Test func `of processes that start at once one becomes the home`() async throws {
+        let address = try await PostgresServer.freshAddress()
+        let outcomes = await withTaskGroup(of: String.self) { group in
+            for number in 0..<6 {
+                group.addTask {
+                    do {
+                        let store = try PostgresStore.open(address, name: "\(number)", patience: .zero)
+                        // The others fail while it is the home.
+                        try await Task.sleep(for: .seconds(1))
+                        store.close()
+                        return "home"
+                    } catch {
+                        return (error as? StoreFailure).map { "\($0.reason)" } ?? "\(error)"
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(outcomes.count { $0 == "home" } == 1)
+        #expect(outcomes.count { $0 == "livingHome" } == 5, "\(outcomes)")
+    }
+
+    @Test func `after another process has taken the lease nothing is acknowledged, and the log takes no more`()
+        async throws
+    {
+        let address = try await PostgresServer.freshAddress()
+        let committer = try PostgresCommitter(store: try PostgresStore.open(address, name: "first"))
+        let outcomes = Outcomes()
+        #expect(outcomes.commit("before", [.call(.live())], to: committer))
+        await committer.flush()
+        let session = try Session(address)
+        // The take-over of a standby, once the lease has ended.
+        try session.run("UPDATE lease SET until = now() - interval '1 second'")
+        let next = try PostgresStore.open(address, name: "second")
+        _ = outcomes.commit("after", [.call(.live())], to: committer)
+        await eventually("the first home knows") { committer.failure?.reason == .fenced }
+        await eventually("no batch waits") { committer.waiting == 0 }
+        #expect(!outcomes.commit("late", [.call(.live())], to: committer))
+        #expect(!outcomes.all.contains("after durable"), "\(outcomes.all)")
+        await committer.close()
+        #expect(try next.recover().calls.count == 1)
+        // The first home's close did not take the lease from the second.
+        try next.commit([.call(.live())])
+        #expect(try next.recover().calls.count == 2)
+        next.close()
+    }
+
+    @Test func `a commit of an earlier epoch writes nothing`() async throws {
+        let address = try await PostgresServer.freshAddress()
+        let store = try PostgresStore.open(address, name: "first")
+        try store.commit([.call(.live())])
+        try Session(address).run("UPDATE home SET epoch = epoch + 1")
+        let failure = #expect(throws: StoreFailure.self) { try store.commit([.call(.live())]) }
+        #expect(failure?.reason == .fenced)
+        #expect(try Session(address).number("SELECT max(commit_no) FROM journal") == 1)
+        #expect(store.lease.standing() == .ended(try #require(failure)))
+        store.close()
+    }
+
+    @Test func `while the lease cannot be renewed commits are durable and not acknowledged, and then they are`()
+        async throws
+    {
+        let address = try await PostgresServer.freshAddress()
+        let committer = try PostgresCommitter(store: try PostgresStore.open(address, name: "first"))
+        let session = try Session(address)
+        try session.run("BEGIN")
+        try session.run("SELECT 1 FROM lease FOR UPDATE")
+        // Longer than the lease.
+        try await Task.sleep(for: Lease.duration)
+        let outcomes = Outcomes()
+        let call = CallRecord.live()
+        #expect(outcomes.commit("held", [.call(call)], to: committer))
+        let look = try Session(address)
+        try await eventually("it is durable") { try look.number("SELECT max(commit_no) FROM journal") == 1 }
+        await eventually("the log is not healthy") { !committer.isHealthy }
+        #expect(outcomes.all == [] && committer.waiting == 1)
+        try session.run("ROLLBACK")
+        await eventually("it is acknowledged") { outcomes.all == ["held durable"] }
+        #expect(committer.isHealthy && committer.waiting == 0)
+        await committer.close()
+    }
+}
