@@ -18,6 +18,8 @@ const FINAL_CODES = new Set([1000, 1002, 1003, 1007]);
 
 const KEPT = new Set(['push.report', 'call.ringing', 'call.answer', 'call.decline', 'call.connected', 'call.hangup',
   'session.state', 'device.update']);
+// A reply tells how the call stands.
+const DECISIVE = new Set(['call.get', 'call.answer', 'call.decline', 'call.hangup']);
 
 const PASSING_REFUSALS = new Set(['rate_limited', 'overloaded', 'draining', 'internal_error', 'limit_reached', 'conflict']);
 
@@ -1117,7 +1119,7 @@ export class Session extends Emitter {
       case 'call.ended': return this.#endedEvent(params);
       case 'call.candidates':
         if (!call?._.isTold) return;
-        // All of them, even repeated ones: after an ICE restart they may be meant again.
+        // Also repeated ones: an ICE restart may mean them again.
         call._news(params.candidates);
         return this.#tell('candidates', call, { candidates: params.candidates, isFinal: params.final === true });
       case 'call.update':
@@ -1227,9 +1229,7 @@ export class Session extends Emitter {
       if (this.#isUnconfirmed(call)) this.#end(id, 'forbidden', { isTold: false });
     } else if (error.code === 'call_ended') {
       if (id) this.#end(id, error.data.reason);
-    } else if (method === 'call.answer' || method === 'call.get') {
-      this.#settleUnlisted(id);
-    }
+    } else if (DECISIVE.has(method)) this.#settleUnlisted(id);
     return { error };
   }
 
@@ -1322,11 +1322,8 @@ export class Session extends Emitter {
   #unlisted(call) {
     const pending = this.#pending(call.id);
     if (pending.includes('call.invite') && this.#isUnconfirmed(call)) return;
-    if (pending.includes('call.hangup') || pending.includes('call.decline')) {
-      return this.#end(call.id, 'connection_lost');
-    }
     call._.isUnlisted = true;
-    if (!pending.includes('call.answer') && !pending.includes('call.get')) this.#say('call.get', { call_id: call.id });
+    if (!pending.some((method) => DECISIVE.has(method))) this.#say('call.get', { call_id: call.id });
   }
 
   #pending(id) {
@@ -1367,7 +1364,7 @@ export class Session extends Emitter {
     }
     if (!known && (isOver || past)) return;
     const call = known ?? this.#add(new Call(this, id, role, state));
-    // One that rings is told by its call.incoming, with the candidates.
+    // One that rings is told by its call.incoming.
     if (!known) {
       call._.isTold = !isRinging;
       call._.media = this.#tabs?.known.find((other) => other.id === id)?.media;
@@ -1413,7 +1410,7 @@ export class Session extends Emitter {
     if (!mayBeAnswered && overdue !== undefined) give(overdue, 'ring_timeout');
   }
 
-  // Candidates: the only messages without an answer. An answer to a later request proves that they have arrived.
+  // Candidates have no answer. The answer to a later request proves that they have arrived.
 
   _gathered(call, candidates, isFinal) {
     this.turns.run(() => {

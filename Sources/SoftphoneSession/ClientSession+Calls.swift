@@ -254,8 +254,8 @@ extension ClientSession {
         case (_, .callEnded(let reason)):
             if let call = request.call { end(call, reason, effects: &effects) }
             return .failure(.callEnded(reason))
-        case (.call(.answer(let call, _)), _), (.call(.get(let call)), _): settleUnlisted(call, effects: &effects)
-        case (_, _): break
+        case (_, _):
+            if let call = request.call, request.tellsHowCallStands { settleUnlisted(call, effects: &effects) }
         }
         return .failure(.refused(error))
     }

@@ -21,16 +21,11 @@ extension ClientSession {
         let pending = outbox.filter { $0.request.call == id }.map(\.request)
         let isInvited = pending.contains { if case .owner(.invite) = $0 { true } else { false } }
         if isInvited, isUnconfirmed(id) { return }
-        if pending.contains(where: \.endsCall) { return end(id, .connectionLost, effects: &effects) }
         calls[index].isUnlisted = true
-        let isAsking = pending.contains { request in
-            switch request {
-            case .call(.answer), .call(.get): true
-            case .open, .session, .call, .owner: false
-            }
-        }
         // The user must see whether the call was answered elsewhere, cancelled or lost: ask the server.
-        if !isAsking { enqueue(.get(id), ticket: nil, now: now, effects: &effects) }
+        if !pending.contains(where: \.tellsHowCallStands) {
+            enqueue(.get(id), ticket: nil, now: now, effects: &effects)
+        }
     }
 
     /// Ends an unlisted call whose reason could not be obtained.

@@ -58,10 +58,10 @@ extension ClientRequest {
         }
     }
 
-    /// Whether the request ends the call.
-    var endsCall: Bool {
+    /// Whether the reply tells whether the call lives, and how it ended.
+    var tellsHowCallStands: Bool {
         switch self {
-        case .call(.hangup), .call(.decline): true
+        case .call(.answer), .call(.get), .call(.hangup), .call(.decline): true
         case .open, .session, .call, .owner: false
         }
     }

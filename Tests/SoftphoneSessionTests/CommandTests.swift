@@ -174,15 +174,24 @@ import Testing
         #expect(harness.reopen().requests.isEmpty)
     }
 
-    @Test("a hangup kept for a call that is over meanwhile has what it wanted, without being sent")
-    func hangupOfVanishedCall() {
-        var harness = H.ringing(Self.call)
+    @Test(
+        "a hangup kept for a call that is not in the snapshot is sent, because its reply tells the true reason",
+        arguments: [
+            (nil, EndReason.cancelled), (SignalError.Code.forbidden, .declined), (.invalidParams, .connectionLost),
+        ])
+    func hangupOfVanishedCall(refusal: SignalError.Code?, reason: EndReason) throws {
+        var harness = H.ringing(Self.call) { $0.automaticRinging = false }
         _ = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: ""))
         _ = harness.command(.hangup(Self.call, .hangup), ticket: 1)
-        let effects = harness.reopen()
-        #expect(effects.outcome(1) == .success(.callState(.ended, .connectionLost)))
-        #expect(!effects.requests.contains(.hangup(Self.call, .hangup)))
-        #expect(effects.endedCalls.count == 1)
+        let back = harness.reopen()
+        #expect(back.requests == [.hangup(Self.call, .hangup)])
+        #expect(back.endedCalls.isEmpty)
+        let id = try #require(back.lastRequestID)
+        let effects =
+            if let refusal { harness.receive(.error(id, SignalError(refusal, ""))) } else {
+                harness.receive(.reply(id, .callState(.ended, .cancelled)))
+            }
+        #expect(effects.endedCalls.map(\.reason) == [reason])
     }
 
     @Test("an answer kept for a call that is not in the snapshot is sent, because its reply tells the true reason")

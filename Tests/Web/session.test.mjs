@@ -189,6 +189,26 @@ test('a call that the server had and lists no more is asked about, even while it
   assert.deepEqual(h.methods().slice(length), ['session.open', 'call.get', 'call.invite']);
 });
 
+test('the reply to a hang-up tells how the call ended, also when the server lists the call no more', async () => {
+  for (const [reply, reason] of [
+    [{ result: { state: 'ended', reason: 'hangup' } }, 'hangup'],
+    [refusal('call_ended', { reason: 'answered_elsewhere' }), 'answered_elsewhere'],
+    [refusal('invalid_params'), 'connection_lost'],
+  ]) {
+    const h = new Harness();
+    await h.reopen();
+    h.session.invite('bob', { id: CALL }).catch(() => {});
+    h.event('call.state', changed('connected'));
+    const [call] = h.session.calls;
+    call.hangup().catch(() => {});
+    await h.loseAndReopen();
+    assert.equal(call.state, 'connected');
+    h.answer('call.hangup', reply);
+    await settle();
+    assert.deepEqual([call.state, call.reason], ['ended', reason]);
+  }
+});
+
 test('candidates that a server has lost, and that are lost on their way again, are sent once more', async () => {
   const h = new Harness();
   await h.reopen();
