@@ -63,7 +63,9 @@ enum AdminServer {
         let path = socket.description
         do {
             try socket.probe()
-            return .unreachable("\(path) is answered, but not by an admin API of this version (\(words))")
+            return .unreachable(
+                "\(path) is answered, but not by an admin API of this version; a server that stands by has none: see "
+                    + "reveille cluster status (\(words))")
         } catch {
             switch error.errno {
             case ENOENT, ECONNREFUSED, ENOTDIR: return .notRunning(socket: path)

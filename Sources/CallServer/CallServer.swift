@@ -4,6 +4,7 @@ import CallVocabulary
 import EventLoop
 import LibWebSockets
 import Logging
+import PostgresStore
 import PushClient
 import StoreInterface
 import Synchronization
@@ -27,6 +28,9 @@ public final class CallServer: Sendable {
 
     /// At a stop, how long clients have to read their queued frames and answer the close frame.
     private static let stopGrace = Duration.seconds(2)
+    /// How long a home that hands over waits for the outcomes of pushes that are under way. Without one the next home
+    /// takes the outcome for unknown.
+    private static let handoverGrace = Duration.milliseconds(250)
 
     /// The clients' address, with the port chosen for port 0.
     public let address: SocketAddress
@@ -76,13 +80,20 @@ public final class CallServer: Sendable {
                 devices. If this is unexpected, stop the server and restore a backup
                 """, metadata: ["folder": .string(configuration.data.path)])
         }
-        let clock = ServerClock(clocks, anchor: ClockAnchor(in: configuration.data))
-        let tokens = try await TokenAuthority(
-            folder: configuration.data, clock: clock, tokens: configuration.tokens)
         let store = try await ServerStore.open(configuration, log: log)
-        for exposure in configuration.data.exposures() { log.warning("\(exposure)") }
         let parts: ServerParts
         do {
+            let clock: ServerClock
+            if let database = configuration.database, let office = store.office {
+                try SharedSecrets(database, configuration.data).agree(hasWebPush: configuration.push.webPush != nil)
+                // What is stored are times of the database's clock, whichever server was the home.
+                clock = ServerClock(clocks.shifted(by: office.clockOffset))
+            } else {
+                clock = ServerClock(clocks, anchor: ClockAnchor(in: configuration.data))
+            }
+            let tokens = try await TokenAuthority(
+                folder: configuration.data, clock: clock, tokens: configuration.tokens)
+            for exposure in configuration.data.exposures() { log.warning("\(exposure)") }
             parts = try await ServerParts.start(configuration, clock, tokens, store, log)
         } catch {
             await store.close()
@@ -244,6 +255,9 @@ public final class CallServer: Sendable {
         parts.core.inbox.postAlways(.drainingBegan(within: time))
     }
 
+    /// Returns when this server must not be the realm's home any more; nil when the task is cancelled.
+    func termEnd() async -> TermEnd? { await parts.store.office?.termEnd() }
+
     /// Stops the server: stops accepting input, commits and sends pending output, closes all connections with code
     /// 3000, after which clients reconnect, and ends the threads. Live calls stay in the store for the next start.
     public func stop() async {
@@ -255,11 +269,14 @@ public final class CallServer: Sendable {
         // Flushes the last log lines of calls.
         _ = await admin.liveFigures()
         await metrics?.stop()
+        // Another server waits for the lease, and clients for that server.
+        if parts.store.office != nil { await parts.endWork(pushGrace: Self.handoverGrace) }
         async let adminStop: Void = admin.stop(grace: Self.stopGrace)
         await webSockets.stop(
             closeCode: CloseCode.shutdown.rawValue, reason: CloseCode.shutdown.explanation, grace: Self.stopGrace)
         await adminStop
-        await parts.stop()
+        if parts.store.office == nil { await parts.endWork() }
+        await parts.endCore()
         parts.log.info("stopped")
     }
 }

@@ -21,6 +21,8 @@ public struct ServerConfiguration: Sendable {
     public var data: DataFolder
     /// The database with the store; nil for SQLite in ``data``.
     public var database: PostgresAddress?
+    /// This process in the realm of ``database``; nil for a server that no other takes over from.
+    var realmNode: RealmNode?
     /// The number of threads for connections. A single one, without TLS, shares the core's thread.
     public var shards: Int
     public var maxConnections = 100_000

@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import EventLoop
 import Logging
+import PostgresStore
 import PushClient
 import StoreInterface
 import WebSocketServer
@@ -62,7 +63,7 @@ struct ServerParts: Sendable {
             answer: { question, answer in core.inbox.postAlways(question.input(answer)) })
         let queries = store.queries
         // The last step that can fail, because nothing would end the thread that it starts.
-        let webhooks = try webhooks(configuration.data, clock, queries, log)
+        let webhooks = try webhooks(configuration, clock, queries, log)
         let sessions = SessionRecords(log: log)
         let sweep = LoopBound(RefusalSweep(sessions.refusals, clock: clock), on: core.loop)
         core.loop.execute { sweep.value.begin(on: core.loop) }
@@ -91,12 +92,19 @@ struct ServerParts: Sendable {
     }
 
     private static func webhooks(
-        _ folder: DataFolder, _ clock: ServerClock, _ queries: any StoreQueries, _ log: Logger
+        _ configuration: ServerConfiguration, _ clock: ServerClock, _ queries: any StoreQueries, _ log: Logger
     ) throws -> WebhookService {
-        try WebhookService(
+        let folder = configuration.data
+        // The next home goes on where this one is.
+        let state = configuration.database.map { KeptState("webhooks", in: $0) }
+        @Sendable func load() throws -> [UInt8]? { if let state { try state.read() } else { folder.deliveries() } }
+        @Sendable func save(_ bytes: [UInt8]) throws {
+            if let state { try state.write(bytes) } else { try folder.save(deliveries: bytes) }
+        }
+        return try WebhookService(
             WebhookService.Environment(
                 queries: queries, now: { clock.now() }, wall: { clock.wall($0) }, wallTime: { clock.wallTime() },
-                load: { folder.deliveries() }, save: { try folder.save(deliveries: $0) },
+                load: load, save: save,
                 userAgent: CallServer.userAgent, log: log))
     }
 
@@ -160,17 +168,28 @@ struct ServerParts: Sendable {
             counters: counters, rates: rates, sessions: sessions, push: push, log: log)
     }
 
-    /// Stops all parts, upstream parts first.
-    func stop() async {
+    /// Ends what writes and sends, upstream parts first, and closes the store.
+    /// - Parameter pushGrace: how long to wait for the outcomes of pushes; nil for the configured time.
+    func endWork(pushGrace: Duration? = nil) async {
         await core.rest()
         await tokens.stopFollowing()
         authorization.stop()
-        await push.stop()
+        await push.stop(grace: pushGrace)
         // The last outcomes are in the core's inbox, and must be committed.
         await core.drain()
         // It reads events.
         await webhooks.stop()
         await store.close()
+    }
+
+    /// Stops all parts.
+    func stop() async {
+        await endWork()
+        await endCore()
+    }
+
+    /// Ends the core's thread, after ``endWork(pushGrace:)`` and after the sockets.
+    func endCore() async {
         _ = await core.loop.run { [certificates, sweep] in
             certificates.value.stop()
             sweep.value.stop()

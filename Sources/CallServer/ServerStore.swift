@@ -17,6 +17,8 @@ struct ServerStore: Sendable {
     let queries: any StoreQueries
     /// Queries for administrators, whose audits of millions of pushes must not delay clients' queries.
     let adminQueries: any StoreQueries
+    /// The office of the realm's home; nil in a folder.
+    var office: HomeOffice?
 
     /// Of the connections that read, in the order of the members.
     private static let threads = ["look-ups", "history", "admin reads"]
@@ -51,10 +53,14 @@ struct ServerStore: Sendable {
     private static func open(
         _ database: PostgresAddress, _ configuration: ServerConfiguration, _ log: Logger
     ) async throws(StoreFailure) -> ServerStore {
-        let name =
-            "\(ProcessInfo.processInfo.hostName), process \(ProcessInfo.processInfo.processIdentifier), "
-            + "listening on \(configuration.address)"
-        let store = try PostgresStore.open(database, name: name)
+        let store =
+            if let node = configuration.realmNode {
+                // A standby waits for the lease.
+                try PostgresStore.open(database, node, patience: .zero)
+            } else {
+                try PostgresStore.open(database, configuration.ownNode)
+            }
+        let office = HomeOffice(store)
         for doubt in try store.doubts() { log.warning("the database: \(doubt)") }
         let recovered = try store.recover()
         var opened: [any StoreQueries] = []
@@ -68,7 +74,7 @@ struct ServerStore: Sendable {
             let committer = try PostgresCommitter(store: store, onHealth: { noteHealth($0, log) })
             return ServerStore(
                 recovered: recovered, recordLog: committer, lookUps: opened[0], queries: opened[1],
-                adminQueries: opened[2])
+                adminQueries: opened[2], office: office)
         } catch {
             for queries in opened { await queries.close() }
             throw error
@@ -80,11 +86,13 @@ struct ServerStore: Sendable {
         log.error("commits fail; no new call is acknowledged", metadata: ["error": .string("\(failure)")])
     }
 
-    /// Commits waiting batches, ends the threads and closes the connections. The readers first: only the last
-    /// connection to a database merges its write-ahead log and deletes it, and readers cannot write.
+    /// Commits waiting batches, ends the threads and closes the connections.
     func close() async {
+        // In a folder the readers first: only the last connection merges the write-ahead log and deletes it, and readers
+        // cannot write. A realm's lease does not wait for the end of a query.
+        if office != nil { await recordLog.close() }
         for queries in [lookUps, queries, adminQueries] { await queries.close() }
-        await recordLog.close()
+        if office == nil { await recordLog.close() }
     }
 
     /// Opens the store. Logs the begin and end of a migration, which takes minutes for millions of calls.

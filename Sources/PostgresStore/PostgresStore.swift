@@ -24,6 +24,8 @@ package final class PostgresStore {
     }
 
     package let address: PostgresAddress
+    /// The database's clock less this machine's at the take-over, in milliseconds.
+    package let clockOffset: Int64
     let lease: LeaseState
     let tables: PostgresTables
     private let journal: PostgresJournal
@@ -43,7 +45,7 @@ package final class PostgresStore {
 
     private init(
         _ address: PostgresAddress, lease: LeaseState, keeper: LeaseKeeper, onLease: LeaseListener,
-        journal: PostgresJournal, last: Int64, settled: Int64
+        journal: PostgresJournal, last: Int64, settled: Int64, clockOffset: Int64
     ) {
         self.address = address
         self.lease = lease
@@ -51,6 +53,7 @@ package final class PostgresStore {
         self.onLease = onLease
         self.journal = journal
         self.last = last
+        self.clockOffset = clockOffset
         tables = PostgresTables(address, epoch: lease.epoch, settled: settled)
     }
 
@@ -59,38 +62,49 @@ package final class PostgresStore {
     /// Opens the realm's store: makes or migrates its tables, becomes the realm's home, and applies the commits that a
     /// killed home has left.
     /// - Parameters:
-    ///   - name: where this process is found, for another one that finds it as the home.
+    ///   - node: this process, for others that find it as the home.
     ///   - patience: how long to wait for the end of the lease of a home that was killed.
     /// - Throws: ``StoreFailure``: ``StoreFailure/Reason/livingHome`` when another process is the home.
     package static func open(
-        _ address: PostgresAddress, name: String, patience: Duration = Lease.duration + .milliseconds(500)
+        _ address: PostgresAddress, _ node: RealmNode, patience: Duration = longestLease
     ) throws(StoreFailure) -> PostgresStore {
-        try open(address, name: name, patience: patience, commitPatience: PostgresJournal.patience)
+        try open(address, node, patience: patience, commitPatience: PostgresJournal.patience)
     }
+
+    /// Opens the realm's store for a process that no other takes the lease from.
+    /// - Parameter name: where this process is found.
+    package static func open(
+        _ address: PostgresAddress, name: String, patience: Duration = longestLease
+    ) throws(StoreFailure) -> PostgresStore {
+        try open(address, RealmNode(name: name), patience: patience)
+    }
+
+    /// How long to wait for the lease of a home that was killed.
+    package static let longestLease = Lease.duration + .milliseconds(500)
 
     /// - Parameter commitPatience: the longest wait for the answer to a commit.
     static func open(
-        _ address: PostgresAddress, name: String, patience: Duration = Lease.duration + .milliseconds(500),
-        commitPatience: Duration
+        _ address: PostgresAddress, _ node: RealmNode, patience: Duration = longestLease, commitPatience: Duration
     ) throws(StoreFailure) -> PostgresStore {
         // Its name differs from those of a home's connections, because a take-over ends those.
         let connection = try PostgresConnection(
             address, PostgresConnection.Purpose(name: "reveille start", patience: .seconds(30)))
         // The lease is in the tables. Later versions of them are made by the home only.
         if try PostgresSchema.version(connection) == nil { try PostgresSchema.migrate(connection) }
-        let term = try Lease.take(connection, address: name, patience: patience)
+        let term = try Lease.take(connection, node, patience: patience)
         let lease = LeaseState(epoch: term.epoch, validUntil: term.validUntil)
         let onLease = LeaseListener()
-        let keeper = try LeaseKeeper(address, lease) { onLease.call() }
+        let keeper = try LeaseKeeper(address, node, lease) { onLease.call() }
         do {
             try PostgresSchema.migrate(connection)
+            keeper.beat()
             let ends = try PostgresJournal.ends(connection)
             let journal = PostgresJournal(
                 address, epoch: term.epoch, connection: try PostgresJournal.connect(address, patience: commitPatience),
                 patience: commitPatience)
             let store = PostgresStore(
                 address, lease: lease, keeper: keeper, onLease: onLease, journal: journal, last: ends.last,
-                settled: ends.settled)
+                settled: ends.settled, clockOffset: term.clockOffset)
             try store.replay(within: patience)
             return store
         } catch {
@@ -115,18 +129,7 @@ package final class PostgresStore {
 
     /// What of the database's settings may lose acknowledged commits, with advice.
     package func doubts() throws(StoreFailure) -> [String] {
-        let row = try PostgresJournal.connect(address).run(
-            """
-            SELECT current_setting('fsync') = 'on', current_setting('full_page_writes') = 'on',
-                current_setting('synchronous_standby_names') <> '' OR NOT EXISTS (
-                    SELECT 1 FROM pg_stat_replication WHERE application_name <> 'pg_basebackup')
-            """)
-        let doubts = [
-            "fsync is off: a crash of the database's machine may lose commits and damage the database; set it to on",
-            "full_page_writes is off: a crash may damage the database; set it to on",
-            "a standby is asynchronous, and lacks the last commits when it is promoted; set synchronous_standby_names",
-        ]
-        return doubts.enumerated().filter { row.int(0, Int32($0.offset)) == 0 }.map(\.element)
+        try DatabaseDoubts.find(PostgresJournal.connect(address))
     }
 
     /// Writes `records` in one transaction: on return all are durable, and in the tables.
@@ -213,6 +216,12 @@ package final class PostgresStore {
         closeConnections()
         keeper.stop(givesBack: true)
     }
+
+    /// Calls `tell` once when this process has to stop being the home, on any thread, at once if it has to already.
+    package func whenTermEnds(_ tell: @escaping @Sendable (TermEnd) -> Void) { lease.whenTermEnds(tell) }
+
+    /// The term of office, and what is left of the lease by this process's clock.
+    package var term: TermView { TermView(lease) }
 
     /// Applies the journal as far as that succeeds; the next home applies the rest.
     func closeConnections() {

@@ -155,12 +155,13 @@ public final class PushService: Sendable {
 
     /// Accepts nothing more, waits for answers up to the grace (the rest ends as unknown), and ends its own thread.
     /// Queued pushes that were never sent have no outcome, or `.returned`.
-    public func stop() async {
+    /// - Parameter grace: how long to wait for outcomes; nil for the configured time.
+    public func stop(grace: Duration? = nil) async {
         guard let running = running.withLock({ $0 }) else { return }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let isPosted = running.loop.execute { [configuration] in
                 PushShutdown(loop: running.loop, dispatcher: running.dispatcher.value)
-                    .start(grace: configuration.stopGrace) { continuation.resume() }
+                    .start(grace: grace ?? configuration.stopGrace) { continuation.resume() }
             }
             if !isPosted { continuation.resume() }
         }

@@ -7,16 +7,16 @@ public actor SettingsReloader {
     /// The settings in effect.
     private var current: LoadedSettings
     private let setLogLevel: @Sendable (Logger.Level) -> Void
-    private let apply: @Sendable (ServerReload) async throws -> Void
+    private let apply: @Sendable (ServerReload, ServerConfiguration) async throws -> Void
     private let log: Logger
 
     /// - Parameters:
     ///   - current: what the server was started with; without errors.
-    ///   - apply: gives the server its changes.
+    ///   - apply: gives the server its changes, and the configuration that they are of.
     public init(
         _ loader: SettingsLoader, current: LoadedSettings, log: Logger,
         setLogLevel: @escaping @Sendable (Logger.Level) -> Void,
-        apply: @escaping @Sendable (ServerReload) async throws -> Void
+        apply: @escaping @Sendable (ServerReload, ServerConfiguration) async throws -> Void
     ) {
         self.loader = loader
         self.current = current
@@ -72,7 +72,9 @@ public actor SettingsReloader {
             let reload = ServerReload(
                 configuration, parts: Set(taken.compactMap(\.setting.part) + (isSecretMade ? [.tokens] : [])),
                 hasAdmin: hasAdmin)
-            if isSecretMade || taken.contains(where: { $0.setting.part != .log }) { try await apply(reload) }
+            if isSecretMade || taken.contains(where: { $0.setting.part != .log }) {
+                try await apply(reload, configuration)
+            }
         } catch {
             log.error("the server refused the configuration and keeps its current settings: \(error)")
             return .refused

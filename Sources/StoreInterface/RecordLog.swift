@@ -31,6 +31,10 @@ public protocol RecordLog: Sendable {
     /// Why commits fail now; nil while they succeed.
     var failure: StoreFailure? { get }
 
+    /// Whether this process certainly writes the store, so that outputs without records may be released now. Otherwise
+    /// they go through ``commit(batch:then:)``, with no record.
+    var mayRelease: Bool { get }
+
     var statistics: CommitStatistics { get }
     var retention: RetentionStatistics { get }
     var pages: PageCheckStatistics { get }
@@ -51,6 +55,9 @@ public protocol RecordLog: Sendable {
 extension RecordLog {
     /// Whether commits succeed now. Part of readiness.
     public var isHealthy: Bool { failure == nil }
+
+    /// No other process can write a store in a folder that is locked.
+    public var mayRelease: Bool { true }
 
     /// Returns when the earlier batches are completed and visible to queries, or have failed.
     public func flush() async {

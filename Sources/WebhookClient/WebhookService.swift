@@ -17,8 +17,8 @@ public final class WebhookService: Sendable {
         public var wall: @Sendable (Instant) -> Instant
         /// The system clock, for signatures.
         public var wallTime: @Sendable () -> Instant
-        /// Reads and writes the state of the deliveries, as bytes. `load` returns nil when none was saved.
-        public var load: @Sendable () -> [UInt8]?
+        /// Reads and writes the state of the deliveries, as bytes. `load` returns nil when none was saved; a start fails with it.
+        public var load: @Sendable () throws -> [UInt8]?
         public var save: @Sendable ([UInt8]) throws -> Void
         public var userAgent: String
         public var log: Logger
@@ -26,7 +26,7 @@ public final class WebhookService: Sendable {
         public init(
             queries: any StoreQueries, now: @escaping @Sendable () -> Instant,
             wall: @escaping @Sendable (Instant) -> Instant, wallTime: @escaping @Sendable () -> Instant,
-            load: @escaping @Sendable () -> [UInt8]?, save: @escaping @Sendable ([UInt8]) throws -> Void,
+            load: @escaping @Sendable () throws -> [UInt8]?, save: @escaping @Sendable ([UInt8]) throws -> Void,
             userAgent: String, log: Logger
         ) {
             self.queries = queries
@@ -72,7 +72,7 @@ public final class WebhookService: Sendable {
     /// Starts to send. Call it once, before the core records events.
     /// - Throws: `StoreFailure`, or the error of `Environment.save`.
     public func start(_ endpoints: [WebhookEndpoint]) async throws {
-        let bytes = environment.load()
+        let bytes = try environment.load()
         let state = bytes.flatMap { DeliveryState($0) }
         if bytes != nil, state == nil, !endpoints.isEmpty {
             environment.log.warning("the state of the webhooks is unreadable; all stored events are sent again")

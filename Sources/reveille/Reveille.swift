@@ -24,7 +24,7 @@ struct Reveille: AsyncParsableCommand {
             UsersCommand.self, GroupsCommand.self, AliasesCommand.self, WebhooksCommand.self, StatsCommand.self,
             CheckCommand.self,
             DrainCommand.self, LogCommand.self, ConfigCommand.self, BackupCommand.self, RestoreCommand.self,
-            StoreCommand.self,
+            StoreCommand.self, ClusterCommand.self, HandoverCommand.self,
             LoadCommand.self, FCMCommand.self, PushTestCommand.self, ManualCommand.self,
         ])
 

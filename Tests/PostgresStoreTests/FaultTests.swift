@@ -156,7 +156,7 @@ struct FaultTests {
 
     @Test func `a commit that the database executes late, after it was repeated, writes nothing`() async throws {
         let (server, address) = try await Self.server()
-        let store = try PostgresStore.open(address, name: "home", commitPatience: .seconds(1))
+        let store = try PostgresStore.open(address, RealmNode(name: "home"), commitPatience: .seconds(1))
         try store.commit([.call(.live())])
         let session = try Session(address)
         let backend = try #require(try session.backend("reveille commits"))

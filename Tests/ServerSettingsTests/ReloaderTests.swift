@@ -55,7 +55,7 @@ struct ReloaderTests {
         return SettingsReloader(
             scene.loader, current: try scene.load(), log: log.logger(.trace),
             setLogLevel: { level in server.levels.withLock { $0.append(level) } },
-            apply: { try server.apply($0) })
+            apply: { reload, _ in try server.apply(reload) })
     }
 
     @Test("a changed setting is given to the server with its part alone, and named")

@@ -28,6 +28,13 @@ public struct ClockSources: Sendable {
             boot: bootOfThisMachine)
     }
 
+    /// The same clocks with another wall clock, which is ahead by so many milliseconds.
+    func shifted(by offset: Int64) -> ClockSources {
+        var shifted = self
+        shifted.wall = { [wall] in wall() + offset }
+        return shifted
+    }
+
     /// Cannot fail: Linux has these clocks since 2.6.39.
     private static func read(_ clock: clockid_t) -> Int64 { reveille_clock_milliseconds(clock) }
 

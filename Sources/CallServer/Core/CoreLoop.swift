@@ -145,7 +145,9 @@ final class CoreLoop {
         self.outputs.performAtOnce(outputs)
         if rows.isEmpty, outputs.needNotWait { return }
         // A new push always has a row.
-        if rows.isEmpty, commits.count == 0 { return self.outputs.release(outputs.release(CommitReceipt())) }
+        if rows.isEmpty, commits.count == 0, committer.mayRelease {
+            return self.outputs.release(outputs.release(CommitReceipt()))
+        }
         release(outputs, committing: rows)
     }
 

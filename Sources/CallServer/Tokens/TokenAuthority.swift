@@ -23,6 +23,7 @@ public struct TokenAuthority: Redacted, Sendable {
 
     /// How long a wake token outlives the call's ring deadline.
     static let wakeGrace = Duration.seconds(60)
+    static let wakeSecretFile = "wake-token.key"
 
     /// The present keys of user tokens.
     private final class Users: Sendable {
@@ -82,7 +83,7 @@ public struct TokenAuthority: Redacted, Sendable {
         self.clock = clock
         self.folder = folder
         users = Users(try Self.verifier(tokens, folder))
-        wakeTokens = WakeTokens(secret: try folder.secret("wake-token.key"))
+        wakeTokens = WakeTokens(secret: try folder.secret(Self.wakeSecretFile))
     }
 
     /// Mints user tokens from the client secret alone; it neither checks nor mints wake tokens.

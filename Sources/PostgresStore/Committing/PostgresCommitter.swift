@@ -92,6 +92,8 @@ package final class PostgresCommitter: RecordLog {
 
     package var failure: StoreFailure? { shared.failure.withLock { $0 } }
 
+    package var mayRelease: Bool { lease.standing() == .held }
+
     package var statistics: CommitStatistics { shared.statistics.withLock { $0 } }
 
     package var retention: RetentionStatistics { shared.retention.withLock { $0 } }

@@ -16,6 +16,15 @@ package enum Lease {
     struct Term {
         var epoch: Int64
         var validUntil: ContinuousClock.Instant
+        /// The database's clock less this machine's, in milliseconds.
+        var clockOffset: Int64
+    }
+
+    struct Renewal {
+        /// By this process's clock, less ``margin``.
+        var validUntil: ContinuousClock.Instant
+        /// Whether the lease was asked for, for another process.
+        var isHandover: Bool
     }
 
     /// Another process's lease.
@@ -28,12 +37,15 @@ package enum Lease {
     private static let period = "interval '\(duration / .milliseconds(1)) milliseconds'"
 
     /// One statement: of two processes, the row's lock lets one pass. The update of `home` waits for a commit under way.
+    /// During a hand-over the lease is kept for its successor for one more period.
     private static let take = """
         WITH taken AS (
             UPDATE lease SET epoch = epoch + 1, owner = ?1, address = ?2, until = now() + \(period), handover_to = NULL
-            WHERE until <= now() OR handover_to = ?1 RETURNING epoch
+            WHERE until <= now()
+                AND (handover_to IS NULL OR handover_to = ?1 OR until <= now() - \(period)) RETURNING epoch
         )
-        UPDATE home SET epoch = taken.epoch FROM taken RETURNING home.epoch
+        UPDATE home SET epoch = taken.epoch FROM taken
+        RETURNING home.epoch, (extract(epoch FROM clock_timestamp()) * 1000)::bigint
         """
     private static let look = """
         SELECT coalesce(address, ''), epoch,
@@ -46,28 +58,33 @@ package enum Lease {
         WHERE application_name IN (?, ?) AND datname = current_database() AND usename = current_user
             AND pid <> pg_backend_pid()
         """
-    private static let renew = "UPDATE lease SET until = now() + \(period) WHERE epoch = ? AND until > '-infinity'"
-    private static let giveBack = "UPDATE lease SET until = '-infinity' WHERE epoch = ?"
+    private static let renew = """
+        UPDATE lease SET until = now() + \(period) WHERE epoch = ? AND until > '-infinity' RETURNING handover_to IS NOT NULL
+        """
+    private static let giveBack = """
+        UPDATE lease SET until = CASE WHEN handover_to IS NULL THEN '-infinity' ELSE now() END WHERE epoch = ?
+        """
 
     /// Takes the lease. Waits for the end of the lease of a process that was killed.
     /// - Parameters:
-    ///   - address: where this process is found, for others.
+    ///   - node: this process, for others.
     ///   - patience: how long to wait for a lease that is not renewed.
     /// - Throws: ``StoreFailure/Reason/livingHome`` for a process that renews its lease.
     static func take(
-        _ connection: PostgresConnection, address: String, patience: Duration
+        _ connection: PostgresConnection, _ node: RealmNode, patience: Duration
     ) throws(StoreFailure) -> Term {
-        let owner = Identifier<LeaseOwner>.random()
         let deadline = ContinuousClock.now + patience
         var first: Other?
         while true {
             let sent = ContinuousClock.now
             var parameters = PostgresParameters()
-            parameters.bind(owner)
-            parameters.bind(address)
-            if let epoch = try connection.run(take, parameters).int(0, 0) {
+            parameters.bind(node.id)
+            parameters.bind(node.place)
+            let taken = try connection.run(take, parameters)
+            let wall = wallClock()
+            if let epoch = taken.int(0, 0), let time = taken.int(0, 1) {
                 try endFormerHome(connection)
-                return Term(epoch: epoch, validUntil: sent + duration - margin)
+                return Term(epoch: epoch, validUntil: sent + duration - margin, clockOffset: time - wall)
             }
             let row = try connection.run(look)
             let other = Other(
@@ -91,15 +108,32 @@ package enum Lease {
         try connection.run(endFormer, names)
     }
 
-    /// - Returns: the end by this process's clock, less ``margin``; nil when another process has taken the lease.
-    static func renew(
-        _ connection: PostgresConnection, _ epoch: Int64
-    ) throws(StoreFailure) -> ContinuousClock.Instant? {
+    /// - Returns: nil when another process has taken the lease.
+    static func renew(_ connection: PostgresConnection, _ epoch: Int64) throws(StoreFailure) -> Renewal? {
         let sent = ContinuousClock.now
         var parameters = PostgresParameters()
         parameters.bind(epoch)
-        guard try connection.run(renew, parameters).changedCount == 1 else { return nil }
-        return sent + duration - margin
+        guard let isHandover = try connection.run(renew, parameters).int(0, 0) else { return nil }
+        return Renewal(validUntil: sent + duration - margin, isHandover: isHandover == 1)
+    }
+
+    private static func wallClock() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
+    private static let watch = """
+        SELECT coalesce(address, ''), until <= now() AND (
+            handover_to IS NULL OR handover_to = ? OR until <= now() - \(period)) FROM lease
+        """
+
+    /// What a standby sees of the lease.
+    static func sight(_ connection: PostgresConnection, _ node: RealmNode) throws(StoreFailure) -> RealmSight {
+        var parameters = PostgresParameters()
+        parameters.bind(node.id)
+        let row = try connection.run(watch, parameters)
+        return row.int(0, 1) == 1 ? .free : .home(row.text(0, 0) ?? "")
     }
 
     /// Whether some process is the home.
@@ -113,6 +147,3 @@ package enum Lease {
         try connection.run(giveBack, parameters)
     }
 }
-
-/// The subject of a lease's owner.
-enum LeaseOwner {}

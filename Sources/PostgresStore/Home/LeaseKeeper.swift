@@ -10,7 +10,7 @@ final class LeaseKeeper: Sendable {
     /// Starts the thread.
     /// - Parameter onChange: called on it after each attempt to renew.
     init(
-        _ address: PostgresAddress, _ state: LeaseState, every period: Duration = Lease.renewal,
+        _ address: PostgresAddress, _ node: RealmNode, _ state: LeaseState, every period: Duration = Lease.renewal,
         onChange: @escaping @Sendable () -> Void
     ) throws(StoreFailure) {
         do {
@@ -18,11 +18,14 @@ final class LeaseKeeper: Sendable {
         } catch {
             throw StoreFailure(.inputOutput, path: address.description, detail: "\(error)")
         }
-        let worker = LoopBound(LeaseWorker(address, state, loop, period, onChange), on: loop)
+        let worker = LoopBound(LeaseWorker(address, node, state, loop, period, onChange), on: loop)
         self.worker = worker
         loop.start()
         loop.execute { worker.value.renew() }
     }
+
+    /// Says that the node runs from now on, with each renewal: the realm's tables are there.
+    func beat() { loop.execute { [worker] in worker.value.beats = true } }
 
     /// Ends the thread, and returns when it has let go of the lease.
     /// - Parameter givesBack: whether another process may take the lease at once.
@@ -42,6 +45,7 @@ private final class LeaseWorker {
     private static let patience = Duration.seconds(2)
 
     private let address: PostgresAddress
+    private let node: RealmNode
     private let state: LeaseState
     private let period: Duration
     private let onChange: @Sendable () -> Void
@@ -50,12 +54,14 @@ private final class LeaseWorker {
     private var hadConnection = false
     private var timer: LoopTimer?
     private var isClosed = false
+    var beats = false
 
     init(
-        _ address: PostgresAddress, _ state: LeaseState, _ loop: EventLoop, _ period: Duration,
+        _ address: PostgresAddress, _ node: RealmNode, _ state: LeaseState, _ loop: EventLoop, _ period: Duration,
         _ onChange: @escaping @Sendable () -> Void
     ) {
         self.address = address
+        self.node = node
         self.state = state
         self.loop = loop
         self.period = period
@@ -76,8 +82,10 @@ private final class LeaseWorker {
         if case .ended = state.standing() { return }
         do throws(StoreFailure) {
             let connection = try connected()
-            if let end = try Lease.renew(connection, state.epoch) {
-                state.renewed(until: end)
+            if let renewal = try Lease.renew(connection, state.epoch) {
+                state.renewed(until: renewal.validUntil)
+                if renewal.isHandover { state.askedFor() }
+                if beats { try RealmTable.beat(node, isHome: true, connection) }
             } else {
                 state.end(
                     StoreFailure(.fenced, path: address.description, detail: "another process is the realm's home"))
@@ -107,7 +115,10 @@ private final class LeaseWorker {
         isClosed = true
         timer = nil
         // If it fails, the lease runs out by itself.
-        if givesBack { try? Lease.giveBack(connected(), state.epoch) }
+        if givesBack {
+            try? Lease.giveBack(connected(), state.epoch)
+            if beats { try? RealmTable.remove(node, connected()) }
+        }
         connection = nil
     }
 }

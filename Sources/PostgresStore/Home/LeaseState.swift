@@ -1,6 +1,30 @@
 import StoreInterface
 import Synchronization
 
+/// Why a process has to stop being the home.
+package enum TermEnd: Equatable, Sendable {
+    /// Another process is the home.
+    case fenced(StoreFailure)
+    /// The lease was asked for, for another process.
+    case handover
+}
+
+/// What a home knows of its lease. May be used from any thread.
+package struct TermView: Sendable {
+    private let lease: LeaseState
+
+    init(_ lease: LeaseState) { self.lease = lease }
+
+    /// The number of the take-over.
+    package var epoch: Int64 { lease.epoch }
+
+    /// What is left of it by this process's clock, less the margin; negative when it has run out.
+    package var remaining: Duration { lease.remaining }
+
+    /// Whether this process is certainly the home.
+    package var isHeld: Bool { lease.standing() == .held }
+}
+
 /// Whether this process is the realm's home, for all its threads.
 final class LeaseState: Sendable {
     enum Standing: Equatable {
@@ -17,6 +41,16 @@ final class LeaseState: Sendable {
         /// Why the last attempt to renew it failed.
         var failure: StoreFailure?
         var reconnections = 0
+        var termEnd: TermEnd?
+        var tell: (@Sendable (TermEnd) -> Void)?
+
+        /// - Returns: whom to tell, at the first reason only.
+        mutating func note(_ end: TermEnd) -> (@Sendable (TermEnd) -> Void)? {
+            guard termEnd == nil else { return nil }
+            termEnd = end
+            defer { tell = nil }
+            return tell
+        }
     }
 
     /// The term of office. Commits of an earlier one fail.
@@ -49,12 +83,29 @@ final class LeaseState: Sendable {
 
     func failed(_ failure: StoreFailure) { state.withLock { $0.failure = failure } }
 
+    var remaining: Duration { state.withLock { $0.validUntil - .now } }
+
+    /// See ``PostgresStore/whenTermEnds(_:)``.
+    func whenTermEnds(_ tell: @escaping @Sendable (TermEnd) -> Void) {
+        let end = state.withLock { state in
+            if state.termEnd == nil { state.tell = tell }
+            return state.termEnd
+        }
+        if let end { tell(end) }
+    }
+
+    func askedFor() { state.withLock { $0.note(.handover) }?(.handover) }
+
     /// - Returns: the failure that ended it first.
     @discardableResult
     func end(_ failure: StoreFailure) -> StoreFailure {
-        state.withLock { state in
-            state.ended = state.ended ?? failure
-            return state.ended ?? failure
+        let (first, tell) = state.withLock { state in
+            let first = state.ended ?? failure
+            state.ended = first
+            // Without the commits that it has acknowledged, no process may go on by itself.
+            return (first, first.reason == .fenced ? state.note(.fenced(first)) : nil)
         }
+        tell?(.fenced(first))
+        return first
     }
 }

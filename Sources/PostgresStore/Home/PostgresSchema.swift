@@ -6,8 +6,10 @@ import StoreInterface
 /// A released migration is never changed, nor are the constants in its text. They are numbered apart from those of the
 /// SQLite store.
 enum PostgresSchema {
-    static let newest = 1
-    private static let migrations = [version1]
+    static let newest = 2
+    /// The first version with the table of nodes.
+    static let firstWithNodes = 2
+    private static let migrations = [version1, version2]
 
     /// The version of the realm's tables; nil without them.
     static func version(_ connection: PostgresConnection) throws(StoreFailure) -> Int? {
@@ -63,6 +65,15 @@ enum PostgresSchema {
         \(dependents)
         \(administration)
         \(views)
+        """
+
+    /// The processes that are home or stand by, and what they share beside the records.
+    private static let version2 = """
+        CREATE TABLE node (
+            id uuid PRIMARY KEY, name text NOT NULL, address text NOT NULL, version text NOT NULL,
+            role text NOT NULL, started_at timestamptz NOT NULL DEFAULT now(), seen_at timestamptz NOT NULL DEFAULT now()
+        ) WITH (fillfactor = 50);
+        CREATE TABLE kept (name text PRIMARY KEY, content bytea NOT NULL);
         """
 
     /// `home` is written by a take-over only, so that commits that lock it leave no dead rows behind; a snapshot that

@@ -16,11 +16,21 @@ struct ServerService: Service {
     let log: Logger
 
     func run() async throws {
-        let server = try await CallServer.start(configuration, log: log)
-        let reloader = SettingsReloader(loader, current: settings, log: log, setLogLevel: setLogLevel) {
-            try await server.reload($0)
+        if configuration.database == nil {
+            let server = try await CallServer.start(configuration, log: log)
+            await reload { reload, _ in try await server.reload(reload) }
+            await server.stop()
+        } else {
+            let server = try await RealmServer.start(configuration, log: log)
+            await reload { try await server.reload($0, $1) }
+            await server.stop()
         }
+    }
+
+    /// Applies changed settings until the process is to stop.
+    private func reload(_ apply: @escaping @Sendable (ServerReload, ServerConfiguration) async throws -> Void) async {
+        let reloader = SettingsReloader(
+            loader, current: settings, log: log, setLogLevel: setLogLevel, apply: apply)
         for await _ in hangups.cancelOnGracefulShutdown() { await reloader.reload() }
-        await server.stop()
     }
 }

@@ -44,6 +44,7 @@ struct MetricsReport: Sendable {
             [("version=\"\(CallServer.version)\",node=\"\(PrometheusText.label(configuration.node))\"", 1)])
         report.metric(
             "reveille_ready", .gauge, "1 while /readyz says so.", problems(snapshot).isEmpty ? 1 : 0)
+        if let office = parts.store.office { RealmMetrics.add(office.term, to: &report) }
         if let snapshot { CoreMetrics.add(snapshot, parts.rates, to: &report) }
         if let monitor { MonitorMetrics.add(calls: monitor.calls.live, stages: monitor.stages, to: &report) }
         ListenerMetrics.add(webSockets.statistics, to: &report)

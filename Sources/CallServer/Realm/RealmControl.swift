@@ -1,0 +1,18 @@
+import PostgresStore
+import StoreInterface
+
+/// What commands ask of a realm. Calls block.
+public struct RealmControl: Sendable {
+    private let database: PostgresAddress
+
+    public init(_ database: PostgresAddress) { self.database = database }
+
+    /// Who serves the realm.
+    public func status() throws(StoreFailure) -> RealmStatus { try Realm.status(database) }
+
+    /// Asks the home to hand over to a standby.
+    /// - Returns: false when there is no home, or `node` is it.
+    public func handOver(to node: RealmNode) throws(StoreFailure) -> Bool {
+        try Realm.handOver(database, to: node.id)
+    }
+}

@@ -1,0 +1,156 @@
+import CallVocabulary
+import Foundation
+import Logging
+import PostgresStore
+import PushClient
+import StoreInterface
+
+/// A server of a realm that several processes serve: the home while it has the lease, otherwise a standby.
+///
+/// A standby answers health checks only. When the home's lease ends, or is handed over, one standby takes it, reads
+/// the live calls and serves. A home that has lost the lease closes all connections and stands by again.
+public actor RealmServer {
+    /// After a failed start as the home.
+    private static let pause = Duration.seconds(1)
+
+    private var configuration: ServerConfiguration
+    private let clocks: ClockSources
+    private let log: Logger
+    private var running: CallServer?
+    private var serving: Task<Void, Never>?
+    private var failure: (any Error)?
+
+    private init(_ configuration: ServerConfiguration, _ clocks: ClockSources, _ log: Logger) {
+        self.configuration = configuration
+        self.clocks = clocks
+        self.log = log
+    }
+
+    /// Joins the realm: becomes its home, or a standby when it has one.
+    /// - Throws: as `CallServer.start`; and `DataFolder.Failure` when this folder's secrets are not the realm's.
+    public static func start(
+        _ configuration: ServerConfiguration, clocks: ClockSources = .system, log: Logger
+    ) async throws -> RealmServer {
+        guard let database = configuration.database else { preconditionFailure("a realm has a database") }
+        var configuration = configuration
+        configuration.realmNode = configuration.ownNode
+        let server = RealmServer(configuration, clocks, log)
+        let first = try await server.becomeHome()
+        if first == nil {
+            // Now, not at the take-over. A home has done so.
+            try configuration.data.prepare()
+            try SharedSecrets(database, configuration.data).agree(hasWebPush: configuration.push.webPush != nil)
+        }
+        let listeners = first == nil ? try await server.standBy() : nil
+        await server.begin(first, listeners)
+        return server
+    }
+
+    /// Whether this process is the realm's home.
+    public var isHome: Bool { running != nil }
+
+    private func begin(_ home: CallServer?, _ standby: Standby?) {
+        serving = Task { await serve(home, standby) }
+    }
+
+    /// Serves in turn as home and as standby, until the task is cancelled.
+    private func serve(_ home: CallServer?, _ standby: Standby?) async {
+        var (home, standby) = (home, standby)
+        while !Task.isCancelled {
+            if let server = home {
+                await leave(server)
+                home = nil
+            } else if let waiting = standby {
+                await waiting.untilFree()
+                await waiting.stop()
+                standby = nil
+                guard !Task.isCancelled else { return }
+                home = await attempt { try await self.becomeHome() } ?? nil
+            } else {
+                standby = await attempt { try await self.standBy() }
+            }
+        }
+        await standby?.stop()
+    }
+
+    /// Runs `body`; logs its failure and waits a little, because this process must not end.
+    private func attempt<Value>(_ body: () async throws -> Value) async -> Value? {
+        do {
+            return try await body()
+        } catch {
+            log.error("\(error)")
+            try? await Task.sleep(for: Self.pause)
+            return nil
+        }
+    }
+
+    /// - Returns: nil when the realm has a home.
+    private func becomeHome() async throws -> CallServer? {
+        let began = ContinuousClock.now
+        do {
+            let server = try await CallServer.start(configuration, clocks: clocks, log: log)
+            running = server
+            log.notice(
+                "this server is the realm's home",
+                metadata: [
+                    "epoch": .stringConvertible(server.parts.store.office?.term.epoch ?? 0),
+                    "took_ms": .stringConvertible((ContinuousClock.now - began).wholeMilliseconds),
+                ])
+            return server
+        } catch let failure as StoreFailure where failure.reason == .livingHome {
+            return nil
+        }
+    }
+
+    private func standBy() async throws -> Standby {
+        let standby = try await Standby.start(configuration, log)
+        log.notice("standing by", metadata: ["realm": .string(configuration.database?.realm ?? "")])
+        return standby
+    }
+
+    /// Waits until the server must not be the home any more, or the task is cancelled, and stops it.
+    private func leave(_ server: CallServer) async {
+        switch await server.termEnd() {
+        case nil: break
+        case .fenced(let failure):
+            log.error("this server has lost the lease, and stands by", metadata: ["error": .string("\(failure)")])
+        case .handover: log.notice("handing over to another server")
+        }
+        running = nil
+        await server.stop()
+    }
+
+    /// Applies new settings: see `CallServer.reload`. A standby uses them when it becomes the home.
+    /// - Parameter whole: the configuration that `reload` is made of.
+    public func reload(_ reload: ServerReload, _ whole: ServerConfiguration) async throws {
+        if let running { try await running.reload(reload) } else { _ = try reload.checked(in: configuration.data) }
+        configuration = configuration.reloaded(as: whole)
+    }
+
+    /// Leaves the realm: stops as `CallServer.stop` does, and gives the lease back.
+    public func stop() async {
+        serving?.cancel()
+        await serving?.value
+        log.info("left the realm")
+    }
+}
+
+extension ServerConfiguration {
+    /// This process, for the others of its realm.
+    var ownNode: RealmNode {
+        RealmNode(
+            name: node,
+            address: "\(ProcessInfo.processInfo.hostName), process \(ProcessInfo.processInfo.processIdentifier), "
+                + "listening on \(address)",
+            version: CallServer.version)
+    }
+
+    /// The reloaded configuration, with what a reload leaves as it is.
+    fileprivate func reloaded(as new: ServerConfiguration) -> ServerConfiguration {
+        var new = new
+        (new.address, new.data, new.database, new.realmNode) = (address, data, database, realmNode)
+        (new.shards, new.metrics, new.node) = (shards, metrics, node)
+        (new.adminHooks, new.logLinesDropped) = (adminHooks, logLinesDropped)
+        return new
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import PostgresStore
+import StoreInterface
+
+/// The secrets that the servers make for themselves, kept in the database, so that all servers of a realm have the same.
+struct SharedSecrets {
+    private let database: PostgresAddress
+    private let folder: DataFolder
+
+    init(_ database: PostgresAddress, _ folder: DataFolder) {
+        self.database = database
+        self.folder = folder
+    }
+
+    /// Gives the folder the realm's secrets that it lacks, and the realm those of the folder that it lacks. Blocks.
+    /// - Parameter hasWebPush: whether the key for Web Push is made if nobody has one.
+    /// - Throws: `DataFolder.Failure` for a file that differs from the realm's; `StoreFailure`.
+    func agree(hasWebPush: Bool) throws {
+        for file in [TokenConfiguration.standardSecretFile, TokenAuthority.wakeSecretFile] {
+            try agree(on: file) { _ = try folder.secret(file) }
+        }
+        try agree(on: DataFolder.webPushKeyFile) { if hasWebPush { _ = try folder.webPushKey() } }
+    }
+
+    private func agree(on file: String, make: () throws -> Void) throws {
+        if try text(of: file) == nil, try Realm.keep(file, nil, in: database) == nil { try make() }
+        let own = try text(of: file)
+        guard let kept = try Realm.keep(file, own.map { Array($0.utf8) }, in: database) else { return }
+        let text = String(decoding: kept, as: UTF8.self)
+        guard let own else {
+            _ = try folder.create(file, text: text)
+            return
+        }
+        guard Self.words(own) == Self.words(text) else {
+            throw DataFolder.Failure(
+                description:
+                    "\(folder.path)/\(file) differs from the realm's: tokens of one server would fail at the other; "
+                    + "move the file away to take the realm's")
+        }
+    }
+
+    private func text(of file: String) throws -> String? { try DataFolder.text(at: folder.path + "/" + file) }
+
+    private static func words(_ text: String) -> [Substring] { text.split(whereSeparator: \.isWhitespace) }
+}

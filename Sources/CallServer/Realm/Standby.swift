@@ -1,0 +1,184 @@
+import AdminServer
+import CallVocabulary
+import EventLoop
+import LibWebSockets
+import Logging
+import PostgresStore
+import StoreInterface
+import Synchronization
+import WebPages
+import WebSocketServer
+
+/// A process that stands by: it watches the realm, and answers health checks on the addresses of the server.
+struct Standby: Sendable {
+    private static let mostConnections = 1024
+
+    private let watch: StandbyWatch
+    private let sight: SightBox
+    private let routes: HTTPRoutes
+    private let listeners: [WebSocketServer]
+    private let metrics: MetricsListener?
+
+    /// - Throws: as the listeners and the watch; nothing runs then.
+    static func start(_ configuration: ServerConfiguration, _ log: Logger) async throws -> Standby {
+        guard let database = configuration.database else { preconditionFailure("a realm has a database") }
+        let node = configuration.realmNode ?? configuration.ownNode
+        let sight = SightBox()
+        let routes = HTTPRoutes(version: CallServer.version, pages: .embedded)
+        routes.attach(
+            HTTPRoutes.Sources(
+                problems: { ["standby: \(sight.words)"] },
+                metrics: { RealmMetrics.standby(sight.current, node: configuration.node) }))
+        var started: [WebSocketServer] = []
+        var metrics: MetricsListener?
+        do {
+            let clients = try listener(configuration.listener, routes, .client)
+            started.append(clients)
+            let address = try await clients.start()
+            log.info("listening for health checks", metadata: ["address": .string("\(address)")])
+            metrics = try await configuration.metrics.asyncMap {
+                try await MetricsListener.start($0, routes: routes, log: log)
+            }
+            let socket = WebSocketServer.Configuration(address: try configuration.data.adminSocket())
+            let admin = try listener(socket, routes, .operator)
+            started.append(admin)
+            _ = try await admin.start()
+            let watch = try StandbyWatch(database, node) { seen in
+                sight.take(seen)
+                note(seen, log)
+            }
+            return Standby(watch: watch, sight: sight, routes: routes, listeners: started, metrics: metrics)
+        } catch {
+            for listener in started { await listener.stop(closeCode: 3000, reason: "", grace: .zero) }
+            await metrics?.stop()
+            throw error
+        }
+    }
+
+    private static func listener(
+        _ configuration: WebSocketServer.Configuration, _ routes: HTTPRoutes, _ audience: HTTPRoutes.Audience
+    ) throws -> WebSocketServer {
+        var configuration = configuration
+        // Matches no request: a standby accepts no WebSockets.
+        configuration.path = ""
+        configuration.soleLoop = "standby-http"
+        configuration.shards = 1
+        configuration.maxConnections = min(configuration.maxConnections, mostConnections)
+        return try WebSocketServer(configuration: configuration) { _, loop in
+            StandbyHandler(routes: routes, audience: audience, loop: loop)
+        }
+    }
+
+    private static func note(_ sight: RealmSight, _ log: Logger) {
+        switch sight {
+        case .home(let place): log.info("the realm has a home", metadata: ["home": .string(place)])
+        case .free: log.notice("the realm has no home; taking the lease")
+        case .unreachable(let failure):
+            log.error(
+                "the database does not answer; this server goes on standing by",
+                metadata: ["error": .string("\(failure)")])
+        }
+    }
+
+    /// Returns when the lease can be taken, or the task is cancelled.
+    func untilFree() async { await sight.untilFree() }
+
+    func stop() async {
+        await watch.stop()
+        await metrics?.stop()
+        for listener in listeners {
+            await listener.stop(closeCode: CloseCode.shutdown.rawValue, reason: "", grace: .zero)
+        }
+        routes.detach()
+    }
+}
+
+/// What a standby has seen last. May be used from any thread.
+private final class SightBox: Sendable {
+    private struct State {
+        var sight: RealmSight?
+        var waiting: CheckedContinuation<Void, Never>?
+        var isCancelled = false
+
+        mutating func taken() -> CheckedContinuation<Void, Never>? {
+            defer { waiting = nil }
+            return waiting
+        }
+    }
+
+    private let state = Mutex(State())
+
+    var current: RealmSight? { state.withLock { $0.sight } }
+
+    /// For the readiness of an operator.
+    var words: String {
+        switch current {
+        case nil: "looking for the realm's home"
+        case .home(let place)?: "the realm's home is \(place)"
+        case .free?: "the realm has no home; taking the lease"
+        case .unreachable(let failure)?: "\(failure)"
+        }
+    }
+
+    func take(_ sight: RealmSight) {
+        state.withLock { state in
+            state.sight = sight
+            return sight == .free ? state.taken() : nil
+        }?.resume()
+    }
+
+    func untilFree() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+                let isOver = state.withLock { state in
+                    if state.isCancelled || state.sight == .free { return true }
+                    state.waiting = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { state in
+                state.isCancelled = true
+                return state.taken()
+            }?.resume()
+        }
+    }
+}
+
+/// Answers health checks, and refuses everything else. Confined to its loop.
+private final class StandbyHandler: ShardHandler {
+    private let routes: HTTPRoutes
+    private let audience: HTTPRoutes.Audience
+    private let loop: EventLoop
+
+    init(routes: HTTPRoutes, audience: HTTPRoutes.Audience, loop: EventLoop) {
+        self.routes = routes
+        self.audience = audience
+        self.loop = loop
+    }
+
+    func connectionOpened(_ connection: WebSocketConnection) {
+        connection.close(code: CloseCode.shutdown.rawValue, reason: "")
+    }
+
+    func received(_ text: UnsafeRawBufferPointer, on connection: WebSocketConnection) {}
+
+    func connectionClosed(_ connection: WebSocketConnection) {}
+
+    func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        guard !["/healthz", "/readyz", "/metrics"].contains(request.path) else {
+            return routes.answer(request, to: audience, LoopBound(responder, on: loop))
+        }
+        var refusal = HTTPResponse.text("this server stands by; another one serves the realm\n", status: 503)
+        refusal.headers = [("Retry-After", "1")]
+        responder.respond(refusal)
+    }
+}
+
+extension Optional {
+    fileprivate func asyncMap<Value>(_ body: (Wrapped) async throws -> Value?) async rethrows -> Value? {
+        guard let self else { return nil }
+        return try await body(self)
+    }
+}

@@ -1,0 +1,77 @@
+import CallVocabulary
+import RecordTables
+import StoreInterface
+
+/// The SQL of the table of nodes.
+enum RealmTable {
+    private static let beatStatement = """
+        INSERT INTO node (id, name, address, version, role) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT (id) DO UPDATE SET role = excluded.role, seen_at = now()
+        """
+    private static let list = """
+        SELECT n.id, n.name, n.address, n.version, n.id = l.owner AND l.until > now(),
+            (extract(epoch FROM n.started_at) * 1000)::bigint, (extract(epoch FROM now() - n.seen_at) * 1000)::bigint
+        FROM node n, lease l WHERE n.seen_at > now() - interval '1 day' ORDER BY 5 DESC, n.name, n.started_at
+        """
+    private static let lease = """
+        SELECT epoch, address, CASE WHEN until <= now() THEN 0 ELSE (extract(epoch FROM until - now()) * 1000)::bigint END,
+            handover_to, (SELECT count(*) FROM journal WHERE operations IS NOT NULL) FROM lease
+        """
+    private static let askFor = "UPDATE lease SET handover_to = ? WHERE until > now() AND owner <> ?"
+
+    /// Says that the node runs.
+    static func beat(_ node: RealmNode, isHome: Bool, _ connection: PostgresConnection) throws(StoreFailure) {
+        var parameters = PostgresParameters()
+        parameters.bind(node.id)
+        for text in [node.name, node.address, node.version, isHome ? "home" : "standby"] { parameters.bind(text) }
+        try connection.run(beatStatement, parameters)
+    }
+
+    /// Removes a node that ends, and those that have not been heard of for a day.
+    static func remove(_ node: RealmNode, _ connection: PostgresConnection) throws(StoreFailure) {
+        var parameters = PostgresParameters()
+        parameters.bind(node.id)
+        try connection.run("DELETE FROM node WHERE id = ? OR seen_at < now() - interval '1 day'", parameters)
+    }
+
+    static func status(_ connection: PostgresConnection) throws(StoreFailure) -> RealmStatus {
+        let rows = try connection.run(list)
+        let members = (0..<rows.rowCount).map { row in
+            RealmStatus.Member(
+                node: RealmNode(
+                    id: identifier(rows, row, 0) ?? RealmStatus.nobody, name: rows.text(row, 1) ?? "",
+                    address: rows.text(row, 2) ?? "", version: rows.text(row, 3) ?? ""),
+                isHome: rows.int(row, 4) == 1, startedAt: Instant(milliseconds: rows.int(row, 5) ?? 0),
+                age: .milliseconds(max(0, rows.int(row, 6) ?? 0)))
+        }
+        let row = try connection.run(lease)
+        return RealmStatus(
+            epoch: row.int(0, 0) ?? 0, home: row.text(0, 1), lease: .milliseconds(row.int(0, 2) ?? 0),
+            successor: identifier(row, 0, 3), members: members, unapplied: Int(row.int(0, 4) ?? 0),
+            doubts: try DatabaseDoubts.find(connection))
+    }
+
+    /// Asks the home to hand over.
+    /// - Returns: false when there is no home, or `node` is it.
+    static func handOver(
+        to node: Identifier<RealmNode>, _ connection: PostgresConnection
+    ) throws(StoreFailure) -> Bool {
+        var parameters = PostgresParameters()
+        parameters.bind(node)
+        parameters.bind(node)
+        return try connection.run(askFor, parameters).changedCount == 1
+    }
+
+    private static func identifier(
+        _ result: PostgresResult, _ row: Int32, _ column: Int32
+    ) -> Identifier<RealmNode>? {
+        guard let bytes = result.bytes(row, column), bytes.count == 16 else { return nil }
+        return Identifier(
+            high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+            low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+    }
+}
+
+extension RealmStatus {
+    fileprivate static let nobody = Identifier<RealmNode>(high: 0, low: 0)
+}

@@ -1,0 +1,88 @@
+import CallVocabulary
+
+/// A process that serves a realm, as its home or as a standby.
+public struct RealmNode: Equatable, Sendable {
+    /// Of this start of the process.
+    public let id: Identifier<RealmNode>
+    /// As configured. Nodes of a realm should have different ones.
+    public var name: String
+    /// The machine and the process, and where it listens.
+    public var address: String
+    public var version: String
+
+    public init(id: Identifier<RealmNode> = .random(), name: String, address: String = "", version: String = "") {
+        self.id = id
+        self.name = name
+        self.address = address
+        self.version = version
+    }
+
+    /// Where it is found, for people.
+    public var place: String { address.isEmpty ? name : "\(name) (\(address))" }
+}
+
+/// Who serves a realm, by the database.
+public struct RealmStatus: Equatable, Sendable {
+    public struct Member: Equatable, Sendable {
+        public var node: RealmNode
+        public var isHome: Bool
+        /// When the process started, by the database's clock.
+        public var startedAt: Instant
+        /// How long ago it was heard of.
+        public var age: Duration
+
+        public init(node: RealmNode, isHome: Bool, startedAt: Instant, age: Duration) {
+            self.node = node
+            self.isHome = isHome
+            self.startedAt = startedAt
+            self.age = age
+        }
+
+        /// A process that was not heard of for so long does not run, or cannot reach the database.
+        public static let silence = Duration.seconds(5)
+
+        public var isSilent: Bool { age > Self.silence }
+    }
+
+    /// The number of take-overs so far.
+    public var epoch: Int64
+    /// Where the present or last home is found; nil when there was none.
+    public var home: String?
+    /// What is left of the home's lease; zero when it has ended.
+    public var lease: Duration
+    /// Whom the lease was asked for.
+    public var successor: Identifier<RealmNode>?
+    /// The home first, then by name.
+    public var members: [Member]
+    /// The commits that the tables lack; a take-over applies them.
+    public var unapplied: Int
+    /// What of the database's settings may lose acknowledged commits, with advice.
+    public var doubts: [String]
+
+    public init(
+        epoch: Int64, home: String?, lease: Duration, successor: Identifier<RealmNode>?, members: [Member],
+        unapplied: Int, doubts: [String]
+    ) {
+        self.epoch = epoch
+        self.home = home
+        self.lease = lease
+        self.successor = successor
+        self.members = members
+        self.unapplied = unapplied
+        self.doubts = doubts
+    }
+
+    public var hasHome: Bool { lease > .zero }
+
+    public var standbys: [Member] { members.filter { !$0.isHome && !$0.isSilent } }
+}
+
+/// What a standby sees of its realm.
+public enum RealmSight: Equatable, Sendable {
+    /// Another process is the home.
+    case home(String)
+    /// The lease has ended, or was handed over to this process.
+    case free
+    /// The database does not answer.
+    case unreachable(StoreFailure)
+}

@@ -1,0 +1,78 @@
+import ArgumentParser
+import CallServer
+import CallVocabulary
+import StoreInterface
+
+struct HandoverCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "handover", abstract: "Make a standby the realm's home, such as before the home is upgraded.",
+        discussion: """
+            The home stops taking requests, commits what is under way and gives its lease back; then it stands by. \
+            Clients reconnect to the new home; calls and their deadlines go on.
+
+            Exit code 0: the standby is the home; 1: it is not; 2: the database does not answer.
+
+              reveille handover --store postgres://reveille@db.example.org/reveille
+              reveille handover berlin-2
+            """)
+
+    /// A home that works hands over within a second; that of one that does not ends by itself.
+    private static let patience = Duration.seconds(10)
+    private static let betweenLooks = Duration.milliseconds(10)
+
+    @Argument(help: "The name of the standby (default: the only one).") var node: String?
+    @Option(help: OutputFormat.help) var output = OutputFormat.table
+    @OptionGroup var realm: RealmOptions
+
+    func run() async throws {
+        let control = try realm.control()
+        do {
+            let before = try control.status()
+            let next = try standby(before)
+            guard try control.handOver(to: next) else {
+                throw Terminal.failed("the realm has no home; \(next.name) takes the lease by itself")
+            }
+            try await wait(for: next, control)
+        } catch let failure as StoreFailure {
+            throw Terminal.unavailable(failure)
+        }
+    }
+
+    private func standby(_ status: RealmStatus) throws -> RealmNode {
+        let names = status.standbys.map(\.node.name)
+        if let node {
+            let found = status.standbys.filter { $0.node.name == node }
+            guard found.count == 1, let member = found.first else {
+                throw Terminal.failed(
+                    found.isEmpty
+                        ? "no server of the name \(node) stands by; those that do: \(Self.list(names))"
+                        : "\(found.count) servers are called \(node); give each a name of its own with --node")
+            }
+            return member.node
+        }
+        guard let only = status.standbys.first, names.count == 1 else {
+            throw Terminal.failed(
+                names.isEmpty
+                    ? "no server stands by; start one with reveille serve on the same store"
+                    : "several servers stand by; name one: \(Self.list(names))")
+        }
+        return only.node
+    }
+
+    private static func list(_ names: [String]) -> String { names.isEmpty ? "none" : names.joined(separator: ", ") }
+
+    private func wait(for node: RealmNode, _ control: RealmControl) async throws {
+        let deadline = ContinuousClock.now + Self.patience
+        while ContinuousClock.now < deadline {
+            let status = try control.status()
+            if let home = status.members.first(where: \.isHome), home.node.id == node.id {
+                try output.write(
+                    ["handover": ["home": node.name, "epoch": status.epoch] as [String: Any]],
+                    text: ["\(node.place) is the home, epoch \(status.epoch)"])
+                return
+            }
+            try await Task.sleep(for: Self.betweenLooks)
+        }
+        throw Terminal.failed("\(node.name) has not taken the lease; see reveille cluster status and its log")
+    }
+}

@@ -1,0 +1,30 @@
+import ArgumentParser
+import CallServer
+import ServerSettings
+import StoreInterface
+
+/// The realm that a command is about: that of the configuration, unless options name another.
+struct RealmOptions: ParsableArguments {
+    @OptionGroup var configuration: ConfigurationOptions
+    @Option(help: ArgumentHelp("The PostgreSQL database (default: store of the configuration).", valueName: "uri"))
+    var store: String?
+    @Option(help: "The schema of that database (default: reveille).")
+    var realm: String?
+
+    /// - Throws: a usage error without a database.
+    func control() throws -> RealmControl {
+        var flags = SettingFlags()
+        flags.set(.store, store)
+        flags.set(.realm, realm)
+        let loaded = try configuration.settings(flags).load()
+        do {
+            guard let database = try loaded.serverConfiguration().database else {
+                throw ValidationError(
+                    "A realm is in a PostgreSQL database: name it with --store, or in the configuration.")
+            }
+            return RealmControl(database)
+        } catch let invalid as InvalidSettings {
+            throw Terminal.refused(invalid)
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import CallVocabulary
+import StoreInterface
+
+/// The servers of a realm, for people and as JSON.
+enum RealmText {
+    static func problems(_ status: RealmStatus) -> [String] {
+        var problems: [String] = []
+        if !status.hasHome { problems.append("no server is the home: calls are refused until one takes the lease") }
+        if status.standbys.isEmpty { problems.append("no server stands by: the loss of the home stops all calls") }
+        let names = (status.members.filter { !$0.isSilent }).map(\.node.name)
+        if Set(names).count < names.count {
+            problems.append("servers have the same name; give each one of its own with --node")
+        }
+        return problems + status.doubts
+    }
+
+    static func lines(_ status: RealmStatus) -> [String] {
+        let table = Table(
+            [
+                Table.Column("node"), Table.Column("role"), Table.Column("heard", isRight: true),
+                Table.Column("up since", sacrifice: 2), Table.Column("version", sacrifice: 3),
+                Table.Column("address", sacrifice: 1),
+            ], of: status.members
+        ) { member in
+            [
+                Table.Cell(member.node.name), Table.Cell(role(member)),
+                Table.Cell(member.isSilent ? "\(Moment.coarse(member.age)) ago" : "now"),
+                Table.Cell(Moment.text(member.startedAt)), Table.Cell(member.node.version),
+                Table.Cell(member.node.address),
+            ]
+        }
+        let lease =
+            status.hasHome
+            ? "epoch \(status.epoch), lease ends in \(Moment.length(status.lease)) unless it is renewed"
+            : "epoch \(status.epoch), no lease; the last home was \(status.home ?? "none")"
+        return [lease] + table.lines
+            + (status.unapplied > 0 ? ["\(status.unapplied) commits are not in the tables yet"] : [])
+            + problems(status).map { "problem: \($0)" }
+    }
+
+    private static func role(_ member: RealmStatus.Member) -> String {
+        if member.isHome { return "home" }
+        return member.isSilent ? "silent" : "standby"
+    }
+
+    static func json(_ status: RealmStatus) -> [String: Any] {
+        [
+            "epoch": status.epoch, "home": status.home as Any, "lease_ms": status.lease.wholeMilliseconds,
+            "unapplied_commits": status.unapplied, "problems": problems(status),
+            "nodes": status.members.map { member in
+                [
+                    "id": "\(member.node.id)", "name": member.node.name, "role": role(member),
+                    "address": member.node.address, "version": member.node.version,
+                    "started_at": member.startedAt.milliseconds, "heard_ms_ago": member.age.wholeMilliseconds,
+                ] as [String: Any]
+            },
+        ]
+    }
+}
