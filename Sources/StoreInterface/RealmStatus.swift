@@ -26,14 +26,17 @@ public struct RealmStatus: Equatable, Sendable {
     public struct Member: Equatable, Sendable {
         public var node: RealmNode
         public var isHome: Bool
+        /// Whether it said last that it stands by. A home that was killed has said neither.
+        public var saidStandby: Bool
         /// When the process started, by the database's clock.
         public var startedAt: Instant
         /// How long ago it was heard of.
         public var age: Duration
 
-        public init(node: RealmNode, isHome: Bool, startedAt: Instant, age: Duration) {
+        public init(node: RealmNode, isHome: Bool, saidStandby: Bool, startedAt: Instant, age: Duration) {
             self.node = node
             self.isHome = isHome
+            self.saidStandby = saidStandby
             self.startedAt = startedAt
             self.age = age
         }
@@ -42,6 +45,8 @@ public struct RealmStatus: Equatable, Sendable {
         public static let silence = Duration.seconds(5)
 
         public var isSilent: Bool { age > Self.silence }
+
+        public var standsBy: Bool { saidStandby && !isHome && !isSilent }
     }
 
     /// The number of take-overs so far.
@@ -74,7 +79,7 @@ public struct RealmStatus: Equatable, Sendable {
 
     public var hasHome: Bool { lease > .zero }
 
-    public var standbys: [Member] { members.filter { !$0.isHome && !$0.isSilent } }
+    public var standbys: [Member] { members.filter(\.standsBy) }
 }
 
 /// What a standby sees of its realm.

@@ -60,6 +60,9 @@ export class ServerView {
       ['sessions', `${sessions.online} online, ${sessions.away} away, ${sessions.connections} sockets, ${short(sessions.resumed)} resumed`],
       ['store', `${short(store.commits)} commits, ${short(store.rows)} rows, p50 ${milliseconds(store.p50_ms)} p99 `
         + `${milliseconds(store.p99_ms)} ms, ${store.waiting} waiting`],
+      server.realm && ['realm', `home, epoch ${server.realm.epoch}; `
+        + (server.realm.standbys.length ? `standing by: ${server.realm.standbys.join(', ')}` : 'no server stands by'),
+      server.realm.standbys.length ? undefined : 'failure'],
       store.failures > 0 && ['failures', String(store.failures), 'failure'],
     ]);
   }

@@ -1,5 +1,26 @@
 import CallVocabulary
 
+/// The realm of a server whose store is in PostgreSQL. The server is its home: standbys answer no administrators.
+public struct RealmInfo: Codable, Equatable, Sendable {
+    /// The number of take-overs.
+    public var epoch: Int
+    /// What is left of the lease, in milliseconds; it is renewed twice a second.
+    public var leaseMilliseconds: Int
+    /// The names of the servers that stand by.
+    public var standbys: [String]
+
+    public init(epoch: Int, leaseMilliseconds: Int, standbys: [String]) {
+        self.epoch = epoch
+        self.leaseMilliseconds = leaseMilliseconds
+        self.standbys = standbys
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case epoch, standbys
+        case leaseMilliseconds = "lease_ms"
+    }
+}
+
 /// A server's identity and state.
 public struct ServerInfo: Codable, Equatable, Sendable {
     public var version: String
@@ -17,13 +38,15 @@ public struct ServerInfo: Codable, Equatable, Sendable {
     public var processID: Int
     /// The metrics endpoint on TCP; nil when metrics are served on the admin socket only.
     public var metrics: String?
+    /// nil for a server on SQLite.
+    public var realm: RealmInfo?
     /// Whether the connection that asked may change something; nil inside other views.
     public var mayChange: Bool?
 
     public init(
         version: String, node: String, startedAt: Timestamp, address: String, clientURL: String? = nil, data: String,
         isDraining: Bool, drainsUntil: Timestamp?, liveCalls: Int, sessions: Int, processID: Int,
-        metrics: String? = nil
+        metrics: String? = nil, realm: RealmInfo? = nil
     ) {
         self.version = version
         self.node = node
@@ -37,10 +60,11 @@ public struct ServerInfo: Codable, Equatable, Sendable {
         self.sessions = sessions
         self.processID = processID
         self.metrics = metrics
+        self.realm = realm
     }
 
     enum CodingKeys: String, CodingKey {
-        case version, node, address, metrics, data, sessions
+        case version, node, address, metrics, data, sessions, realm
         case startedAt = "started_at"
         case clientURL = "client_url"
         case isDraining = "is_draining"

@@ -12,6 +12,8 @@ enum RealmMetrics {
             "reveille_realm_lease_remaining_seconds", .gauge,
             "What is left of the lease by the home's clock; nothing is released at 0.",
             [("", max(0, term.remaining / .seconds(1)))])
+        report.metric(
+            "reveille_realm_standbys", .gauge, "The servers that stand by, as the home sees them.", term.standbys.count)
     }
 
     /// The whole report of a standby.

@@ -5,6 +5,7 @@ import CallMonitor
 import CallVocabulary
 import EventLoop
 import Glibc
+import PostgresStore
 import PushClient
 import PushCore
 import StoreInterface
@@ -76,7 +77,12 @@ struct StatsReport: Sendable {
             address: address, clientURL: clientURL, data: data,
             isDraining: core?.isDraining ?? false, drainsUntil: Timestamp(core?.drainsUntil),
             liveCalls: live.liveCalls, sessions: live.sessionsOnline + live.sessionsAway, processID: Int(getpid()),
-            metrics: metrics)
+            metrics: metrics,
+            realm: parts.store.office.map {
+                RealmInfo(
+                    epoch: Int($0.term.epoch), leaseMilliseconds: Int(max(.zero, $0.term.remaining) / .milliseconds(1)),
+                    standbys: $0.term.standbys.sorted())
+            })
     }
 
     /// Counters since the start come from the core, which misses nothing; live and recent figures from the monitor.

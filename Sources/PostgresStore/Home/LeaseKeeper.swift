@@ -85,7 +85,10 @@ private final class LeaseWorker {
             if let renewal = try Lease.renew(connection, state.epoch) {
                 state.renewed(until: renewal.validUntil)
                 if renewal.isHandover { state.askedFor() }
-                if beats { try RealmTable.beat(node, isHome: true, connection) }
+                if beats {
+                    try RealmTable.beat(node, isHome: true, connection)
+                    state.saw(standbys: try RealmTable.standbys(connection))
+                }
             } else {
                 state.end(
                     StoreFailure(.fenced, path: address.description, detail: "another process is the realm's home"))

@@ -21,6 +21,9 @@ package struct TermView: Sendable {
     /// What is left of it by this process's clock, less the margin; negative when it has run out.
     package var remaining: Duration { lease.remaining }
 
+    /// The names of the processes that stand by, as they were last seen.
+    package var standbys: [String] { lease.standbys }
+
     /// Whether this process is certainly the home.
     package var isHeld: Bool { lease.standing() == .held }
 }
@@ -41,6 +44,7 @@ final class LeaseState: Sendable {
         /// Why the last attempt to renew it failed.
         var failure: StoreFailure?
         var reconnections = 0
+        var standbys: [String] = []
         var termEnd: TermEnd?
         var tell: (@Sendable (TermEnd) -> Void)?
 
@@ -82,6 +86,10 @@ final class LeaseState: Sendable {
     func reconnected() { state.withLock { $0.reconnections += 1 } }
 
     func failed(_ failure: StoreFailure) { state.withLock { $0.failure = failure } }
+
+    var standbys: [String] { state.withLock { $0.standbys } }
+
+    func saw(standbys: [String]) { state.withLock { $0.standbys = standbys } }
 
     var remaining: Duration { state.withLock { $0.validUntil - .now } }
 

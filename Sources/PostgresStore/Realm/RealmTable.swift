@@ -10,12 +10,16 @@ enum RealmTable {
         """
     private static let list = """
         SELECT n.id, n.name, n.address, n.version, n.id = l.owner AND l.until > now(),
-            (extract(epoch FROM n.started_at) * 1000)::bigint, (extract(epoch FROM now() - n.seen_at) * 1000)::bigint
+            (extract(epoch FROM n.started_at) * 1000)::bigint, (extract(epoch FROM now() - n.seen_at) * 1000)::bigint,
+            n.role = 'standby'
         FROM node n, lease l WHERE n.seen_at > now() - interval '1 day' ORDER BY 5 DESC, n.name, n.started_at
         """
     private static let lease = """
         SELECT epoch, address, CASE WHEN until <= now() THEN 0 ELSE (extract(epoch FROM until - now()) * 1000)::bigint END,
             handover_to, (SELECT count(*) FROM journal WHERE operations IS NOT NULL) FROM lease
+        """
+    private static let standbyNames = """
+        SELECT name FROM node WHERE role = 'standby' AND seen_at > now() - interval '\(RealmStatus.Member.silence / .milliseconds(1)) milliseconds'
         """
     private static let askFor = "UPDATE lease SET handover_to = ? WHERE until > now() AND owner <> ?"
 
@@ -34,6 +38,12 @@ enum RealmTable {
         try connection.run("DELETE FROM node WHERE id = ? OR seen_at < now() - interval '1 day'", parameters)
     }
 
+    /// The names of those that stand by.
+    static func standbys(_ connection: PostgresConnection) throws(StoreFailure) -> [String] {
+        let rows = try connection.run(standbyNames)
+        return (0..<rows.rowCount).compactMap { rows.text($0, 0) }
+    }
+
     static func status(_ connection: PostgresConnection) throws(StoreFailure) -> RealmStatus {
         let rows = try connection.run(list)
         let members = (0..<rows.rowCount).map { row in
@@ -41,7 +51,8 @@ enum RealmTable {
                 node: RealmNode(
                     id: identifier(rows, row, 0) ?? RealmStatus.nobody, name: rows.text(row, 1) ?? "",
                     address: rows.text(row, 2) ?? "", version: rows.text(row, 3) ?? ""),
-                isHome: rows.int(row, 4) == 1, startedAt: Instant(milliseconds: rows.int(row, 5) ?? 0),
+                isHome: rows.int(row, 4) == 1, saidStandby: rows.int(row, 7) == 1,
+                startedAt: Instant(milliseconds: rows.int(row, 5) ?? 0),
                 age: .milliseconds(max(0, rows.int(row, 6) ?? 0)))
         }
         let row = try connection.run(lease)

@@ -7,7 +7,7 @@ enum RealmText {
         var problems: [String] = []
         if !status.hasHome { problems.append("no server is the home: calls are refused until one takes the lease") }
         if status.standbys.isEmpty { problems.append("no server stands by: the loss of the home stops all calls") }
-        let names = (status.members.filter { !$0.isSilent }).map(\.node.name)
+        let names = status.members.filter { !$0.isSilent }.map(\.node.name)
         if Set(names).count < names.count {
             problems.append("servers have the same name; give each one of its own with --node")
         }
@@ -24,7 +24,7 @@ enum RealmText {
         ) { member in
             [
                 Table.Cell(member.node.name), Table.Cell(role(member)),
-                Table.Cell(member.isSilent ? "\(Moment.coarse(member.age)) ago" : "now"),
+                Table.Cell(member.age < .seconds(2) ? "now" : "\(Moment.coarse(member.age)) ago"),
                 Table.Cell(Moment.text(member.startedAt)), Table.Cell(member.node.version),
                 Table.Cell(member.node.address),
             ]
@@ -40,7 +40,7 @@ enum RealmText {
 
     private static func role(_ member: RealmStatus.Member) -> String {
         if member.isHome { return "home" }
-        return member.isSilent ? "silent" : "standby"
+        return member.standsBy ? "standby" : "silent"
     }
 
     static func json(_ status: RealmStatus) -> [String: Any] {

@@ -33,7 +33,14 @@ enum StatsText {
         let head =
             "\(Terminal.bold("reveille \(server.version.shown)")) at \(server.address.shown), data in \(server.data.shown), "
             + "process \(server.processID), up \(Moment.coarse(.seconds(stats.process.uptimeSeconds)))"
-        return [head + draining] + stats.problems.map { Terminal.red("NOT READY: \($0.shown)") }
+        let realm = server.realm.map { realm in
+            "home of its realm, epoch \(realm.epoch), "
+                + (realm.standbys.isEmpty
+                    ? Terminal.red("no server stands by")
+                    : "standing by: \(realm.standbys.joined(separator: ", ").shown)")
+        }
+        return [head + draining] + (realm.map { [$0] } ?? [])
+            + stats.problems.map { Terminal.red("NOT READY: \($0.shown)") }
     }
 
     private static func calls(_ calls: StatsView.Calls) -> [String] {

@@ -27,7 +27,20 @@ enum TopText {
                 line.add(" until \(WallClock.text(until.instant.milliseconds))", Style(.yellow))
             }
         }
+        if let realm = stats.server.realm {
+            line.add("  epoch \(realm.epoch), ")
+            line.add(standbys(realm), realm.standbys.isEmpty ? bad : .plain)
+        }
         return [line]
+    }
+
+    /// `1 standby`
+    private static func standbys(_ realm: RealmInfo) -> String {
+        switch realm.standbys.count {
+        case 0: "no standby"
+        case 1: "1 standby"
+        case let count: "\(count) standbys"
+        }
     }
 
     static func rates(_ figures: TopFigures, width: Int, isUnicode: Bool) -> [StyledLine] {

@@ -7,7 +7,8 @@ extension ServerInfo {
             version: "1.0", node: "node-1", startedAt: Timestamp(Scenarios.begin), address: "127.0.0.1:8440",
             clientURL: "ws://127.0.0.1:8440", data: "/var/lib/reveille", isDraining: isDraining,
             drainsUntil: isDraining ? Timestamp(Scenarios.begin + .seconds(4200)) : nil, liveCalls: liveCalls,
-            sessions: 12, processID: 4711, metrics: "http://127.0.0.1:7352/metrics")
+            sessions: 12, processID: 4711, metrics: "http://127.0.0.1:7352/metrics",
+            realm: RealmInfo(epoch: 7, leaseMilliseconds: 2600, standbys: ["node-2"]))
         info.mayChange = true
         return info
     }

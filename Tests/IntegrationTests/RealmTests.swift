@@ -1,0 +1,172 @@
+import CallCore
+import CallServer
+import CallVocabulary
+import Foundation
+import Glibc
+import StoreInterface
+import StoreTesting
+import Testing
+
+/// Servers in their own processes that serve one realm.
+@Suite("A realm of several servers", .world, .serialized, .timeLimit(.minutes(3)))
+struct RealmTests {
+    /// A server with a data folder of its own.
+    private struct Node {
+        let program: Program
+        let folder: String
+        let port: UInt16
+        let metricsPort: UInt16
+
+        func said(_ message: String, after count: Int = 0) async throws {
+            try await program.errors.first(message, from: count) { line in
+                line.contains(#""message":"\#(message)""#) ? true : nil
+            }
+        }
+
+        func readiness() async throws -> (isReady: Bool, words: String) {
+            let told = try await HTTPAnswer.curl("http://127.0.0.1:\(metricsPort)/readyz")
+            let open = try await HTTPAnswer.curl("http://127.0.0.1:\(port)/readyz")
+            #expect(told.status == open.status)
+            return (told.status == 200, told.body)
+        }
+    }
+
+    private let database: PostgresAddress
+
+    init() async throws { database = try await PostgresServer.freshAddress() }
+
+    private func start(_ name: String, folder: String? = nil) throws -> Node {
+        let folder = folder ?? "\(world.folder)/\(name)"
+        let (port, metricsPort) = (try Wire.freePort(), try Wire.freePort())
+        let program = try world.start(
+            Program.reveille,
+            [
+                "serve", "--store", database.uri, "--realm", database.realm, "--node", name, "--data", folder, "--port",
+                "\(port)", "--metrics-listen", "127.0.0.1:\(metricsPort)",
+            ])
+        return Node(program: program, folder: folder, port: port, metricsPort: metricsPort)
+    }
+
+    private static let home = "this server is the realm's home"
+    private static let standby = "the realm has a home"
+
+    private func pair() async throws -> (home: Node, standby: Node) {
+        let first = try start("one")
+        try await first.said(Self.home)
+        let second = try start("two")
+        try await second.said(Self.standby)
+        return (first, second)
+    }
+
+    private func reveille(_ arguments: String...) async throws -> Program.Result {
+        try await Program.run(
+            Program.reveille, arguments + ["--store", database.uri, "--realm", database.realm])
+    }
+
+    @Test("the first is the home, the second stands by, says so, and refuses clients")
+    func join() async throws {
+        let (home, standby) = try await pair()
+        #expect(try await home.readiness().isReady)
+        let told = try await standby.readiness()
+        #expect(!told.isReady && told.words.contains("standby: the realm's home is one ("), "\(told.words)")
+        let refused = try await HTTPAnswer.curl("http://127.0.0.1:\(standby.port)/v1/signal")
+        #expect(refused.status == 503 && refused.headers["retry-after"] == "1")
+        #expect(try await HTTPAnswer.curl("http://127.0.0.1:\(standby.port)/healthz").status == 200)
+        let (of, other) = (try await metrics(home), try await metrics(standby))
+        #expect(of.contains("reveille_realm_home 1") && other.contains("reveille_realm_home 0"))
+        _ = try await eventually("the home knows the standby") {
+            try await metrics(home).contains("reveille_realm_standbys 1") ? true : nil
+        }
+        for file in ["client-token.key", "wake-token.key"] {
+            let texts = try [home, standby].map { try String(contentsOfFile: "\($0.folder)/\(file)", encoding: .utf8) }
+            #expect(texts[0] == texts[1] && texts[0].count > 64)
+        }
+    }
+
+    private func metrics(_ node: Node) async throws -> String {
+        try await HTTPAnswer.curl("http://127.0.0.1:\(node.metricsPort)/metrics").body
+    }
+
+    @Test("a server whose secrets are not the realm's is refused, with what to do")
+    func otherSecrets() async throws {
+        let home = try start("one")
+        try await home.said(Self.home)
+        let folder = world.folder + "/other"
+        _ = try await TokenAuthority(folder: DataFolder(path: folder).made())
+        let result = try await start("two", folder: folder).program.result()
+        #expect(result.ending == .exit(2))
+        #expect(result.errors.contains("\(folder)/client-token.key differs from the realm's"), "\(result.errors)")
+        #expect(result.errors.contains("move the file away"))
+    }
+
+    @Test("after kill -9 of the home the standby serves within five seconds")
+    func kill() async throws {
+        let (home, standby) = try await pair()
+        #expect(try await home.program.end(by: SIGKILL) == .signal(SIGKILL))
+        let began = ContinuousClock.now
+        try await standby.said(Self.home)
+        #expect(ContinuousClock.now - began < .seconds(5))
+        #expect(try await standby.readiness().isReady)
+        let status = try await reveille("cluster", "status", "--output", "json")
+        // Nobody stands by.
+        #expect(status.ending == .exit(1))
+        #expect(try JSONObject(status.output)["epoch"] as? Int == 2)
+    }
+
+    @Test("a home that was stopped for longer than its lease is fenced, and stands by")
+    func pause() async throws {
+        let (home, standby) = try await pair()
+        home.program.send(SIGSTOP)
+        try await standby.said(Self.home)
+        let before = home.program.errors.count
+        home.program.send(SIGCONT)
+        try await home.said("this server has lost the lease, and stands by", after: before)
+        try await home.said(Self.standby, after: before)
+        let told = try await home.readiness()
+        #expect(!told.isReady && told.words.contains("the realm's home is two ("), "\(told.words)")
+        #expect(try await standby.readiness().isReady)
+    }
+
+    @Test("reveille handover makes the standby the home, and back")
+    func handover() async throws {
+        let (first, second) = try await pair()
+        var (home, standby) = (first, second)
+        for epoch in 2...4 {
+            let marks = (home.program.errors.count, standby.program.errors.count)
+            let result = try await reveille("handover", "--output", "json")
+            #expect(result.ending == .exit(0), "\(result.errors)")
+            #expect((try JSONObject(result.output)["handover"] as? [String: Any])?["epoch"] as? Int == epoch)
+            try await standby.said(Self.home, after: marks.1)
+            try await home.said("standing by", after: marks.0)
+            _ = try await eventually("the former home is seen") {
+                try await reveille("cluster", "status").ending == .exit(0) ? true : nil
+            }
+            (home, standby) = (standby, home)
+        }
+        #expect(try await home.program.end(by: SIGTERM) == .exit(0))
+        try await standby.said(Self.home, after: 0)
+        let alone = try await reveille("handover")
+        alone.expectFailure(1, "no server stands by")
+    }
+
+    @Test("reveille cluster status says what is missing")
+    func status() async throws {
+        let none = try await reveille("cluster", "status")
+        none.expectFailure(2, "the database has no realm \(database.realm)")
+        let (home, _) = try await pair()
+        let both = try await reveille("cluster", "status")
+        #expect(both.ending == .exit(0) && !both.output.contains("problem:"), "\(both.output)")
+        #expect(both.output.contains("one") && both.output.contains("standby"))
+        let stats = try await Program.run(Program.reveille, ["stats", "--data", home.folder])
+        #expect(stats.output.contains("home of its realm, epoch 1"), "\(stats.output)")
+        let folder = try await Program.run(Program.reveille, ["cluster", "status", "--data", home.folder])
+        folder.expectFailure(64, "name it with --store")
+    }
+}
+
+extension DataFolder {
+    fileprivate func made() throws -> DataFolder {
+        try prepare()
+        return self
+    }
+}

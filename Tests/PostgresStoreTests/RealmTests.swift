@@ -1,0 +1,128 @@
+import CallVocabulary
+import StoreInterface
+import StoreTesting
+import Synchronization
+import Testing
+
+@testable import PostgresStore
+
+/// Several processes of one realm: who takes the lease, and what they know of each other.
+@Suite struct RealmTests {
+    /// What was reported, in order.
+    private final class Reports<Report: Sendable>: Sendable {
+        private let entries = Mutex<[Report]>([])
+
+        var all: [Report] { entries.withLock { $0 } }
+
+        func add(_ report: Report) { entries.withLock { $0.append(report) } }
+    }
+
+    @Test func `a hand-over is told to the home once, and only the successor may take the lease that it gives back`()
+        async throws
+    {
+        let address = try await PostgresServer.freshAddress()
+        let (home, successor) = (RealmNode(name: "home"), RealmNode(name: "successor"))
+        let store = try PostgresStore.open(address, home)
+        let ends = Reports<TermEnd>()
+        store.whenTermEnds { ends.add($0) }
+        #expect(try !Realm.handOver(address, to: home.id), "it is the home already")
+        #expect(try Realm.handOver(address, to: successor.id))
+        await eventually("the home is told") { ends.all == [.handover] }
+        store.close()
+        #expect(ends.all == [.handover])
+        let failure = #expect(throws: StoreFailure.self) {
+            try PostgresStore.open(address, RealmNode(name: "third"), patience: .zero)
+        }
+        #expect(failure?.reason == .livingHome)
+        let next = try PostgresStore.open(address, successor, patience: .zero)
+        #expect(next.term.epoch == 2 && next.term.isHeld)
+        #expect(try Session(address).number("SELECT count(*) FROM lease WHERE handover_to IS NULL") == 1)
+        next.close()
+        #expect(try !Realm.handOver(address, to: successor.id), "there is no home")
+    }
+
+    @Test func `when the successor does not take the lease, another process takes it one period later`() async throws {
+        let address = try await PostgresServer.freshAddress()
+        let store = try PostgresStore.open(address, RealmNode(name: "home"))
+        #expect(try Realm.handOver(address, to: RealmNode(name: "gone").id))
+        store.close()
+        let began = ContinuousClock.now
+        try PostgresStore.open(address, RealmNode(name: "third")).close()
+        let took = ContinuousClock.now - began
+        #expect(took > Lease.duration - .milliseconds(500) && took < Lease.duration + .seconds(1), "\(took)")
+    }
+
+    @Test func `a home that another process has fenced is told so once, at once if it asks later`() async throws {
+        let address = try await PostgresServer.freshAddress()
+        let store = try PostgresStore.open(address, RealmNode(name: "first"))
+        let ends = Reports<TermEnd>()
+        store.whenTermEnds { ends.add($0) }
+        try Session(address).run("UPDATE lease SET until = now() - interval '1 second'")
+        let next = try PostgresStore.open(address, RealmNode(name: "second"))
+        await eventually("the first is told") { !ends.all.isEmpty }
+        guard case .fenced(let failure)? = ends.all.first else { return #expect(Bool(false), "\(ends.all)") }
+        #expect(failure.reason == .fenced)
+        #expect(!store.term.isHeld)
+        store.whenTermEnds { ends.add($0) }
+        #expect(ends.all == [.fenced(failure), .fenced(failure)])
+        store.close()
+        next.close()
+    }
+
+    @Test func `a standby sees the home, and that it is free when the lease was given back`() async throws {
+        let address = try await PostgresServer.freshAddress()
+        let store = try PostgresStore.open(address, RealmNode(name: "first", address: "192.0.2.1:7350"))
+        let sights = Reports<RealmSight>()
+        let standby = RealmNode(name: "second", address: "192.0.2.2:7350", version: "2")
+        let watch = try StandbyWatch(address, standby) { sights.add($0) }
+        await eventually("it sees the home") { sights.all == [.home("first (192.0.2.1:7350)")] }
+        await eventually("the home sees it") { store.term.standbys == ["second"] }
+        let status = try Realm.status(address)
+        #expect(
+            status.members.map(\.node.name) == ["first", "second"] && status.members.map(\.isHome) == [true, false])
+        #expect(status.standbys.map(\.node) == [standby])
+        #expect(status.hasHome && status.epoch == 1 && status.home == "first (192.0.2.1:7350)")
+        store.close()
+        await eventually("it is free") { sights.all.last == .free }
+        #expect(try !Realm.status(address).hasHome)
+        await watch.stop()
+    }
+
+    @Test func `a standby goes on without the database, and sees the realm when it is back`() async throws {
+        let server = try await PostgresServer.start()
+        let address = server.address(realm: "reveille")
+        try PostgresStore.open(address, RealmNode(name: "first")).close()
+        try Session(address).run("UPDATE lease SET until = now() + interval '1 hour', address = 'a home'")
+        let sights = Reports<RealmSight>()
+        let watch = try StandbyWatch(address, RealmNode(name: "second")) { sights.add($0) }
+        await eventually("it sees a home") { sights.all == [.home("a home")] }
+        try await server.stop("immediate")
+        await eventually("it sees no database") {
+            if case .unreachable? = sights.all.last { true } else { false }
+        }
+        try await server.restart()
+        await eventually("it sees the home again") { sights.all.last == .home("a home") }
+        await watch.stop()
+        #expect(try Realm.status(address).members == [], "a standby that ends takes its name away")
+        try await server.remove()
+    }
+
+    @Test func `what the nodes share is written by the first one, and state by each one`() async throws {
+        let address = try await PostgresServer.freshAddress()
+        try PostgresStore.open(address, RealmNode(name: "first")).close()
+        #expect(try Realm.keep("a.key", nil, in: address) == nil)
+        #expect(try Realm.keep("a.key", [1, 2], in: address) == [1, 2])
+        #expect(try Realm.keep("a.key", [3], in: address) == [1, 2])
+        let state = KeptState("webhooks", in: address)
+        #expect(try state.read() == nil)
+        try state.write([0, 255])
+        try state.write([7])
+        #expect(try KeptState("webhooks", in: address).read() == [7])
+    }
+
+    @Test func `a realm that does not exist is named`() async throws {
+        let address = try await PostgresServer.freshAddress()
+        let failure = #expect(throws: StoreFailure.self) { try Realm.status(address) }
+        #expect(failure?.reason == .noStore && failure?.detail.contains(address.realm) == true)
+    }
+}
