@@ -9,6 +9,7 @@ extension CallCore {
     public func recover(_ state: RecoveredState, now: Instant, effects: inout EffectBuffer) {
         precondition(calls.isEmpty && directory.sessionCount == 0, "recovery comes before everything else")
         self.now = now
+        beganAt = now
         swap(&self.effects, &effects)
         defer { swap(&self.effects, &effects) }
         takeIn(state.users)
@@ -47,13 +48,14 @@ extension CallCore {
         }
     }
 
-    /// Wakes or awaits devices that were told over a socket: the socket is gone, and the event may have been lost.
+    /// Awaits devices that were told over a socket: the socket is gone, and the event may have been lost. Those that do
+    /// not come back within their delivery time are pushed.
     private func wakeAgain(_ call: Call) {
         for leg in call.legs where leg.isOpen {
             if leg.isAwake {
                 awaitAttendance(of: leg)
             } else if leg.push == nil, hasUnusedPush(leg) {
-                pushOrGiveUp(leg)
+                awaitDelivery(of: leg)
             }
             awaitReturn(of: leg.device)
         }

@@ -71,6 +71,8 @@ public final class CallCore {
     var answered: Wanted?
     /// The connection that a `session.open` was refused on, and that closes.
     var turnedAway: ConnectionID?
+    /// When this process began: sockets of before are gone.
+    var beganAt = Instant(milliseconds: 0)
     /// nil: invites are not authorized.
     var authorization: AuthorizationPolicy?
     /// Invites that wait for a backend's answer, by call.

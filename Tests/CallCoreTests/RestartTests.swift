@@ -36,8 +36,7 @@ import Testing
         #expect(world.core.liveCalls == 1)
         alice.open()
         #expect(alice.session?.resumed == false)
-        // A call that only the socket told of has its phone woken now.
-        #expect(alice.snapshot(of: call)?.state == (stage == .told ? .waking : before.state))
+        #expect(alice.snapshot(of: call)?.state == before.state)
         #expect(
             alice.snapshot(of: call)?.expiresAt
                 == (stage == .connected ? nil : before.connectsUntil ?? before.ringsUntil))
@@ -134,6 +133,61 @@ import Testing
         #expect(world.store.devices[bob.key]?.unreportedStreak == 1)
         world.restart()
         #expect(world.store.devices[bob.key]?.unreportedStreak == 1)
+    }
+
+    @Test("a device that was told over its socket has its delivery time to come back, and is pushed then")
+    func toldIsAwaited() throws {
+        let call = try call(upTo: .told)
+        world.restart(downFor: .seconds(3))
+        world.advance(.milliseconds(1999))
+        #expect(world.push(call, to: bob) == nil)
+        world.advance(.milliseconds(1))
+        #expect(world.push(call, to: bob)?.status == .intended)
+    }
+
+    @Test("a device that was told over its socket and is back in time is not pushed")
+    func toldIsBack() throws {
+        let call = try call(upTo: .told)
+        world.restart(downFor: .seconds(3))
+        world.advance(.milliseconds(1500))
+        bob.open()
+        bob.ring(call)
+        world.advance(.seconds(5))
+        #expect(world.push(call, to: bob) == nil)
+        #expect(bob.offers(of: call).count == 2)
+    }
+
+    @Test("a new call waits for a device without a token that may come back after a start", arguments: [true, false])
+    func comeback(isBack: Bool) throws {
+        let desk = world.online("carol", pushable: false)
+        world.restart()
+        alice.open()
+        world.advance(.seconds(1))
+        let call = alice.call(desk)
+        #expect(alice.endings(of: call).isEmpty)
+        world.advance(.milliseconds(3999))
+        #expect(alice.endings(of: call).isEmpty)
+        if isBack {
+            desk.open()
+            #expect(desk.offers(of: call).count == 1)
+            world.advance(.seconds(10))
+            #expect(alice.endings(of: call).isEmpty)
+            #expect(desk.answer(call).reply == .won)
+        } else {
+            world.advance(.milliseconds(1))
+            #expect(alice.endings(of: call).map(\.reason) == [.noDevices])
+        }
+    }
+
+    @Test("of the devices without a token, those that were seen since the start are not waited for")
+    func seenSince() {
+        let desk = world.online("carol", pushable: false)
+        world.restart()
+        alice.open()
+        desk.open()
+        desk.ask(.close)
+        let call = alice.call(desk)
+        #expect(alice.endings(of: call).map(\.reason) == [.noDevices])
     }
 
     @Test("a device without a token that does not come back is not rung for")

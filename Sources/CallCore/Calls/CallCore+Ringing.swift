@@ -141,9 +141,12 @@ extension CallCore {
     // MARK: Telling the devices
 
     /// Tells a device: over its socket, or by push when it has none. A session in its resume window, and an app in the
-    /// background, get both.
+    /// background, get both. A device without a push token that may come back after a start is waited for.
     private func tell(_ leg: Leg) {
-        guard let session = leg.device.session(for: leg.call) else { return pushOrGiveUp(leg) }
+        guard let session = leg.device.session(for: leg.call) else {
+            let mustWait = expectsReturn(of: leg.device) && !hasUnusedPush(leg)
+            return mustWait ? awaitDelivery(of: leg) : pushOrGiveUp(leg)
+        }
         offer(leg, to: session)
         if !session.isListening {
             endDelivery(of: leg)
@@ -174,7 +177,10 @@ extension CallCore {
     /// Starts the time in which the device must show a sign of life.
     func awaitDelivery(of leg: Leg) {
         endDelivery(of: leg)
-        leg.deliveryDeadline = deadlines.add(.delivery(leg), at: now + timers.delivery)
+        var due = now + timers.delivery
+        // Without a push, nothing else would reach it.
+        if expectsReturn(of: leg.device), !hasUnusedPush(leg) { due = max(due, beganAt + timers.comeback) }
+        leg.deliveryDeadline = deadlines.add(.delivery(leg), at: due)
         leg.device.undelivered.append(leg)
     }
 
@@ -192,9 +198,10 @@ extension CallCore {
     }
 
     /// Pushes a device that was told over a socket and gave no sign of life: the socket may be half-open. Also a device
-    /// that rang and has lost its socket.
+    /// that rang and has lost its socket, and one that has not come back after a start.
     func deliveryOverdue(_ leg: Leg) {
-        guard leg.call.isUnanswered, leg.isOpen, leg.state == .offered || leg.isAwake, !leg.isAttended else { return }
+        guard leg.call.isUnanswered, leg.isOpen, !leg.isAttended else { return }
+        guard leg.state != .waking || !isReachable(leg) else { return }
         pushOrGiveUp(leg)
     }
 }

@@ -58,7 +58,12 @@ extension CallCore {
     }
 
     func closeIfUnreachable(_ leg: Leg) {
-        guard leg.isOpen, leg.call.isUnanswered, !isReachable(leg) else { return }
+        guard leg.isOpen, leg.call.isUnanswered else { return }
+        guard !isReachable(leg) else {
+            // It may come back, or be unreachable then.
+            if expectsReturn(of: leg.device), leg.deliveryDeadline == nil { awaitDelivery(of: leg) }
+            return
+        }
         closeLeg(leg, .noDevices, by: nil, isOwnAct: false)
         goOnWithoutLeg(leg.call, .noDevices, by: nil)
     }

@@ -48,16 +48,21 @@ extension CallCore {
     /// Whether the device can still be notified of the call: by a session, connected or resumable, by a push on its
     /// way, or by one that may still be sent. Every decision to give a device up asks this.
     func isReachable(_ leg: Leg) -> Bool {
-        if leg.device.session(for: leg.call) != nil || hasUnusedPush(leg) { return true }
+        if leg.device.session(for: leg.call) != nil || expectsReturn(of: leg.device) || hasUnusedPush(leg) { return true }
         switch leg.push?.record.status {
         case .intended, .sent, .accepted, .unknown: return true
         case nil, .rejected, .cancelled, .expired: return false
         }
     }
 
+    /// Whether the device may have had a socket when the process before ended, and has not come back yet.
+    func expectsReturn(of device: Device) -> Bool {
+        now < beganAt + timers.comeback && device.seenAt < beganAt && !device.isDropped && !device.isBackend
+    }
+
     /// Whether a call without a leg for the device can reach it, by a session or a push.
     func isReachable(_ device: Device, for call: Call) -> Bool {
-        if device.session(for: call) != nil { return true }
+        if device.session(for: call) != nil || expectsReturn(of: device) { return true }
         guard device.token(for: .call, at: now, unless: { call.isSpent($0, butBy: nil) }) != nil else { return false }
         guard let bound = pushBound(of: device, in: call) else { return true }
         counters.hit(bound.limit)

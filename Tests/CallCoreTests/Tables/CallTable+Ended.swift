@@ -126,7 +126,8 @@ let callTableEnded = """
     A2: logout => done | device:A2 tokens 1>0; another call; A2 closed loggedOut
     B1: close => done | missed 0>1; another call; B1 closed normal
     B1: logout => done | missed 0>1; device:B1 tokens 1>0; another call; B1 closed loggedOut
-    all: after2s after15s after20s after30s restart => - | another call
+    all: after2s after15s after20s after30s => - | another call
+    all: restart => -
     all: after45s after5min restartAndAway => - | missed 0>1; another call
     B1 A1 A2 B2: list => calls(2)
 

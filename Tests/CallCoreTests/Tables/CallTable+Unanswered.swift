@@ -400,10 +400,9 @@ let callTableUnanswered = """
     all: after45s after5min => - | S>ended(ringTimeout); B1 ringing>ended(ringTimeout); B2
         offered*>ended(ringTimeout); C1 offered*>ended(ringTimeout); push:C1 ->expired; offer dropped; missed 0>2;
         A1<ended(ringTimeout); B1<ended(ringTimeout); B2<ended(ringTimeout); C1<ended(ringTimeout)
-    all: restart => - | B1 ringing>ringing*; B2 offered*>offered; C1 offered*>waking; push:C1 ->intended; wire:C1
-        ->waiting
+    all: restart => - | B1 ringing>ringing*; B2 offered*>offered
     all: restartAndAway => - | S>ended(connectionLost); B1 ringing>ended(connectionLost); B2
-        offered*>ended(connectionLost); C1 offered*>ended(connectionLost); push:C1 ->cancelled; push:B1 ->cancelled;
+        offered*>ended(connectionLost); C1 offered*>ended(connectionLost); push:B1 ->cancelled; push:C1 ->cancelled;
         offer dropped; missed 0>2
     C1: answer => won | S>answered; B1 ringing>ended(answeredElsewhere); B2 offered*>ended(answeredElsewhere); C1
         offered*>answered; offer kept; A1<state(answered); B1<ended(answeredElsewhere,C1);
@@ -418,7 +417,8 @@ let callTableUnanswered = """
     B2: hangups declines reports connected ringing => ended(declinedElsewhere)
     B2 http:wakeB2: get => callee:ended,declinedElsewhere
     http:wakeB2: reported => ended(declinedElsewhere)
-    all: after2s after15s after20s after30s restart => - | C1 offered*>waking; push:C1 ->intended; wire:C1 ->waiting
+    all: after2s after15s after20s after30s => - | C1 offered*>waking; push:C1 ->intended; wire:C1 ->waiting
+    all: restart => -
     A1: hangup => ended(cancelled) | S>ended(cancelled); C1 offered*>ended(cancelled); offer dropped; missed 0>1;
         A1<ended(cancelled,A1,own); C1<ended(cancelled,A1)
     A1: iceFailed mediaFailed => ended(I) | S>ended(I); C1 offered*>ended(I); offer dropped; missed 0>1;
@@ -514,9 +514,9 @@ let callTableUnanswered = """
     all: after30s after45s after5min => - | S>ended(ringTimeout); B1 ringing>ended(ringTimeout); B2
         offered>ended(ringTimeout); C1 offered*>ended(ringTimeout); push:C1 ->expired; offer dropped; missed 0>2;
         A1<ended(ringTimeout); B1<ended(ringTimeout); B2<ended(ringTimeout); C1<ended(ringTimeout)
-    all: restart => - | B1 ringing>ringing*; C1 offered*>waking; push:C1 ->intended; wire:C1 ->waiting
+    all: restart => - | B1 ringing>ringing*
     all: restartAndAway => - | S>ended(ringTimeout); B1 ringing>ended(ringTimeout); B2 offered>ended(ringTimeout);
-        C1 offered*>ended(ringTimeout); push:C1 ->expired; push:B1 ->expired; offer dropped; missed 0>2
+        C1 offered*>ended(ringTimeout); push:B1 ->expired; push:C1 ->expired; offer dropped; missed 0>2
     B2: busy => ended(busy) | B2 offered>ended(busy); B2<ended(busy,B2,own)
     C1: answer => won | S>answered/2; B1 ringing>ended(answeredElsewhere); B2 offered>ended(answeredElsewhere); C1
         offered*>answered; offer kept; A1<state(answered); B1<ended(answeredElsewhere,C1);
@@ -556,7 +556,7 @@ let callTableUnanswered = """
     A1: candidates => - | candidates kept; A2<candidates(1) | again: A2<candidates(1)
     all: after45s after5min => - | S>ended(ringTimeout); A2 offered*>ended(ringTimeout); push:A2 ->expired; offer
         dropped; A1<state(waking); A1<ended(ringTimeout); A2<ended(ringTimeout)
-    all: restart => - | S>waking; A2 offered*>waking; push:A2 ->intended; wire:A2 ->waiting
+    all: restart => -
     all: restartAndAway => - | S>ended(connectionLost); A2 offered*>ended(connectionLost); push:A2 ->cancelled;
         offer dropped
     push:A2: ready accepted deadToken rejected unknown returned unsent => -
@@ -607,7 +607,7 @@ let callTableUnanswered = """
     all: after45s after5min => - | S>ended(ringTimeout); B1 offered*>ended(ringTimeout); B2
         offered*>ended(ringTimeout); push:B1 ->expired; offer dropped; missed 0>1; A1<state(waking);
         A1<ended(ringTimeout); B1<ended(ringTimeout); B2<ended(ringTimeout)
-    all: restart => - | S>waking; B1 offered*>waking; B2 offered*>offered; push:B1 ->intended; wire:B1 ->waiting
+    all: restart => - | B2 offered*>offered
     all: restartAndAway => - | S>ended(connectionLost); B1 offered*>ended(connectionLost); B2
         offered*>ended(connectionLost); push:B1 ->cancelled; offer dropped; missed 0>1
     B1: busy => ended(busy) | B1 offered*>ended(busy); B1<ended(busy,B1,own)
@@ -1074,7 +1074,8 @@ let callTableUnanswered = """
         C1<ended(busy,C1,own)
     C1: logout => done | S>ended(noDevices); C1 offered*>ended(noDevices); offer dropped; missed 0>2; device:C1 tokens
         1>0; A1<ended(noDevices); C1 closed loggedOut
-    all: after2s after15s after20s after30s restart => - | C1 offered*>waking; push:C1 ->intended; wire:C1 ->waiting
+    all: after2s after15s after20s after30s => - | C1 offered*>waking; push:C1 ->intended; wire:C1 ->waiting
+    all: restart => -
     all: after45s after5min => - | S>ended(ringTimeout); C1 offered*>ended(ringTimeout); push:C1 ->expired; offer
         dropped; missed 0>2; A1<ended(ringTimeout); C1<ended(ringTimeout)
     all: restartAndAway => - | S>ended(connectionLost); C1 offered*>ended(connectionLost); push:C1 ->cancelled; offer
