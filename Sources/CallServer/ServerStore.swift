@@ -178,6 +178,21 @@ extension StorePlace {
         }
     }
 
+    /// Makes a store and commits these batches to it, before a server runs there.
+    /// - Throws: `StoreFailure`.
+    public func fill(with batches: some Sequence<[StoreRecord]>) throws(StoreFailure) {
+        switch self {
+        case .folder(let folder):
+            let store = try CallStore.open(folder: folder.path)
+            defer { store.close() }
+            for batch in batches { try store.commit(batch) }
+        case .database(let address):
+            let store = try Self.open(address)
+            defer { store.close() }
+            for batch in batches { try store.commit(batch) }
+        }
+    }
+
     private static func open(_ address: PostgresAddress) throws(StoreFailure) -> PostgresStore {
         try PostgresStore.open(
             address,
@@ -202,13 +217,5 @@ extension DataFolder {
             await queries.close()
             throw error
         }
-    }
-
-    /// Makes a store in the folder and commits these batches to it, before a server runs there.
-    /// - Throws: `StoreFailure`.
-    public func makeStore(of batches: some Sequence<[StoreRecord]>) throws(StoreFailure) {
-        let store = try CallStore.open(folder: path)
-        defer { store.close() }
-        for batch in batches { try store.commit(batch) }
     }
 }

@@ -10,6 +10,9 @@ public struct RealmControl: Sendable {
     /// Who serves the realm.
     public func status() throws(StoreFailure) -> RealmStatus { try Realm.status(database) }
 
+    /// Removes the realm and all that is in it. No server may run on it.
+    public func remove() throws(StoreFailure) { try Realm.remove(database) }
+
     /// Asks the home to hand over to a standby.
     /// - Returns: false when there is no home, or `node` is it.
     public func handOver(to node: RealmNode) throws(StoreFailure) -> Bool {

@@ -157,6 +157,7 @@ final class LoadRun: Sendable {
         outcome.take(schedule.start, server.usage())
         if schedule.warmUpEnd == schedule.start { outcome.began = outcome.opened }
         try await threads.begin(schedule)
+        let disturbance = Task { await server.disturb() }
         var tick = schedule.start
         var began: Task<RunMoment, Never>?
         while let next = schedule.nextTick(after: tick) {
@@ -173,7 +174,11 @@ final class LoadRun: Sendable {
             outcome.add(seconds: await threads.takeSeconds())
             progress(outcome.progress(failures: await threads.failures()))
         }
+        disturbance.cancel()
         await threads.stopBeginning(end: schedule.end)
+        // Operations under way need a home.
+        await disturbance.value
+        outcome.kills = server.kills
         if let began { outcome.began = await began.value }
         outcome.ended = await .take(server)
         outcome.add(seconds: await threads.takeSeconds())

@@ -1,3 +1,5 @@
+import StoreInterface
+
 /// The server that the load is put on.
 public enum LoadTarget: Sendable {
     /// A server, and for scenarios with pushes a push simulator, of its own: started for the test, stopped and removed
@@ -15,6 +17,10 @@ public enum LoadTarget: Sendable {
         public var usesTLS = false
         /// The folder in which the run has its own, for the server's data; nil: the system's for temporary files.
         public var dataFolder: String?
+        /// The database for its records, in a realm of the run's own, which is removed at the end; nil for SQLite.
+        public var store: PostgresAddress?
+        /// How often the home is killed; the run has two servers and HAProxy then. Needs ``store``; nil for one server.
+        public var killsHomeEvery: Duration?
         /// Further arguments to `reveille serve`.
         public var arguments: [String] = []
 

@@ -14,6 +14,8 @@ struct LoadOutcome {
     var fileSystem: FileSystem?
     /// How long the run's own server took to start.
     var serverStart: Duration?
+    /// The kills of the home, of a run that kills it.
+    var kills: RunRealm.Kills?
     /// No phone could reach the server any more, which ended the run early.
     var lostServer = false
     /// The server is ready, the sessions are open, the measured part begins and ends, all is over.

@@ -15,6 +15,15 @@ extension ReportBuilder {
             + Server.cpuPerPieceByMetrics.figures(cores?.microsecondsByMetrics(each: all.completed))
             + Server.calls.figures(grown("reveille_calls_invited_total"))
             + Server.resumed.figures(grown("reveille_sessions_resumed_total"))
+            + homeFigures
+    }
+
+    private var homeFigures: [Figure] {
+        guard let gaps = outcome.kills?.gaps.sorted() else { return [] }
+        typealias Server = LoadFigure.Server
+        return [Server.homeKills.figure(gaps.count)]
+            + Server.homeGapMedian.figures(gaps.isEmpty ? nil : gaps[gaps.count / 2].inSeconds)
+            + Server.homeGapMax.figures(gaps.last?.inSeconds)
     }
 
     var memoryFigures: [Figure] {

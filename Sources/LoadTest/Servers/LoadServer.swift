@@ -29,9 +29,22 @@ final class LoadServer: Sendable {
     /// How long the run's own server took until it listened; nil for a target.
     var startTime: Duration? { own?.server.startTime }
 
+    /// The kills of the home, of a run that kills it.
+    var kills: RunRealm.Kills? { if case .realm(let realm, _)? = own?.server { realm.kills } else { nil } }
+
+    /// Kills the home again and again until the task is cancelled. Returns at once for a run that does not.
+    func disturb() async {
+        guard case .realm(let realm, _)? = own?.server, let interval = own?.killsEvery else { return }
+        await realm.kill(every: interval)
+    }
+
     private struct OwnProcesses {
         let folder: RunFolder
-        let server: ServerProcess
+        let server: OwnServers
+        /// A realm of the run's own, to be removed.
+        let realm: PostgresAddress?
+        /// How often the home is killed.
+        let killsEvery: Duration?
         let simulator: SimulatorProcess?
     }
 
@@ -77,7 +90,7 @@ final class LoadServer: Sendable {
     private static func start(_ own: LoadTarget.OwnServer, _ plan: LoadPlan) async throws -> LoadServer {
         let folder = try RunFolder(in: own.dataFolder)
         var simulator: SimulatorProcess?
-        var server: ServerProcess?
+        var server: OwnServers?
         do {
             if plan.needsPushes {
                 simulator = try await .start(executable: own.executable, folder: folder.path, seed: plan.seed)
@@ -85,32 +98,36 @@ final class LoadServer: Sendable {
             if plan.registered > 0 {
                 let now = Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
                 let data = DataFolder(path: ServerProcess.data(in: folder.path))
-                try RegisteredDevices.write(plan.registered, to: data, at: now)
+                try RegisteredDevices.write(
+                    plan.registered, to: own.store.map { .database($0) } ?? .folder(data), at: now)
             }
-            let started = try await ServerProcess.start(
+            let started = try await OwnServers.start(
                 own, limits: plan.serverLimits, folder: folder.path, simulator: simulator?.folder)
             server = started
             return LoadServer(
                 url: started.url, caFile: started.caFile,
                 tokens: try await LoadTokens(secretFile: started.folder + "/client-token.key"),
                 simulatorFolder: simulator?.folder, admin: try LoadAdmin(.folder(started.folder), caFile: nil),
-                own: OwnProcesses(folder: folder, server: started, simulator: simulator),
+                own: OwnProcesses(
+                    folder: folder, server: started, realm: own.store, killsEvery: own.killsHomeEvery,
+                    simulator: simulator),
                 metrics: try MetricsClient(url: started.metricsURL, server: started.url, caFile: started.caFile))
         } catch {
-            _ = await server?.process.stop()
+            _ = await server?.stop()
             _ = await simulator?.process.stop()
+            if let realm = own.store { try? RealmControl(realm).remove() }
             folder.remove()
             throw error
         }
     }
 
     /// False if the run's own server or simulator has ended by itself.
-    var isRunning: Bool { own.map { $0.server.process.isRunning && $0.simulator?.process.isRunning != false } ?? true }
+    var isRunning: Bool { own.map { $0.server.isRunning && $0.simulator?.process.isRunning != false } ?? true }
 
     // MARK: What it uses
 
     /// From the kernel; nil for a target.
-    func usage() -> ProcessUsage? { own.flatMap { try? ProcessUsage.of($0.server.process.pid) } }
+    func usage() -> ProcessUsage? { own?.server.usage() }
 
     func simulatorUsage() -> ProcessUsage? { own?.simulator.flatMap { try? ProcessUsage.of($0.process.pid) } }
 
@@ -132,7 +149,7 @@ final class LoadServer: Sendable {
 
     /// Frees the disk space of logs. Called every second.
     func trimLogs() {
-        own?.server.process.trimLog()
+        own?.server.trimLogs()
         own?.simulator?.process.trimLog()
     }
 
@@ -143,9 +160,9 @@ final class LoadServer: Sendable {
     func stop() async -> [String] {
         guard let own else { return await removeGroups() }
         // Each may take its time.
-        async let server = own.server.process.stop()
+        async let server = own.server.stop()
         async let simulator = own.simulator?.process.stop()
-        return [await server, await simulator].compactMap { $0 }
+        return await server + [await simulator].compactMap { $0 }
     }
 
     private func removeGroups() async -> [String] {
@@ -167,5 +184,8 @@ final class LoadServer: Sendable {
     }
 
     /// Removes what was started. After ``stop()``.
-    func remove() { own?.folder.remove() }
+    func remove() {
+        own?.folder.remove()
+        if let realm = own?.realm { try? RealmControl(realm).remove() }
+    }
 }

@@ -61,6 +61,16 @@ final class LoggedProcess: Sendable {
             .reduce(into: [:]) { $0.updateValue(nil, forKey: $1) }
     }
 
+    /// Whether the last lines of its log have these words.
+    func hasLogged(_ words: String) -> Bool { log.lastLines.contains { $0.contains(words) } }
+
+    /// Ends it by SIGKILL.
+    func kill() async {
+        process.send(SIGKILL)
+        _ = await process.wait(atMost: Self.patience)
+        Remains.all.forget(process)
+    }
+
     /// Frees the disk space of its log, except the end.
     func trimLog() { log.trim() }
 
@@ -84,7 +94,8 @@ final class LoggedProcess: Sendable {
         }
     }
 
-    private func complaint(_ what: String) -> String {
+    /// What is wrong, with the end of its log.
+    func complaint(_ what: String) -> String {
         let said = log.lastLines.suffix(Self.logLinesShown).map { LogLine.readable($0) }
         return said.isEmpty ? what : "\(what); the end of its log: \(said.joined(separator: " / "))"
     }

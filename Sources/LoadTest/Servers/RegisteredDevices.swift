@@ -10,12 +10,12 @@ enum RegisteredDevices {
 
     /// Writes devices of as many users to a new store, each with a VoIP token: some seconds for a million.
     /// - Throws: ``LoadError``.
-    static func write(_ count: Int, to folder: DataFolder, at now: Instant) throws {
+    static func write(_ count: Int, to store: StorePlace, at now: Instant) throws {
         let batches = stride(from: 0, to: count, by: inOneCommit).lazy.map { first in
             (first..<min(count, first + inOneCommit)).map { StoreRecord.device(device($0, at: now)) }
         }
         do {
-            try folder.makeStore(of: batches)
+            try store.fill(with: batches)
         } catch {
             throw LoadError("the registered devices cannot be written: \(error)")
         }

@@ -13,6 +13,8 @@ struct ServerProcess: Sendable {
     let metricsURL: String
     /// Its data folder.
     let folder: String
+    /// Where its records are.
+    let store: StorePlace
     /// The certificates to trust if it speaks TLS.
     let caFile: String?
     /// From its process to its address.
@@ -33,25 +35,36 @@ struct ServerProcess: Sendable {
     static func start(
         _ server: LoadTarget.OwnServer, limits: [String: Int] = [:], folder: String, simulator: String? = nil
     ) async throws -> ServerProcess {
-        var arguments = ["serve", "--port", "0", "--data", data(in: folder), "--shards", "\(server.shards)"]
-        arguments += ["--metrics-listen", "127.0.0.1:0"] + unlimited
-        if !server.arguments.contains(where: { $0.hasPrefix("--config") }) {
-            let limits = limits.merging(unlimitedRates) { limit, _ in limit }
-            arguments += ["--config", try write(limits, to: folder + "/server.yaml")]
-        }
+        var arguments = ["serve", "--port", "0", "--data", data(in: folder), "--metrics-listen", "127.0.0.1:0"]
+        arguments += try Self.arguments(server, limits: limits, folder: folder, simulator: simulator)
+        if let store = server.store { arguments += ["--store", store.uri, "--realm", store.realm] }
         let certificate = server.usesTLS ? try RunCertificate(in: folder) : nil
         if let certificate {
             arguments += ["--tls-certificate", certificate.certificateFile, "--tls-key", certificate.keyFile]
         }
-        if let simulator { arguments += ["--push-sim", "--push-sim-data", simulator] }
         let begun = ContinuousClock.now
         let (process, place) = try await LoggedProcess.start(
-            "the server", executable: server.executable, arguments: arguments + server.arguments,
+            "the server", executable: server.executable, arguments: arguments,
             logFile: folder + "/server.log", ready: Self.place)
+        let data = DataFolder(path: data(in: folder))
         return ServerProcess(
             url: "\(server.usesTLS ? "wss" : "ws")://\(place.address)", metricsURL: place.metrics,
-            folder: data(in: folder), caFile: certificate?.authorityFile, startTime: begun.duration(to: .now),
+            folder: data.path, store: server.store.map { .database($0) } ?? .folder(data),
+            caFile: certificate?.authorityFile, startTime: begun.duration(to: .now),
             process: process)
+    }
+
+    /// The arguments of `reveille serve` that are the same for each server of a run.
+    static func arguments(
+        _ server: LoadTarget.OwnServer, limits: [String: Int], folder: String, simulator: String?
+    ) throws -> [String] {
+        var arguments = ["--shards", "\(server.shards)"] + unlimited
+        if !server.arguments.contains(where: { $0.hasPrefix("--config") }) {
+            let limits = limits.merging(unlimitedRates) { limit, _ in limit }
+            arguments += ["--config", try write(limits, to: folder + "/server.yaml")]
+        }
+        if let simulator { arguments += ["--push-sim", "--push-sim-data", simulator] }
+        return arguments + server.arguments
     }
 
     private static func write(_ limits: [String: Int], to file: String) throws -> String {
@@ -76,6 +89,6 @@ struct ServerProcess: Sendable {
 
     /// Audits its store, once it has stopped.
     func audit() async throws -> StoreAudit {
-        try await DataFolder(path: folder).withQueries { try await $0.audit() }
+        try await store.withQueries { try await $0.audit() }
     }
 }

@@ -35,6 +35,11 @@ package enum Realm {
         try RealmTable.handOver(to: node, connect(address))
     }
 
+    /// Removes the realm's tables and its schema.
+    package static func remove(_ address: PostgresAddress) throws(StoreFailure) {
+        try connect(address).runSimple("DROP SCHEMA \"\(address.realm)\" CASCADE")
+    }
+
     /// Reads a content that the nodes of a realm share; stores `content` if there is none.
     /// - Returns: what is stored; nil when nothing is, and `content` is nil.
     package static func keep(

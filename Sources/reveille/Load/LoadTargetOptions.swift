@@ -3,6 +3,7 @@ import CallServer
 import EventLoop
 import Foundation
 import LoadTest
+import StoreInterface
 
 /// The server that the load is put on.
 struct LoadTargetOptions: ParsableArguments {
@@ -13,6 +14,22 @@ struct LoadTargetOptions: ParsableArguments {
     var shards: Int?
     @Flag(help: "Clients reach the run's own server over TLS, with a certificate made for the run.")
     var tls = false
+    @Option(
+        help: ArgumentHelp(
+            """
+            The PostgreSQL database for the run's own server (default: SQLite), in a realm that the run makes and \
+            removes.
+            """, valueName: "uri"))
+    var store: String?
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            """
+            With --store: how often the realm's home is killed with SIGKILL. The run has two servers then, with \
+            HAProxy in front; the killed one starts again when the other is the home.
+            """, valueName: "time"),
+        transform: TimeSpan.parse)
+    var killHomeEvery: Duration?
     @Option(
         help: ArgumentHelp(
             """
@@ -68,6 +85,9 @@ struct LoadTargetOptions: ParsableArguments {
     var chosen: LoadTarget {
         get throws {
             guard let target else { return .own(try ownServer) }
+            guard store == nil, killHomeEvery == nil else {
+                throw ValidationError("--store and --kill-home-every are of a server of its own: leave out --target.")
+            }
             guard shards == nil else {
                 throw ValidationError("--shards is of a server of its own; one that runs has its own number of them.")
             }
@@ -112,7 +132,31 @@ struct LoadTargetOptions: ParsableArguments {
             server.shards = shards ?? 1
             server.usesTLS = tls
             server.dataFolder = data
+            server.store = try ownStore
+            server.killsHomeEvery = killHomeEvery
             return server
+        }
+    }
+
+    /// The realm that the run makes.
+    private var ownStore: PostgresAddress? {
+        get throws {
+            guard let store else {
+                guard killHomeEvery == nil else {
+                    throw ValidationError(
+                        "--kill-home-every goes with --store: two servers share a PostgreSQL database.")
+                }
+                return nil
+            }
+            guard !tls || killHomeEvery == nil else { throw ValidationError("--kill-home-every goes without --tls.") }
+            if let killHomeEvery, killHomeEvery < .seconds(10) {
+                throw ValidationError("--kill-home-every is 10s or more: a take-over takes some of that.")
+            }
+            let realm = "load_" + String(UInt64.random(in: 1 << 32..<1 << 36), radix: 16)
+            guard let address = PostgresAddress(store, realm: realm) else {
+                throw ValidationError("--store is postgres://user@host/database, not '\(store.shown)'.")
+            }
+            return address
         }
     }
 

@@ -18,6 +18,9 @@ extension LoadFigure {
         case descriptorsStart = "server_descriptors_start"
         case descriptorsMax = "server_descriptors_max"
         case descriptorsEnd = "server_descriptors_end"
+        case homeKills = "home_kills"
+        case homeGapMedian = "home_gap_p50"
+        case homeGapMax = "home_gap_max"
 
         public static let group = Figure.Group.server
         /// With fewer, fixed memory of the server dominates.
@@ -72,6 +75,10 @@ extension LoadFigure {
             case .descriptorsStart:
                 (.count, "files and sockets that the server had open at the start of the measured part")
             case .descriptorsMax: (.count, "the most files and sockets that the server had open, sampled every second")
+            case .homeKills: (.count, "how often the home of the realm was killed and another server took over")
+            case .homeGapMedian:
+                (.seconds, "time from the kill of a home until the other server is the home: median; to within 10 ms")
+            case .homeGapMax: (.seconds, "time from the kill of a home until the other server is the home: maximum")
             case .descriptorsEnd: (.count, "files and sockets that the server had open at the end of the measured part")
             }
         }
