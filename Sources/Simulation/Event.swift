@@ -35,6 +35,7 @@ enum Event {
     case toPhone(link: Int, ServerFrame)
     case act(phone: Int, Act)
 
+    case realm(RealmEvent)
     case trouble
 }
 

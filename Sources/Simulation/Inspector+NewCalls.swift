@@ -5,10 +5,10 @@ import RecordModel
 /// Invariants of a new call: its authorization, the devices it may ring, and the resolution of glare.
 extension Inspector {
     func checkNewCalls() {
-        for id in newCalls {
+        for (index, id) in newCalls.enumerated() {
             guard let call = decided.calls[id] else { continue }
             checkAuthorization(of: call)
-            checkPolicies(of: call)
+            checkPolicies(of: call, before: newCalls[(index + 1)...])
             checkGlare(of: call)
             // A call may wait for the lookup of the target that it is forwarded to.
             if call.state.isRingingPhase, !decided.legs(of: id).contains(where: { $0.state != .ended }),
@@ -27,7 +27,8 @@ extension Inspector {
         if !policy.allowsOnFailure { violate("a call began that the backend has not allowed") }
     }
 
-    private func checkPolicies(of call: CallRecord) {
+    /// - Parameter later: the calls that began after it, in the same step.
+    private func checkPolicies(of call: CallRecord, before later: ArraySlice<CallID>) {
         for leg in newLegs where leg.call == call.id {
             let user = leg.device.user
             // The caller of a backend's call has no device; its user's devices may ring.
@@ -37,7 +38,7 @@ extension Inspector {
             if isBlocked(call, by: user) { violate("a blocked caller rings") }
             guard let policy = decided.users[user]?.policy else { continue }
             if policy.doNotDisturb, user != call.caller.user { violate("a call to a user with do not disturb") }
-            if !policy.callWaiting, user != call.caller.user, isEngaged(user, besides: call) {
+            if !policy.callWaiting, user != call.caller.user, isEngaged(user, besides: later + [call.id]) {
                 violate("a second call to a user without call waiting")
             }
         }
@@ -45,9 +46,9 @@ extension Inspector {
 
     /// Whether the user is the caller of a live call, or has a leg that has not ended. A call that this one replaced is
     /// over.
-    private func isEngaged(_ user: Handle, besides call: CallRecord) -> Bool {
+    private func isEngaged(_ user: Handle, besides others: ArraySlice<CallID>) -> Bool {
         decided.liveCalls.contains { id in
-            guard id != call.id, let other = decided.calls[id] else { return false }
+            guard !others.contains(id), let other = decided.calls[id] else { return false }
             return other.caller.user == user
                 || decided.legs(of: id).contains { $0.device.user == user && $0.state != .ended }
         }

@@ -56,6 +56,13 @@ extension Inspector {
         if hasSeen(push.call, push.device) { violate("transmitted a push to a device that has seen the call") }
     }
 
+    /// A push that was on disk as sent may have left: it is never sent again.
+    func checkRecovery(ofSent pushes: [PushID]) {
+        for id in pushes where decided.pushes[id]?.status == .sent || decided.pushes[id]?.status == .intended {
+            violate("a push that may have been sent is \(decided.pushes[id]?.status.rawValue ?? "gone") after a start")
+        }
+    }
+
     /// A push in flight may start an app, which must then learn that its call is over.
     func checkEnds(toldWith calls: [CallSnapshot], to key: DeviceKey) {
         // A frame may not have room for all calls.

@@ -113,6 +113,8 @@ final class Inspector {
         askedSessions = []
         latestQuestions = [:]
         allowedCalls = []
+        // A session that was opened, and not recorded, is lost.
+        mootNotices = mootNotices.filter { disk.pushes[$0]?.status != .intended }
         // Activity that was not durable is lost.
         lastLife = [:]
         // An end that was not durable is lost.

@@ -68,6 +68,8 @@ struct Odds {
     /// The policy of users without their own.
     var userPolicy = UserPolicy()
     var policy = PushPolicy()
+    /// nil: one process, without a realm.
+    var realm: RealmOdds?
     /// nil: no backend authorizes invites or sessions.
     var authorization: AuthorizationPolicy?
 
@@ -101,6 +103,10 @@ struct Odds {
         admin = Int.random(in: 0...150, using: &random)
         listing = Int.random(in: 0...2, using: &random)
         drawSizes(&random)
+        // From a generator of its own: the other runs stay as they are without a realm.
+        var own = random
+        var other = SeededGenerator(seed: own.next() ^ 0x7265_616C_6D)
+        realm = RealmOdds(&other, isCalm: terror == 0)
     }
 
     private mutating func drawFaults(_ draw: (Int) -> Int) {
@@ -188,6 +194,7 @@ struct Odds {
         stray = 0
         reuse = 0
         glare = 0
+        realm?.heal()
         admin = 0
         listing = 0
     }

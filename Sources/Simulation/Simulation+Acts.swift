@@ -223,12 +223,16 @@ extension Simulation {
     func makeTrouble() {
         guard !isHealed else { return }
         schedule(.trouble, in: draw(200...3000))
-        if process != nil {
-            if chance(odds.crash) { return crash() }
-            if chance(odds.stop) { stop() }
+        if realm != nil {
+            troubleRealm()
+        } else {
+            if let process {
+                if chance(odds.crash) { return crash() }
+                if chance(odds.stop) { stop(process) }
+            }
+            if chance(odds.drain) { drain() }
+            if chance(odds.clockJump) { jump() }
         }
-        if chance(odds.drain) { drain() }
-        if chance(odds.clockJump) { jump() }
         if chance(odds.cut), let link = links.indices.last(where: { links[$0].isClientOpen && links[$0].phone != nil })
         {
             breakDown(link)

@@ -49,7 +49,7 @@ extension Simulation {
     }
 
     private func ask(_ command: BackendRequest) {
-        guard let process, !process.isResting else { return }
+        guard let process = entry else { return }
         links.append(Link(phone: nil, process: process.number))
         sendUp(.backend(nextRequest(), command), on: links.count - 1)
     }

@@ -20,7 +20,7 @@ extension Simulation {
 
     /// The shard: parses a frame and passes it to the core.
     func receive(_ frame: ClientFrame, on index: Int) {
-        guard let process, links[index].serverHolds(process.number) else { return }
+        guard let process = live(links[index].process), links[index].isServerOpen else { return }
         let id = connection(index)
         switch frame {
         case .open(let request, let open, let grant):
@@ -60,19 +60,24 @@ extension Simulation {
     private func serverLoses(_ index: Int) {
         guard links[index].isServerOpen else { return }
         links[index].isServerOpen = false
-        guard let process, process.number == links[index].process, links[index].hasToken else { return }
+        guard let process = live(links[index].process), links[index].hasToken else { return }
         post(.connectionLost(connection(index)), to: process)
     }
 
     // MARK: Down
 
-    func send(_ message: ServerMessage, on connection: ConnectionID) {
+    func send(_ message: ServerMessage, on connection: ConnectionID, from process: ServerProcess) {
         let index = Int(connection.serial)
-        guard let process, links[index].serverHolds(process.number) else { return }
+        guard links[index].serverHolds(process.number) else { return }
         if case .reply(let id, let reply) = message, let request = inspector.requests[id],
             !inspector.isWithdrawn(request)
         {
             promises.note(reply, to: request) { disk.pushes[$0] != nil }
+            if case .won = reply, let call = request.call,
+                let text = laws.won(call, Party(user: request.user, device: request.device))
+            {
+                violate(text)
+            }
         }
         if case .reply(_, .backendCall(let call)) = message { backendHears(call) }
         if case .reply(_, .opened) = message { links[index].hasSession = true }
@@ -123,8 +128,9 @@ extension Simulation {
     }
 
     func connect(_ phone: Phone) -> Int? {
-        guard let process, !process.isResting else { return nil }
+        guard let process = entry else { return nil }
         links.append(Link(phone: phone.index, process: process.number))
+        watch(links.count - 1, to: process)
         return links.count - 1
     }
 
@@ -140,7 +146,7 @@ extension Simulation {
     }
 
     func ask(_ question: CallRequest, _ grant: SessionGrant, _ device: DeviceID?) {
-        guard let process, !process.isResting else { return }
+        guard let process = entry else { return }
         links.append(Link(phone: nil, process: process.number))
         sendUp(.ask(nextRequest(), question, grant, device), on: links.count - 1)
     }

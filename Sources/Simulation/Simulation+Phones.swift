@@ -221,6 +221,7 @@ extension Simulation {
             // A failed search: the client retries.
             phone.pending.append(Phone.Pending(request: nextRequest(), command: command))
             schedule(.act(phone: phone.index, .retry), in: Int(wait.wholeMilliseconds) + draw(0...1000))
+            leaveFormerHome(phone)
         default:
             if case .owner(.invite) = command, phone.call(id)?.isUnconfirmed == true { phone.end(id) }
         }

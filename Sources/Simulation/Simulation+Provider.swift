@@ -43,7 +43,7 @@ extension Simulation {
 
     /// The connection of an attempt, if it is still open.
     private func place(of attempt: Attempt) -> (process: ServerProcess, index: Int)? {
-        guard let process, process.number == attempt.process,
+        guard let process = live(attempt.process),
             let index = process.connections.firstIndex(where: { $0.id == attempt.connection })
         else { return nil }
         return (process, index)

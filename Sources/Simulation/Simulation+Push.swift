@@ -20,6 +20,10 @@ extension Simulation {
         case .transmit(let push):
             // A push that was dropped and queued again meanwhile is announced in its turn.
             guard !process.preparing.contains(push) else { return post(.push(.ended(push, .returned)), to: process) }
+            if returnsPush(push, process) {
+                drive(.dropped(push), process)
+                return post(.push(.ended(push, .returned)), to: process)
+            }
             drive(.cleared(push), process)
         case .drop(let push):
             if let index = process.preparing.firstIndex(of: push) {
@@ -82,17 +86,16 @@ extension Simulation {
         drive(input, process)
     }
 
-    func letPushTimeOut() {
-        guard let process else { return }
+    func letPushTimeOut(_ process: ServerProcess) {
         process.pushTimerFired()
         var effects: [PushEffect] = []
-        process.machine.handleTimeouts(now: now, effects: &effects)
+        process.machine.handleTimeouts(now: now(of: process), effects: &effects)
         carryOut(&effects, process)
     }
 
     private func drive(_ input: PushInput, _ process: ServerProcess) {
         var effects: [PushEffect] = []
-        process.machine.handle(input, now: now, effects: &effects)
+        process.machine.handle(input, now: now(of: process), effects: &effects)
         carryOut(&effects, process)
     }
 
@@ -112,7 +115,7 @@ extension Simulation {
         }
         guard process.pushDeadlineMoved() else { return }
         process.pushTimer = process.machine.nextDeadline().map { due in
-            max(time, due.milliseconds - wallOffset + Int64(draw(0...2)))
+            max(time, due.milliseconds - offset(of: process) + Int64(draw(0...2)))
         }
     }
 
@@ -149,9 +152,9 @@ extension Simulation {
         _ push: PushID, on id: PushConnectionID, _ process: ServerProcess, _ effects: inout [PushEffect]
     ) {
         guard let intent = process.queued[push] else { return violate("submitted a push that was not queued") }
-        checkSubmission(intent)
+        checkSubmission(intent, by: process)
         guard let index = process.connections.firstIndex(where: { $0.id == id }), !chance(odds.lostStream / 4) else {
-            return process.machine.handle(.notSubmitted(id, push), now: now, effects: &effects)
+            return process.machine.handle(.notSubmitted(id, push), now: now(of: process), effects: &effects)
         }
         if !process.connections[index].isOpen { violate("submitted on a connection that is not open") }
         let stream = process.connections[index].nextStream
@@ -160,17 +163,18 @@ extension Simulation {
             Attempt(intent: intent, process: process.number, connection: id, stream: stream, submittedAt: time))
         // A GOAWAY that excludes this stream is already in flight.
         if stream > process.connections[index].lastStream { attempts[attempts.count - 1].fate = .untaken }
-        process.machine.handle(.submitted(id, push, stream: stream), now: now, effects: &effects)
+        process.machine.handle(.submitted(id, push, stream: stream), now: now(of: process), effects: &effects)
         schedule(.request(attempt: attempts.count - 1), on: &process.connections[index].lane, in: draw(5...120))
     }
 
     /// Checks a push at the last moment: its bytes leave now.
-    private func checkSubmission(_ intent: PushIntent) {
+    private func checkSubmission(_ intent: PushIntent, by process: ServerProcess) {
         count("push.submitted")
+        checkEpoch(of: process, releasing: "a push")
         guard let push = disk.pushes[intent.id] else { return violate("submitted a push that is not on disk") }
         if push.status != .sent { violate("submitted a push that is on disk as \(push.status)") }
         if push.token != intent.token { violate("submitted a push to another token than committed") }
-        if now >= intent.expiresAt { violate("submitted an expired push") }
+        if now(of: process) >= intent.expiresAt { violate("submitted an expired push") }
         let before = attempts.filter {
             $0.intent.call == intent.call && $0.intent.device == intent.device && $0.intent.purpose == intent.purpose
         }
@@ -186,7 +190,7 @@ extension Simulation {
         if !toToken.isEmpty { count("push.token_again") }
         if toToken.contains(where: { $0.fate != .untaken }) { violate("second push to one phone for one call") }
         // The longest delay of a message to the push client.
-        if let over = overSince[intent.call], over + 20 < time { violate("submitted a push for an ended call") }
+        if let over = process.overSince[intent.call], over + 20 < time { violate("submitted a push for an ended call") }
     }
 
     /// The process stops: all connections close, and pushes in flight end as unknown.

@@ -8,23 +8,29 @@ extension Simulation {
     // MARK: Start
 
     func start() {
-        guard process == nil else { return }
+        guard homes.isEmpty else { return }
         processes += 1
-        if let violation = promises.violation(of: disk) { violate(violation) }
         let process = ServerProcess(number: processes, seed: seed, odds: odds)
-        self.process = process
-        for record in journal { tables.apply(record) }
-        journal = []
+        homes = [process]
+        recover(process)
+    }
+
+    /// Continues from the state on disk.
+    func recover(_ process: ServerProcess) {
+        process.hasRecovered = true
+        if let violation = promises.violation(of: disk) { violate(violation) }
+        settleTables()
         let state = tables.recovered()
-        overSince = [:]
-        note("start \(processes): \(state.calls.count) calls, \(state.pushes.count) pushes")
-        inspector.begin(on: disk, now: now, odds: odds)
-        process.core.recover(state, now: now, effects: &process.effects)
+        note("\(tag(process))start \(process.number): \(state.calls.count) calls, \(state.pushes.count) pushes")
+        let sent = disk.openPushes.filter { disk.pushes[$0]?.status == .sent }
+        if isLatest(process) { inspector.begin(on: disk, now: now(of: process), odds: odds) }
+        process.core.recover(state, now: now(of: process), effects: &process.effects)
         inspect(process)
-        process.core.handleTimeouts(now: now, effects: &process.effects)
+        if isLatest(process) { inspector.checkRecovery(ofSent: sent) }
+        process.core.handleTimeouts(now: now(of: process), effects: &process.effects)
         inspect(process)
         finishTurn(process)
-        if processes == 1 { administer() }
+        if process.number == 1 { administer(process) }
         switch odds.listing {
         case 0: post(.store(.callsListed(filter())), to: process)
         case 1: schedule(.listed(process: process.number), in: draw(1000...60_000))
@@ -50,6 +56,10 @@ extension Simulation {
 
     func arrive(_ input: CoreInput, at process: ServerProcess) {
         process.inbox.append(input)
+        setTurn(process)
+    }
+
+    func setTurn(_ process: ServerProcess) {
         guard !process.isTurnDue else { return }
         process.isTurnDue = true
         schedule(.turn(process: process.number), in: chance(odds.lateLoop) ? draw(50...3000) : draw(0...3))
@@ -57,7 +67,7 @@ extension Simulation {
 
     func turn(_ process: ServerProcess) {
         process.isTurnDue = false
-        let inputs = process.inbox
+        let inputs = admit(process.inbox, process)
         process.inbox = []
         for input in inputs where inspector.violations.isEmpty {
             if process.isResting {
@@ -66,40 +76,42 @@ extension Simulation {
                 default: continue
                 }
             }
-            note("→ \(Trace.text(input))")
+            note("\(tag(process))→ \(Trace.text(input))")
             count("input.\(input.name)")
-            inspector.hear(input, now: now)
-            process.core.handle(input, now: now, effects: &process.effects)
+            if isLatest(process) { inspector.hear(input, now: now(of: process)) }
+            process.core.handle(input, now: now(of: process), effects: &process.effects)
             inspect(process)
             if case .connectionLost(let connection) = input { process.lost.insert(connection) }
         }
         finishTurn(process)
     }
 
-    func letCoreTimeOut() {
-        guard let process else { return }
+    func letCoreTimeOut(_ process: ServerProcess) {
         process.coreTimerFired()
         guard !process.isResting else { return }
-        process.core.handleTimeouts(now: now, effects: &process.effects)
+        process.core.handleTimeouts(now: now(of: process), effects: &process.effects)
         inspect(process, areDeadlinesDone: true)
         finishTurn(process)
     }
 
-    /// Checks each effect, then the whole state.
+    /// Checks each effect, then the whole state. What a process does after another one has taken its lease is not
+    /// checked: ``RealmLaws`` require that none of it is committed or released.
     private func inspect(_ process: ServerProcess, areDeadlinesDone: Bool = false) {
+        let isChecked = isLatest(process)
         for effect in process.effects.drain() {
-            note("  \(Trace.text(effect))")
-            inspector.take(effect, now: now)
+            note("\(tag(process))  \(Trace.text(effect))")
+            if isChecked { inspector.take(effect, now: now(of: process)) }
             if case .persist(let record) = effect {
                 if case .call(let call) = record, call.state == .ended {
-                    overSince[call.id] = overSince[call.id] ?? time
+                    process.overSince[call.id] = process.overSince[call.id] ?? time
                 }
                 process.rows.append(record)
             } else {
                 process.outputs.append(effect)
             }
         }
-        inspector.finishStep(process.core, now: now, areDeadlinesDone: areDeadlinesDone)
+        guard isChecked else { return }
+        inspector.finishStep(process.core, now: now(of: process), areDeadlinesDone: areDeadlinesDone)
         if let violation = inspector.violations.first { note("VIOLATION \(violation)") }
     }
 
@@ -111,7 +123,8 @@ extension Simulation {
         lastBatch += 1
         let isAhead = process.waiting.count + process.committing.count < Self.commitsAhead
         let batch = ServerProcess.Batch(
-            serial: lastBatch, rows: process.rows, outputs: process.outputs, isAhead: isAhead)
+            serial: lastBatch, rows: process.rows, outputs: process.outputs, isAhead: isAhead, since: time,
+            decidedAt: now(of: process))
         process.rows = []
         process.outputs = []
         if isAhead { for case .queueNewPush(let order) in batch.outputs { tell(.queue(order), process) } }
@@ -124,7 +137,7 @@ extension Simulation {
             schedule(.lookUp(process: process.number, number: number, wanted), in: delay)
         }
         arm(process)
-        if batch.rows.isEmpty, process.waiting.isEmpty, process.committing.isEmpty { return release(batch, process) }
+        if batch.rows.isEmpty, process.isIdle, mayRelease(process) { return release(batch, process) }
         process.waiting.append(batch)
         if process.committing.isEmpty { commit(process) }
     }
@@ -133,13 +146,14 @@ extension Simulation {
         guard process.coreDeadlineMoved() else { return }
         process.coreTimer = process.core.nextDeadline().map { due in
             let late = chance(odds.lateLoop) ? draw(100...4000) : draw(0...2)
-            return max(time, due.milliseconds - wallOffset + Int64(late))
+            return max(time, due.milliseconds - offset(of: process) + Int64(late))
         }
     }
 
     // MARK: The store
 
     private func commit(_ process: ServerProcess) {
+        guard process.term == nil else { return commitToDatabase(process) }
         process.committing = process.waiting
         process.waiting = []
         guard !process.committing.isEmpty else { return }
@@ -150,29 +164,31 @@ extension Simulation {
     func committed(_ process: ServerProcess) {
         let batches = process.committing
         process.committing = []
-        for batch in batches { write(batch) }
+        for batch in batches { write(batch, by: process.number) }
         for batch in batches { release(batch, process) }
         commit(process)
     }
 
-    private func write(_ batch: ServerProcess.Batch) {
+    func write(_ batch: ServerProcess.Batch, by number: Int) {
         for row in batch.rows { disk.apply(row) }
         durableBatch = batch.serial
         journal += batch.rows
         // Rows of a stopped process are settled by the next start.
-        if let process, chance(odds.lag) {
-            schedule(.settle(process: process.number, nil), in: draw(1...3000))
+        if chance(odds.lag) {
+            schedule(.settle(process: number, nil), in: draw(1...3000))
         } else {
             settleTables()
         }
     }
 
-    private func settleTables() {
+    func settleTables() {
         for record in journal { tables.apply(record) }
         journal = []
     }
 
     func settle(_ generation: UInt64?, _ process: ServerProcess) {
+        // A process without the lease writes nothing. Without the generation the next start settles.
+        guard isLatest(process), hasDatabase(process) else { return }
         settleTables()
         guard let generation, !chance(odds.failedSearch) else { return }
         count("effect.settle")
@@ -180,18 +196,20 @@ extension Simulation {
     }
 
     /// Sends the outputs of a committed batch.
-    private func release(_ batch: ServerProcess.Batch, _ process: ServerProcess) {
-        if !batch.rows.isEmpty, batch.serial > durableBatch { violate("outputs sent before their rows were committed") }
+    func release(_ batch: ServerProcess.Batch, _ process: ServerProcess) {
+        checkRelease(of: batch, by: process)
         for effect in batch.outputs {
             switch effect {
             case .persist: violate("a row among the outputs")
-            case .send(let connection, let message): send(message, on: connection)
+            case .send(let connection, let message): send(message, on: connection, from: process)
             case .disconnect(let connection, let code): close(connection, code)
             case .queuePush(let order): tell(.queue(order), process)
             case .queueNewPush(let order):
                 if batch.rows.isEmpty { violate("a push is queued without a row") }
                 if !batch.isAhead { tell(.queue(order), process) }
-            case .confirmPush(let id): post(.push(.committed(id)), to: process)
+            case .confirmPush(let id):
+                post(.push(.committed(id)), to: process)
+                if let node = realm?.node(of: process) { mayPause(node) }
             case .transmitPush, .lookUp: break
             case .settle(let generation): schedule(.settle(process: process.number, generation), in: draw(1...800))
             case .dropPush(let id): tell(.drop(id), process)
@@ -234,22 +252,22 @@ extension Simulation {
     /// The reply of the reading thread: the current state of the tables.
     func lookUp(_ number: UInt64, _ wanted: Wanted, _ process: ServerProcess) {
         post(
-            chance(odds.failedSearch)
+            chance(odds.failedSearch) || !hasDatabase(process)
                 ? .store(.lookUpFailed(number: number)) : .store(.found(number: number, tables.found(wanted))),
             to: process)
     }
 
     func readUnseen(_ process: ServerProcess) {
         guard let age = timers.deviceAge else { return }
-        let users = tables.unseen(since: now + (.zero - age))
-        if !users.isEmpty { post(.store(.unseen(users)), to: process) }
+        let users = tables.unseen(since: now(of: process) + (.zero - age))
+        if !users.isEmpty, hasDatabase(process) { post(.store(.unseen(users)), to: process) }
         schedule(.unseen(process: process.number), in: 20_000)
     }
 
     func readHistory(
         _ query: HistoryQuery, _ connection: ConnectionID, _ request: RequestID, _ process: ServerProcess
     ) {
-        let page = chance(odds.failedSearch) ? nil : tables.history(query)
+        let page = chance(odds.failedSearch) || !hasDatabase(process) ? nil : tables.history(query)
         post(.store(.historyRead(connection, request, page)), to: process)
     }
 
@@ -263,15 +281,15 @@ extension Simulation {
         if !process.committing.isEmpty, chance(500) {
             // The current commit reached the disk; the first of its outputs were sent.
             let batches = process.committing
-            for batch in batches { write(batch) }
+            for batch in batches { write(batch, by: process.number) }
             for batch in batches.prefix(draw(0...batches.count)) { release(batch, process) }
         }
         end(process, code: nil)
     }
 
     /// SIGTERM: accepts no more input, commits and sends all decisions, and waits for pushes in flight.
-    func stop() {
-        guard let process, !process.isResting else { return }
+    func stop(_ process: ServerProcess) {
+        guard !process.isResting else { return }
         count("process.stop")
         note("stop")
         process.isResting = true
@@ -291,8 +309,9 @@ extension Simulation {
     func finishStop(_ process: ServerProcess) {
         closePool(process)
         turn(process)
+        guard process.term == nil else { return leaveWhenIdle(process) }
         for batch in process.committing + process.waiting {
-            write(batch)
+            write(batch, by: process.number)
             release(batch, process)
         }
         process.committing = []
@@ -300,7 +319,7 @@ extension Simulation {
         end(process, code: .shutdown)
     }
 
-    private func end(_ process: ServerProcess, code: CloseCode?) {
+    func end(_ process: ServerProcess, code: CloseCode?) {
         for link in links.indices where links[link].serverHolds(process.number) {
             links[link].isServerOpen = false
             // Without power, the server's end cannot report the lost connection.
@@ -311,87 +330,9 @@ extension Simulation {
             }
         }
         loseWires(of: process)
-        self.process = nil
+        homes.removeAll { $0 === process }
+        guard process.term == nil else { return }
         if chance(odds.clockBack) { wallOffset -= Int64(draw(1...1500)) }
         schedule(.start, in: isHealed ? 100 : draw(100...(chance(200) ? 60_000 : 5000)))
-    }
-
-    // MARK: Administration
-
-    /// Sets groups, aliases and policies before the first call.
-    private func administer() {
-        var commands: [AdminCommand] = [
-            .setGroup(group("team", .all)),
-            .setGroup(group("desk", .hunt)),
-        ]
-        if let alias = Handle("+81312345678") { commands.append(.setAlias(Alias(handle: alias, user: pick(handles)))) }
-        for handle in handles where chance(400) { commands.append(.setUser(handle, change())) }
-        for handle in handles where chance(200) { commands.append(rules(of: handle)) }
-        for command in commands { post(.administered(admin(), command), to: process!) }  // Only `start` calls this.
-    }
-
-    func administerSomething() {
-        guard let process else { return }
-        let command: AdminCommand
-        switch draw(0...17) {
-        case 0, 3: command = .setGroup(group("desk", .hunt))
-        case 1: command = .setGroup(group("team", pick([.all, .hunt])))
-        case 2: command = .deleteGroup(pick(["team", "gone"]))
-        case 4, 5: command = .showUser(pick(handles))
-        case 6: command = .setAlias(Alias(handle: Handle("+81312345678")!, user: pick(handles)))
-        case 7: command = .deleteAlias(Handle("+81312345678")!)  // The literal is a handle.
-        case 8, 9, 10: command = rules(of: pick(handles))
-        case 11:
-            let device = pick(phones).key
-            command = .resumeDevice(device.user, device.device)
-        case 12, 13, 14:
-            let device = pick(phones).key
-            command = .deleteDevice(device.user, device.device)
-        case 15:
-            command = .revokeTokens(
-                pick(handles), before: chance(500) ? nil : now + .milliseconds(draw(-20_000...50)))
-        default: command = .setUser(pick(handles), change())
-        }
-        post(.administered(admin(), command), to: process)
-    }
-
-    private func admin() -> AdminRequestID {
-        serial += 1
-        return AdminRequestID(serial: UInt64(serial))
-    }
-
-    private func rules(of handle: Handle) -> AdminCommand {
-        switch draw(0...4) {
-        case 0: return .block(handle, [pick(handles)])
-        case 1: return .unblock(handle, [pick(handles)])
-        case 2: return .forward(handle, busy: nil, noAnswer: nil, after: nil)
-        default:
-            func target() -> CallTarget? {
-                pick([nil, .user(pick(handles)), .user(pick(handles)), .group(pick(["desk", "team"]))])
-            }
-            let noAnswer = target()
-            let after = noAnswer == nil || chance(500) ? nil : Duration.seconds(draw(5...15))
-            return .forward(handle, busy: target(), noAnswer: noAnswer, after: after)
-        }
-    }
-
-    private func group(_ name: String, _ strategy: CallGroup.Strategy) -> CallGroup {
-        var group = CallGroup(name: name, strategy: strategy, members: members())
-        guard chance(400) else { return group }
-        for member in group.members where chance(500) { group.delays[member] = .seconds(draw(0...12)) }
-        return group
-    }
-
-    private func members() -> [Handle] {
-        var members: [Handle] = []
-        for handle in handles where chance(700) && !members.contains(handle) { members.append(handle) }
-        return members.isEmpty ? [handles[0]] : members
-    }
-
-    private func change() -> UserPolicyChange {
-        UserPolicyChange(
-            callWaiting: chance(500) ? chance(500) : nil, decline: chance(500) ? pick([.all, .device]) : nil,
-            doNotDisturb: chance(300) ? chance(500) : nil,
-            missedCalls: chance(700) ? pick([.off, .alert, .background, .background]) : nil)
     }
 }

@@ -50,16 +50,17 @@ public final class Simulation {
     var durableBatch = 0
     var lastBatch = 0
     var promises = Promises()
-    var process: ServerProcess?
+    /// The processes that are, or believe to be, the home of the realm; the latest last. At most one without a realm.
+    var homes: [ServerProcess] = []
     var processes = 0
-    var downUntil: Int64 = 0
+    /// nil: one process on one disk.
+    var realm: Realm?
+    var laws = RealmLaws()
 
     var links: [Link] = []
     var phones: [Phone] = []
     var handles: [Handle] = []
     var attempts: [Attempt] = []
-    /// When the running process learned that a call is over.
-    var overSince: [CallID: Int64] = [:]
     /// Call ids, the newest last, each with its first body.
     var invites: [Invite] = []
     /// The calls that the backend has placed, and the version of each that it knows.
@@ -79,11 +80,12 @@ public final class Simulation {
         timers = odds.timers
         limits = odds.limits
         inspector.authorization = odds.authorization
+        realm = odds.realm.map { Realm($0.nodes, latest: now) }
     }
 
     public func run() -> Report {
         populate()
-        start()
+        if realm == nil { start() } else { startRealm() }
         schedule(.trouble, in: 500)
         while stepsDone < steps, inspector.violations.isEmpty, advance() {}
         if inspector.violations.isEmpty { heal() }
@@ -94,8 +96,12 @@ public final class Simulation {
 
     // MARK: Time
 
-    /// The server's clock.
+    /// The clock of everybody but the processes of a realm. It is also the clock of a realm's database.
     var now: Instant { Instant(milliseconds: time + wallOffset) }
+
+    func now(of process: ServerProcess) -> Instant { Instant(milliseconds: time + offset(of: process)) }
+
+    func offset(of process: ServerProcess) -> Int64 { wallOffset + process.clockOffset }
 
     func schedule(_ event: Event, in milliseconds: Int) {
         _ = agenda.add(event, at: Instant(milliseconds: time + Int64(milliseconds)))
@@ -110,28 +116,39 @@ public final class Simulation {
     /// Runs the next event; false when there is none.
     @discardableResult
     func advance(until end: Int64 = .max) -> Bool {
-        let core = process?.coreTimer ?? .max
-        let push = process?.pushTimer ?? .max
+        let timer = nextTimer
         let event = agenda.next?.milliseconds ?? .max
-        let next = min(event, core, push)
+        let next = min(event, timer.at)
         guard next < end else { return false }
         time = max(time, next)
-        stepsDone += 1
         var sample = random
         for value in [UInt64(bitPattern: time), sample.next()] {
             fingerprint = (fingerprint ^ value) &* 0x100_0000_01b3
         }
-        if event <= min(core, push) {
-            if let event = agenda.popDue(now: Instant(milliseconds: time)) { perform(event) }
-        } else if core <= push {
-            letCoreTimeOut()
-        } else {
-            letPushTimeOut()
+        guard event > timer.at, let process = timer.process else {
+            if let event = agenda.popDue(now: Instant(milliseconds: time)) {
+                if !event.isRoutine { stepsDone += 1 }
+                perform(event)
+            }
+            return true
         }
+        stepsDone += 1
+        if timer.isCore { letCoreTimeOut(process) } else { letPushTimeOut(process) }
         return true
     }
 
-    private func perform(_ event: Event) {
+    /// The next timer of a process that runs.
+    private var nextTimer: (at: Int64, process: ServerProcess?, isCore: Bool) {
+        var next: (at: Int64, process: ServerProcess?, isCore: Bool) = (.max, nil, false)
+        for home in homes where !home.isPaused {
+            if let at = home.coreTimer, at < next.at { next = (at, home, true) }
+            if let at = home.pushTimer, at < next.at { next = (at, home, false) }
+        }
+        return next
+    }
+
+    func perform(_ event: Event) {
+        if realm?.hasPaused == true, hold(event) { return }
         switch event {
         case .toCore(let number, let input): if let process = live(number) { arrive(input, at: process) }
         case .turn(let number): if let process = live(number) { turn(process) }
@@ -147,7 +164,7 @@ public final class Simulation {
         case .history(let number, let connection, let request, let query):
             if let process = live(number) { readHistory(query, connection, request, process) }
         case .listed(let number): if let process = live(number) { list(process) }
-        case .drained(let number): if live(number) != nil { stop() }
+        case .drained(let number): if let process = live(number) { stop(process) }
         case .stopped(let number): if let process = live(number) { finishStop(process) }
         case .start: start()
         case .connected(let number, let id): if let process = live(number) { connected(id, process) }
@@ -157,11 +174,18 @@ public final class Simulation {
         case .toServer(let link, let frame): receive(frame, on: link)
         case .toPhone(let link, let frame): receive(frame, from: link)
         case .act(let phone, let act): perform(act, phones[phone])
+        case .realm(let event): perform(event)
         case .trouble: makeTrouble()
         }
     }
 
-    private func live(_ number: Int) -> ServerProcess? { process?.number == number ? process : nil }
+    func live(_ number: Int) -> ServerProcess? { homes.first { $0.number == number } }
+
+    /// The process that the next client is connected to.
+    var entry: ServerProcess? {
+        if realm != nil { return balanced() }
+        return homes.first.flatMap { $0.isResting ? nil : $0 }
+    }
 
     // MARK: Chance
 
@@ -186,6 +210,9 @@ public final class Simulation {
         inspector.violate(text)
     }
 
+    /// The number of the process, in a realm.
+    func tag(_ process: ServerProcess) -> String { process.term == nil ? "" : "[\(process.number)] " }
+
     // MARK: The end
 
     /// The faults stop, and phones return or stay away. Time passes until all calls and pushes have ended.
@@ -194,6 +221,7 @@ public final class Simulation {
         isHealed = true
         odds.heal()
         providerIsDown = false
+        healRealm()
         for index in phones.indices where chance(700) || phones[index].scope != .full {
             schedule(.act(phone: index, .connect(.open)), in: draw(0...5000))
         }
@@ -225,6 +253,7 @@ public final class Simulation {
 
     private func checkEnded() {
         guard let process else { return violate("the server did not come back") }
+        if process.isIdle, inspector.decided != disk { violate("the disk is not what was decided") }
         if process.core.liveCalls != 0 { violate("\(process.core.liveCalls) calls never ended") }
         let ledger = process.core.ledger
         if ledger.queued + ledger.inFlight + ledger.count(.awaited) != 0 { violate("pushes are still open in memory") }
