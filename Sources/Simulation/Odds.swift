@@ -73,7 +73,8 @@ struct Odds {
     /// nil: no backend authorizes invites or sessions.
     var authorization: AuthorizationPolicy?
 
-    init(random: inout SeededGenerator) {
+    /// - Parameter isRealm: whether the run is one of a realm, whatever the seed.
+    init(random: inout SeededGenerator, isRealm: Bool) {
         let terror = Int.random(in: 0...3, using: &random)
         /// 0 in all calm runs and a third of the others, else up to `most`.
         func draw(_ most: Int) -> Int {
@@ -106,7 +107,7 @@ struct Odds {
         // From a generator of its own: the other runs stay as they are without a realm.
         var own = random
         var other = SeededGenerator(seed: own.next() ^ 0x7265_616C_6D)
-        realm = RealmOdds(&other, isCalm: terror == 0)
+        realm = RealmOdds(&other, isCalm: terror == 0, isCertain: isRealm)
     }
 
     private mutating func drawFaults(_ draw: (Int) -> Int) {

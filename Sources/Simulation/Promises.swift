@@ -23,11 +23,12 @@ struct Promises {
         case .invited(let id, let state, _): raise(id, to: state)
         case .inviteEnded(let id, let reason): end(id, reason)
         case .won: if let id = request.call { win(id, Party(user: request.user, device: request.device)) }
-        case .callState(let state, _):
+        case .callState(let state, let reason):
             guard let id = request.call else { return }
             if state != .ended {
                 raise(id, to: state)
-            } else if let key = request.key {
+            } else if let key = request.key, reason != .noDevices {
+                // The leg of a device that was unreachable may be opened again.
                 ends.append(Disk.LegKey(call: id, device: key))
             }
             if let report = request.report, isPushed(report.push) { reports.append(report.push) }

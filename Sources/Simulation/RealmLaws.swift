@@ -2,7 +2,9 @@ import CallVocabulary
 
 /// The laws of a realm: what its processes release, all together, is what one process could have released.
 struct RealmLaws {
-    private var winners: [CallID: Party] = [:]
+    private var winners: [CallID: (party: Party, epoch: Int)] = [:]
+    /// How often a winner was told again by another epoch.
+    private(set) var repeated = 0
 
     /// Nothing of an epoch is released once a later one has begun.
     func violation(releasing what: String, epoch: Int, latest: Int) -> String? {
@@ -29,11 +31,12 @@ struct RealmLaws {
     }
 
     /// A call has one winner.
-    mutating func won(_ call: CallID, _ party: Party) -> String? {
+    mutating func won(_ call: CallID, _ party: Party, epoch: Int) -> String? {
         guard let known = winners[call] else {
-            winners[call] = party
+            winners[call] = (party, epoch)
             return nil
         }
-        return known == party ? nil : "two devices were told that they have won \(call)"
+        if known.epoch != epoch { repeated += 1 }
+        return known.party == party ? nil : "two devices were told that they have won \(call)"
     }
 }

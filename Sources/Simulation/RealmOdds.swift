@@ -14,8 +14,8 @@ struct RealmOdds {
     init() {}
 
     /// - Returns: nil for the most part: then one process runs on one disk.
-    init?(_ random: inout SeededGenerator, isCalm: Bool) {
-        guard Int.random(in: 0..<3, using: &random) == 0 else { return nil }
+    init?(_ random: inout SeededGenerator, isCalm: Bool, isCertain: Bool) {
+        guard Int.random(in: 0..<3, using: &random) == 0 || isCertain else { return nil }
         /// 0 in all calm runs and a third of the others, else up to `most`.
         func draw(_ most: Int) -> Int {
             let isOff = Int.random(in: 0..<3, using: &random) == 0

@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import RecordModel
 
 /// The lease of a realm: taken, renewed, lost and given back.
 extension Simulation {
@@ -179,6 +180,12 @@ extension Simulation {
         }
         process.lastCommit = realm?.database.lastCommit ?? 0
         if !isLatest(process) { count("realm.recovered_too_late") }
+        if disk.liveCalls.contains(where: { disk.calls[$0]?.state.isRingingPhase == true }) {
+            count("realm.ringing_taken_over")
+        }
+        for push in disk.openPushes.compactMap({ disk.pushes[$0]?.status }) where push == .sent || push == .intended {
+            count("realm.push_taken_over.\(push.rawValue)")
+        }
         recover(process)
     }
 

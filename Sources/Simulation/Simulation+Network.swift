@@ -73,11 +73,7 @@ extension Simulation {
             !inspector.isWithdrawn(request)
         {
             promises.note(reply, to: request) { disk.pushes[$0] != nil }
-            if case .won = reply, let call = request.call,
-                let text = laws.won(call, Party(user: request.user, device: request.device))
-            {
-                violate(text)
-            }
+            if case .won = reply, let call = request.call { checkWinner(of: call, request, process) }
         }
         if case .reply(_, .backendCall(let call)) = message { backendHears(call) }
         if case .reply(_, .opened) = message { links[index].hasSession = true }

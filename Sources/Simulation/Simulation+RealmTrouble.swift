@@ -105,10 +105,9 @@ extension Simulation {
         for event in held where inspector.violations.isEmpty { perform(event) }
     }
 
-    /// All machines run, and reach the database.
+    /// All machines run, and reach the database as soon as it is back.
     func healRealm() {
         guard let realm else { return }
-        realm.database.awayUntil = time
         for node in realm.nodes {
             node.cutUntil = time
             schedule(.realm(.resume(node: node.index)), in: 0)

@@ -51,6 +51,13 @@ extension Simulation {
         if let text = laws.violation(releasing: what, epoch: process.epoch, latest: database.epoch) { violate(text) }
     }
 
+    func checkWinner(of call: CallID, _ request: ServerRequest, _ process: ServerProcess) {
+        let before = laws.repeated
+        let winner = Party(user: request.user, device: request.device)
+        if let text = laws.won(call, winner, epoch: process.epoch) { violate(text) }
+        if laws.repeated > before { count("realm.won_again") }
+    }
+
     // MARK: Pushes
 
     /// A push that is on disk as sent does not leave without the lease: it is returned to the core, which asks for it

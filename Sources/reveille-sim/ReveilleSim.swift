@@ -20,6 +20,8 @@ struct ReveilleSim: ParsableCommand {
     var count: UInt64?
     @Option(help: "Steps with faults in each run.")
     var steps = Simulation.defaultSteps
+    @Flag(help: "Let several server processes share a database in every run, not only in a third of them.")
+    var realms = false
     @Flag(help: "Print every input and effect with its virtual time in milliseconds.")
     var trace = false
     @Flag(help: "On a violation, look for a run of the same seed with fewer steps that also violates an invariant.")
@@ -51,7 +53,7 @@ struct ReveilleSim: ParsableCommand {
         var failures = 0
         var done: UInt64 = 0
         for seed in range {
-            let report = Simulation(seed: seed, steps: steps, trace: trace ? { print($0) } : nil).run()
+            let report = simulation(seed, steps: steps, trace: trace ? { print($0) } : nil).run()
             total.add(report.coverage)
             done += 1
             if !report.violations.isEmpty {
@@ -66,10 +68,15 @@ struct ReveilleSim: ParsableCommand {
         if failures > 0 { throw ExitCode(1) }
     }
 
+    private func simulation(_ seed: UInt64, steps: Int, trace: ((String) -> Void)? = nil) -> Simulation {
+        Simulation(seed: seed, steps: steps, isRealm: realms, trace: trace)
+    }
+
     private func explain(_ report: Simulation.Report) {
         print("seed \(report.seed), step \(report.steps): \(report.violations.joined(separator: "; "))")
         let shortest = shrink ? shrunk(report) : steps
-        print("  replay: reveille-sim --seed \(report.seed) --steps \(shortest) --trace")
+        let realm = realms ? " --realms" : ""
+        print("  replay: reveille-sim --seed \(report.seed) --steps \(shortest)\(realm) --trace")
     }
 
     /// The fewest steps with faults after which the same seed still fails; not every one in between must.
@@ -78,7 +85,7 @@ struct ReveilleSim: ParsableCommand {
         var passing = 0
         while failing - passing > 1 {
             let middle = (failing + passing) / 2
-            let fails = !Simulation(seed: report.seed, steps: middle).run().violations.isEmpty
+            let fails = !simulation(report.seed, steps: middle).run().violations.isEmpty
             if fails { failing = middle } else { passing = middle }
         }
         return failing
