@@ -54,7 +54,7 @@ struct ServerParts: Sendable {
         let push = PushService(
             configuration: try configuration.data.completed(configuration.push), now: { clock.now() },
             wall: { clock.wall($0) },
-            mintWakeToken: { try tokens.mintWakeToken(for: $0) }, log: log,
+            mintWakeToken: { try tokens.mintWakeToken(for: $0) }, log: log, maySend: { store.recordLog.mayRelease },
             // Posted unconditionally: the steps of pushes are bounded.
             onEvent: { events in for event in events { core.inbox.postAlways(CoreInput(event)) } })
         let authorization = try AuthorizationHook(

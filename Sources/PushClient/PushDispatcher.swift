@@ -24,6 +24,7 @@ final class PushDispatcher {
     private let loop: EventLoop
     private var preparation: PushPreparation
     private let log: Logger
+    private let maySend: @Sendable () -> Bool
     private let publish: ([PushEvent], PushStatistics) -> Void
     private var pools: PushPools
     private var mapper: FCMTokenMapper?
@@ -54,7 +55,7 @@ final class PushDispatcher {
         configuration: PushService.Configuration, loop: EventLoop,
         mintWakeToken: @escaping @Sendable (PushIntent) throws -> String, now: @escaping @Sendable () -> Instant,
         wall: @escaping @Sendable (Instant) -> Instant = { $0 }, log: Logger,
-        publish: @escaping ([PushEvent], PushStatistics) -> Void
+        maySend: @escaping @Sendable () -> Bool = { true }, publish: @escaping ([PushEvent], PushStatistics) -> Void
     ) {
         mapsIOSAlerts = configuration.mapsIOSAlerts
         self.mintWakeToken = mintWakeToken
@@ -64,6 +65,7 @@ final class PushDispatcher {
         preparation = PushPreparation(
             texts: configuration.texts, profiles: configuration.profiles, mintWakeToken: mintWakeToken, wall: wall)
         self.log = log
+        self.maySend = maySend
         self.publish = publish
         pools = PushPools(hint: configuration.credentialsHint)
     }
@@ -116,7 +118,9 @@ final class PushDispatcher {
         case .queue(let job): queue(job)
         case .transmit(let push):
             // A push that was dropped and queued again meanwhile returns, and is announced in its turn.
-            if isBeingPrepared(push) { emit(.outcome(push, .returned)) } else { pools.holding(push)?.transmit(push) }
+            guard !isBeingPrepared(push) else { return emit(.outcome(push, .returned)) }
+            let pool = pools.holding(push)
+            if maySend() { pool?.transmit(push) } else { pool?.postpone(push) }
         case .drop(let push):
             guard mapping.remove(push) == nil else { break }
             mapped[push] = nil

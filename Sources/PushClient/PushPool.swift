@@ -140,6 +140,8 @@ package final class PushPool {
 
     package func transmit(_ push: PushID) { handle(.cleared(push)) }
 
+    func postpone(_ push: PushID) { handle(.postponed(push)) }
+
     func drop(_ push: PushID) {
         handle(.dropped(push))
         if !machine.contains(push) { requests[push] = nil }

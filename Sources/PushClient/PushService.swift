@@ -66,6 +66,7 @@ public final class PushService: Sendable {
     private let wall: @Sendable (Instant) -> Instant
     private let mintWakeToken: @Sendable (PushIntent) throws -> String
     private let log: Logger
+    private let maySend: @Sendable () -> Bool
     private let onEvent: @Sendable ([PushEvent]) -> Void
     private let running = Mutex<Running?>(nil)
     private let latest = Mutex(PushStatistics())
@@ -82,7 +83,7 @@ public final class PushService: Sendable {
         configuration: Configuration, now: @escaping @Sendable () -> Instant,
         wall: @escaping @Sendable (Instant) -> Instant = { $0 },
         mintWakeToken: @escaping @Sendable (PushIntent) throws -> String, log: Logger,
-        onEvent: @escaping @Sendable ([PushEvent]) -> Void
+        maySend: @escaping @Sendable () -> Bool = { true }, onEvent: @escaping @Sendable ([PushEvent]) -> Void
     ) {
         self.configuration = configuration
         profiles = Mutex(configuration.profiles)
@@ -90,6 +91,7 @@ public final class PushService: Sendable {
         self.wall = wall
         self.mintWakeToken = mintWakeToken
         self.log = log
+        self.maySend = maySend
         self.onEvent = onEvent
     }
 
@@ -105,7 +107,7 @@ public final class PushService: Sendable {
         let loop = try shared ?? EventLoop(name: "push")
         let dispatcher = PushDispatcher(
             configuration: configuration, loop: loop, mintWakeToken: mintWakeToken, now: now,
-            wall: wall, log: log
+            wall: wall, log: log, maySend: maySend
         ) { [self] events, statistics in
             latest.withLock { $0 = statistics }
             if !events.isEmpty { onEvent(events) }

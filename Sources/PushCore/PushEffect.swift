@@ -40,6 +40,8 @@ public enum PushInput: Sendable {
     case queued(PushID, PushTerms)
     /// The call core checked the push after `ready`, and has committed it as sent.
     case cleared(PushID)
+    /// As ``cleared(_:)``, but the push may not leave at present: it returns, and is announced again.
+    case postponed(PushID)
     /// The call core no longer needs the push. Ignored after `cleared`.
     case dropped(PushID)
 

@@ -60,6 +60,15 @@ extension PushMachine {
         submit(index, on: slot, generation: generation)
     }
 
+    /// The core has cleared the push, which may not leave now: it is queued again.
+    mutating func postpone(_ id: PushID) {
+        guard let index = pushes.slot(of: id), case .announced(let connection) = pushes[index].phase else {
+            return clear(id)
+        }
+        release(connection)
+        giveBack(index)
+    }
+
     mutating func drop(_ id: PushID) {
         guard let index = pushes.slot(of: id) else { return }
         switch pushes[index].phase {

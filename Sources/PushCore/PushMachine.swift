@@ -8,7 +8,7 @@ import Determinism
 ///  queued ─▶ waiting ─ready─▶ announced ─cleared─▶ submitting ─submitted─▶ open ─▶ outcome
 ///            ▲  ▲  │              │ dropped ─▶ gone     │                    │
 ///            │ held◀ back-off     │                     │                    │
-///            └──── returned ──────┴─────────────────────┴────────────────────┘
+///            └── returned, also postponed ─────────────────┴────────────────────┘
 /// ```
 /// Between `ready` and `cleared` the call core checks the push and commits it as sent, before its first byte leaves. A
 /// push that returns, refused or to be retried, is announced again, so every attempt is checked.
@@ -108,6 +108,7 @@ public struct PushMachine: Sendable {
         switch input {
         case .queued(let push, let terms): queue(push, terms)
         case .cleared(let push): clear(push)
+        case .postponed(let push): postpone(push)
         case .dropped(let push): drop(push)
         case .opened(let id, let limit): opened(id, streamLimit: limit)
         case .streamLimitChanged(let id, let limit): update(id) { $0.streamLimit = limit }

@@ -20,11 +20,7 @@ extension Simulation {
         case .transmit(let push):
             // A push that was dropped and queued again meanwhile is announced in its turn.
             guard !process.preparing.contains(push) else { return post(.push(.ended(push, .returned)), to: process) }
-            if returnsPush(push, process) {
-                drive(.dropped(push), process)
-                return post(.push(.ended(push, .returned)), to: process)
-            }
-            drive(.cleared(push), process)
+            drive(mayRelease(process) ? .cleared(push) : .postponed(push), process)
         case .drop(let push):
             if let index = process.preparing.firstIndex(of: push) {
                 process.preparing.remove(at: index)
@@ -79,7 +75,8 @@ extension Simulation {
         case .opened(let id, _), .streamLimitChanged(let id, _), .goneAway(let id, _, _), .pingAnswered(let id),
             .answered(let id, _, _), .statusRead(let id, _, _), .streamRefused(let id, _), .streamLost(let id, _, _):
             guard process.connections.contains(where: { $0.id == id }) else { return }
-        case .queued, .cleared, .dropped, .submitted, .notSubmitted, .providerTokenSigned, .providerTokenFailed,
+        case .queued, .cleared, .postponed, .dropped, .submitted, .notSubmitted, .providerTokenSigned,
+            .providerTokenFailed,
             .credentialReplaced, .credentialGone, .clockSet:
             break
         }

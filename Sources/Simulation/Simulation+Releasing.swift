@@ -58,19 +58,6 @@ extension Simulation {
         if laws.repeated > before { count("realm.won_again") }
     }
 
-    // MARK: Pushes
-
-    /// A push that is on disk as sent does not leave without the lease: it is returned to the core, which asks for it
-    /// again when it may be sent.
-    /// - Returns: whether the push was returned.
-    func returnsPush(_ push: PushID, _ process: ServerProcess) -> Bool {
-        guard !mayRelease(process), process.preparing.contains(push) || process.machine.isUnsent(push) else {
-            return false
-        }
-        count("realm.push_returned")
-        return true
-    }
-
     // MARK: A store that does not answer
 
     /// The age of the oldest commit in milliseconds from which requests are refused.

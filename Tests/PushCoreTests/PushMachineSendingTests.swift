@@ -39,6 +39,17 @@ struct PushMachineSendingTests {
         #expect(bench.machine.counters.sent == 1)
     }
 
+    @Test("a push that may not leave now returns, and is announced again")
+    func postponed() throws {
+        var bench = MachineBench.ready(streamLimit: 1) { $0.connectStagger = .seconds(1000) }
+        bench.queue(push(1))
+        bench.give(.postponed(push(1)))
+        #expect(bench.effects == [.outcome(push(1), .returned), .ready(push(1))])
+        #expect(bench.machine.counters.returned == 1)
+        bench.give(.cleared(push(1)))
+        #expect(bench.effects == [.submit(connection(0), push(1), tokenGeneration: 1)])
+    }
+
     @Test("a dropped push leaves without an outcome and frees its stream", arguments: [false, true])
     func drop(_ isAnnounced: Bool) throws {
         var bench = MachineBench.ready(streamLimit: 1) { $0.connectStagger = .seconds(1000) }

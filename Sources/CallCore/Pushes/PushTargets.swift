@@ -48,7 +48,9 @@ extension CallCore {
     /// Whether the device can still be notified of the call: by a session, connected or resumable, by a push on its
     /// way, or by one that may still be sent. Every decision to give a device up asks this.
     func isReachable(_ leg: Leg) -> Bool {
-        if leg.device.session(for: leg.call) != nil || expectsReturn(of: leg.device) || hasUnusedPush(leg) { return true }
+        if leg.device.session(for: leg.call) != nil || expectsReturn(of: leg.device) || hasUnusedPush(leg) {
+            return true
+        }
         switch leg.push?.record.status {
         case .intended, .sent, .accepted, .unknown: return true
         case nil, .rejected, .cancelled, .expired: return false
