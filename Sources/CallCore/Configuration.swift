@@ -18,7 +18,7 @@ public struct CallTimers: Equatable, Sendable {
     public var delivery = Duration.seconds(2)
     /// How long after a start devices that the process has not seen may come back before they count as offline. A client
     /// tries again after at most a few seconds.
-    public var comeback = Duration.seconds(5)
+    public var comeback = Duration.seconds(10)
     /// How long a session without a socket can be resumed, and a party of a call may have no connection.
     public var resume = Duration.seconds(30)
     /// How long after a missed call its user's devices are still pushed about it.

@@ -165,7 +165,7 @@ import Testing
         world.advance(.seconds(1))
         let call = alice.call(desk)
         #expect(alice.endings(of: call).isEmpty)
-        world.advance(.milliseconds(3999))
+        world.advance(.milliseconds(8999))
         #expect(alice.endings(of: call).isEmpty)
         if isBack {
             desk.open()
