@@ -59,16 +59,38 @@ class NotStarted(Exception):
         self.status, self.output = status, output
 
 
-class Server:
+class Store:
+    """The commands of `reveille` on a store: `data` is its folder, or the URI of its database."""
+
+    def command(self, *arguments, may_fail=False, seconds=60.0):
+        """Runs a command of `reveille` on the store, or on the server if `--server` is given. Returns its
+        output."""
+        words = [*map(str, arguments), *([] if "--server" in arguments else ["--data", str(self.data)])]
+        done = subprocess.run([REVEILLE, *words], capture_output=True, text=True, timeout=seconds)
+        if done.returncode != 0 and not may_fail:
+            raise Wrong(f"reveille {' '.join(map(str, arguments))} ended with {done.returncode}: {done.stderr}")
+        return done.stdout
+
+    def show(self, *arguments):
+        """Runs a command with `--output json`. Returns its document."""
+        return json.loads(self.command(*arguments, "--output", "json"))
+
+    def calls(self):
+        """The calls of the store by id."""
+        return {call["call_id"]: call for call in self.show("calls", "list", "--limit", "100000")["calls"]}
+
+
+class Server(Store):
     """A server with a data folder. It keeps its port over restarts; each start has its own log file."""
 
-    def __init__(self, name, settings=None, options=(), environment=None):
+    def __init__(self, name, settings=None, options=(), environment=None, host="127.0.0.1", prefix=()):
+        """prefix: words before the server's command."""
         self.name, self.options, self.environment = name, list(options), environment or {}
-        self.data = FOLDER / name
+        self.data, self.host, self.prefix = FOLDER / name, host, list(prefix)
         self.port, self.metrics_port = free_port(), free_port()
-        self.url, self.http = f"ws://127.0.0.1:{self.port}", f"http://127.0.0.1:{self.port}"
+        self.url, self.http = f"ws://{host}:{self.port}", f"http://{host}:{self.port}"
         self.settings = {
-            "listen.port": self.port, "metrics.listen": f"127.0.0.1:{self.metrics_port}", **(settings or {})}
+            "listen.port": self.port, "metrics.listen": f"{host}:{self.metrics_port}", **(settings or {})}
         self.starts, self.process, self.log_path = 0, None, None
 
     def launch(self):
@@ -79,7 +101,7 @@ class Server:
         configuration.write_text("".join(f"{key}: {value}\n" for key, value in self.settings.items()))
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
-                [REVEILLE, "serve", "--data", str(self.data), "--config", str(configuration), *self.options],
+                [*self.prefix, REVEILLE, "serve", "--data", str(self.data), "--config", str(configuration), *self.options],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **self.environment})
 
     def start(self, seconds=60.0):
@@ -98,7 +120,7 @@ class Server:
     def ready(self):
         """The status of /readyz and its text with the reasons; 0 without an answer."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/readyz", timeout=5) as response:
+            with urllib.request.urlopen(f"http://{self.host}:{self.metrics_port}/readyz", timeout=5) as response:
                 return response.status, response.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
@@ -106,7 +128,7 @@ class Server:
             return 0, str(error)
 
     def metrics(self):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=5) as response:
+        with urllib.request.urlopen(f"http://{self.host}:{self.metrics_port}/metrics", timeout=5) as response:
             return response.read().decode()
 
     @property
@@ -143,23 +165,6 @@ class Server:
             self.process.kill()
             self.process.wait()
             raise Wrong(f"the server did not end within {seconds} s:\n{self.output[-2000:]}")
-
-    def command(self, *arguments, may_fail=False, seconds=60.0):
-        """Runs a command of `reveille` on the data folder, or on the server if `--server` is given. Returns its
-        output."""
-        words = [*map(str, arguments), *([] if "--server" in arguments else ["--data", str(self.data)])]
-        done = subprocess.run([REVEILLE, *words], capture_output=True, text=True, timeout=seconds)
-        if done.returncode != 0 and not may_fail:
-            raise Wrong(f"reveille {' '.join(map(str, arguments))} ended with {done.returncode}: {done.stderr}")
-        return done.stdout
-
-    def show(self, *arguments):
-        """Runs a command with `--output json`. Returns its document."""
-        return json.loads(self.command(*arguments, "--output", "json"))
-
-    def calls(self):
-        """The calls of the store by id."""
-        return {call["call_id"]: call for call in self.show("calls", "list", "--limit", "100000")["calls"]}
 
     def token(self, user):
         return self.command("token", user).strip()

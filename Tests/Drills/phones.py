@@ -28,6 +28,8 @@ ELSEWHERE = {"answered_elsewhere", "declined_elsewhere"}
 UNASKED = {"ring_timeout", "connect_timeout", "connection_lost", "no_devices"}
 REPORTED = {"reported", "reported_late", "acted"}
 PLANS = ["caller_ends"] * 3 + ["callee_ends"] * 3 + ["decline", "decline", "cancel", "cancel", "ring_out"]
+# The plan of a call in which the drill itself acts.
+LED = "led"
 TOPIC = "org.reveille.phone.voip"
 # Of a server that phones call and reconnect to as fast as they can.
 SETTINGS = {
@@ -54,9 +56,9 @@ def user(name):
 class Entry:
     """What the clients know about one call."""
 
-    def __init__(self, call, caller, callees):
+    def __init__(self, call, caller, callees, plan=None):
         self.call, self.caller, self.callees = call, caller, callees
-        self.plan = random.choice(PLANS)
+        self.plan = plan or random.choice(PLANS)
         self.history, self.floor, self.invited, self.end, self.winner = [], -1, False, None, None
         # asked: the devices that requested each end reason. times: when each state began, as told to the caller.
         self.asked, self.times, self.pushed, self.answering = collections.defaultdict(set), {}, {}, set()
@@ -329,7 +331,8 @@ class Phone:
         async with self.changed:
             self.seen[entry.call] = max(self.seen.get(entry.call, -1), rank)
             self.changed.notify_all()
-        if self.name in entry.callees and rank < RANKS["answered"] and entry.call not in self.active:
+        is_new = self.name in entry.callees and rank < RANKS["answered"] and entry.call not in self.active
+        if is_new and entry.plan != LED:
             self.active[entry.call] = self.session
             self.books.spawn(act_as_callee(self, entry))
         elif entry.call not in self.active:

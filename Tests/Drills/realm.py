@@ -1,0 +1,262 @@
+"""A realm under faults: several servers on one PostgreSQL, one of them its home. The first argument names one of DRILLS.
+
+Phones place calls meanwhile, and note what they are told (`phones.py`). After each drill all that was acknowledged is in
+the store, no call has two winners, no device got two pushes for a call, and `reveille pushes audit` finds nothing.
+COUNT is the size of the drill named in the article Contribute. DRILL_SEED seeds the random numbers. Needs root.
+"""
+
+import asyncio
+import collections
+import json
+import os
+import random
+import signal
+import sys
+import time
+import uuid
+
+from common import FOLDER, count, expect, wait_for
+from phones import (
+    ENDED, LED, RANKS, Books, Entry, Phone, Refused, Simulator, answer, compare, connect, end, on_push, traffic)
+from realm_common import TAKE_OVER, Postgres, Realm, enter_namespaces, summary
+
+SEED = int(os.environ.get("DRILL_SEED") or 7)
+
+
+class Setting:
+    """PostgreSQL, the push simulator and a started realm. Ends all of them."""
+
+    def __init__(self, name, nodes=("one", "two"), period=0.02, **settings):
+        self.name, self.names, self.period, self.settings = name, nodes, period, settings
+        self.simulator = self.realm = None
+
+    def __enter__(self):
+        self.database = Postgres(f"{self.name}-db").create().start()
+        folder = FOLDER / f"{self.name}-sim"
+        folder.mkdir()
+        self.simulator = Simulator(folder)
+        self.realm = Realm(
+            self.database, [f"{self.name}-{node}" for node in self.names], folder / "push-sim", self.settings)
+        try:
+            self.realm.start(self.period)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.realm.end()
+        self.simulator.stop()
+        self.database.send(signal.SIGCONT)
+        self.database.stop("immediate")
+
+
+def finish(setting, books, phones):
+    """Compares the records with the store."""
+    setting.realm.expect_running()
+    compare(books, setting.realm, phones)
+    books.check()
+    print(f"  {summary(books.numbers)}", flush=True)
+
+
+def milliseconds(times):
+    ordered = sorted(times)
+    return (f"{ordered[0] * 1000:.0f} to {ordered[-1] * 1000:.0f} ms, median "
+            f"{ordered[len(ordered) // 2] * 1000:.0f} ms")
+
+
+# kill -9 at each point of a call
+
+
+class Stage:
+    """One call for each point of its way, each with devices of its own."""
+
+    POINTS = ["invite-sent", "acknowledged", "push-intended", "push-sent", "push-accepted", "ringing", "answer-sent",
+              "answered", "connected", "hangup-sent"]
+    RING_MS = 14000
+
+    def __init__(self, books, realm, simulator):
+        self.books, self.realm, self.simulator, self.phones, self.entries = books, realm, simulator, {}, {}
+        for point in self.POINTS:
+            token = realm.command("token", f"{point}.callee", "--ttl", "2h").strip()
+            self.add(f"{point}.caller", realm.command("token", f"{point}.caller", "--ttl", "2h").strip())
+            self.add(f"{point}.callee/a", token, point.startswith("push"))
+            if point in ("answer-sent", "answered"):
+                self.add(f"{point}.callee/b", token)
+
+    def add(self, name, token, has_push=False):
+        push = self.simulator.register(name) if has_push else None
+        self.phones[name] = Phone(self.books, self.realm, name, token, push)
+
+    def phone(self, point, role):
+        return self.phones[f"{point}.{role}"]
+
+    async def open(self):
+        for phone in self.phones.values():
+            phone.wake()
+        await asyncio.wait_for(asyncio.gather(*[phone.is_open.wait() for phone in self.phones.values()]), 30)
+        await asyncio.gather(*[phone.rest() for phone in self.phones.values() if phone.push])
+
+    async def rest(self):
+        await asyncio.gather(*[phone.rest() for phone in self.phones.values() if phone.push])
+
+    # Before the kill
+
+    async def prepare(self):
+        """Brings each call to the step before its point."""
+        for point in self.POINTS:
+            callees = [name for name in self.phones if name.startswith(f"{point}.callee")]
+            entry = Entry(str(uuid.uuid4()), f"{point}.caller", callees, LED)
+            self.entries[point] = self.books.entries[entry.call] = entry
+        await asyncio.gather(*[
+            self.advance(point) for point in self.POINTS if point not in ("invite-sent", "acknowledged", "push-intended")])
+
+    async def advance(self, point):
+        entry, caller, callee = self.entries[point], self.phone(point, "caller"), self.phone(point, "callee/a")
+        if point == "push-sent":
+            await asyncio.to_thread(
+                self.realm.command_on_simulator, "fault", "no-answer", "--token", callee.push, "--count", "1")
+        await self.invite(point)
+        if point == "push-accepted":
+            await self.until_store(entry, "accepted")
+        elif point == "push-sent":
+            await self.until_store(entry, "sent")
+        else:
+            for name in entry.callees:
+                await self.at(self.phones[name], entry, RANKS["routing"])
+        if point in ("answer-sent", "answered", "connected", "hangup-sent"):
+            await callee.insist("call.ringing", call_id=entry.call)
+            await self.at(caller, entry, RANKS["ringing"])
+        if point in ("connected", "hangup-sent"):
+            expect(await answer(callee, entry), "the only device loses")
+            await self.at(caller, entry, RANKS["answered"])
+            await asyncio.gather(connect(caller, entry), connect(callee, entry))
+
+    async def until_store(self, entry, status):
+        """Waits for the push's status in the ledger. A device that is woken reports later."""
+        def found():
+            pushes = self.realm.show("pushes", "list", "--call", entry.call)["pushes"]
+            return [push for push in pushes if push["status"] == status]
+        await asyncio.to_thread(wait_for, found, f"the push is {status}", 10)
+
+    async def at(self, phone, entry, rank):
+        seen = await phone.until(entry, rank, 10)
+        expect(seen >= rank, f"{phone.name} has seen rank {seen}, not {rank}, of {entry.call}")
+
+    async def invite(self, point):
+        entry = self.entries[point]
+        await self.phone(point, "caller").insist(
+            "call.invite", call_id=entry.call, to=f"{point}.callee", sdp=entry.offer, ring_ms=self.RING_MS)
+        entry.invited = True
+
+    async def step(self, point):
+        """The step in which the home is killed. It is repeated until it has a reply."""
+        entry, caller, callee = self.entries[point], self.phone(point, "caller"), self.phone(point, "callee/a")
+        if point in ("invite-sent", "acknowledged", "push-intended"):
+            await self.invite(point)
+        elif point == "ringing":
+            await callee.insist("call.ringing", call_id=entry.call)
+        elif point in ("answer-sent", "answered"):
+            expect(await answer(callee, entry), f"{point}: the first device loses")
+        elif point == "hangup-sent":
+            await end(caller, entry, "call.hangup")
+
+    # After it
+
+    async def go_on(self, point):
+        """The call goes on at the new home."""
+        entry, caller, callee = self.entries[point], self.phone(point, "caller"), self.phone(point, "callee/a")
+        if point == "acknowledged":
+            return await self.ring_out(entry, caller)
+        if point == "hangup-sent":
+            return await self.at(callee, entry, ENDED)
+        if point.startswith("push"):
+            if await callee.until(entry, RANKS["routing"], 4) < RANKS["routing"]:
+                self.books.numbers[f"{point}: devices that no push woke"] += 1
+                return await end(caller, entry, "call.hangup")
+            # The simulator never answers the first push, and delivers only another one.
+            self.books.expect(point != "push-sent", entry, "the push was sent again")
+            # It may have acted over HTTP only.
+            callee.wake()
+        if point != "connected":
+            await self.at(callee, entry, RANKS["routing"])
+            expect(await answer(callee, entry), f"{point}: the winner does not win again")
+            await self.at(caller, entry, RANKS["answered"])
+        for name in entry.callees[1:]:
+            expect(not await answer(self.phones[name], entry), f"{point}: two devices have won")
+        await asyncio.gather(connect(caller, entry), connect(callee, entry))
+        await caller.insist("call.update", call_id=entry.call, kind="info")
+        await end(callee, entry, "call.hangup")
+        await self.at(caller, entry, ENDED)
+
+    async def ring_out(self, entry, caller):
+        await self.until_ended(entry, caller)
+        row = (await asyncio.to_thread(self.realm.show, "calls", "show", entry.call))["call"]
+        rang = row["ended_at"]["ms"] - row["created_at"]["ms"]
+        expect(row["reason"] == "ring_timeout", f"a call that nobody answers ends with {row['reason']}")
+        expect(abs(rang - self.RING_MS) < 1500, f"it rang for {rang} ms, not {self.RING_MS}")
+
+    async def until_ended(self, entry, caller):
+        expect(await caller.until(entry, ENDED, self.RING_MS / 1000 + 5) == ENDED, "the ring time does not end")
+
+
+async def kill_at_points(setting, books, rounds):
+    realm, stage, times = setting.realm, Stage(books, setting.realm, setting.simulator), []
+    realm.command_on_simulator = lambda *words: realm.nodes[0].command(
+        "push-sim", *words, "--push-sim-data", setting.simulator.data / "push-sim")
+    await stage.open()
+    attachments = [asyncio.create_task(setting.simulator.attach(phone, on_push))
+                   for phone in stage.phones.values() if phone.push]
+    try:
+        for number in range(rounds):
+            await stage.prepare()
+            # Acknowledged before the kill; the others are under way.
+            done = [stage.step(point) for point in ("acknowledged", "ringing", "answered")]
+            await asyncio.gather(*done)
+            under_way = [asyncio.create_task(stage.step(point))
+                         for point in ("invite-sent", "push-intended", "answer-sent", "hangup-sent")]
+            await asyncio.sleep(random.uniform(0, 0.02))
+            home, epoch, at = realm.home, realm.epoch, time.monotonic()
+            await asyncio.to_thread(home.kill)
+            for entry in stage.entries.values():
+                entry.note("drill", f"kill of {home.name}")
+            term = await asyncio.to_thread(realm.watch.wait_home, at, TAKE_OVER, set(realm.nodes) - {home})
+            times.append(term.first - at)
+            expect(realm.epoch == epoch + 1, f"the epoch rose from {epoch} to {realm.epoch}")
+            restart = asyncio.create_task(asyncio.to_thread(home.join))
+            for task in under_way:
+                await asyncio.wait_for(task, 20)
+            await asyncio.wait_for(asyncio.gather(*map(stage.go_on, stage.POINTS)), 60)
+            await restart
+            await stage.rest()
+            books.check()
+        expect(not (realm.show("pushes", "list", "--open")["pushes"]), "pushes are open")
+    finally:
+        await setting.simulator.detach(attachments)
+    realm.watch.expect_one_home()
+    print(f"  {rounds} kills at each of {len(stage.POINTS)} points: ready after {milliseconds(times)}")
+    return stage.phones
+
+
+def kill():
+    """The home is killed at each point of a call's way."""
+    books = Books()
+    with Setting("kill") as setting:
+        phones = asyncio.run(kill_at_points(setting, books, count(3)))
+        finish(setting, books, phones)
+
+
+DRILLS = {"kill": kill}
+
+
+def main():
+    enter_namespaces()
+    for name in sys.argv[1:] or DRILLS:
+        random.seed(SEED)
+        began = time.monotonic()
+        print(f"realm/{name}: {DRILLS[name].__doc__} Seed {SEED}.", flush=True)
+        DRILLS[name]()
+        print(f"realm/{name} ok: {time.monotonic() - began:.0f} s", flush=True)
+
+
+main()
