@@ -6,7 +6,7 @@ COUNT is the size of the drill named in the article Contribute. DRILL_SEED seeds
 """
 
 import asyncio
-import collections
+import errno
 import json
 import os
 import random
@@ -15,6 +15,7 @@ import sys
 import time
 import uuid
 
+import websockets
 from common import FOLDER, count, expect, wait_for
 from phones import (
     ENDED, LED, RANKS, Books, Entry, Phone, Refused, Simulator, answer, compare, connect, end, on_push, traffic)
@@ -26,17 +27,17 @@ SEED = int(os.environ.get("DRILL_SEED") or 7)
 class Setting:
     """PostgreSQL, the push simulator and a started realm. Ends all of them."""
 
-    def __init__(self, name, nodes=("one", "two"), period=0.02, **settings):
-        self.name, self.names, self.period, self.settings = name, nodes, period, settings
+    def __init__(self, name, nodes=("one", "two"), period=0.02, size="2g"):
+        self.name, self.names, self.period, self.size = name, nodes, period, size
         self.simulator = self.realm = None
 
     def __enter__(self):
-        self.database = Postgres(f"{self.name}-db").create().start()
+        self.database = Postgres(f"{self.name}-db", size=self.size).create().start()
         folder = FOLDER / f"{self.name}-sim"
         folder.mkdir()
         self.simulator = Simulator(folder)
         self.realm = Realm(
-            self.database, [f"{self.name}-{node}" for node in self.names], folder / "push-sim", self.settings)
+            self.database, [f"{self.name}-{node}" for node in self.names], folder / "push-sim")
         try:
             self.realm.start(self.period)
         except BaseException:
@@ -246,7 +247,232 @@ def kill():
         finish(setting, books, phones)
 
 
-DRILLS = {"kill": kill}
+# A home that is paused
+
+
+class Probe:
+    """A session that writes requests and waits for no reply."""
+
+    def __init__(self, realm, user):
+        self.realm, self.user, self.device, self.number = realm, user, str(uuid.uuid4()), 0
+        self.token = realm.command("token", user, "--ttl", "2h").strip()
+        self.frames, self.sent, self.reader = [], {}, None
+
+    async def open(self):
+        self.socket = await websockets.connect(
+            self.realm.url + "/v1/signal", subprotocols=["reveille.v1"], compression=None, ping_interval=None,
+            close_timeout=0.2)
+        self.frames, self.sent = [], {}
+        self.reader = asyncio.create_task(self.read())
+        await self.write("session.open", token=self.token, device={"id": self.device, "platform": "desktop"})
+        await self.reply(self.number)
+        return self
+
+    async def read(self):
+        try:
+            while True:
+                self.frames.append((time.monotonic(), json.loads(await self.socket.recv())))
+        except websockets.ConnectionClosed:
+            pass
+
+    async def write(self, method, **params):
+        """Returns the request's number."""
+        self.number += 1
+        self.sent[self.number] = time.monotonic()
+        await self.socket.send(json.dumps({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}))
+        return self.number
+
+    async def reply(self, number, seconds=10.0):
+        """Returns a reply and how long it took."""
+        deadline = time.monotonic() + seconds
+        while True:
+            for at, frame in self.frames:
+                if frame.get("id") == number and "method" not in frame:
+                    return frame, at - self.sent[number]
+            expect(time.monotonic() < deadline, f"{self.user}: no reply in {seconds} s")
+            await asyncio.sleep(0.01)
+
+    async def insist(self, method, seconds=20.0, **params):
+        """Repeats the request while it is refused as overloaded."""
+        deadline = time.monotonic() + seconds
+        while True:
+            reply, _ = await self.reply(await self.write(method, **params))
+            if reply.get("error", {}).get("data", {}).get("code") != "overloaded":
+                expect("error" not in reply, f"{method}: {reply}")
+                return reply["result"]
+            expect(time.monotonic() < deadline, f"{method} is refused for {seconds} s: {reply}")
+            await asyncio.sleep(0.1)
+
+    async def close(self):
+        await self.socket.close()
+        await self.reader
+
+
+async def pause(setting, books, rounds):
+    realm, times = setting.realm, []
+    for _ in range(rounds):
+        await asyncio.sleep(2)
+        probes = [await Probe(realm, f"probe{number}").open() for number in range(4)]
+        call = str(uuid.uuid4())
+        # Those that are placed at the paused home must not be in the store.
+        books.others.add(call)
+        await probes[0].reply(await probes[0].write("call.invite", call_id=call, to="probe1", ring_ms=30000))
+        home, epoch, at = realm.home, realm.epoch, time.monotonic()
+        home.process.send_signal(signal.SIGSTOP)
+        for entry in list(books.entries.values())[-40:]:
+            entry.note("drill", f"{home.name} is stopped")
+        term = await asyncio.to_thread(realm.watch.wait_home, at, TAKE_OVER, set(realm.nodes) - {home})
+        times.append(term.first - at)
+        expect(realm.epoch == epoch + 1, f"the epoch rose from {epoch} to {realm.epoch}")
+        heard = [len(probe.frames) for probe in probes]
+        for probe in probes:
+            await probe.write("call.get", call_id=call)
+            await probe.write("call.list")
+            await probe.write("call.invite", call_id=str(uuid.uuid4()), to="probe3")
+        await probes[1].write("call.answer", call_id=call, sdp="late")
+        await asyncio.sleep(max(0.0, at + 10 - time.monotonic()))
+        home.process.send_signal(signal.SIGCONT)
+        continued = time.monotonic()
+        await asyncio.wait_for(asyncio.gather(*[probe.reader for probe in probes]), 10)
+        books.numbers["requests to a home that was paused"] += 13
+        for probe, before in zip(probes, heard):
+            said = [frame for _, frame in probe.frames[before:] if "error" not in frame]
+            expect(not said, f"{home.name} says after the take-over: {said[:3]}")
+        await asyncio.to_thread(
+            wait_for, lambda: home.ready()[0] == 503 and "standby" in home.ready()[1], "it stands by again", 10)
+        books.numbers["ms until it stands by, at most"] = max(
+            books.numbers["ms until it stands by, at most"], int((time.monotonic() - continued) * 1000))
+        expect("lost the lease" in home.output, f"{home.name} has not logged that it lost the lease")
+        books.check()
+    await asyncio.sleep(1)
+    realm.watch.expect_one_home()
+    print(f"  {rounds} pauses: ready after {milliseconds(times)}")
+
+
+def stop():
+    """The home is paused for 10 s under load."""
+    books = Books(patience=60, reply_seconds=3)
+    with Setting("stop") as setting:
+        faults = lambda phones: pause(setting, books, count(2))
+        phones = asyncio.run(traffic(books, setting.realm, setting.simulator, faults, workers=8))
+        finish(setting, books, phones)
+
+
+# A database that is away
+
+
+class Outage:
+    """A fault of PostgreSQL, and its end."""
+
+    def __init__(self, database):
+        self.database = database
+
+    def begin(self, kind):
+        if kind in ("fast", "immediate"):
+            self.database.stop(kind)
+        elif kind == "paused":
+            self.database.send(signal.SIGSTOP)
+        elif kind == "full":
+            with open(self.database.folder / "fill", "wb", buffering=0) as file:
+                try:
+                    while True:
+                        file.write(bytes(1 << 16))
+                except OSError as error:
+                    expect(error.errno == errno.ENOSPC, str(error))
+        else:
+            self.database.sql("ALTER ROLE app CONNECTION LIMIT 0")
+            self.database.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'")
+
+    def end(self, kind):
+        if kind == "paused":
+            self.database.send(signal.SIGCONT)
+        elif kind == "full":
+            (self.database.folder / "fill").unlink(missing_ok=True)
+        elif kind == "connections":
+            self.database.sql("ALTER ROLE app CONNECTION LIMIT -1")
+        # Without space it may have ended by itself.
+        if kind in ("fast", "immediate") or self.database.process.poll() is not None:
+            self.database.start()
+
+
+KINDS = ["fast", "immediate", "paused", "full", "connections"]
+# The longest time until a request is refused whose commit cannot be written.
+REFUSED_WITHIN = 5.5
+
+
+async def outages(setting, books, plan, keeps_home):
+    """keeps_home: whether no other node takes over, so that nothing but time is lost."""
+    realm, outage = setting.realm, Outage(setting.database)
+    one, other, asking = [await Probe(realm, f"standing{number}").open() for number in range(3)]
+    call = str(uuid.uuid4())
+    books.others.add(call)
+    for probe, method, params in [
+            (one, "invite", {"to": "standing1", "sdp": "v=0"}), (other, "answer", {"sdp": "v=0"}),
+            (one, "connected", {}), (other, "connected", {})]:
+        await probe.insist(f"call.{method}", call_id=call, **params)
+    for kind, seconds in plan:
+        await asyncio.sleep(2)
+        epoch, home, closed = realm.epoch, realm.home, closings(books)
+        for entry in list(books.entries.values())[-40:]:
+            entry.note("drill", f"PostgreSQL: {kind} for {seconds} s")
+        at, numbers = time.monotonic(), []
+        await asyncio.to_thread(outage.begin, kind)
+        while time.monotonic() < at + seconds:
+            if keeps_home:
+                new = str(uuid.uuid4())
+                books.others.add(new)
+                numbers.append(await asking.write("call.invite", call_id=new, to="nobody"))
+            await asyncio.sleep(0.5)
+        back = time.monotonic()
+        await asyncio.to_thread(outage.end, kind)
+        ended = time.monotonic()
+        await asyncio.to_thread(wait_for, lambda: realm.watch.statuses[realm.home] == 200, "a home is ready", 30)
+        ready = time.monotonic() - ended
+        replies = [await asking.reply(number, 15) for number in numbers]
+        refused = [(frame["error"]["data"], took) for frame, took in replies if "error" in frame]
+        slowest = max([took for frame, took in replies if "error" in frame], default=0)
+        print(f"  {kind:11} {seconds:2} s: ready {ready:4.1f} s after it, {len(refused)} of {len(replies)} invites "
+              f"refused, after at most {slowest:.1f} s", flush=True)
+        realm.expect_running()
+        if keeps_home:
+            expect(realm.epoch == epoch and realm.home is home, f"the epoch was {epoch} and is {realm.epoch}")
+            expect(closings(books) == closed, f"connections were closed: {books.numbers}")
+            expect(one.socket.open and other.socket.open and asking.socket.open, "a connection was closed")
+            expect(slowest < REFUSED_WITHIN, f"an invite was refused after {slowest:.1f} s only")
+            expect(seconds < 6 or kind == "full" or refused, f"no invite was refused in {seconds} s")
+            for data, _ in refused:
+                expect(data["code"] == "overloaded" and "retry_after_ms" in data, f"an invite is refused: {data}")
+            view = await one.insist("call.get", call_id=call)
+            expect(view["state"] == "connected", f"a call under way: {view}")
+        books.check()
+    if keeps_home:
+        await one.insist("call.hangup", call_id=call)
+    for probe in (one, other, asking):
+        await probe.close()
+
+
+def closings(books):
+    """How many connections were closed, but for those of devices that go to sleep."""
+    return sum(number for name, number in books.numbers.items()
+               if name.startswith("connections closed") and not name.endswith(" 1000"))
+
+
+def database():
+    """PostgreSQL is stopped, killed, paused, without space and without connections."""
+    longest = count(7)
+    plan = [(kind, seconds) for kind in KINDS for seconds in (2, longest if longest < 20 else 8)]
+    for name, nodes, plan in [
+            ("alone", ["one"], plan + ([("fast", longest)] if longest >= 20 else [])),
+            ("database", ["one", "two"], [(kind, 7) for kind in KINDS])]:
+        books = Books(patience=60 + longest)
+        with Setting(name, nodes, size="160m") as setting:
+            print(f"  {len(nodes)} node{'s' * (len(nodes) > 1)}:")
+            faults = lambda phones: outages(setting, books, plan, len(nodes) == 1)
+            phones = asyncio.run(traffic(books, setting.realm, setting.simulator, faults, workers=8))
+            finish(setting, books, phones)
+
+
+DRILLS = {"kill": kill, "stop": stop, "database": database}
 
 
 def main():

@@ -44,7 +44,10 @@ def run(*words, prefix=(), **options):
 
 
 class Postgres:
-    """A cluster that listens on a Unix socket, and on `host` if there is one. Its folder is on a tmpfs."""
+    """A cluster that listens on a Unix socket, and on `host` if there is one. Its folder is on a tmpfs.
+
+    The nodes connect as the role `app`, and the drill as the superuser `reveille`.
+    """
 
     def __init__(self, name, settings=(), host=None, size="2g", prefix=()):
         self.folder, self.host, self.prefix = RUN / name, host, list(prefix)
@@ -54,9 +57,9 @@ class Postgres:
         run("chown", "postgres", self.folder)
         self.settings = [
             f"listen_addresses = '{host or ''}'", f"unix_socket_directories = '{self.folder}'", "max_connections = 60",
-            "shared_buffers = 32MB", "log_min_messages = warning", *settings]
-        self.uri = f"postgres://reveille@/postgres?host={host or self.folder}"
-        self.process = None
+            "shared_buffers = 32MB", "max_wal_size = 32MB", "log_min_messages = warning", *settings]
+        self.uri = f"postgres://app@/postgres?host={host or self.folder}"
+        self.process, self.has_role = None, False
 
     def owner(self, *words):
         return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *map(str, words)]
@@ -64,7 +67,7 @@ class Postgres:
     def create(self):
         run(*self.owner(
             f"{PROGRAMS}/initdb", "-D", self.data, "-A", "trust", "-U", "reveille", "-E", "UTF8", "--locale=C",
-            "--no-sync"))
+            "--no-sync", "--wal-segsize=1"))
         self.configure(*self.settings)
         if self.host:
             with open(self.data / "pg_hba.conf", "a") as rules:
@@ -82,6 +85,9 @@ class Postgres:
                 stdout=log, stderr=log)
         wait_for(lambda: subprocess.run([f"{PROGRAMS}/pg_isready", "-q", "-h", str(self.folder)]).returncode == 0,
                  "PostgreSQL accepts connections")
+        if not self.has_role:
+            self.sql("CREATE ROLE app LOGIN; GRANT CREATE ON DATABASE postgres TO app")
+            self.has_role = True
         return self
 
     def sql(self, text):
@@ -131,11 +137,11 @@ class Node(Server):
 class Realm(Store):
     """The nodes of a realm, and their database. Clients reach the node that was ready last."""
 
-    def __init__(self, database, names, simulator, settings=None, hosts=None, prefixes=None):
+    def __init__(self, database, names, simulator, hosts=None, prefixes=None):
         self.database, self.data = database, database.uri
         options = ["--store", self.data, "--push-sim", "--push-sim-data", str(simulator)]
         self.nodes = [
-            Node(name, {**SETTINGS, "calls.connect_seconds": 20, "sessions.resume_seconds": 20, **(settings or {})},
+            Node(name, {**SETTINGS, "calls.connect_seconds": 20, "sessions.resume_seconds": 20},
                  [*options, "--node", name, *(["--host", hosts[name], "--insecure"] if hosts else [])],
                  host=hosts[name] if hosts else "127.0.0.1", prefix=prefixes[name] if prefixes else ())
             for name in names]
