@@ -125,7 +125,7 @@ class Books:
         task.add_done_callback(ended)
 
     def check(self):
-        if self.wrong:
+        if self.wrong and not self.failures:
             self.show()
         if self.failures:
             raise self.failures[0]
@@ -525,7 +525,8 @@ async def http(phone, entry, token, method, path, body=None):
         try:
             result = await asyncio.to_thread(fetch, phone.server.http + path, token, method, body)
         except urllib.error.HTTPError as error:
-            if error.code != 503:
+            # Also what a balancer says that has lost the server.
+            if error.code < 500:
                 raise Refused(json.load(error)) from None
         except (OSError, http_client.HTTPException):
             phone.books.numbers["requests without a reply"] += 1

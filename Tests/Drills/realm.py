@@ -6,6 +6,7 @@ COUNT is the size of the drill named in the article Contribute. DRILL_SEED seeds
 """
 
 import asyncio
+import collections
 import errno
 import json
 import os
@@ -20,6 +21,8 @@ from common import FOLDER, count, expect, wait_for
 from phones import (
     ENDED, LED, RANKS, Books, Entry, Phone, Refused, Simulator, answer, compare, connect, end, on_push, traffic)
 from realm_common import TAKE_OVER, Postgres, Realm, enter_namespaces, summary
+from realm_nemesis import LINKS, Nemesis
+from realm_network import Balancer, Wires, inside, make_namespaces
 
 SEED = int(os.environ.get("DRILL_SEED") or 7)
 
@@ -472,7 +475,83 @@ def database():
             finish(setting, books, phones)
 
 
-DRILLS = {"kill": kill, "stop": stop, "database": database}
+# Faults of the network and everything else
+
+
+class Network:
+    """Two nodes, PostgreSQL and its synchronous standby, each in a namespace of its own, and HAProxy before them."""
+
+    def __enter__(self):
+        make_namespaces("n1", "n2", "db", "db2")
+        self.wires = Wires(LINKS, SEED)
+        self.wires.start()
+        timeouts = ["wal_sender_timeout = 2s", "wal_receiver_timeout = 2s"]
+        self.database = Postgres("primary", timeouts, host="*", prefix=inside("db")).create().start()
+        self.second = Postgres("second", prefix=inside("db2"))
+        self.second.follow(self.database, self.wires.links["db-db2"].addresses["db"])
+        folder = FOLDER / "nemesis-sim"
+        folder.mkdir()
+        self.simulator = Simulator(folder)
+        self.realm = Realm(self.database, [], folder / "push-sim")
+        for name in ("n1", "n2"):
+            host = self.wires.links[f"{name}-edge"].addresses
+            self.realm.nodes.append(self.realm.node(
+                name, f"postgres://app@{self.wires.links[f'{name}-db'].addresses['db']}/postgres",
+                {"listen.proxies": host["edge"]}, ["--host", host[name], "--insecure"], host=host[name],
+                prefix=inside(name)))
+        self.balancer = Balancer(self.realm.nodes, ["n1", "n2"], folder / "push-sim")
+        self.realm.start(0.1)
+        self.realm.port = self.balancer.port
+        return self
+
+    def __exit__(self, *_):
+        # What this leaves ends with the namespaces.
+        self.realm.end()
+        self.balancer.stop()
+        self.simulator.stop()
+        self.wires.stop()
+
+
+async def torment(network, books, counts, seconds):
+    nemesis = Nemesis(network.realm, network.wires, network.database, SEED)
+    restarts = asyncio.create_task(restart_ended(network.realm, nemesis, counts))
+    try:
+        await nemesis.run(seconds)
+    finally:
+        restarts.cancel()
+    counts.update(nemesis.counts)
+    healed = time.monotonic()
+    for node in network.realm.nodes:
+        if node.process.poll() is not None:
+            node.launch()
+    await asyncio.to_thread(network.realm.watch.wait_home, healed, 30, None, True)
+    print(f"  healed: ready after {time.monotonic() - healed:.1f} s", flush=True)
+    await asyncio.sleep(3)
+
+
+async def restart_ended(realm, nemesis, counts):
+    """As a service manager does. A node may end only while it starts, without its database."""
+    while True:
+        await asyncio.sleep(1)
+        for node in realm.nodes:
+            if node not in nemesis.busy and node.process.poll() is not None:
+                counts["starts that failed"] += 1
+                has_joined = "standing by" in node.output or "is the realm's home" in node.output
+                expect(not has_joined, f"{node.name} has ended with {node.process.returncode}:\n{node.output[-2000:]}")
+                node.launch()
+
+
+def nemesis():
+    """Random faults of links, nodes and databases."""
+    books, counts = Books(patience=120, reply_seconds=4), collections.Counter()
+    with Network() as network:
+        faults = lambda phones: torment(network, books, counts, count(60))
+        phones = asyncio.run(traffic(books, network.realm, network.simulator, faults, workers=8))
+        finish(network, books, phones)
+        print(f"  faults: {summary(counts)}; epoch {network.realm.epoch}, {network.wires.packets} packets")
+
+
+DRILLS = {"kill": kill, "stop": stop, "database": database, "nemesis": nemesis}
 
 
 def main():

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-from common import FOLDER, NotStarted, Server, Store, Wrong, expect, wait_for
+from common import FOLDER, REVEILLE, NotStarted, Server, Store, Wrong, expect, wait_for
 from phones import SETTINGS
 
 PROGRAMS = "/usr/lib/postgresql/15/bin"
@@ -58,7 +58,7 @@ class Postgres:
         self.settings = [
             f"listen_addresses = '{host or ''}'", f"unix_socket_directories = '{self.folder}'", "max_connections = 60",
             "shared_buffers = 32MB", "max_wal_size = 32MB", "log_min_messages = warning", *settings]
-        self.uri = f"postgres://app@/postgres?host={host or self.folder}"
+        self.uri = f"postgres://app@/postgres?host={self.folder}"
         self.process, self.has_role = None, False
 
     def owner(self, *words):
@@ -72,6 +72,21 @@ class Postgres:
         if self.host:
             with open(self.data / "pg_hba.conf", "a") as rules:
                 rules.write("host all all all trust\nhost replication all all trust\n")
+        return self
+
+    def follow(self, primary, host):
+        """Makes a synchronous standby of a running cluster, which it reaches at `host`."""
+        run(*self.owner("pg_basebackup", "-h", primary.folder, "-U", "reveille", "-D", self.data, "-R"))
+        self.configure(
+            "listen_addresses = ''", f"unix_socket_directories = '{self.folder}'", "wal_receiver_timeout = 2s")
+        # -R has named the socket there.
+        with open(self.data / "postgresql.auto.conf", "a") as file:
+            file.write(f"primary_conninfo = 'host={host} user=reveille application_name=second connect_timeout=2'\n")
+        self.has_role = True
+        self.start()
+        primary.sql("ALTER SYSTEM SET synchronous_standby_names = 'second'")
+        primary.sql("SELECT pg_reload_conf()")
+        wait_for(lambda: primary.sql("SELECT sync_state FROM pg_stat_replication") == "sync", "the standby follows")
         return self
 
     def configure(self, *lines):
@@ -135,17 +150,17 @@ class Node(Server):
 
 
 class Realm(Store):
-    """The nodes of a realm, and their database. Clients reach the node that was ready last."""
+    """The nodes of a realm, and their database. Clients reach the node that was ready last, or a balancer's port."""
 
-    def __init__(self, database, names, simulator, hosts=None, prefixes=None):
-        self.database, self.data = database, database.uri
-        options = ["--store", self.data, "--push-sim", "--push-sim-data", str(simulator)]
-        self.nodes = [
-            Node(name, {**SETTINGS, "calls.connect_seconds": 20, "sessions.resume_seconds": 20},
-                 [*options, "--node", name, *(["--host", hosts[name], "--insecure"] if hosts else [])],
-                 host=hosts[name] if hosts else "127.0.0.1", prefix=prefixes[name] if prefixes else ())
-            for name in names]
-        self.watch = None
+    def __init__(self, database, names, simulator):
+        self.database, self.data, self.simulator = database, database.uri, simulator
+        self.nodes = [self.node(name, self.data) for name in names]
+        self.watch = self.port = None
+
+    def node(self, name, uri, settings=None, options=(), **place):
+        return Node(
+            name, {**SETTINGS, "calls.connect_seconds": 20, "sessions.resume_seconds": 20, **(settings or {})},
+            ["--store", uri, "--push-sim", "--push-sim-data", str(self.simulator), "--node", name, *options], **place)
 
     def start(self, period=0.02):
         for node in self.nodes:
@@ -173,11 +188,11 @@ class Realm(Store):
 
     @property
     def url(self):
-        return self.home.url
+        return f"ws://127.0.0.1:{self.port}" if self.port else self.home.url
 
     @property
     def http(self):
-        return self.home.http
+        return f"http://127.0.0.1:{self.port}" if self.port else self.home.http
 
     @property
     def epoch(self):
@@ -187,6 +202,12 @@ class Realm(Store):
         if arguments[0] == "token":
             return self.nodes[0].command(*arguments, **options)
         return super().command(*arguments, **options)
+
+    def hand_over(self, node):
+        """Returns the command's error; an empty text when it succeeded."""
+        words = [REVEILLE, "handover", node.name, "--store", self.data]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        return "" if done.returncode == 0 else done.stderr.strip() or f"status {done.returncode}"
 
     def expect_running(self):
         for node in self.nodes:
@@ -244,13 +265,13 @@ class Watch:
         finally:
             connection.close()
 
-    def wait_home(self, since=0.0, seconds=30.0, among=None):
-        """Waits until a node of `among` is ready that was not so before `since`. Returns its term."""
+    def wait_home(self, since=0.0, seconds=30.0, among=None, may_be_old=False):
+        """Waits until a node of `among` is ready that was not so before `since`, unless it may be. Returns its term."""
         deadline = time.monotonic() + seconds
         with self.changed:
             while True:
                 for term in self.terms:
-                    if term.first > since and (among is None or term.node in among):
+                    if (term.last if may_be_old else term.first) > since and (among is None or term.node in among):
                         return term
                 expect(time.monotonic() < deadline, f"no home within {seconds} s: "
                        f"{ {node.name: status for node, status in self.statuses.items()} }")
