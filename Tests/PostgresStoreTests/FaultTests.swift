@@ -4,6 +4,7 @@ import Foundation
 import RecordTables
 import StoreInterface
 import StoreTesting
+import Synchronization
 import Testing
 
 @testable import PostgresStore
@@ -66,6 +67,34 @@ struct FaultTests {
         }
         stream.end()
         await committer.flush()
+        await committer.close()
+        try Self.check(stream, address)
+        try await server.remove()
+    }
+
+    @Test func `a home goes on with its ended lease after the database was away, although another process stands by`()
+        async throws
+    {
+        let (server, address) = try await Self.server()
+        let committer = try PostgresCommitter(store: try PostgresStore.open(address, name: "home"))
+        let stream = Stream(committer)
+        stream.goOn()
+        await eventually("commits go on") { stream.acknowledged.count > 50 }
+        let sights = Mutex<[RealmSight]>([])
+        let watch = try StandbyWatch(address, RealmNode(name: "standby")) { sight in
+            sights.withLock { $0.append(sight) }
+        }
+        try await server.stop("immediate")
+        await eventually("the lease ends") { !committer.mayRelease }
+        let before = stream.acknowledged.count
+        try await server.restart()
+        let back = ContinuousClock.now
+        await eventually("commits go on") { stream.acknowledged.count > before + 50 }
+        // Without the repetition at the renewal, the pause between commits that fail is longer by then.
+        #expect(ContinuousClock.now - back < .seconds(2))
+        #expect(!sights.withLock { $0.contains(.free) })
+        await watch.stop()
+        stream.end()
         await committer.close()
         try Self.check(stream, address)
         try await server.remove()

@@ -133,12 +133,26 @@ final class PostgresWorker {
         let reconnections = store.lease.reconnections
         guard reconnections != knownReconnections, !isClosed else { return }
         knownReconnections = reconnections
+        retryNow()
         // Without commits nothing else would find that a crash has undone the last writes to the tables.
         let (worker, tables) = (LoopBound(self, on: loop), store.tables)
         tablesLoop.execute {
             guard (try? tables.recheck()) == nil else { return }
             // The next renewal tries again.
             worker.loop.execute { worker.value.knownReconnections = -1 }
+        }
+    }
+
+    /// The database is back: what has failed does not wait for the end of its pause.
+    private func retryNow() {
+        guard case .held = store.lease.standing() else { return }
+        if isPausing {
+            commitPause = Self.firstPause
+            commitTimer?.start(after: .zero)
+        }
+        if isCatchUpDue {
+            tablesPause = Self.firstPause
+            tablesTimer?.start(after: .zero)
         }
     }
 

@@ -37,6 +37,9 @@ private final class Watcher {
     private static let period = Duration.milliseconds(100)
     private static let betweenBeats = Duration.seconds(1)
     private static let patience = Duration.seconds(2)
+    /// How long an ended lease is left to the home after the database was away for this standby. A home that renews it
+    /// goes on with all its connections.
+    private static let headStart = Lease.renewal * 3
 
     private let address: PostgresAddress
     private let node: RealmNode
@@ -45,6 +48,11 @@ private final class Watcher {
     private var connection: PostgresConnection?
     private var timer: LoopTimer?
     private var last: RealmSight?
+    /// The home that was seen last.
+    private var home = "the one before the database was away"
+    /// When the database answered again; nil unless it was away.
+    private var backAt: ContinuousClock.Instant?
+    private var isAway = false
     private var beatAt: ContinuousClock.Instant?
     /// Whether the realm's tables have nodes: the home makes them, and may be of an earlier version.
     private var hasNodes = false
@@ -64,9 +72,10 @@ private final class Watcher {
         guard !isClosed else { return }
         let sight: RealmSight
         do throws(StoreFailure) {
-            sight = try attempt()
+            sight = leavingHeadStart(try attempt())
         } catch {
             connection = nil
+            isAway = true
             sight = .unreachable(error)
         }
         if sight != last { onSight(sight) }
@@ -85,6 +94,14 @@ private final class Watcher {
             beatAt = now
         }
         return try Lease.sight(connection, node)
+    }
+
+    /// For a while after the database was away, a free lease is still the home's.
+    private func leavingHeadStart(_ sight: RealmSight) -> RealmSight {
+        if isAway { (isAway, backAt) = (false, .now) }
+        if case .home(let place) = sight { home = place }
+        guard sight == .free, let backAt, ContinuousClock.now - backAt < Self.headStart else { return sight }
+        return .home(home)
     }
 
     private func connected() throws(StoreFailure) -> PostgresConnection {
