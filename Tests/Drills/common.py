@@ -101,7 +101,8 @@ class Server(Store):
         configuration.write_text("".join(f"{key}: {value}\n" for key, value in self.settings.items()))
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
-                [*self.prefix, REVEILLE, "serve", "--data", str(self.data), "--config", str(configuration), *self.options],
+                [*self.prefix, REVEILLE, "serve", "--data", str(self.data), "--config", str(configuration),
+                 *self.options],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **self.environment})
 
     def start(self, seconds=60.0):

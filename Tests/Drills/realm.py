@@ -1,8 +1,9 @@
-"""A realm under faults: several servers on one PostgreSQL, one of them its home. The first argument names one of DRILLS.
+"""A realm under faults: several servers on one PostgreSQL, one of them its home.
 
-Phones place calls meanwhile, and note what they are told (`phones.py`). After each drill all that was acknowledged is in
-the store, no call has two winners, no device got two pushes for a call, and `reveille pushes audit` finds nothing.
-COUNT is the size of the drill named in the article Contribute. DRILL_SEED seeds the random numbers. Needs root.
+The first argument names one of DRILLS. Phones place calls meanwhile, and note what they are told (`phones.py`). After
+each drill all that was acknowledged is in the store, no call has two winners, no device got two pushes for a call, and
+`reveille pushes audit` finds nothing. COUNT is the number of rounds; of database the seconds of the longest outage, and
+of nemesis those of the drill. DRILL_SEED seeds the random numbers. Needs root.
 """
 
 import asyncio
@@ -112,8 +113,8 @@ class Stage:
             callees = [name for name in self.phones if name.startswith(f"{point}.callee")]
             entry = Entry(str(uuid.uuid4()), f"{point}.caller", callees, LED)
             self.entries[point] = self.books.entries[entry.call] = entry
-        await asyncio.gather(*[
-            self.advance(point) for point in self.POINTS if point not in ("invite-sent", "acknowledged", "push-intended")])
+        later = ("invite-sent", "acknowledged", "push-intended")
+        await asyncio.gather(*[self.advance(point) for point in self.POINTS if point not in later])
 
     async def advance(self, point):
         entry, caller, callee = self.entries[point], self.phone(point, "caller"), self.phone(point, "callee/a")
@@ -274,7 +275,8 @@ class Probe:
     async def read(self):
         try:
             while True:
-                self.frames.append((time.monotonic(), json.loads(await self.socket.recv())))
+                message = await self.socket.recv()
+                self.frames.append((time.monotonic(), json.loads(message)))
         except websockets.ConnectionClosed:
             pass
 
@@ -403,8 +405,7 @@ KINDS = ["fast", "immediate", "paused", "full", "connections"]
 REFUSED_WITHIN = 5.5
 
 
-async def outages(setting, books, plan, keeps_home):
-    """keeps_home: whether no other node takes over, so that nothing but time is lost."""
+async def outages(setting, books, plan):
     realm, outage = setting.realm, Outage(setting.database)
     one, other, asking = [await Probe(realm, f"standing{number}").open() for number in range(3)]
     call = str(uuid.uuid4())
@@ -421,12 +422,10 @@ async def outages(setting, books, plan, keeps_home):
         at, numbers = time.monotonic(), []
         await asyncio.to_thread(outage.begin, kind)
         while time.monotonic() < at + seconds:
-            if keeps_home:
-                new = str(uuid.uuid4())
-                books.others.add(new)
-                numbers.append(await asking.write("call.invite", call_id=new, to="nobody"))
+            new = str(uuid.uuid4())
+            books.others.add(new)
+            numbers.append(await asking.write("call.invite", call_id=new, to="nobody"))
             await asyncio.sleep(0.5)
-        back = time.monotonic()
         await asyncio.to_thread(outage.end, kind)
         ended = time.monotonic()
         await asyncio.to_thread(wait_for, lambda: realm.watch.statuses[realm.home] == 200, "a home is ready", 30)
@@ -437,19 +436,17 @@ async def outages(setting, books, plan, keeps_home):
         print(f"  {kind:11} {seconds:2} s: ready {ready:4.1f} s after it, {len(refused)} of {len(replies)} invites "
               f"refused, after at most {slowest:.1f} s", flush=True)
         realm.expect_running()
-        if keeps_home:
-            expect(realm.epoch == epoch and realm.home is home, f"the epoch was {epoch} and is {realm.epoch}")
-            expect(closings(books) == closed, f"connections were closed: {books.numbers}")
-            expect(one.socket.open and other.socket.open and asking.socket.open, "a connection was closed")
-            expect(slowest < REFUSED_WITHIN, f"an invite was refused after {slowest:.1f} s only")
-            expect(seconds < 6 or kind == "full" or refused, f"no invite was refused in {seconds} s")
-            for data, _ in refused:
-                expect(data["code"] == "overloaded" and "retry_after_ms" in data, f"an invite is refused: {data}")
-            view = await one.insist("call.get", call_id=call)
-            expect(view["state"] == "connected", f"a call under way: {view}")
+        expect(realm.epoch == epoch and realm.home is home, f"the epoch was {epoch} and is {realm.epoch}")
+        expect(closings(books) == closed, f"connections were closed: {books.numbers}")
+        expect(one.socket.open and other.socket.open and asking.socket.open, "a connection was closed")
+        expect(slowest < REFUSED_WITHIN, f"an invite was refused after {slowest:.1f} s only")
+        expect(seconds < 6 or kind == "full" or refused, f"no invite was refused in {seconds} s")
+        for data, _ in refused:
+            expect(data["code"] == "overloaded" and "retry_after_ms" in data, f"an invite is refused: {data}")
+        view = await one.insist("call.get", call_id=call)
+        expect(view["state"] == "connected", f"a call under way: {view}")
         books.check()
-    if keeps_home:
-        await one.insist("call.hangup", call_id=call)
+    await one.insist("call.hangup", call_id=call)
     for probe in (one, other, asking):
         await probe.close()
 
@@ -463,16 +460,12 @@ def closings(books):
 def database():
     """PostgreSQL is stopped, killed, paused, without space and without connections."""
     longest = count(7)
-    plan = [(kind, seconds) for kind in KINDS for seconds in (2, longest if longest < 20 else 8)]
-    for name, nodes, plan in [
-            ("alone", ["one"], plan + ([("fast", longest)] if longest >= 20 else [])),
-            ("database", ["one", "two"], [(kind, 7) for kind in KINDS])]:
-        books = Books(patience=60 + longest)
-        with Setting(name, nodes, size="160m") as setting:
-            print(f"  {len(nodes)} node{'s' * (len(nodes) > 1)}:")
-            faults = lambda phones: outages(setting, books, plan, len(nodes) == 1)
-            phones = asyncio.run(traffic(books, setting.realm, setting.simulator, faults, workers=8))
-            finish(setting, books, phones)
+    plan = [(kind, seconds) for kind in KINDS for seconds in (2, min(longest, 8))]
+    books = Books(patience=60 + longest)
+    with Setting("database", size="160m") as setting:
+        faults = lambda phones: outages(setting, books, plan + ([("fast", longest)] if longest > 8 else []))
+        phones = asyncio.run(traffic(books, setting.realm, setting.simulator, faults, workers=8))
+        finish(setting, books, phones)
 
 
 # Faults of the network and everything else
@@ -551,7 +544,74 @@ def nemesis():
         print(f"  faults: {summary(counts)}; epoch {network.realm.epoch}, {network.wires.packets} packets")
 
 
-DRILLS = {"kill": kill, "stop": stop, "database": database, "nemesis": nemesis}
+# Handover, and races of standbys
+
+# The longest time without a home at a handover.
+HANDOVER = 0.5
+
+
+async def hand_over(setting, books, rounds):
+    realm, gaps = setting.realm, []
+    for number in range(rounds):
+        await asyncio.sleep(1.5)
+        home, next_home, epoch, at = realm.home, realm.others[0], realm.epoch, time.monotonic()
+        for entry in list(books.entries.values())[-40:]:
+            entry.note("drill", f"handover from {home.name} to {next_home.name}")
+        old = realm.watch.terms[-1]
+        error = await asyncio.to_thread(realm.hand_over, next_home)
+        expect(not error, f"handover {number + 1}: {error}")
+        term = await asyncio.to_thread(realm.watch.wait_home, at, 10, {next_home})
+        gaps.append(term.first - old.last)
+        expect(realm.epoch == epoch + 1, f"the epoch rose from {epoch} to {realm.epoch}")
+        await asyncio.to_thread(wait_for, lambda: "standby" in home.ready()[1], f"{home.name} stands by", 10)
+        books.check()
+    realm.watch.expect_one_home()
+    print(f"  {rounds} handovers: without a home for {milliseconds(gaps)}", flush=True)
+    expect(max(gaps) <= HANDOVER, f"without a home for {max(gaps):.3f} s, allowed are {HANDOVER} s")
+
+
+def handover():
+    """The nodes hand over back and forth, under calls."""
+    books = Books(patience=60, reply_seconds=4)
+    with Setting("handover", period=0.005) as setting:
+        faults = lambda phones: hand_over(setting, books, count(6))
+        phones = asyncio.run(traffic(books, setting.realm, setting.simulator, faults, workers=8))
+        finish(setting, books, phones)
+
+
+async def kill_again(setting, books, rounds):
+    realm, times, winners, restarts = setting.realm, [], collections.Counter(), []
+    for _ in range(rounds):
+        await asyncio.gather(*restarts)
+        await asyncio.sleep(random.uniform(0, 1))
+        home, epoch, at = realm.home, realm.epoch, time.monotonic()
+        await asyncio.to_thread(home.kill)
+        for entry in list(books.entries.values())[-40:]:
+            entry.note("drill", f"kill of {home.name}")
+        term = await asyncio.to_thread(realm.watch.wait_home, at, TAKE_OVER, set(realm.nodes) - {home})
+        times.append(term.first - at)
+        winners[term.node.name] += 1
+        expect(realm.epoch == epoch + 1, f"the epoch rose from {epoch} to {realm.epoch}")
+        restarts = [asyncio.create_task(asyncio.to_thread(home.join))]
+        books.check()
+    await asyncio.gather(*restarts)
+    realm.watch.expect_one_home()
+    expect(realm.epoch == rounds + 1, f"the epoch is {realm.epoch} after {rounds} take-overs")
+    print(f"  {rounds} kills: ready after {milliseconds(times)}; take-overs: {summary(winners)}", flush=True)
+
+
+def race():
+    """The home is killed again and again; two standbys race for its place."""
+    books = Books(patience=60, reply_seconds=4)
+    with Setting("race", ("one", "two", "three")) as setting:
+        faults = lambda phones: kill_again(setting, books, count(5))
+        phones = asyncio.run(traffic(books, setting.realm, setting.simulator, faults, workers=4))
+        finish(setting, books, phones)
+
+
+DRILLS = {
+    "kill": kill, "stop": stop, "database": database, "race": race, "handover": handover, "nemesis": nemesis}
+
 
 
 def main():
