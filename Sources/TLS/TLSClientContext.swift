@@ -48,6 +48,9 @@ public final class TLSClientContext: Sendable {
     }
 
     deinit { SSL_CTX_free(raw) }
+
+    /// For HTTP/1, with the system's trust anchors. They are read once in a process, which takes 20 ms.
+    public static let webClient = Result { try TLSClientContext(trust: .system, speaking: .http1) }
 }
 
 /// The settings that both ends share.

@@ -64,7 +64,7 @@ public final class WebhookService: Sendable {
     public init(_ environment: Environment) throws {
         self.environment = environment
         loop = try EventLoop(name: "webhooks", scheduling: .batch)
-        tls = try TLSClientContext(trust: .system, speaking: .http1)
+        tls = try TLSClientContext.webClient.get()
         desk = LoopBound(Desk(), on: loop)
         loop.start()
     }

@@ -109,7 +109,7 @@ final class AuthorizationHook: Sendable {
     ) throws {
         self.loop = loop
         shared = SharedFigures()
-        let tls = try TLSClientContext(trust: .system, speaking: .http1)
+        let tls = try TLSClientContext.webClient.get()
         asker = LoopBound(
             Asker(
                 configuration, client: WebClient(loop: loop, tls: tls, userAgent: CallServer.userAgent), clock: clock,

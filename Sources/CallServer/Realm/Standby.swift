@@ -6,6 +6,7 @@ import Logging
 import PostgresStore
 import StoreInterface
 import Synchronization
+import TLS
 import WebPages
 import WebSocketServer
 
@@ -43,6 +44,8 @@ struct Standby: Sendable {
             let admin = try listener(socket, routes, .operator)
             started.append(admin)
             _ = try await admin.start()
+            // Now, not at the take-over.
+            _ = try TLSClientContext.webClient.get()
             let watch = try StandbyWatch(database, node) { seen in
                 sight.take(seen)
                 note(seen, log)

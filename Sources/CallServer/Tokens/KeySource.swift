@@ -9,7 +9,7 @@ struct KeySource: Sendable {
 
     /// - Throws: `TLSFailure` when the system's trust anchors cannot be loaded.
     static func make(_ environment: RemoteKeySet.Environment, on loop: EventLoop) async throws -> KeySource? {
-        let tls = try TLSClientContext(trust: .system, speaking: .http1)
+        let tls = try TLSClientContext.webClient.get()
         let set = await loop.run { LoopBound(RemoteKeySet(environment, loop: loop, tls: tls), on: loop) }
         return set.map { KeySource(address: environment.address, set: $0) }
     }
