@@ -85,7 +85,7 @@ public final class CallServer: Sendable {
         do {
             let clock: ServerClock
             if let database = configuration.database, let office = store.office {
-                try SharedSecrets(database, configuration.data).agree(hasWebPush: configuration.push.webPush != nil)
+                try SharedSecrets(database, configuration.data).provide(hasWebPush: configuration.push.webPush != nil)
                 // What is stored are times of the database's clock, whichever server was the home.
                 clock = ServerClock(clocks.shifted(by: office.clockOffset))
             } else {

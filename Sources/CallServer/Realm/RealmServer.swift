@@ -39,7 +39,7 @@ public actor RealmServer {
         if first == nil {
             // Now, not at the take-over. A home has done so.
             try configuration.data.prepare()
-            try SharedSecrets(database, configuration.data).agree(hasWebPush: configuration.push.webPush != nil)
+            try SharedSecrets(database, configuration.data).take()
         }
         let listeners = first == nil ? try await server.standBy() : nil
         await server.begin(first, listeners)
