@@ -3,6 +3,8 @@ import TLS
 /// The settings of a server context, which takes over accepted descriptors.
 public struct ServerRole {
     let path: String
+    /// The answer to each request for a WebSocket; nil where they are served.
+    let upgradeRefusal: HTTPResponse?
     let subprotocol: String
     let origins: AllowedOrigins
     let maxFrameBytes: Int
@@ -16,11 +18,13 @@ public struct ServerRole {
     unowned(unsafe) let events: any ServerSocketEvents
 
     package init(
-        path: String, subprotocol: String, origins: AllowedOrigins = .any, maxFrameBytes: Int = 65_536,
+        path: String, upgradeRefusal: HTTPResponse? = nil, subprotocol: String, origins: AllowedOrigins = .any,
+        maxFrameBytes: Int = 65_536,
         reservedPaths: Set<String> = [], tls: TLSCertificate?, clients: ClientAuthorities? = nil,
         events: any ServerSocketEvents
     ) {
         self.path = path
+        self.upgradeRefusal = upgradeRefusal
         self.subprotocol = subprotocol
         self.origins = origins
         self.maxFrameBytes = maxFrameBytes

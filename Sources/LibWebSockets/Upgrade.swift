@@ -12,6 +12,7 @@ enum Upgrade {
 
     /// The response that refuses an upgrade; nil for a valid request.
     static func refusal(of head: RequestHead, server: ServerRole) -> HTTPResponse? {
+        if let refusal = server.upgradeRefusal { return refusal }
         if let origin = head.value(of: .origin), !server.origins.allows(origin, at: head.value(of: .host)) {
             return AllowedOrigins.refusal(of: origin)
         }

@@ -91,7 +91,8 @@ final class Shard {
         messages = DeadlineList(span: configuration.requestTimeout)
         closing = DeadlineList(span: Self.closeSpan)
         let role = ServerRole(
-            path: configuration.path, subprotocol: configuration.subprotocol, origins: configuration.origins,
+            path: configuration.path, upgradeRefusal: configuration.upgradeRefusal,
+            subprotocol: configuration.subprotocol, origins: configuration.origins,
             maxFrameBytes: configuration.maxFrameBytes, reservedPaths: configuration.reservedPaths, tls: certificate,
             clients: configuration.clientAuthorities, events: self)
         contexts = try ServerContexts(

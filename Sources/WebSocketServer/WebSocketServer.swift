@@ -18,6 +18,8 @@ public final class WebSocketServer: Sendable {
         public var soleLoop: String?
         /// The only path that accepts WebSockets.
         public var path = "/v1/signal"
+        /// If set, the answer to each request for a WebSocket.
+        public var upgradeRefusal: HTTPResponse?
         /// The only subprotocol, which clients must request.
         public var subprotocol = "reveille.v1"
         /// The longest message from a client, in bytes; a longer one closes the connection with 3502.

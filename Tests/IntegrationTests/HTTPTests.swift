@@ -45,6 +45,8 @@ struct HTTPTests {
         #expect(try await curl(server, "/readyz") == red)
         #expect(try await curl(server, "/metrics").contains("\nreveille_draining 1\n"))
         #expect(try await curl(server, "/healthz").hasPrefix("200 "))
+        // A proxy that left for this would end the calls that the drain waits for.
+        #expect(try await curl(server, "/homez") == "200 text/plain; charset=utf-8\nhome")
         await #expect(throws: SoftphoneError.self) { try await bob.softphone.call(.user("carol")) }
         #expect(try await alice.hangUp(call, seenBy: bob) == .hangup)
         #expect(try world.reader().calls().map(\.id) == [call])

@@ -29,7 +29,8 @@ struct Standby: Sendable {
         routes.attach(
             HTTPRoutes.Sources(
                 problems: { ["standby: \(sight.words)"] },
-                metrics: { RealmMetrics.standby(sight.current, node: configuration.node) }))
+                metrics: { RealmMetrics.standby(sight.current, node: configuration.node) },
+                isHome: { false }))
         var started: [WebSocketServer] = []
         var metrics: MetricsListener?
         do {
@@ -62,8 +63,7 @@ struct Standby: Sendable {
         _ configuration: WebSocketServer.Configuration, _ routes: HTTPRoutes, _ audience: HTTPRoutes.Audience
     ) throws -> WebSocketServer {
         var configuration = configuration
-        // Matches no request: a standby accepts no WebSockets.
-        configuration.path = ""
+        configuration.upgradeRefusal = StandbyHandler.refusal
         configuration.soleLoop = "standby-http"
         configuration.shards = 1
         configuration.maxConnections = min(configuration.maxConnections, mostConnections)
@@ -151,6 +151,13 @@ private final class SightBox: Sendable {
 
 /// Answers health checks, and refuses everything else. Confined to its loop.
 private final class StandbyHandler: ShardHandler {
+    /// Never 404: a client that comes through a proxy a moment too early tries again.
+    static var refusal: HTTPResponse {
+        var refusal = HTTPResponse.text("this server stands by; another one serves the realm\n", status: 503)
+        refusal.headers = [("Retry-After", "1")]
+        return refusal
+    }
+
     private let routes: HTTPRoutes
     private let audience: HTTPRoutes.Audience
     private let loop: EventLoop
@@ -170,12 +177,10 @@ private final class StandbyHandler: ShardHandler {
     func connectionClosed(_ connection: WebSocketConnection) {}
 
     func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {
-        guard !["/healthz", "/readyz", "/metrics"].contains(request.path) else {
+        guard request.path != "/metrics", !HTTPRoutes.alwaysServed.contains(request.path) else {
             return routes.answer(request, to: audience, LoopBound(responder, on: loop))
         }
-        var refusal = HTTPResponse.text("this server stands by; another one serves the realm\n", status: 503)
-        refusal.headers = [("Retry-After", "1")]
-        responder.respond(refusal)
+        responder.respond(Self.refusal)
     }
 }
 

@@ -8,13 +8,14 @@ import WebPages
 /// | resource | on the clients' port | on the metrics listener and the admin socket |
 /// |---|---|---|
 /// | `GET /healthz` | 200 while the process serves | the same |
+/// | `GET /homez` | 200 `home` while clients may be sent to this process, or 503 `not the home`: see ``Sources/isHome`` | the same |
 /// | `GET /readyz` | 200 `ready`, or 503 `not ready` | 200, or 503 with a line for each thing that is wrong |
 /// | `GET /metrics` | 404 | Prometheus text |
 /// | `GET /` | what this is; a browser is redirected to `/phone/` or `/board/` | the same |
 /// | ``WebPages`` | the library, the softphone, the files of `web.root` | the board |
 final class HTTPRoutes: Sendable {
     /// Resources served on the clients' port even when all connections are taken.
-    static let alwaysServed: Set<String> = ["/healthz", "/readyz"]
+    static let alwaysServed: Set<String> = ["/healthz", "/homez", "/readyz"]
 
     /// The kind of client, determined by the listener.
     enum Audience: Sendable {
@@ -28,6 +29,9 @@ final class HTTPRoutes: Sendable {
         /// What makes the server unready; empty when it is ready.
         let problems: @Sendable () async -> [String]
         let metrics: @Sendable () async -> String
+        /// Whether this process serves the realm. Unlike readiness, a push provider that is away or a drain changes
+        /// nothing: a proxy that closed the sockets for these would make a small failure one of all calls.
+        let isHome: @Sendable () -> Bool
     }
 
     private let sources = Mutex<Sources?>(nil)
@@ -63,6 +67,9 @@ final class HTTPRoutes: Sendable {
         switch (request.path, audience) {
         case ("/healthz", _): responder.value.respond(.text("ok\n"))
         case ("/", _): responder.value.respond(.text(banner))
+        case ("/homez", _):
+            let isHome = sources.withLock { $0 }?.isHome() ?? false
+            responder.value.respond(isHome ? .text("home\n") : .text("not the home\n", status: 503))
         case ("/readyz", _):
             later(responder) { sources in
                 let problems = await sources.problems()

@@ -4,6 +4,7 @@ import CallMonitor
 import CallVocabulary
 import ClientTokens
 import EventLoop
+import PostgresStore
 import PushClient
 import PushCore
 import StoreInterface
@@ -22,7 +23,9 @@ struct MetricsReport: Sendable {
     let monitor: @Sendable () async -> LiveFigures?
 
     var sources: HTTPRoutes.Sources {
-        HTTPRoutes.Sources(problems: { await problems() }, metrics: { await text() })
+        HTTPRoutes.Sources(
+            problems: { await problems() }, metrics: { await text() },
+            isHome: { [office = parts.store.office] in office?.term.isHeld ?? true })
     }
 
     private func problems() async -> [String] { problems(await parts.core.snapshot()) }
