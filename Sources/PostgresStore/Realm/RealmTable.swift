@@ -4,8 +4,12 @@ import StoreInterface
 
 /// The SQL of the table of nodes.
 enum RealmTable {
+    /// Also removes a process of the same name that has ended without a word: this one has taken its place.
     private static let beatStatement = """
-        INSERT INTO node (id, name, address, version, role) VALUES (?, ?, ?, ?, ?)
+        WITH former AS (
+            DELETE FROM node WHERE name = ?2 AND id <> ?1 AND seen_at < now() - interval '2 seconds'
+        )
+        INSERT INTO node (id, name, address, version, role) VALUES (?1, ?2, ?3, ?4, ?5)
         ON CONFLICT (id) DO UPDATE SET role = excluded.role, seen_at = now()
         """
     private static let list = """
