@@ -176,12 +176,14 @@ final class World: Sendable {
     /// Has the servers and commands of this test use another kind of store. Call it first.
     func use(_ store: WorldStore) async throws {
         guard store == .postgreSQL else { return }
-        let address = try await PostgresServer.freshAddress()
-        database.withLock { $0 = address }
+        use(try await PostgresServer.freshAddress())
     }
 
+    /// Has the servers and commands of this test use this realm. Call it first.
+    func use(_ address: PostgresAddress) { database.withLock { $0 = address } }
+
     /// The database, if there is one, for `reveille`.
-    private var storeEnvironment: [String: String] {
+    var storeEnvironment: [String: String] {
         guard let address = database.withLock({ $0 }) else { return [:] }
         return ["REVEILLE_STORE": address.uri, "REVEILLE_REALM": address.realm]
     }
