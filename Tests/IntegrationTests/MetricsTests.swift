@@ -3,6 +3,8 @@ import CallVocabulary
 import Foundation
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
+import StoreTesting
 import Testing
 
 @Suite("Metrics", .world)
@@ -24,12 +26,32 @@ struct MetricsTests {
         await #expect(throws: SoftphoneError.self) { try await alice.softphone.call(.user("nobody")) }
     }
 
+    /// What the home and the standby of a realm serve.
+    private static func realm() async throws -> String {
+        let database = try await PostgresServer.freshAddress()
+        var texts: [String] = []
+        for (name, message) in [("home", "is the realm's home"), ("standby", "standing by")] {
+            let folder = world.folder + "/" + name
+            let node = try world.start(
+                Program.reveille, ["serve", "--data", folder, "--port", "0", "--node", name],
+                environment: [
+                    "REVEILLE_STORE": database.uri, "REVEILLE_REALM": database.realm, "REVEILLE_METRICS_LISTEN": "off",
+                ])
+            try await node.errors.first(message) { $0.contains(message) ? true : nil }
+            let answer = try await HTTPAnswer.curl("--unix-socket", folder + "/admin.sock", "http://reveille/metrics")
+            texts.append(answer.body)
+        }
+        return texts.joined(separator: "\n")
+    }
+
     @Test(
         "each served metric is documented with its type and labels, and each documented one is served")
     func documented() async throws {
         let list = try MetricList()
+        let nodes = try await Self.realm()
         try await Self.served { text in
             var types: [String: String] = [:]
+            let text = text + "\n" + nodes
             for line in text.split(separator: "\n") where line.hasPrefix("# TYPE ") {
                 let words = line.split(separator: " ")
                 types[String(words[2])] = String(words[3])
