@@ -3,6 +3,9 @@ import Foundation
 import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
+import StoreInterface
+import StoreTesting
+import TestCleanup
 import Testing
 
 @Suite("The server's configuration", .world)
@@ -186,6 +189,22 @@ struct SettingsTests {
                 "\(file):2: shards: 0 is out of range; give 1 to 64",
             ])
         try await Program.reveille("config", "check", "--config", file + "x").expectFailure(2, lines: 1)
+    }
+
+    @Test("config check warns of a database that may lose commits, and of one that does not answer")
+    func databaseCheck() async throws {
+        let database = try await PostgresServer.start(settings: ["fsync = off"])
+        atEnd { try? await database.remove() }
+        func check() async throws -> [Substring] {
+            let result = try await Program.reveille("config", "check", "--store", database.uri)
+            #expect(result.ending == .exit(0) && result.output.hasSuffix(": fine"), "\(result)")
+            return result.errorLines
+        }
+        let lossy = try await check()
+        #expect(lossy.count == 1 && lossy.first?.hasPrefix("warning: the database: fsync is off: ") == true, "\(lossy)")
+        try await database.stop("immediate")
+        let away = try await check()
+        #expect(away.count == 1 && away.first?.hasPrefix("warning: the database: not checked: ") == true, "\(away)")
     }
 
     @Test("config show lists each setting, its source and how it is applied, as a table and as JSON")

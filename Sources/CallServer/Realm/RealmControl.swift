@@ -13,6 +13,9 @@ public struct RealmControl: Sendable {
     /// Removes the realm and all that is in it. No server may run on it.
     public func remove() throws(StoreFailure) { try Realm.remove(database) }
 
+    /// What of the database's settings may lose acknowledged commits, with advice.
+    public func doubts() throws(StoreFailure) -> [String] { try Realm.doubts(database) }
+
     /// Asks the home to hand over to a standby.
     /// - Returns: false when there is no home, or `node` is it.
     public func handOver(to node: RealmNode) throws(StoreFailure) -> Bool {

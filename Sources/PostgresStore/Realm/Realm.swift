@@ -5,6 +5,8 @@ import Synchronization
 /// What processes and commands ask of a realm without being its home. Each call opens a connection, and blocks.
 package enum Realm {
     private static let patience = Duration.seconds(10)
+    /// A reload waits for the check of the configuration.
+    private static let checkPatience = Duration.seconds(3)
 
     private static func connect(_ address: PostgresAddress) throws(StoreFailure) -> PostgresConnection {
         let connection = try PostgresConnection(
@@ -24,6 +26,12 @@ package enum Realm {
     /// - Throws: `StoreFailure`.
     package static func status(_ address: PostgresAddress) throws(StoreFailure) -> RealmStatus {
         try RealmTable.status(connect(address))
+    }
+
+    /// What of the database's settings may lose acknowledged commits, with advice. The realm need not exist yet.
+    package static func doubts(_ address: PostgresAddress) throws(StoreFailure) -> [String] {
+        try DatabaseDoubts.find(
+            PostgresConnection(address, PostgresConnection.Purpose(name: "reveille check", patience: checkPatience)))
     }
 
     /// Asks the home to give its lease to `node`. The home stops taking requests, commits what is under way, and gives

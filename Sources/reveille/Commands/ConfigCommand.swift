@@ -1,5 +1,7 @@
 import ArgumentParser
+import CallServer
 import ServerSettings
+import StoreInterface
 
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -17,6 +19,8 @@ struct ConfigCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List every fault of the configuration.",
             discussion: """
+                With a PostgreSQL store it also warns of settings of the database that may lose acknowledged commits.
+
                   reveille config check
                   reveille config check --config /etc/reveille/reveille.yaml
                 """)
@@ -27,7 +31,18 @@ struct ConfigCommand: AsyncParsableCommand {
             let loaded = try options.settings.load()
             ConfigCommand.complain(loaded)
             guard loaded.errors.isEmpty else { throw Exit.failed }
+            for doubt in try Self.doubts(loaded) { Terminal.complain("warning: the database: \(doubt)") }
             Terminal.print("\(loaded.path ?? "no configuration file; the environment and the defaults"): fine")
+        }
+
+        /// What of the database may lose acknowledged commits. A database that is away is no fault of the configuration.
+        private static func doubts(_ loaded: LoadedSettings) throws -> [String] {
+            guard let database = try loaded.serverConfiguration().database else { return [] }
+            do throws(StoreFailure) {
+                return try RealmControl(database).doubts()
+            } catch {
+                return ["not checked: \(error)"]
+            }
         }
     }
 
