@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import Glibc
 import RecordTables
 import StoreInterface
 import StoreTesting
@@ -24,5 +25,54 @@ import Testing
         let again = try PostgresStore.open(address, name: "test")
         #expect(try again.recover().calls == [call])
         again.close()
+    }
+
+    @Test func `of several hosts, a connection begins with the one that the last connection was made to`() async throws
+    {
+        let server = try await PostgresServer.shared()
+        let silent = try SilentListener()
+        let uri = "postgres://reveille@/postgres?host=127.0.0.1,\(server.folder)&port=\(silent.port),5432"
+        let address = try #require(PostgresAddress(uri))
+        let purpose = PostgresConnection.Purpose(name: "test", patience: .seconds(5))
+        _ = try PostgresConnection(address, purpose)
+        #expect(silent.connectionCount() == 1)
+        for _ in 0..<3 { _ = try PostgresConnection(address, purpose) }
+        #expect(silent.connectionCount() == 0)
+    }
+}
+
+/// A TCP port at which connections are made, and nothing is answered.
+private final class SilentListener {
+    private let descriptor: Int32
+    let port: UInt16
+
+    init() throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = descriptor
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(descriptor, pointer, length) == 0 && listen(descriptor, 16) == 0
+                    && getsockname(descriptor, pointer, &length) == 0
+            }
+        }
+        try #require(result)
+        port = UInt16(bigEndian: address.sin_port)
+    }
+
+    deinit { close(descriptor) }
+
+    /// The connections since the last call.
+    func connectionCount() -> Int {
+        var count = 0
+        while true {
+            let connection = accept(descriptor, nil, nil)
+            guard connection >= 0 else { return count }
+            close(connection)
+            count += 1
+        }
     }
 }

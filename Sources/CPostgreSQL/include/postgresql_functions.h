@@ -29,6 +29,8 @@ enum { POSTGRESQL_SQLSTATE = 'C', POSTGRESQL_MESSAGE = 'M' };
     F(PGconn *, PQconnectdbParams, (const char *const *keywords, const char *const *values, int expand_dbname)) \
     F(void, PQfinish, (PGconn *)) \
     F(unsigned int, PQstatus, (const PGconn *)) \
+    F(char *, PQhost, (const PGconn *)) \
+    F(char *, PQport, (const PGconn *)) \
     F(int, PQsocket, (const PGconn *)) \
     F(char *, PQerrorMessage, (const PGconn *)) \
     F(int, PQserverVersion, (const PGconn *)) \

@@ -2,6 +2,7 @@ import CPostgreSQL
 import Glibc
 import RecordTables
 import StoreInterface
+import Synchronization
 
 /// A connection to PostgreSQL. Calls block, with a deadline, because a server that is stopped answers nothing and keeps
 /// its connections. Confined to one thread at a time.
@@ -70,11 +71,47 @@ final class PostgresConnection {
         for statement in purpose.setup { try runSimple(statement) }
     }
 
+    private struct Host {
+        let name: String
+        let port: String
+    }
+
+    /// By URI with several hosts, the host of the last connection. The next connection begins with it: each one would
+    /// wait for a machine that is switched off otherwise.
+    private static let lastHosts = Mutex<[String: Host]>([:])
+
     private static func connect(
         _ library: UnsafePointer<postgresql>, _ address: PostgresAddress, _ purpose: Purpose
     ) -> OpaquePointer? {
+        func isUp(_ connection: OpaquePointer) -> Bool {
+            library.pointee.PQstatus(connection) == UInt32(POSTGRESQL_CONNECTION_OK)
+        }
+        // A `hostaddr` has as many entries as `host`.
+        guard address.uri.contains(","), !address.uri.contains("hostaddr=") else {
+            return attempt(library, address, purpose, at: nil)
+        }
+        if let host = lastHosts.withLock({ $0[address.uri] }) {
+            let connection = attempt(library, address, purpose, at: host)
+            if let connection, isUp(connection) { return connection }
+            if let connection { library.pointee.PQfinish(connection) }
+            lastHosts.withLock { $0[address.uri] = nil }
+        }
+        let connection = attempt(library, address, purpose, at: nil)
+        if let connection, isUp(connection), let name = library.pointee.PQhost(connection),
+            let port = library.pointee.PQport(connection)
+        {
+            let host = Host(name: String(cString: name), port: String(cString: port))
+            lastHosts.withLock { $0[address.uri] = host }
+        }
+        return connection
+    }
+
+    /// - Parameter host: the only host that is tried; nil for those of the URI in their order.
+    private static func attempt(
+        _ library: UnsafePointer<postgresql>, _ address: PostgresAddress, _ purpose: Purpose, at host: Host?
+    ) -> OpaquePointer? {
         // What stands before `dbname` gives way to the URI, what stands after it does not.
-        let settings = [
+        var settings = [
             ("connect_timeout", "\(connectSeconds)"), ("tcp_user_timeout", "10000"), ("keepalives", "1"),
             ("keepalives_idle", "5"), ("keepalives_interval", "2"), ("keepalives_count", "3"),
             // A standby may lack rows that a reader expects.
@@ -82,6 +119,7 @@ final class PostgresConnection {
             ("dbname", address.uri), ("client_encoding", "UTF8"),
             ("application_name", purpose.applicationName(address)),
         ]
+        if let host { settings += [("host", host.name), ("port", host.port)] }
         let texts = settings.flatMap { [strdup($0.0), strdup($0.1)] }
         defer { for text in texts { free(text) } }
         var keys = stride(from: 0, to: texts.count, by: 2).map { UnsafePointer(texts[$0]) }
