@@ -31,7 +31,9 @@ import Testing
     {
         let server = try await PostgresServer.shared()
         let silent = try SilentListener()
-        let uri = "postgres://reveille@/postgres?host=127.0.0.1,\(server.folder)&port=\(silent.port),5432"
+        let folder = server.folder.replacing("/", with: "%2F")
+        // libpq reads an empty port for each host out of it.
+        let uri = "postgres://reveille@\(silent.host),\(folder)/postgres"
         let address = try #require(PostgresAddress(uri))
         let purpose = PostgresConnection.Purpose(name: "test", patience: .seconds(5))
         _ = try PostgresConnection(address, purpose)
@@ -41,26 +43,25 @@ import Testing
     }
 }
 
-/// A TCP port at which connections are made, and nothing is answered.
+/// PostgreSQL's port of a loopback address, at which connections are made and nothing is answered.
 private final class SilentListener {
     private let descriptor: Int32
-    let port: UInt16
+    let host = "127.\(Int.random(in: 2...254)).\(Int.random(in: 2...254)).1"
 
     init() throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        address.sin_addr.s_addr = inet_addr(host)
+        address.sin_port = in_port_t(5432).bigEndian
+        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let descriptor = descriptor
         let result = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
                 bind(descriptor, pointer, length) == 0 && listen(descriptor, 16) == 0
-                    && getsockname(descriptor, pointer, &length) == 0
             }
         }
         try #require(result)
-        port = UInt16(bigEndian: address.sin_port)
     }
 
     deinit { close(descriptor) }

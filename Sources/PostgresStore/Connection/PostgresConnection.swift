@@ -23,6 +23,7 @@ final class PostgresConnection {
 
     /// Of establishing a connection to one host.
     private static let connectSeconds = 4
+    private static let standardPort = "5432"
     private static let oldestServer = 130_000
 
     let address: PostgresAddress
@@ -97,10 +98,10 @@ final class PostgresConnection {
             lastHosts.withLock { $0[address.uri] = nil }
         }
         let connection = attempt(library, address, purpose, at: nil)
-        if let connection, isUp(connection), let name = library.pointee.PQhost(connection),
-            let port = library.pointee.PQport(connection)
-        {
-            let host = Host(name: String(cString: name), port: String(cString: port))
+        if let connection, isUp(connection), let name = library.pointee.PQhost(connection) {
+            // Empty when the URI has none.
+            let port = library.pointee.PQport(connection).map { String(cString: $0) } ?? ""
+            let host = Host(name: String(cString: name), port: port.isEmpty ? standardPort : port)
             lastHosts.withLock { $0[address.uri] = host }
         }
         return connection
