@@ -18,7 +18,8 @@ struct ServiceManager: Sendable {
         watchdog = isMeant && microseconds > 0 ? .microseconds(microseconds) : nil
     }
 
-    /// Sends a state such as `READY=1`. A failed send is not repeated: the watchdog sends again.
+    /// Sends a state such as `READY=1`. A failed send is not repeated: the watchdog sends again. `WATCHDOG=1` is dropped
+    /// when the service manager reads nothing, which must not stop the caller's thread.
     func notify(_ state: String) {
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }
@@ -32,9 +33,10 @@ struct ServiceManager: Sendable {
         withUnsafeMutableBytes(of: &target.sun_path) { $0.copyBytes(from: path) }
         let length = MemoryLayout<sa_family_t>.size + path.count
         let bytes = Array(state.utf8)
+        let flags = Int32(MSG_NOSIGNAL) | (state == "WATCHDOG=1" ? Int32(MSG_DONTWAIT) : 0)
         _ = withUnsafePointer(to: &target) { target in
             target.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                sendto(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL), $0, socklen_t(length))
+                sendto(descriptor, bytes, bytes.count, flags, $0, socklen_t(length))
             }
         }
     }

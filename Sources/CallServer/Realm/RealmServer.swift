@@ -18,6 +18,7 @@ public actor RealmServer {
     private let log: Logger
     private var running: CallServer?
     private var serving: Task<Void, Never>?
+    private var notifying: Task<Void, Never>?
     private var failure: (any Error)?
 
     private init(_ configuration: ServerConfiguration, _ clocks: ClockSources, _ log: Logger) {
@@ -26,7 +27,7 @@ public actor RealmServer {
         self.log = log
     }
 
-    /// Joins the realm: becomes its home, or a standby when it has one.
+    /// Joins the realm: becomes its home, or a standby when it has one or its database does not answer.
     /// - Throws: as `CallServer.start`; and `DataFolder.Failure` when this folder's secrets are not the realm's.
     public static func start(
         _ configuration: ServerConfiguration, clocks: ClockSources = .system, log: Logger
@@ -35,11 +36,18 @@ public actor RealmServer {
         var configuration = configuration
         configuration.realmNode = configuration.ownNode
         let server = RealmServer(configuration, clocks, log)
-        let first = try await server.becomeHome()
-        if first == nil {
-            // Now, not at the take-over. A home has done so.
+        var first: CallServer?
+        do {
+            first = try await server.becomeHome()
+            if first == nil {
+                // Now, not at the take-over. A home has done so.
+                try configuration.data.prepare()
+                try SharedSecrets(database, configuration.data).take()
+            }
+        } catch let failure as StoreFailure where failure.reason == .unreachable {
+            // After a power failure the database starts last; systemd gives up after a few failed starts.
+            log.error("\(failure)")
             try configuration.data.prepare()
-            try SharedSecrets(database, configuration.data).take()
         }
         let listeners = first == nil ? try await server.standBy() : nil
         await server.begin(first, listeners)
@@ -51,6 +59,18 @@ public actor RealmServer {
 
     private func begin(_ home: CallServer?, _ standby: Standby?) {
         serving = Task { await serve(home, standby) }
+        if let manager = ServiceManager() { notifying = Task { await notify(manager) } }
+    }
+
+    /// Tells the service manager that this process has started, and notifies its watchdog on a standby and during a
+    /// take-over. A home's core does so itself.
+    private func notify(_ manager: ServiceManager) async {
+        manager.notify("READY=1")
+        guard let longest = manager.watchdog else { return }
+        while !Task.isCancelled {
+            if running == nil { manager.notify("WATCHDOG=1") }
+            try? await Task.sleep(for: longest / 4)
+        }
     }
 
     /// Serves in turn as home and as standby, until the task is cancelled.
@@ -129,6 +149,7 @@ public actor RealmServer {
 
     /// Leaves the realm: stops as `CallServer.stop` does, and gives the lease back.
     public func stop() async {
+        notifying?.cancel()
         serving?.cancel()
         await serving?.value
         log.info("left the realm")

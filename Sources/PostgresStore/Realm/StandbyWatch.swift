@@ -89,7 +89,11 @@ private final class Watcher {
         let connection = try connected()
         let now = ContinuousClock.now
         if beatAt.map({ now - $0 >= Self.betweenBeats }) ?? true {
-            if !hasNodes { hasNodes = try PostgresSchema.version(connection) ?? 0 >= PostgresSchema.firstWithNodes }
+            if !hasNodes {
+                // The first home makes the tables.
+                guard let version = try PostgresSchema.version(connection) else { return .free }
+                hasNodes = version >= PostgresSchema.firstWithNodes
+            }
             if hasNodes { try RealmTable.beat(node, isHome: false, connection) }
             beatAt = now
         }
