@@ -69,6 +69,10 @@ struct HAProxyTests {
             try await program.errors.first("\(name) serves or stands by") { line in
                 line.contains("is the realm's home") || line.contains("standing by") ? true : nil
             }
+            // A process of the same name that was killed is listed until this one is.
+            _ = try await eventually("\(name) is listed") {
+                try await world.reveille("cluster status").output.contains("process \(program.pid),") ? true : nil
+            }
             return program
         }
 
