@@ -42,7 +42,7 @@ public struct RealmStatus: Equatable, Sendable {
         }
 
         /// A process that was not heard of for so long does not run, or cannot reach the database.
-        public static let silence = Duration.seconds(5)
+        public static let silence = Duration.seconds(3)
 
         public var isSilent: Bool { age > Self.silence }
 

@@ -69,7 +69,11 @@ struct RealmTests {
         #expect(try await home.readiness().isReady)
         let told = try await standby.readiness()
         #expect(!told.isReady && told.words.contains("standby: the realm's home is one ("), "\(told.words)")
-        let refused = try await HTTPAnswer.curl("http://127.0.0.1:\(standby.port)/v1/signal")
+        let upgrade = [
+            "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
+            "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Protocol: reveille.v1",
+        ].flatMap { ["--header", $0] }
+        let refused = try await HTTPAnswer.curl(upgrade + ["http://127.0.0.1:\(standby.port)/v1/signal"])
         #expect(refused.status == 503 && refused.headers["retry-after"] == "1")
         #expect(try await HTTPAnswer.curl("http://127.0.0.1:\(standby.port)/healthz").status == 200)
         let (of, other) = (try await metrics(home), try await metrics(standby))
@@ -97,6 +101,16 @@ struct RealmTests {
         #expect(result.ending == .exit(2))
         #expect(result.errors.contains("\(folder)/client-token.key differs from the realm's"), "\(result.errors)")
         #expect(result.errors.contains("move the file away"))
+    }
+
+    @Test("a second server on the data folder of another is refused before it takes the lease")
+    func sameFolder() async throws {
+        let (home, standby) = try await pair()
+        for node in [home, standby] {
+            let result = try await start("three", folder: node.folder).program.result()
+            result.expectFailure(2, "a server runs on the data folder \(node.folder)")
+        }
+        #expect(try await home.readiness().isReady)
     }
 
     @Test("after kill -9 of the home the standby serves within five seconds")

@@ -42,7 +42,9 @@ struct CoreThread: Sendable {
                 random: SystemRandomness())
             let coreLoop = CoreLoop(
                 loop: loop, core: core, clock: clock, committer: committer, outputs: outputs, log: log
-            ) { [data = configuration.data] anchor in
+            ) { [data = configuration.data, database = configuration.database] anchor in
+                // The next home takes its time from the database. On a busy disk the file would delay a take-over.
+                guard database == nil else { return }
                 do {
                     try anchor.save(in: data)
                 } catch {

@@ -1,4 +1,5 @@
 import CallVocabulary
+import EventLoop
 import Foundation
 import Logging
 import PostgresStore
@@ -33,6 +34,13 @@ public actor RealmServer {
         _ configuration: ServerConfiguration, clocks: ClockSources = .system, log: Logger
     ) async throws -> RealmServer {
         guard let database = configuration.database else { preconditionFailure("a realm has a database") }
+        let socket = try configuration.data.adminSocket()
+        // Before it takes the lease: a home without listeners would serve nobody.
+        if (try? socket.probe()) != nil {
+            throw DataFolder.Failure(
+                description:
+                    "a server runs on the data folder \(configuration.data.path); give this one a folder of its own")
+        }
         var configuration = configuration
         configuration.realmNode = configuration.ownNode
         let server = RealmServer(configuration, clocks, log)
