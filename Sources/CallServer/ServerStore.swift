@@ -82,8 +82,8 @@ struct ServerStore: Sendable {
     }
 
     private static func noteHealth(_ failure: StoreFailure?, _ log: Logger) {
-        guard let failure else { return log.notice("commits succeed again") }
-        log.error("commits fail; no new call is acknowledged", metadata: ["error": .string("\(failure)")])
+        guard let failure else { return log.notice("the store can be written again") }
+        log.error("the store cannot be written; it is tried again", metadata: ["error": .string("\(failure)")])
     }
 
     /// Commits waiting batches, ends the threads and closes the connections.

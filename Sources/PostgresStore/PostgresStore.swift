@@ -140,14 +140,20 @@ package final class PostgresStore {
         return try catchUp()
     }
 
-    /// Makes all batches durable, as one commit.
+    /// A commit with this much takes no further batch: it has to be sent within the patience for one commit.
+    private static let bytesPerCommit = 4 << 20
+
+    /// Makes the first of the batches durable, as one commit.
     ///
     /// After a failure repeat it, with batches of the same records first: what is written is the commit that failed.
-    /// - Returns: how many records the commit has.
+    /// - Returns: how many batches the commit has, at least one.
     @discardableResult
     func write(_ batches: [[StoreRecord]]) throws(StoreFailure) -> Int {
         var attempt =
-            self.attempt ?? Attempt(commit: NumberedCommit(number: last + 1, records: encoder.encode(batches)))
+            self.attempt
+            ?? Attempt(
+                commit: NumberedCommit(
+                    number: last + 1, records: encoder.encode(batches, upTo: Self.bytesPerCommit)))
         self.attempt = attempt
         let number = attempt.commit.number
         do throws(StoreFailure) {
@@ -166,7 +172,7 @@ package final class PostgresStore {
         behind.append(Behind(commit: number, at: .now, records: records))
         behindCount += records
         tables.add(attempt.commit)
-        return records
+        return attempt.commit.records.batches.count
     }
 
     /// Applies all commits to the tables.

@@ -82,20 +82,16 @@ extension StoreFailure: CustomStringConvertible {
 
     private var advice: String {
         switch reason {
+        case .noStore, .corrupted, .unreadableRow, .busy, .inputOutput, .diskFull, .cannotWrite:
+            isInDatabase ? adviceForDatabase : adviceForFolder
         case .notADirectory: "Name a folder as the data folder, or move the file away."
-        case .cannotWrite:
-            "See that the folder is there, that this user may write in it, and that its file system is not mounted read-only."
-        case .diskFull: "Free some space; a server that runs goes on by itself."
         case .noBackup: "Name a file that reveille backup has written."
         case .exists: "Name another, or have this one replaced."
-        case .noStore: "Check the path of the data folder (--data), or start a server on it first."
         case .notADatabase:
             """
             A backup is a file that reveille backup has written. If this is the store's own file, move it away or restore a \
             backup.
             """
-        case .corrupted:
-            "Stop the server, keep the files for inspection, and restore a backup. Without one: reveille backup --salvage, then reveille restore --replace."
         case .otherJournal:
             "Put back the database that it belongs to, or move it away with its -wal: the last calls of that one are in them."
         case .missingFile, .incomplete:
@@ -107,11 +103,6 @@ extension StoreFailure: CustomStringConvertible {
         case .newerVersion: "Start the version that wrote it, or a later one."
         case .locked(let pid?): "Stop the server with process id \(pid), or give this one a folder of its own."
         case .locked(nil): "Stop the other server, or give this one a folder of its own."
-        case .unreadableRow:
-            "The row is damaged, was edited by hand, or was written by a later version. Repair or delete it, or restore a backup."
-        case .busy: "End long-running sqlite3 sessions on this file."
-        case .inputOutput:
-            "Check the disk and the kernel's log (dmesg), and whether the file system is mounted read-only."
         case .closed: "Open it again."
         case .sqlite: "See the result codes of SQLite."
         case .noLibrary, .unreachable, .tooManyConnections, .accessDenied, .unsuitableDatabase, .livingHome, .fenced,
@@ -120,12 +111,43 @@ extension StoreFailure: CustomStringConvertible {
         }
     }
 
+    /// Whether the path is the address of a database, not a file or folder.
+    private var isInDatabase: Bool { path.hasPrefix("postgres") && path.contains("://") }
+
+    private var adviceForFolder: String {
+        switch reason {
+        case .cannotWrite:
+            "See that the folder is there, that this user may write in it, and that its file system is not mounted read-only."
+        case .diskFull: "Free some space; a server that runs goes on by itself."
+        case .noStore: "Check the path of the data folder (--data), or start a server on it first."
+        case .corrupted:
+            "Stop the server, keep the files for inspection, and restore a backup. Without one: reveille backup --salvage, then reveille restore --replace."
+        case .unreadableRow: Self.adviceForRow
+        case .busy: "End long-running sqlite3 sessions on this file."
+        default: "Check the disk and the kernel's log (dmesg), and whether the file system is mounted read-only."
+        }
+    }
+
+    private static let adviceForRow =
+        "The row is damaged, was edited by hand, or was written by a later version. Repair or delete it, or restore a backup."
+
     private var adviceForDatabase: String {
         switch reason {
+        case .noStore:
+            "Check the name of the database, or make it: CREATE DATABASE reveille ENCODING 'UTF8' TEMPLATE template0"
+        case .cannotWrite:
+            "Name the primary server of PostgreSQL; a standby server and a read-only database take no writes."
+        case .diskFull: "Free some space on PostgreSQL's disk; a server that runs goes on by itself."
+        case .corrupted: "See PostgreSQL's log, keep its files, and restore a backup of the database."
+        case .unreadableRow: Self.adviceForRow
+        case .busy:
+            "End the sessions that hold locks on its tables: see pg_stat_activity. A server that runs goes on by itself."
+        case .inputOutput: "Check the disk and the log of PostgreSQL."
         case .noLibrary: "Install it: apt install libpq5"
         case .unreachable:
             "Check that PostgreSQL runs, and that this machine reaches it; a server that runs goes on by itself."
-        case .tooManyConnections: "Raise max_connections of PostgreSQL; a server needs six."
+        case .tooManyConnections:
+            "Raise max_connections of PostgreSQL; a home needs seven connections, each standby one."
         case .accessDenied: "Check the user and the password, pg_hba.conf, and the user's rights on the database."
         case .unsuitableDatabase: "Make a database for it: CREATE DATABASE reveille ENCODING 'UTF8' TEMPLATE template0"
         case .livingHome: "Stop that server first, or give this one a realm of its own."

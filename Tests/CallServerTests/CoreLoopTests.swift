@@ -132,9 +132,9 @@ struct CoreLoopTests {
             return await harness.messages(to: 1).contains { if case .reply(_, .invited) = $0 { true } else { false } }
         }
         while await !isInvited() { await Task.yield() }
-        #expect(StoreStall.refusal(after: nil).message.contains("disk does not answer"))
+        #expect(StoreStall.refusal(after: nil).message.contains("store does not answer"))
         let unwritable = StoreFailure(.inputOutput, path: "", detail: "")
-        #expect(StoreStall.refusal(after: unwritable).message.contains("disk cannot be written"))
+        #expect(StoreStall.refusal(after: unwritable).message.contains("store cannot be written"))
     }
 
     /// Lets the descriptors of a file that this process has open refer to another file.
@@ -186,7 +186,7 @@ struct CoreLoopTests {
             store: nil, commitSince: since, core: await harness.parts.core.snapshot(),
             push: harness.parts.push.statistics, now: harness.parts.clock.now(), date: harness.parts.clock.wallTime()
         ).problems
-        #expect(problems.contains { $0.contains("the disk does not answer") })
+        #expect(problems.contains { $0.contains("the disk or the database does not answer") })
 
         gate.signal()
         while try harness.reader.call(Self.call) == nil { await Task.yield() }

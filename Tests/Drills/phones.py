@@ -185,6 +185,10 @@ class Phone:
                         await self.take(json.loads(await self.socket.recv()))
             except (OSError, asyncio.TimeoutError, websockets.WebSocketException, EOFError, Lost):
                 pass
+            except Refused as refused:
+                # A wake token ends 60 s after the ring deadline, which an outage may outlast.
+                if refused.code == "unauthenticated":
+                    token = self.token
             finally:
                 if self.is_open.is_set():
                     self.books.numbers[f"connections closed with {self.socket.close_code}"] += 1
@@ -214,8 +218,9 @@ class Phone:
         while (message := json.loads(await self.socket.recv())).get("id") != 0:
             pass
         if "error" in message:
-            self.books.numbers[f"opens refused: {message['error']['data']['code']}"] += 1
-            raise Lost()
+            refused = Refused(message["error"])
+            self.books.numbers[f"opens refused: {refused.code}"] += 1
+            raise refused
         result = message["result"]
         self.is_resumed = result["resumed"]
         self.books.numbers["resumed sessions" if self.is_resumed else "new sessions"] += 1

@@ -183,6 +183,58 @@ struct FaultTests {
         try await server.remove()
     }
 
+    @Test func `a commit whose wait for the synchronous standby is cancelled waits again`() async throws {
+        let (server, address) = try await Self.server()
+        let committer = try PostgresCommitter(store: try PostgresStore.open(address, name: "home"))
+        let session = try Session(address)
+        try session.run("ALTER SYSTEM SET synchronous_standby_names = 'none'")
+        try session.run("SELECT pg_reload_conf()")
+        try await eventually("it is set") {
+            try session.number("SELECT 1 WHERE current_setting('synchronous_standby_names') = 'none'") == 1
+        }
+        let outcomes = Outcomes()
+        #expect(outcomes.commit("call", [.call(.live())], to: committer))
+        let waits = "pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name LIKE 'reveille commits%'"
+        for query in ["WITH term%", "COMMIT", "COMMIT"] {
+            let waiting = "FROM \(waits) AND query LIKE '\(query)'"
+            try await eventually("\(query) waits for the standby") {
+                try session.number("SELECT count(*) \(waiting)") == 1
+            }
+            #expect(outcomes.all == [])
+            // PostgreSQL reports the commit as done.
+            try session.run("SELECT pg_cancel_backend(pid) \(waiting)")
+        }
+        try await eventually("it waits again") { try session.number("SELECT count(*) FROM \(waits)") == 1 }
+        #expect(outcomes.all == [])
+        try session.run("SET synchronous_commit = local")
+        try session.run("ALTER SYSTEM RESET synchronous_standby_names")
+        try session.run("SELECT pg_reload_conf()")
+        await eventually("it is acknowledged") { outcomes.all == ["call durable"] }
+        #expect(try session.number("SELECT max(commit_no) FROM journal") == 1)
+        await committer.close()
+        try await server.remove()
+    }
+
+    @Test func `a commit takes batches up to a number of bytes, after a failure too`() async throws {
+        let (server, address) = try await Self.server()
+        let store = try PostgresStore.open(address, name: "home")
+        func batch(_ bytes: Int) -> [StoreRecord] {
+            let offer = RawJSON(bytes: Array("\"\(String(repeating: "a", count: bytes))\"".utf8))
+            return [.descriptions(DescriptionsRecord(call: .random(), offer: offer))]
+        }
+        let batches = [batch(2_000_000), batch(2_500_000), batch(10), batch(5_000_000)]
+        #expect(try store.write(batches) == 2)
+        let session = try Session(address)
+        try session.run("ALTER TABLE journal RENAME TO journal_away")
+        #expect(throws: StoreFailure.self) { try store.write(Array(batches[2...2])) }
+        try session.run("ALTER TABLE journal_away RENAME TO journal")
+        // The failed commit has one batch.
+        #expect(try store.write(Array(batches[2...])) == 1)
+        #expect(try store.write(Array(batches[3...])) == 1)
+        store.close()
+        try await server.remove()
+    }
+
     @Test func `a commit that the database executes late, after it was repeated, writes nothing`() async throws {
         let (server, address) = try await Self.server()
         let store = try PostgresStore.open(address, RealmNode(name: "home"), commitPatience: .seconds(1))

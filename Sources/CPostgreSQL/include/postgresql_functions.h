@@ -9,7 +9,7 @@
 typedef struct pg_conn PGconn;
 typedef struct pg_result PGresult;
 typedef unsigned int Oid;
-typedef void (*PQnoticeProcessor)(void *, const char *);
+typedef void (*PQnoticeReceiver)(void *, const PGresult *);
 #endif
 
 // Values of ConnStatusType and ExecStatusType.
@@ -36,7 +36,7 @@ enum { POSTGRESQL_SQLSTATE = 'C', POSTGRESQL_MESSAGE = 'M' };
     F(int, PQserverVersion, (const PGconn *)) \
     F(const char *, PQparameterStatus, (const PGconn *, const char *name)) \
     F(int, PQsetnonblocking, (PGconn *, int)) \
-    F(PQnoticeProcessor, PQsetNoticeProcessor, (PGconn *, PQnoticeProcessor, void *)) \
+    F(PQnoticeReceiver, PQsetNoticeReceiver, (PGconn *, PQnoticeReceiver, void *)) \
     F(int, PQenterPipelineMode, (PGconn *)) \
     F(int, PQexitPipelineMode, (PGconn *)) \
     F(int, PQpipelineSync, (PGconn *)) \

@@ -7,8 +7,8 @@ import StoreInterface
 /// Detects that the store stalls. When a commit takes more than a few seconds, requests are refused, and all other
 /// inputs wait.
 ///
-/// A hung disk returns no error: calls just do not return. A full disk returns one, and the store tries again. Confined
-/// to the core's loop.
+/// A hung disk, or a database that does not answer, returns no error at first. A full disk returns one, and the store
+/// tries again. Confined to the core's loop.
 final class StoreStall {
     /// The age of the oldest commit at which requests are refused, reads too: their replies would contain state that is
     /// not durable.
@@ -24,12 +24,12 @@ final class StoreStall {
 
     private static func fault(_ failure: StoreFailure?) -> String {
         switch failure?.reason {
-        case nil: "disk does not answer"
+        case nil: "store does not answer"
         case .diskFull: "disk is full"
         case .unreachable, .tooManyConnections, .leaseExpired, .postgreSQL, .accessDenied:
             "database cannot be reached"
         case .fenced: "place was taken by another server"
-        default: "disk cannot be written"
+        default: "store cannot be written"
         }
     }
 

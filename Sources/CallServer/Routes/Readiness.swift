@@ -30,7 +30,7 @@ struct Readiness {
         if let store { problems.append("store: \(store)") }
         if store == nil, let since = commitSince, since.duration(to: .now) > StoreStall.patience {
             let seconds = since.duration(to: .now).wholeMilliseconds / 1000
-            problems.append("store: a commit has waited for \(seconds) s: the disk does not answer")
+            problems.append("store: a commit has waited for \(seconds) s: the disk or the database does not answer")
         }
         if let damage { problems.append("store: \(damage)") }
         if let core {

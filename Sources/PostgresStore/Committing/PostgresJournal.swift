@@ -64,7 +64,8 @@ final class PostgresJournal {
             // A smallint.
             withUnsafeBytes(of: Int16(Self.format).bigEndian) { parameters.bind(copying: $0) }
             parameters.bindInPlace(operations)
-            if try connection.run(Self.append, parameters).changedCount == 1 { return }
+            let isWritten = try connection.run(Self.append, parameters).changedCount == 1
+            if !connection.takeWarning(), isWritten { return }
             if case .written = try outcome(of: number, connection) { return }
             throw StoreFailure(.busy, path: address.description, detail: "commit \(number) was not written")
         }
@@ -84,7 +85,12 @@ final class PostgresJournal {
         let found = try connection.run(Self.lockEpoch).int(0, 0)
         // A statement of its own: it sees what was committed while the lock was awaited.
         let last = try connection.run(Self.last).int(0, 0) ?? -1
+        // The lock is in the write-ahead log behind the commit, so that the synchronous standby then has both.
         try connection.runSimple("COMMIT")
+        guard !connection.takeWarning() else {
+            throw StoreFailure(
+                .busy, path: address.description, detail: "the wait for the synchronous standby was cancelled")
+        }
         guard found == epoch else {
             throw StoreFailure(.fenced, path: address.description, detail: "another process is the realm's home")
         }

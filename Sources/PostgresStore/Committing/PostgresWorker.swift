@@ -34,8 +34,6 @@ final class PostgresWorker {
     private var isLoad = false
     /// Batches that are not durable yet, in order.
     private var waiting: [Batch] = []
-    /// The number of the first waiting batches that a failed commit has, and repeats.
-    private var attempted: Int?
     /// Durable batches that are not completed while the lease is in doubt.
     private var undelivered: [Batch] = []
     private var settling: [Settling] = []
@@ -83,22 +81,19 @@ final class PostgresWorker {
     private func commitWaiting() {
         // With too much that the tables lack, the next part of it comes first.
         while !waiting.isEmpty, store.behindCount <= behind.limit {
-            let group = waiting.prefix(attempted ?? nextGroup)
-            let records = group.reduce(0) { $0 + $1.records.count }
+            var group = waiting.prefix(nextGroup)
             let began = ContinuousClock.now
-            if records > 0 {
+            if recordCount(group) > 0 {
                 do throws(StoreFailure) {
-                    if attempted == nil { isLoad = load.isLoad(records, at: began) }
-                    attempted = group.count
-                    try store.write(group.map(\.records))
+                    if commitFailure == nil { isLoad = load.isLoad(recordCount(group), at: began) }
+                    group = group.prefix(try store.write(group.map(\.records)))
                 } catch {
                     return fail(error)
                 }
             }
-            attempted = nil
             commitPause = Self.firstPause
             commitFailure = nil
-            count(group, records: records, took: ContinuousClock.now - began)
+            count(group, took: ContinuousClock.now - began)
             undelivered += group
             waiting.removeFirst(group.count)
             deliver()
@@ -166,11 +161,13 @@ final class PostgresWorker {
         return waiting.count
     }
 
-    private func count(_ group: ArraySlice<Batch>, records: Int, took duration: Duration) {
+    private func recordCount(_ group: ArraySlice<Batch>) -> Int { group.reduce(0) { $0 + $1.records.count } }
+
+    private func count(_ group: ArraySlice<Batch>, took duration: Duration) {
         shared.statistics.withLock { statistics in
             statistics.commits += 1
             statistics.batches += UInt64(group.count)
-            statistics.records += UInt64(records)
+            statistics.records += UInt64(recordCount(group))
             statistics.largestGroup = max(statistics.largestGroup, group.count)
             statistics.latency.add(duration)
             statistics.groupSizes.add(group.count)

@@ -33,6 +33,7 @@ final class PostgresConnection {
     /// The names of prepared statements by their text.
     private var prepared: [String: Prepared] = [:]
     private(set) var isBroken = false
+    private let notices: Notices
 
     struct Prepared {
         let name: String
@@ -54,12 +55,18 @@ final class PostgresConnection {
         self.address = address
         self.library = library
         raw = connection
+        notices = Notices(library)
         patience = purpose.patience
         guard library.pointee.PQsetnonblocking(connection, 1) == 0 else {
             throw StoreFailure(.unreachable, path: address.description, detail: "the connection is lost")
         }
         // libpq writes notices to standard error otherwise.
-        _ = library.pointee.PQsetNoticeProcessor(connection, { _, _ in }, nil)
+        _ = library.pointee.PQsetNoticeReceiver(
+            connection,
+            { context, notice in
+                guard let context, let notice else { return }
+                Unmanaged<Notices>.fromOpaque(context).takeUnretainedValue().take(notice)
+            }, Unmanaged.passUnretained(notices).toOpaque())
         try checkServer()
         try runSimple("SET search_path = \"\(address.realm)\"")
         // An acknowledged commit is on disk, and on the disk of a synchronous standby, whatever the default of the
@@ -194,6 +201,15 @@ final class PostgresConnection {
             library.pointee.PQsendQueryPrepared(raw, statement.name, count, values, lengths, formats, 1)
         }
         guard isSent == 1 else { throw lost() }
+    }
+
+    /// Whether the server has warned since this was last asked.
+    ///
+    /// A commit that has succeeded with a warning may be missing on the synchronous standby: `pg_cancel_backend` ends
+    /// the wait for it, and PostgreSQL then reports success (chapter 27.2.8 of its manual).
+    func takeWarning() -> Bool {
+        defer { notices.hasWarning = false }
+        return notices.hasWarning
     }
 
     // MARK: Results

@@ -14,15 +14,20 @@ package struct RecordEncoder: ~Copyable {
 
     package init() {}
 
-    package mutating func encode(_ batches: some Sequence<[StoreRecord]>) -> EncodedRecords {
+    /// - Parameter bytes: no further batch is encoded once these are reached.
+    package mutating func encode(_ batches: some Sequence<[StoreRecord]>, upTo bytes: Int = .max) -> EncodedRecords {
         buffer.removeAll()
-        let batches = Array(batches)
+        var batches = Array(batches)
         var ends: [Int] = []
         ends.reserveCapacity(batches.reduce(0) { $0 + $1.count })
-        for batch in batches {
+        for (index, batch) in batches.enumerated() {
             for record in batch {
                 buffer.append(record)
                 ends.append(buffer.bytes.count)
+            }
+            if buffer.bytes.count >= bytes {
+                batches.removeSubrange((index + 1)...)
+                break
             }
         }
         return EncodedRecords(batches: batches, chunk: OperationChunk(copying: buffer), ends: ends)
