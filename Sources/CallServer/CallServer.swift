@@ -269,15 +269,25 @@ public final class CallServer: Sendable {
         // Flushes the last log lines of calls.
         _ = await admin.liveFigures()
         await metrics?.stop()
-        // Another server waits for the lease, and clients for that server.
-        if parts.store.office != nil { await parts.endWork(pushGrace: Self.handoverGrace) }
+        if parts.store.office == nil {
+            await stopListeners()
+            await parts.endWork()
+        } else {
+            // Another server waits for the lease, and clients for that server. Nor do they wait for a database that is
+            // away.
+            async let workEnds: Void = parts.endWork(pushGrace: Self.handoverGrace)
+            await stopListeners()
+            await workEnds
+        }
+        await parts.endCore()
+        parts.log.info("stopped")
+    }
+
+    private func stopListeners() async {
         async let adminStop: Void = admin.stop(grace: Self.stopGrace)
         await webSockets.stop(
             closeCode: CloseCode.shutdown.rawValue, reason: CloseCode.shutdown.explanation, grace: Self.stopGrace)
         await adminStop
-        if parts.store.office == nil { await parts.endWork() }
-        await parts.endCore()
-        parts.log.info("stopped")
     }
 }
 

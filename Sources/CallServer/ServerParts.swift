@@ -63,7 +63,7 @@ struct ServerParts: Sendable {
             answer: { question, answer in core.inbox.postAlways(question.input(answer)) })
         let queries = store.queries
         // The last step that can fail, because nothing would end the thread that it starts.
-        let webhooks = try webhooks(configuration, clock, queries, log)
+        let webhooks = try webhooks(configuration, clock, store, log)
         let sessions = SessionRecords(log: log)
         let sweep = LoopBound(RefusalSweep(sessions.refusals, clock: clock), on: core.loop)
         core.loop.execute { sweep.value.begin(on: core.loop) }
@@ -92,18 +92,21 @@ struct ServerParts: Sendable {
     }
 
     private static func webhooks(
-        _ configuration: ServerConfiguration, _ clock: ServerClock, _ queries: any StoreQueries, _ log: Logger
+        _ configuration: ServerConfiguration, _ clock: ServerClock, _ store: ServerStore, _ log: Logger
     ) throws -> WebhookService {
         let folder = configuration.data
         // The next home goes on where this one is.
-        let state = configuration.database.map { KeptState("webhooks", in: $0) }
-        @Sendable func load() throws -> [UInt8]? { if let state { try state.read() } else { folder.deliveries() } }
+        let state = configuration.database.flatMap { database in
+            store.office.map { KeptState("webhooks", in: database, epoch: $0.term.epoch) }
+        }
+        // The store may have been copied from this folder.
+        @Sendable func load() throws -> [UInt8]? { try state?.read() ?? folder.deliveries() }
         @Sendable func save(_ bytes: [UInt8]) throws {
             if let state { try state.write(bytes) } else { try folder.save(deliveries: bytes) }
         }
         return try WebhookService(
             WebhookService.Environment(
-                queries: queries, now: { clock.now() }, wall: { clock.wall($0) }, wallTime: { clock.wallTime() },
+                queries: store.queries, now: { clock.now() }, wall: { clock.wall($0) }, wallTime: { clock.wallTime() },
                 load: load, save: save,
                 userAgent: CallServer.userAgent, log: log))
     }

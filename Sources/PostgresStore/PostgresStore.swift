@@ -90,8 +90,13 @@ package final class PostgresStore {
         let connection = try PostgresConnection(
             address, PostgresConnection.Purpose(name: "reveille start", patience: .seconds(30)))
         // The lease is in the tables. Later versions of them are made by the home only.
-        if try PostgresSchema.version(connection) == nil { try PostgresSchema.migrate(connection) }
-        let term = try Lease.take(connection, node, patience: patience)
+        if try PostgresSchema.knownVersion(connection) == nil { try PostgresSchema.migrate(connection) }
+        let term: Lease.Term
+        do throws(StoreFailure) {
+            term = try Lease.take(connection, node, patience: patience)
+        } catch {
+            throw SynchronousStandby.explain(error, address)
+        }
         let lease = LeaseState(epoch: term.epoch, validUntil: term.validUntil)
         let onLease = LeaseListener()
         let keeper = try LeaseKeeper(address, node, lease) { onLease.call() }

@@ -44,6 +44,8 @@ public struct StoreFailure: Error, Equatable, Sendable {
         case noLibrary
         /// The database does not answer, or refuses connections at present.
         case unreachable
+        /// The database waits for its synchronous standby server.
+        case noSynchronousStandby
         /// The database has no connection left.
         case tooManyConnections
         /// The database refuses this user, or a right that the store needs.
@@ -105,7 +107,8 @@ extension StoreFailure: CustomStringConvertible {
         case .locked(nil): "Stop the other server, or give this one a folder of its own."
         case .closed: "Open it again."
         case .sqlite: "See the result codes of SQLite."
-        case .noLibrary, .unreachable, .tooManyConnections, .accessDenied, .unsuitableDatabase, .livingHome, .fenced,
+        case .noLibrary, .unreachable, .noSynchronousStandby, .tooManyConnections, .accessDenied, .unsuitableDatabase,
+            .livingHome, .fenced,
             .leaseExpired, .lostCommits, .notEmpty, .postgreSQL:
             adviceForDatabase
         }
@@ -146,6 +149,8 @@ extension StoreFailure: CustomStringConvertible {
         case .noLibrary: "Install it: apt install libpq5"
         case .unreachable:
             "Check that PostgreSQL runs, and that this machine reaches it; a server that runs goes on by itself."
+        case .noSynchronousStandby:
+            "Start PostgreSQL's standby server, or see synchronous_standby_names; a server that runs goes on by itself."
         case .tooManyConnections:
             "Raise max_connections of PostgreSQL; a home needs seven connections, each standby one."
         case .accessDenied: "Check the user and the password, pg_hba.conf, and the user's rights on the database."

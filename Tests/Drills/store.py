@@ -363,9 +363,9 @@ class Kind:
 
 
 KINDS = {
-    "disk-full": Kind("full", 5, "Free some space", "commits fail", "checkpoints fail"),
-    "read-only": Kind("read-only", 5, "mounted read-only", "commits fail", "checkpoints fail"),
-    "fdatasync-fails": Kind("sync-fails", 5, "a sync failed", "commits fail", "checkpoints fail"),
+    "disk-full": Kind("full", 5, "Free some space", "the store cannot be written", "checkpoints fail"),
+    "read-only": Kind("read-only", 5, "mounted read-only", "the store cannot be written", "checkpoints fail"),
+    "fdatasync-fails": Kind("sync-fails", 5, "a sync failed", "the store cannot be written", "checkpoints fail"),
     "write-stalls": Kind("stalls", 12, "the store does not answer"),
 }
 # A small tmpfs that is filled; needs root.

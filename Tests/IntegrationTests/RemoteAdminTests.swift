@@ -79,7 +79,9 @@ struct RemoteAdminTests {
         let phonesResult = try await Self.ask("stats --server ws://\(phones) --token \(Self.token)")
         #expect(phonesResult.ending == .exit(2))
         #expect(phonesResult.errorLines.count == 1)
-        #expect(phonesResult.errors.hasSuffix("what answers there takes no WebSocket now; check the port, and whether /readyz is 200"))
+        #expect(
+            phonesResult.errors.hasSuffix(
+                "what answers there takes no WebSocket now; check the port, and whether /readyz is 200"))
         try await Self.ask("stats --server wss://\(admin) --token \(Self.token)").expectFailure(
             2, "check whether the server expects ws://")
         // The refused commands started no drain.

@@ -215,6 +215,71 @@ struct FaultTests {
         try await server.remove()
     }
 
+    @Test func `a database that waits for its synchronous standby says so`() async throws {
+        let (server, address) = try await Self.server()
+        let store = try PostgresStore.open(address, RealmNode(name: "home"), commitPatience: .seconds(2))
+        let session = try Session(address)
+        try session.run("ALTER SYSTEM SET synchronous_standby_names = 'none'")
+        try session.run("SELECT pg_reload_conf()")
+        try await eventually("it is set") {
+            try session.number("SELECT 1 WHERE current_setting('synchronous_standby_names') = 'none'") == 1
+        }
+        let failure = #expect(throws: StoreFailure.self) { try store.write([[.call(.live())]]) }
+        #expect(failure?.reason == .noSynchronousStandby)
+        #expect(try Realm.doubts(address).map { $0.prefix(13) } == ["commits wait "])
+        try session.run("SET synchronous_commit = local")
+        try session.run("ALTER SYSTEM RESET synchronous_standby_names")
+        try session.run("SELECT pg_reload_conf()")
+        store.close()
+        try await server.remove()
+    }
+
+    @Test func `a home that waits for the synchronous standby keeps its lease`() async throws {
+        let (server, address) = try await Self.server()
+        let committer = try PostgresCommitter(store: try PostgresStore.open(address, name: "home"))
+        let session = try Session(address)
+        try session.run("ALTER SYSTEM SET synchronous_standby_names = 'none'")
+        try session.run("SELECT pg_reload_conf()")
+        try await eventually("a renewal waits, and the lease has ended") {
+            try session.number(
+                """
+                SELECT count(*) FROM pg_stat_activity, lease
+                WHERE wait_event = 'SyncRep' AND application_name LIKE 'reveille lease%' AND until <= now()
+                """) == 1
+        }
+        let other = RealmNode(name: "other")
+        let connection = try PostgresConnection(
+            address, PostgresConnection.Purpose(name: "a test", patience: .seconds(10)))
+        #expect(try Lease.sight(connection, other) != .free)
+        // It does not wait for the row longer than a second, so that it is not next in line when the wait ends.
+        let failure = #expect(throws: StoreFailure.self) { try PostgresStore.open(address, other, patience: .zero) }
+        #expect(failure?.reason == .livingHome)
+        try session.run("SET synchronous_commit = local")
+        try session.run("ALTER SYSTEM RESET synchronous_standby_names")
+        try session.run("SELECT pg_reload_conf()")
+        await eventually("the home goes on") { committer.mayRelease }
+        #expect(try session.number("SELECT epoch FROM home") == 1)
+        await committer.close()
+        try await server.remove()
+    }
+
+    @Test func `a home whose commits the database has lost keeps its lease, and releases nothing`() async throws {
+        let (server, address) = try await Self.server()
+        let committer = try PostgresCommitter(store: try PostgresStore.open(address, name: "home"))
+        let (session, outcomes) = (try Session(address), Outcomes())
+        #expect(outcomes.commit("first", [.call(.live())], to: committer))
+        await committer.flush()
+        try session.run("UPDATE journal SET commit_no = commit_no - 1")
+        #expect(outcomes.commit("second", [.call(.live())], to: committer))
+        await eventually("it is refused") { outcomes.all == ["first durable", "second lostCommits"] }
+        #expect(!committer.mayRelease)
+        let renewed = "SELECT (extract(epoch FROM until) * 1000)::bigint FROM lease"
+        let then = try #require(try session.number(renewed))
+        try await eventually("the lease is renewed") { (try session.number(renewed) ?? 0) > then }
+        await committer.close()
+        try await server.remove()
+    }
+
     @Test func `a commit takes batches up to a number of bytes, after a failure too`() async throws {
         let (server, address) = try await Self.server()
         let store = try PostgresStore.open(address, name: "home")

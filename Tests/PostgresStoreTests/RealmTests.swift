@@ -107,17 +107,20 @@ import Testing
         try await server.remove()
     }
 
-    @Test func `what the nodes share is written by the first one, and state by each one`() async throws {
+    @Test func `what the nodes share is written by the first one, and state by the home`() async throws {
         let address = try await PostgresServer.freshAddress()
         try PostgresStore.open(address, RealmNode(name: "first")).close()
         #expect(try Realm.keep("a.key", nil, in: address) == nil)
         #expect(try Realm.keep("a.key", [1, 2], in: address) == [1, 2])
         #expect(try Realm.keep("a.key", [3], in: address) == [1, 2])
-        let state = KeptState("webhooks", in: address)
+        let state = KeptState("webhooks", in: address, epoch: 1)
         #expect(try state.read() == nil)
         try state.write([0, 255])
         try state.write([7])
-        #expect(try KeptState("webhooks", in: address).read() == [7])
+        try PostgresStore.open(address, RealmNode(name: "second")).close()
+        let failure = #expect(throws: StoreFailure.self) { try state.write([8]) }
+        #expect(failure?.reason == .fenced)
+        #expect(try KeptState("webhooks", in: address, epoch: 2).read() == [7])
     }
 
     @Test func `a realm that does not exist is named`() async throws {

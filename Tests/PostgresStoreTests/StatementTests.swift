@@ -89,6 +89,8 @@ import Testing
             let failure = #expect(throws: StoreFailure.self) { try open() }
             #expect(failure?.reason == .newerVersion)
         }
+        // The later version's home keeps its lease.
+        #expect(try session.number("SELECT epoch FROM home") == 1)
     }
 
     @Test func `a database without a store says so to a reader, which makes none`() async throws {

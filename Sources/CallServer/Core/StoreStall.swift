@@ -26,7 +26,7 @@ final class StoreStall {
         switch failure?.reason {
         case nil: "store does not answer"
         case .diskFull: "disk is full"
-        case .unreachable, .tooManyConnections, .leaseExpired, .postgreSQL, .accessDenied:
+        case .unreachable, .noSynchronousStandby, .tooManyConnections, .leaseExpired, .postgreSQL, .accessDenied:
             "database cannot be reached"
         case .fenced: "place was taken by another server"
         default: "store cannot be written"

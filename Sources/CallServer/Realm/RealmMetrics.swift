@@ -6,7 +6,7 @@ enum RealmMetrics {
     static func add(_ term: TermView, to report: inout PrometheusText) {
         report.metric(
             "reveille_realm_home", .gauge, "1 on the realm's home, 0 on a standby. Only servers on PostgreSQL have it.",
-            1)
+            term.isHeld ? 1 : 0)
         report.metric("reveille_realm_epoch", .gauge, "The number of take-overs of the realm.", Int(term.epoch))
         report.metric(
             "reveille_realm_lease_remaining_seconds", .gauge,

@@ -20,7 +20,8 @@ public actor RealmServer {
     private var running: CallServer?
     private var serving: Task<Void, Never>?
     private var notifying: Task<Void, Never>?
-    private var failure: (any Error)?
+    /// New settings that came while this process was starting as the home.
+    private var missedReload: ServerReload?
 
     private init(_ configuration: ServerConfiguration, _ clocks: ClockSources, _ log: Logger) {
         self.configuration = configuration
@@ -50,9 +51,13 @@ public actor RealmServer {
             if first == nil {
                 // Now, not at the take-over. A home has done so.
                 try configuration.data.prepare()
-                try SharedSecrets(database, configuration.data).take()
+                do {
+                    try SharedSecrets(database, configuration.data).take()
+                } catch let failure as StoreFailure where failure.reason == .noStore {
+                    // The home is of an earlier version, which shares no secrets.
+                }
             }
-        } catch let failure as StoreFailure where failure.reason == .unreachable {
+        } catch let failure as StoreFailure where failure.isPassing {
             // After a power failure the database starts last; systemd gives up after a few failed starts.
             log.error("\(failure)")
             try configuration.data.prepare()
@@ -61,9 +66,6 @@ public actor RealmServer {
         await server.begin(first, listeners)
         return server
     }
-
-    /// Whether this process is the realm's home.
-    public var isHome: Bool { running != nil }
 
     private func begin(_ home: CallServer?, _ standby: Standby?) {
         serving = Task { await serve(home, standby) }
@@ -99,6 +101,8 @@ public actor RealmServer {
             }
         }
         await standby?.stop()
+        // The task was cancelled during the take-over.
+        if let home { await stop(home) }
     }
 
     /// Runs `body`; logs its failure and waits a little, because this process must not end.
@@ -116,8 +120,16 @@ public actor RealmServer {
     private func becomeHome() async throws -> CallServer? {
         let began = ContinuousClock.now
         do {
+            missedReload = nil
             let server = try await CallServer.start(configuration, clocks: clocks, log: log)
             running = server
+            if let missedReload {
+                do {
+                    try await server.reload(missedReload)
+                } catch {
+                    log.error("the new settings are not used", metadata: ["error": .string("\(error)")])
+                }
+            }
             log.notice(
                 "this server is the realm's home",
                 metadata: [
@@ -144,6 +156,10 @@ public actor RealmServer {
             log.error("this server has lost the lease, and stands by", metadata: ["error": .string("\(failure)")])
         case .handover: log.notice("handing over to another server")
         }
+        await stop(server)
+    }
+
+    private func stop(_ server: CallServer) async {
         running = nil
         await server.stop()
     }
@@ -151,7 +167,12 @@ public actor RealmServer {
     /// Applies new settings: see `CallServer.reload`. A standby uses them when it becomes the home.
     /// - Parameter whole: the configuration that `reload` is made of.
     public func reload(_ reload: ServerReload, _ whole: ServerConfiguration) async throws {
-        if let running { try await running.reload(reload) } else { _ = try reload.checked(in: configuration.data) }
+        if let running {
+            try await running.reload(reload)
+        } else {
+            _ = try reload.checked(in: configuration.data)
+            missedReload = reload
+        }
         configuration = configuration.reloaded(as: whole)
     }
 
@@ -161,6 +182,16 @@ public actor RealmServer {
         serving?.cancel()
         await serving?.value
         log.info("left the realm")
+    }
+}
+
+extension StoreFailure {
+    /// Whether a server waits for the end of this failure rather than end.
+    fileprivate var isPassing: Bool {
+        switch reason {
+        case .unreachable, .noSynchronousStandby, .tooManyConnections, .busy: true
+        default: false
+        }
     }
 }
 

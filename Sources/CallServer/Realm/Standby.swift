@@ -78,7 +78,7 @@ struct Standby: Sendable {
         case .free: log.notice("the realm has no home; taking the lease")
         case .unreachable(let failure):
             log.error(
-                "the database does not answer; this server goes on standing by",
+                "this standby cannot read the realm; it tries again",
                 metadata: ["error": .string("\(failure)")])
         }
     }

@@ -89,7 +89,8 @@ final class PostgresJournal {
         try connection.runSimple("COMMIT")
         guard !connection.takeWarning() else {
             throw StoreFailure(
-                .busy, path: address.description, detail: "the wait for the synchronous standby was cancelled")
+                .noSynchronousStandby, path: address.description,
+                detail: "the wait for the database's synchronous standby server was cancelled")
         }
         guard found == epoch else {
             throw StoreFailure(.fenced, path: address.description, detail: "another process is the realm's home")
@@ -111,7 +112,7 @@ final class PostgresJournal {
         } catch {
             // A transaction may be open, and a late answer may come.
             self.connection = nil
-            throw error
+            throw SynchronousStandby.explain(error, address)
         }
     }
 

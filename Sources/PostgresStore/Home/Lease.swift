@@ -44,9 +44,9 @@ package enum Lease {
             WHERE until <= now()
                 AND (handover_to IS NULL OR handover_to = ?1 OR until <= now() - \(period)) RETURNING epoch
         )
-        UPDATE home SET epoch = taken.epoch FROM taken
-        RETURNING home.epoch, (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+        UPDATE home SET epoch = taken.epoch FROM taken RETURNING home.epoch
         """
+    private static let clock = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
     private static let look = """
         SELECT coalesce(address, ''), epoch,
             CASE WHEN until <= now() THEN 0 ELSE (extract(epoch FROM until - now()) * 1000)::bigint END FROM lease
@@ -80,11 +80,10 @@ package enum Lease {
             var parameters = PostgresParameters()
             parameters.bind(node.id)
             parameters.bind(node.place)
-            let taken = try connection.run(take, parameters)
-            let wall = wallClock()
-            if let epoch = taken.int(0, 0), let time = taken.int(0, 1) {
+            if let epoch = try attempt(connection, parameters) {
+                let validUntil = sent + duration - margin
                 try endFormerHome(connection)
-                return Term(epoch: epoch, validUntil: sent + duration - margin, clockOffset: time - wall)
+                return Term(epoch: epoch, validUntil: validUntil, clockOffset: try clockOffset(connection))
             }
             let row = try connection.run(look)
             let other = Other(
@@ -98,6 +97,30 @@ package enum Lease {
             first = other
             usleep(UInt32(min(betweenTries, .milliseconds(other.milliseconds + 1)) / .microseconds(1)))
         }
+    }
+
+    /// - Returns: nil when another process has the lease, or is about to renew it: a renewal that waits for the
+    ///   database's synchronous standby holds the row's lock, and must not lose its place to this process.
+    private static func attempt(
+        _ connection: PostgresConnection, _ parameters: PostgresParameters
+    ) throws(StoreFailure) -> Int64? {
+        try connection.runSimple("SET lock_timeout = '1s'")
+        let taken: Result<PostgresResult, StoreFailure>
+        do throws(StoreFailure) {
+            taken = .success(try connection.run(take, parameters))
+        } catch {
+            taken = .failure(error)
+        }
+        try connection.runSimple("RESET lock_timeout")
+        if case .failure(let failure) = taken, failure.reason == .busy { return nil }
+        return try taken.get().int(0, 0)
+    }
+
+    /// The database's clock less this machine's, in milliseconds, to half of a round trip.
+    private static func clockOffset(_ connection: PostgresConnection) throws(StoreFailure) -> Int64 {
+        let before = wallClock()
+        let time = try connection.run(clock).int(0, 0) ?? 0
+        return time - (before + wallClock()) / 2
     }
 
     private static func endFormerHome(_ connection: PostgresConnection) throws(StoreFailure) {
@@ -125,13 +148,20 @@ package enum Lease {
 
     private static let watch = """
         SELECT coalesce(address, ''), until <= now() AND (
-            handover_to IS NULL OR handover_to = ? OR until <= now() - \(period)) FROM lease
+            handover_to IS NULL OR handover_to = ?1 OR until <= now() - \(period)) AND NOT EXISTS (
+                SELECT 1 FROM pg_stat_activity
+                WHERE wait_event = 'SyncRep' AND application_name = ?2 AND datname = current_database()) FROM lease
         """
+    /// The name of the connection that renews the lease.
+    static let keeperName = "reveille lease"
 
-    /// What a standby sees of the lease.
+    /// What a standby sees of the lease. It is not free while its renewal waits for the database's synchronous standby:
+    /// the home may live, and goes on when that one is back.
     static func sight(_ connection: PostgresConnection, _ node: RealmNode) throws(StoreFailure) -> RealmSight {
         var parameters = PostgresParameters()
         parameters.bind(node.id)
+        let keeper = PostgresConnection.Purpose(name: keeperName, patience: .zero)
+        parameters.bind(keeper.applicationName(connection.address))
         let row = try connection.run(watch, parameters)
         return row.int(0, 1) == 1 ? .free : .home(row.text(0, 0) ?? "")
     }

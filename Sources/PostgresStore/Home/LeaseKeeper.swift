@@ -78,8 +78,9 @@ private final class LeaseWorker {
     }
 
     private func attempt() {
-        // Also when it has run out: as long as no other process has taken the lease, this one goes on.
-        if case .ended = state.standing() { return }
+        // Also when it has run out: as long as no other process has taken the lease, this one goes on. A home whose
+        // commits the database has lost keeps the lease, so that only an operator lets another one go on without them.
+        if case .ended(let failure) = state.standing(), failure.reason != .lostCommits { return }
         do throws(StoreFailure) {
             let connection = try connected()
             if let renewal = try Lease.renew(connection, state.epoch) {
@@ -106,7 +107,7 @@ private final class LeaseWorker {
         let made = try PostgresConnection(
             address,
             PostgresConnection.Purpose(
-                name: "reveille lease", patience: Self.patience, setup: ["SET statement_timeout = '2s'"]))
+                name: Lease.keeperName, patience: Self.patience, setup: ["SET statement_timeout = '2s'"]))
         if hadConnection { state.reconnected() }
         hadConnection = true
         connection = made
@@ -117,12 +118,16 @@ private final class LeaseWorker {
         guard !isClosed else { return }
         isClosed = true
         timer = nil
-        // If it fails, the lease runs out by itself.
-        if givesBack {
-            try? Lease.giveBack(connected(), state.epoch)
-            if beats { try? RealmTable.remove(node, connected()) }
-        }
+        let isReachable = state.isReachable
+        state.end(StoreFailure(.closed, path: address.description, detail: "the server is stopping"))
+        // Otherwise the lease runs out by itself.
+        if givesBack, isReachable { try? giveBack() }
         connection = nil
+    }
+
+    private func giveBack() throws(StoreFailure) {
+        try Lease.giveBack(connected(), state.epoch)
+        if beats { try RealmTable.remove(node, connected()) }
     }
 }
 

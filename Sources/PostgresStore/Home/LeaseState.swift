@@ -85,6 +85,9 @@ final class LeaseState: Sendable {
 
     func reconnected() { state.withLock { $0.reconnections += 1 } }
 
+    /// Whether the last attempt to renew the lease was answered.
+    var isReachable: Bool { state.withLock { $0.failure == nil } }
+
     func failed(_ failure: StoreFailure) { state.withLock { $0.failure = failure } }
 
     var standbys: [String] { state.withLock { $0.standbys } }

@@ -24,7 +24,7 @@ enum PostgresSchema {
     /// Makes or migrates the tables, in one transaction.
     /// - Throws: ``StoreFailure/Reason/newerVersion``.
     static func migrate(_ connection: PostgresConnection) throws(StoreFailure) {
-        if try refuseNewer(version(connection), connection) == newest { return }
+        if try knownVersion(connection) == newest { return }
         let realm = connection.address.realm
         try connection.runSimple("BEGIN")
         do {
@@ -32,7 +32,7 @@ enum PostgresSchema {
             var lock = PostgresParameters()
             lock.bind("reveille \(realm)")
             try connection.run("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", lock)
-            let known = try refuseNewer(version(connection), connection) ?? 0
+            let known = try knownVersion(connection) ?? 0
             var name = PostgresParameters()
             name.bind(realm)
             let hasSchema = try connection.run("SELECT 1 FROM pg_namespace WHERE nspname = ?", name).rowCount > 0
@@ -49,7 +49,10 @@ enum PostgresSchema {
         }
     }
 
-    private static func refuseNewer(_ version: Int?, _ connection: PostgresConnection) throws(StoreFailure) -> Int? {
+    /// - Returns: nil while there are no tables.
+    /// - Throws: ``StoreFailure/Reason/newerVersion``.
+    static func knownVersion(_ connection: PostgresConnection) throws(StoreFailure) -> Int? {
+        let version = try version(connection)
         guard let version, version > newest else { return version }
         throw StoreFailure(
             .newerVersion, path: connection.path,

@@ -54,7 +54,7 @@ package enum Realm {
         _ name: String, _ content: [UInt8]?, in address: PostgresAddress
     ) throws(StoreFailure) -> [UInt8]? {
         let connection = try connect(address)
-        if let content { try KeptContent.write(name, content, replaces: false, connection) }
+        if let content { try KeptContent.write(name, content, connection) }
         return try KeptContent.read(name, connection)
     }
 }
@@ -68,14 +68,30 @@ enum KeptContent {
     }
 
     static func write(
-        _ name: String, _ content: [UInt8], replaces: Bool, _ connection: PostgresConnection
+        _ name: String, _ content: [UInt8], _ connection: PostgresConnection
     ) throws(StoreFailure) {
         var parameters = PostgresParameters()
         parameters.bind(name)
         content.withUnsafeBytes { parameters.bind(copying: $0) }
         try connection.run(
-            "INSERT INTO kept (name, content) VALUES (?, ?) ON CONFLICT (name) "
-                + (replaces ? "DO UPDATE SET content = excluded.content" : "DO NOTHING"), parameters)
+            "INSERT INTO kept (name, content) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", parameters)
+    }
+
+    /// Writes the content if `epoch` is that of the home.
+    /// - Returns: false when another process is the home.
+    static func replace(
+        _ name: String, _ content: [UInt8], epoch: Int64, _ connection: PostgresConnection
+    ) throws(StoreFailure) -> Bool {
+        var parameters = PostgresParameters()
+        parameters.bind(name)
+        content.withUnsafeBytes { parameters.bind(copying: $0) }
+        parameters.bind(epoch)
+        let written = try connection.run(
+            """
+            INSERT INTO kept (name, content) SELECT ?1::text, ?2::bytea FROM home WHERE epoch = ?3::bigint
+            ON CONFLICT (name) DO UPDATE SET content = excluded.content
+            """, parameters)
+        return written.changedCount == 1
     }
 }
 
@@ -85,11 +101,14 @@ package final class KeptState: Sendable {
 
     private let address: PostgresAddress
     private let name: String
+    private let epoch: Int64
     private let connection = Mutex<PostgresConnection?>(nil)
 
-    package init(_ name: String, in address: PostgresAddress) {
+    /// - Parameter epoch: of this process's term as the home.
+    package init(_ name: String, in address: PostgresAddress, epoch: Int64) {
         self.address = address
         self.name = name
+        self.epoch = epoch
     }
 
     /// - Returns: nil when nothing was written yet.
@@ -97,9 +116,13 @@ package final class KeptState: Sendable {
         try onConnection { connection throws(StoreFailure) in try KeptContent.read(self.name, connection) }
     }
 
+    /// - Throws: ``StoreFailure``: ``StoreFailure/Reason/fenced`` when another process is the home.
     package func write(_ content: [UInt8]) throws(StoreFailure) {
-        try onConnection { connection throws(StoreFailure) in
-            try KeptContent.write(self.name, content, replaces: true, connection)
+        let isWritten = try onConnection { connection throws(StoreFailure) in
+            try KeptContent.replace(self.name, content, epoch: self.epoch, connection)
+        }
+        guard isWritten else {
+            throw StoreFailure(.fenced, path: address.description, detail: "another process is the realm's home")
         }
     }
 

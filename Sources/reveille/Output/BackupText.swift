@@ -73,8 +73,8 @@ struct BackupText {
             .displacedFile, .unreadableRow, .lostCommits:
             return Exit.failed
         case .notADirectory, .cannotWrite, .diskFull, .noStore, .noBackup, .exists, .locked, .busy, .inputOutput,
-            .closed, .sqlite, .noLibrary, .unreachable, .tooManyConnections, .accessDenied, .unsuitableDatabase,
-            .livingHome, .fenced, .leaseExpired, .notEmpty, .postgreSQL:
+            .closed, .sqlite, .noLibrary, .unreachable, .noSynchronousStandby, .tooManyConnections, .accessDenied,
+            .unsuitableDatabase, .livingHome, .fenced, .leaseExpired, .notEmpty, .postgreSQL:
             return code
         }
     }
