@@ -118,46 +118,53 @@ import Testing
         await committer.close()
     }
 
-    @Test func `a slice that fails ends the run, commits go on, and a later run deletes it all`() async throws {
-        let folder = try TemporaryFolder()
-        let store = try CallStore.open(folder: folder.path)
+    @Test(arguments: StoreKind.allCases)
+    func `a slice that fails ends the run, commits go on, and a later run deletes it all`(
+        _ kind: StoreKind
+    ) async throws {
+        let store = try await OpenStore.open(kind)
         try store.commit(Self.old(100))
-        let queue = store.tables.queue
-        try await queue.writeWithoutTransaction {
-            try $0.execute(
-                sql: "CREATE TRIGGER broken BEFORE DELETE ON leg BEGIN SELECT RAISE(ABORT, 'broken'); END")
+        switch kind {
+        case .sqlite:
+            try store.execute("CREATE TRIGGER broken BEFORE DELETE ON leg BEGIN SELECT RAISE(ABORT, 'broken'); END")
+        case .postgreSQL:
+            try store.execute(
+                "CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''broken''; END'")
+            try store.execute("CREATE TRIGGER broken BEFORE DELETE ON leg FOR EACH ROW EXECUTE FUNCTION broken()")
         }
-        let committer = try GroupCommitter(store: store)
-        committer.startRetention(Self.policy, pace: Self.pace) { Self.now }
+        let committer = try store.log()
+        store.startRetention(Self.policy, Self.pace, committer) { Self.now }
         await eventually("a slice fails") { committer.retention.failures == 1 }
         #expect(committer.retention.deleted.total == 0 && !committer.retention.isRunning)
         #expect(committer.isHealthy, "no commit has failed")
         #expect(committer.commit(batch: [.device(.full())]) { _ in })
         await committer.flush()
         #expect(committer.statistics.commits == 1)
-        try await queue.writeWithoutTransaction { try $0.execute(sql: "DROP TRIGGER broken") }
-        committer.startRetention(Self.policy, pace: Self.pace) { Self.now }
+        try store.execute(kind == .sqlite ? "DROP TRIGGER broken" : "DROP TRIGGER broken ON leg")
+        store.startRetention(Self.policy, Self.pace, committer) { Self.now }
         await eventually("a later run deletes it all") { committer.retention.runs == 1 }
         #expect(committer.retention.deleted.calls == 100)
         await committer.close()
     }
 
-    @Test func `closing in the middle of a run leaves the rest to the next start`() async throws {
-        let folder = try TemporaryFolder()
-        let store = try CallStore.open(folder: folder.path)
+    @Test(arguments: StoreKind.allCases)
+    func `closing in the middle of a run leaves the rest to the next start`(_ kind: StoreKind) async throws {
+        let store = try await OpenStore.open(kind)
         try store.commit(Self.old(1000))
-        let committer = try GroupCommitter(store: store)
-        committer.startRetention(Self.policy, pace: Self.pace) { Self.now }
+        let committer = try store.log()
+        store.startRetention(Self.policy, Self.pace, committer) { Self.now }
         await eventually("it has begun") { committer.retention.slices > 2 }
         await committer.close()
         #expect(!committer.retention.isRunning)
-        let left = try StoreReader.open(folder: folder.path)
+        let left = try store.reader()
         #expect(try left.audit().violations == [])
-        let next = try GroupCommitter(store: CallStore.open(folder: folder.path))
-        next.startRetention(Self.policy, pace: Self.pace) { Self.now }
+        let reopened = try store.reopened()
+        let next = try reopened.log()
+        reopened.startRetention(Self.policy, Self.pace, next) { Self.now }
         await eventually("it is all deleted") { next.retention.runs == 1 }
         await next.close()
         #expect(try left.callCount() == 0)
+        left.close()
     }
 
     @Test func `slices take the share of the time that they are given`() {

@@ -139,17 +139,22 @@ import Testing
         await committer.close()
     }
 
-    @Test func `what was written behind comes into the tables by itself, also when nothing more is committed`()
-        async throws
-    {
-        let (folder, committer) = try Self.committer { ($0.delay, $0.records) = (.milliseconds(2), 3) }
+    @Test(arguments: StoreKind.allCases)
+    func `what was written behind comes into the tables by itself, also when nothing more is committed`(
+        _ kind: StoreKind
+    ) async throws {
+        var behind = WriteBehind.always
+        (behind.delay, behind.records) = (.milliseconds(2), 3)
+        let store = try await OpenStore.open(kind)
+        let (committer, reader) = (try store.log(behind: behind), try store.reader())
         for calls in [Self.calls[..<20], Self.calls[20...]] {
             for call in calls { #expect(committer.commit(batch: [.call(call)]) { _ in }) }
-            await eventually("all are in the tables") { Self.calls(in: folder) == calls.endIndex }
+            await eventually("all are in the tables") { (try? reader.callCount()) == calls.endIndex }
         }
         // They are counted when the store's thread has been told.
         await eventually("all are counted") { committer.statistics.rows >= 200 }
         #expect(committer.statistics.rows == 200)
+        reader.close()
         await committer.close()
     }
 
