@@ -84,10 +84,10 @@ public final class CallServer: Sendable {
         let parts: ServerParts
         do {
             let clock: ServerClock
-            if let database = configuration.database, let office = store.office {
+            if let database = configuration.database, let homeLease = store.homeLease {
                 try SharedSecrets(database, configuration.data).provide(hasWebPush: configuration.push.webPush != nil)
                 // What is stored are times of the database's clock, whichever server was the home.
-                clock = ServerClock(clocks.shifted(by: office.clockOffset))
+                clock = ServerClock(clocks.shifted(by: homeLease.clockOffset))
             } else {
                 clock = ServerClock(clocks, anchor: ClockAnchor(in: configuration.data))
             }
@@ -256,7 +256,7 @@ public final class CallServer: Sendable {
     }
 
     /// Returns when this server must not be the realm's home any more; nil when the task is cancelled.
-    func termEnd() async -> TermEnd? { await parts.store.office?.termEnd() }
+    func termEnd() async -> TermEnd? { await parts.store.homeLease?.termEnd() }
 
     /// Stops the server: stops accepting input, commits and sends pending output, closes all connections with code
     /// 3000, after which clients reconnect, and ends the threads. Live calls stay in the store for the next start.
@@ -269,7 +269,7 @@ public final class CallServer: Sendable {
         // Flushes the last log lines of calls.
         _ = await admin.liveFigures()
         await metrics?.stop()
-        if parts.store.office == nil {
+        if parts.store.homeLease == nil {
             await stopListeners()
             await parts.endWork()
         } else {

@@ -97,7 +97,7 @@ struct ServerParts: Sendable {
         let folder = configuration.data
         // The next home goes on where this one is.
         let state = configuration.database.flatMap { database in
-            store.office.map { KeptState("webhooks", in: database, epoch: $0.term.epoch) }
+            store.homeLease.map { KeptState("webhooks", in: database, epoch: $0.term.epoch) }
         }
         // The store may have been copied from this folder.
         @Sendable func load() throws -> [UInt8]? { try state?.read() ?? folder.deliveries() }

@@ -6,7 +6,7 @@ import PostgresStore
 import RecordTables
 import StoreInterface
 
-/// The open store of a server. No other type names the kind of store.
+/// The open store of a server.
 struct ServerStore: Sendable {
     /// The state that the last process left.
     let recovered: RecoveredState
@@ -17,8 +17,8 @@ struct ServerStore: Sendable {
     let queries: any StoreQueries
     /// Queries for administrators, whose audits of millions of pushes must not delay clients' queries.
     let adminQueries: any StoreQueries
-    /// The office of the realm's home; nil in a folder.
-    var office: HomeOffice?
+    /// The lease of the realm as its home; nil in a folder.
+    var homeLease: HomeLease?
 
     /// Of the connections that read, in the order of the members.
     private static let threads = ["look-ups", "history", "admin reads"]
@@ -60,7 +60,7 @@ struct ServerStore: Sendable {
             } else {
                 try PostgresStore.open(database, configuration.ownNode)
             }
-        let office = HomeOffice(store)
+        let homeLease = HomeLease(store)
         for doubt in try store.doubts() { log.warning("the database: \(doubt)") }
         let recovered = try store.recover()
         var opened: [any StoreQueries] = []
@@ -74,7 +74,7 @@ struct ServerStore: Sendable {
             let committer = try PostgresCommitter(store: store, onHealth: { noteHealth($0, log) })
             return ServerStore(
                 recovered: recovered, recordLog: committer, lookUps: opened[0], queries: opened[1],
-                adminQueries: opened[2], office: office)
+                adminQueries: opened[2], homeLease: homeLease)
         } catch {
             for queries in opened { await queries.close() }
             throw error
@@ -90,9 +90,9 @@ struct ServerStore: Sendable {
     func close() async {
         // In a folder the readers first: only the last connection merges the write-ahead log and deletes it, and readers
         // cannot write. A realm's lease does not wait for the end of a query.
-        if office != nil { await recordLog.close() }
+        if homeLease != nil { await recordLog.close() }
         for queries in [lookUps, queries, adminQueries] { await queries.close() }
-        if office == nil { await recordLog.close() }
+        if homeLease == nil { await recordLog.close() }
     }
 
     /// Opens the store. Logs the begin and end of a migration, which takes minutes for millions of calls.
@@ -112,110 +112,5 @@ struct ServerStore: Sendable {
         }
         if let old { log.notice("the store is migrated", metadata: ["from_version": .string(old)]) }
         return store
-    }
-}
-
-/// Where the records of a server are.
-public enum StorePlace: Sendable, CustomStringConvertible {
-    /// SQLite.
-    case folder(DataFolder)
-    /// PostgreSQL.
-    case database(PostgresAddress)
-
-    public var description: String {
-        switch self {
-        case .folder(let folder): folder.path
-        case .database(let address): "\(address)"
-        }
-    }
-
-    /// Runs `body` with queries on the store, whether a server runs on it or not.
-    /// - Parameter replays: false reads the tables as they are, without applying the journal of a killed server to
-    ///   SQLite's, and without waiting for those of a running server.
-    /// - Throws: `StoreFailure` when there is no store to read, or what `body` throws.
-    public func withQueries<Result>(
-        replays: Bool = true, _ body: (any StoreQueries) async throws -> Result
-    ) async throws -> Result {
-        switch self {
-        case .folder(let folder): return try await folder.withQueries(replays: replays, body)
-        case .database(let address):
-            let queries = try PostgresQueries.open(address, thread: "queries", waits: replays)
-            do {
-                let result = try await body(queries)
-                await queries.close()
-                return result
-            } catch {
-                await queries.close()
-                throw error
-            }
-        }
-    }
-}
-
-extension StorePlace {
-    /// Copies the whole content of this store to an empty one. No server may run on either.
-    /// - Returns: the number of rows of each table.
-    /// - Throws: `StoreFailure`; the other store is unchanged then.
-    public func copy(to other: StorePlace) async throws(StoreFailure) -> [String: Int] {
-        switch (self, other) {
-        case (.folder(let from), .folder(let to)):
-            try StoreReader.open(folder: from.path).close()
-            let (source, target) = (try CallStore.open(folder: from.path), try CallStore.open(folder: to.path))
-            return try StoreCopy.run(from: source, to: target)
-        case (.folder(let from), .database(let to)):
-            // Tells whether there is a store.
-            try StoreReader.open(folder: from.path).close()
-            let (source, target) = (try CallStore.open(folder: from.path), try Self.open(to))
-            return try StoreCopy.run(from: source, to: target)
-        case (.database(let from), .folder(let to)):
-            try await PostgresQueries.open(from, thread: "copy", waits: false).close()
-            let (source, target) = (try Self.open(from), try CallStore.open(folder: to.path))
-            return try StoreCopy.run(from: source, to: target)
-        case (.database(let from), .database(let to)):
-            try await PostgresQueries.open(from, thread: "copy", waits: false).close()
-            let (source, target) = (try Self.open(from), try Self.open(to))
-            return try StoreCopy.run(from: source, to: target)
-        }
-    }
-
-    /// Makes a store and commits these batches to it, before a server runs there.
-    /// - Throws: `StoreFailure`.
-    public func fill(with batches: some Sequence<[StoreRecord]>) throws(StoreFailure) {
-        switch self {
-        case .folder(let folder):
-            let store = try CallStore.open(folder: folder.path)
-            defer { store.close() }
-            for batch in batches { try store.commit(batch) }
-        case .database(let address):
-            let store = try Self.open(address)
-            defer { store.close() }
-            for batch in batches { try store.commit(batch) }
-        }
-    }
-
-    private static func open(_ address: PostgresAddress) throws(StoreFailure) -> PostgresStore {
-        try PostgresStore.open(
-            address,
-            name: "reveille store copy on \(ProcessInfo.processInfo.hostName), "
-                + "process \(ProcessInfo.processInfo.processIdentifier)")
-    }
-}
-
-extension DataFolder {
-    /// Runs `body` with queries on the store in the folder, whether a server runs on it or not.
-    /// - Parameter replays: false reads the tables as they are, without applying the journal of a killed server.
-    /// - Throws: `StoreFailure` when there is no store to read, or what `body` throws.
-    public func withQueries<Result>(
-        replays: Bool = true, _ body: (any StoreQueries) async throws -> Result
-    ) async throws -> Result {
-        let queries = try SQLiteQueries.open(folder: path, thread: "queries", replays: replays)
-        do {
-            let result = try await body(queries)
-            await queries.close()
-            return result
-        } catch {
-            await queries.close()
-            throw error
-        }
     }
 }

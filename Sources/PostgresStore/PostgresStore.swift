@@ -231,7 +231,7 @@ package final class PostgresStore {
     /// Calls `tell` once when this process has to stop being the home, on any thread, at once if it has to already.
     package func whenTermEnds(_ tell: @escaping @Sendable (TermEnd) -> Void) { lease.whenTermEnds(tell) }
 
-    /// The term of office, and what is left of the lease by this process's clock.
+    /// The term as the home, and what is left of the lease by this process's clock.
     package var term: TermView { TermView(lease) }
 
     /// Applies the journal as far as that succeeds; the next home applies the rest.

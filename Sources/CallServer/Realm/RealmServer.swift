@@ -133,7 +133,7 @@ public actor RealmServer {
             log.notice(
                 "this server is the realm's home",
                 metadata: [
-                    "epoch": .stringConvertible(server.parts.store.office?.term.epoch ?? 0),
+                    "epoch": .stringConvertible(server.parts.store.homeLease?.term.epoch ?? 0),
                     "took_ms": .stringConvertible((ContinuousClock.now - began).wholeMilliseconds),
                 ])
             return server

@@ -98,20 +98,10 @@ struct Standby: Sendable {
 
 /// What a standby has seen last. May be used from any thread.
 private final class SightBox: Sendable {
-    private struct State {
-        var sight: RealmSight?
-        var waiting: CheckedContinuation<Void, Never>?
-        var isCancelled = false
+    private let sight = Mutex<RealmSight?>(nil)
+    private let free = AwaitedValue<Void>()
 
-        mutating func taken() -> CheckedContinuation<Void, Never>? {
-            defer { waiting = nil }
-            return waiting
-        }
-    }
-
-    private let state = Mutex(State())
-
-    var current: RealmSight? { state.withLock { $0.sight } }
+    var current: RealmSight? { sight.withLock { $0 } }
 
     /// For the readiness of an operator.
     var words: String {
@@ -123,30 +113,12 @@ private final class SightBox: Sendable {
         }
     }
 
-    func take(_ sight: RealmSight) {
-        state.withLock { state in
-            state.sight = sight
-            return sight == .free ? state.taken() : nil
-        }?.resume()
+    func take(_ new: RealmSight) {
+        sight.withLock { $0 = new }
+        if new == .free { free.give(()) }
     }
 
-    func untilFree() async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-                let isOver = state.withLock { state in
-                    if state.isCancelled || state.sight == .free { return true }
-                    state.waiting = continuation
-                    return false
-                }
-                if isOver { continuation.resume() }
-            }
-        } onCancel: {
-            state.withLock { state in
-                state.isCancelled = true
-                return state.taken()
-            }?.resume()
-        }
-    }
+    func untilFree() async { await free.wait() }
 }
 
 /// Answers health checks, and refuses everything else. Confined to its loop.

@@ -78,7 +78,7 @@ struct StatsReport: Sendable {
             isDraining: core?.isDraining ?? false, drainsUntil: Timestamp(core?.drainsUntil),
             liveCalls: live.liveCalls, sessions: live.sessionsOnline + live.sessionsAway, processID: Int(getpid()),
             metrics: metrics,
-            realm: parts.store.office.map {
+            realm: parts.store.homeLease.map {
                 RealmInfo(
                     epoch: Int($0.term.epoch), leaseMilliseconds: Int(max(.zero, $0.term.remaining) / .milliseconds(1)),
                     standbys: $0.term.standbys.sorted())

@@ -57,7 +57,7 @@ final class LeaseState: Sendable {
         }
     }
 
-    /// The term of office. Commits of an earlier one fail.
+    /// The number of the take-over. Commits of an earlier home fail.
     let epoch: Int64
     private let state: Mutex<State>
 

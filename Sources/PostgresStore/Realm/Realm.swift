@@ -1,6 +1,5 @@
 import CallVocabulary
 import StoreInterface
-import Synchronization
 
 /// What processes and commands ask of a realm without being its home. Each call opens a connection, and blocks.
 package enum Realm {
@@ -56,92 +55,5 @@ package enum Realm {
         let connection = try connect(address)
         if let content { try KeptContent.write(name, content, connection) }
         return try KeptContent.read(name, connection)
-    }
-}
-
-/// Contents that the nodes of a realm share, besides the records: secrets, and how far webhooks are.
-enum KeptContent {
-    static func read(_ name: String, _ connection: PostgresConnection) throws(StoreFailure) -> [UInt8]? {
-        var parameters = PostgresParameters()
-        parameters.bind(name)
-        return try connection.run("SELECT content FROM kept WHERE name = ?", parameters).bytes(0, 0).map { Array($0) }
-    }
-
-    static func write(
-        _ name: String, _ content: [UInt8], _ connection: PostgresConnection
-    ) throws(StoreFailure) {
-        var parameters = PostgresParameters()
-        parameters.bind(name)
-        content.withUnsafeBytes { parameters.bind(copying: $0) }
-        try connection.run(
-            "INSERT INTO kept (name, content) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", parameters)
-    }
-
-    /// Writes the content if `epoch` is that of the home.
-    /// - Returns: false when another process is the home.
-    static func replace(
-        _ name: String, _ content: [UInt8], epoch: Int64, _ connection: PostgresConnection
-    ) throws(StoreFailure) -> Bool {
-        var parameters = PostgresParameters()
-        parameters.bind(name)
-        content.withUnsafeBytes { parameters.bind(copying: $0) }
-        parameters.bind(epoch)
-        let written = try connection.run(
-            """
-            INSERT INTO kept (name, content) SELECT ?1::text, ?2::bytea FROM home WHERE epoch = ?3::bigint
-            ON CONFLICT (name) DO UPDATE SET content = excluded.content
-            """, parameters)
-        return written.changedCount == 1
-    }
-}
-
-/// A content that a home writes again and again, on a connection that is kept. Calls block. May be used from any thread.
-package final class KeptState: Sendable {
-    private static let patience = Duration.seconds(2)
-
-    private let address: PostgresAddress
-    private let name: String
-    private let epoch: Int64
-    private let connection = Mutex<PostgresConnection?>(nil)
-
-    /// - Parameter epoch: of this process's term as the home.
-    package init(_ name: String, in address: PostgresAddress, epoch: Int64) {
-        self.address = address
-        self.name = name
-        self.epoch = epoch
-    }
-
-    /// - Returns: nil when nothing was written yet.
-    package func read() throws(StoreFailure) -> [UInt8]? {
-        try onConnection { connection throws(StoreFailure) in try KeptContent.read(self.name, connection) }
-    }
-
-    /// - Throws: ``StoreFailure``: ``StoreFailure/Reason/fenced`` when another process is the home.
-    package func write(_ content: [UInt8]) throws(StoreFailure) {
-        let isWritten = try onConnection { connection throws(StoreFailure) in
-            try KeptContent.replace(self.name, content, epoch: self.epoch, connection)
-        }
-        guard isWritten else {
-            throw StoreFailure(.fenced, path: address.description, detail: "another process is the realm's home")
-        }
-    }
-
-    private func onConnection<Value: Sendable>(
-        _ body: (PostgresConnection) throws(StoreFailure) -> Value
-    ) throws(StoreFailure) -> Value {
-        try connection.withLock { connection throws(StoreFailure) in
-            if connection == nil {
-                connection = try PostgresConnection(
-                    address, PostgresConnection.Purpose(name: "reveille state", patience: Self.patience))
-            }
-            guard let used = connection else { preconditionFailure("it was made") }
-            do throws(StoreFailure) {
-                return try body(used)
-            } catch {
-                // The next call makes a new one.
-                connection = nil
-                throw error
-            }
-        }
     }
 }

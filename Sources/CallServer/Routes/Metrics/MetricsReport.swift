@@ -25,7 +25,7 @@ struct MetricsReport: Sendable {
     var sources: HTTPRoutes.Sources {
         HTTPRoutes.Sources(
             problems: { await problems() }, metrics: { await text() },
-            isHome: { [office = parts.store.office] in office?.term.isHeld ?? true })
+            isHome: { [homeLease = parts.store.homeLease] in homeLease?.term.isHeld ?? true })
     }
 
     private func problems() async -> [String] { problems(await parts.core.snapshot()) }
@@ -47,7 +47,7 @@ struct MetricsReport: Sendable {
             [("version=\"\(CallServer.version)\",node=\"\(PrometheusText.label(configuration.node))\"", 1)])
         report.metric(
             "reveille_ready", .gauge, "1 while /readyz says so.", problems(snapshot).isEmpty ? 1 : 0)
-        if let office = parts.store.office { RealmMetrics.add(office.term, to: &report) }
+        if let homeLease = parts.store.homeLease { RealmMetrics.add(homeLease.term, to: &report) }
         if let snapshot { CoreMetrics.add(snapshot, parts.rates, to: &report) }
         if let monitor { MonitorMetrics.add(calls: monitor.calls.live, stages: monitor.stages, to: &report) }
         ListenerMetrics.add(webSockets.statistics, to: &report)
