@@ -207,6 +207,35 @@ struct SettingsTests {
         #expect(away.count == 1 && away.first?.hasPrefix("warning: the database: not checked: ") == true, "\(away)")
     }
 
+    @Test("config check refuses a database that refuses the server: 1, and what to do")
+    func refusingDatabase() async throws {
+        let database = try await PostgresServer.start()
+        atEnd { try? await database.remove() }
+        let statements = [
+            "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0", "CREATE ROLE locked LOGIN PASSWORD 'right'",
+        ]
+        for statement in statements {
+            let made = try await Program.run(
+                PostgresServer.programs + "/psql", ["-X", "-c", statement, database.uri])
+            #expect(made.ending == .exit(0), "\(made.errors)")
+        }
+        try Data("local all locked scram-sha-256\nlocal all all trust\n".utf8)
+            .write(to: URL(filePath: database.folder + "/data/pg_hba.conf"))
+        try database.send(SIGHUP)
+        for (place, words) in [
+            ("reveille@/none", "Check the names of the database and the realm."),
+            ("reveille@/latin", "the encoding of the database is LATIN1, not UTF8. Make a database for it: "),
+            ("nobody@/postgres", "Check the user and the password"),
+            ("locked:wrong@/postgres", "Check the user and the password"),
+        ] {
+            let uri = "postgres://\(place)?host=\(database.folder)"
+            let result = try await Program.reveille("config", "check", "--store", uri)
+            #expect(result.ending == .exit(1) && result.output.isEmpty, "\(place): \(result)")
+            #expect(result.errorLines.count == 1 && result.errors.hasPrefix("the database: "), "\(place): \(result)")
+            #expect(result.errors.contains(words) && !result.errors.contains("wrong"), "\(place): \(result)")
+        }
+    }
+
     @Test("config show lists each setting, its source and how it is applied, as a table and as JSON")
     func show() async throws {
         try configure("calls:\n  ring_seconds: 50\ntoken: hush-hush\n")

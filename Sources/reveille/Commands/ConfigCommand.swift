@@ -19,7 +19,8 @@ struct ConfigCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List every fault of the configuration.",
             discussion: """
-                With a PostgreSQL store it also warns of settings of the database that may lose acknowledged commits.
+                With a PostgreSQL store it also connects, and warns of settings of the database that may lose acknowledged \
+                commits. A database that does not answer is a warning; one that refuses the server is a fault.
 
                   reveille config check
                   reveille config check --config /etc/reveille/reveille.yaml
@@ -31,17 +32,22 @@ struct ConfigCommand: AsyncParsableCommand {
             let loaded = try options.settings.load()
             ConfigCommand.complain(loaded)
             guard loaded.errors.isEmpty else { throw Exit.failed }
-            for doubt in try Self.doubts(loaded) { Terminal.complain("warning: the database: \(doubt)") }
+            try Self.checkDatabase(of: loaded)
             Terminal.print("\(loaded.path ?? "no configuration file; the environment and the defaults"): fine")
         }
 
-        /// What of the database may lose acknowledged commits. A database that is away is no fault of the configuration.
-        private static func doubts(_ loaded: LoadedSettings) throws -> [String] {
-            guard let database = try loaded.serverConfiguration().database else { return [] }
+        /// Warns of what may lose acknowledged commits. A database that is away is no fault of the configuration.
+        private static func checkDatabase(of loaded: LoadedSettings) throws {
+            guard let database = try loaded.serverConfiguration().database else { return }
             do throws(StoreFailure) {
-                return try RealmControl(database).doubts()
+                for doubt in try RealmControl(database).doubts() {
+                    Terminal.complain("warning: the database: \(doubt)")
+                }
             } catch {
-                return ["not checked: \(error)"]
+                let isAway = [.unreachable, .tooManyConnections, .noSynchronousStandby].contains(error.reason)
+                guard !isAway else { return Terminal.complain("warning: the database: not checked: \(error)") }
+                Terminal.complain("the database: \(error)")
+                throw Exit.failed
             }
         }
     }
