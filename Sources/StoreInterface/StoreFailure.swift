@@ -62,6 +62,8 @@ public struct StoreFailure: Error, Equatable, Sendable {
         case lostCommits
         /// The store to copy to has records.
         case notEmpty
+        /// The copy of a store differs from its source.
+        case copyDiffers
         /// Any other error of PostgreSQL, by its SQLSTATE.
         case postgreSQL(String)
     }
@@ -108,8 +110,7 @@ extension StoreFailure: CustomStringConvertible {
         case .closed: "Open it again."
         case .sqlite: "See the result codes of SQLite."
         case .noLibrary, .unreachable, .noSynchronousStandby, .tooManyConnections, .accessDenied, .unsuitableDatabase,
-            .livingHome, .fenced,
-            .leaseExpired, .lostCommits, .notEmpty, .postgreSQL:
+            .livingHome, .fenced, .leaseExpired, .lostCommits, .notEmpty, .copyDiffers, .postgreSQL:
             adviceForDatabase
         }
     }
@@ -137,7 +138,10 @@ extension StoreFailure: CustomStringConvertible {
     private var adviceForDatabase: String {
         switch reason {
         case .noStore:
-            "Check the name of the database, or make it: CREATE DATABASE reveille ENCODING 'UTF8' TEMPLATE template0"
+            """
+            Check the names of the database and the realm. CREATE DATABASE reveille ENCODING 'UTF8' TEMPLATE template0 makes a \
+            database; the start of a server makes or migrates a realm.
+            """
         case .cannotWrite:
             "Name the primary server of PostgreSQL; a standby server and a read-only database take no writes."
         case .diskFull: "Free some space on PostgreSQL's disk; a server that runs goes on by itself."
@@ -156,11 +160,13 @@ extension StoreFailure: CustomStringConvertible {
         case .accessDenied: "Check the user and the password, pg_hba.conf, and the user's rights on the database."
         case .unsuitableDatabase: "Make a database for it: CREATE DATABASE reveille ENCODING 'UTF8' TEMPLATE template0"
         case .livingHome: "Stop that server first, or give this one a realm of its own."
-        case .fenced: "Start this server again; clients find the other one."
+        case .fenced: "The server stands by again by itself. See why it lost the lease: network, a pause, or load."
         case .leaseExpired: "Check that PostgreSQL answers; a server that runs goes on by itself."
         case .lostCommits:
             "Put back the database that has them, or stop the server and start it again to go on without them."
         case .notEmpty: "Name another store, or another realm."
+        case .copyDiffers:
+            "The target is unchanged; the source is intact. Copy again while no other program writes to either."
         default: "See the error codes of PostgreSQL."
         }
     }

@@ -82,6 +82,22 @@ import Testing
         new.close()
     }
 
+    @Test(arguments: StoreKind.allCases)
+    func `a copy that differs from its source is refused, and its target stays empty`(kind: StoreKind) async throws {
+        let (source, target) = (try await OpenStore.open(kind), try await OpenStore.open(.sqlite))
+        defer {
+            source.close()
+            target.close()
+        }
+        try source.commit(Self.records())
+        try target.execute("CREATE TRIGGER lossy BEFORE INSERT ON device BEGIN SELECT RAISE(IGNORE); END")
+        let failure = #expect(throws: StoreFailure.self) { try Self.copy(source, to: target) }
+        #expect(failure?.reason == .copyDiffers)
+        #expect(failure?.description.contains("The target is unchanged; the source is intact.") == true)
+        try target.execute("DROP TRIGGER lossy")
+        #expect(try Self.copy(source, to: target)["device"] == 250, "both are as before")
+    }
+
     @Test func `the table that is copied last is there too: every table of the databases is in the list`() async throws
     {
         let store = try await OpenStore.open(.postgreSQL)

@@ -17,7 +17,7 @@ package enum StoreCopy {
 
     /// Copies in one transaction, and checks the copy: the number of rows of each table, and the audit.
     /// - Returns: the number of rows of each table.
-    /// - Throws: `StoreFailure`: `notEmpty` when `target` has rows. It is unchanged then.
+    /// - Throws: `StoreFailure`: `notEmpty` when `target` has rows, `copyDiffers` when a check fails. `target` is unchanged then.
     package static func run(
         from source: some CopiedStore, to target: some CopiedStore
     ) throws(StoreFailure) -> [String: Int] {
@@ -30,7 +30,7 @@ package enum StoreCopy {
                 let (counts, copied) = (try source.rowCounts(), try copy.rowCounts())
                 let (audit, audited) = (try source.audit(), try copy.audit())
                 guard counts == copied, audit == audited, try source.lastEvent() == copy.lastEvent() else {
-                    throw StoreFailure(.incomplete, path: target.place, detail: "the copy differs from its source")
+                    throw StoreFailure(.copyDiffers, path: target.place, detail: "the copy differs from its source")
                 }
                 return counts
             }

@@ -74,7 +74,7 @@ struct BackupText {
             return Exit.failed
         case .notADirectory, .cannotWrite, .diskFull, .noStore, .noBackup, .exists, .locked, .busy, .inputOutput,
             .closed, .sqlite, .noLibrary, .unreachable, .noSynchronousStandby, .tooManyConnections, .accessDenied,
-            .unsuitableDatabase, .livingHome, .fenced, .leaseExpired, .notEmpty, .postgreSQL:
+            .unsuitableDatabase, .livingHome, .fenced, .leaseExpired, .notEmpty, .copyDiffers, .postgreSQL:
             return code
         }
     }
