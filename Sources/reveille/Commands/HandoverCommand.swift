@@ -16,9 +16,9 @@ struct HandoverCommand: AsyncParsableCommand {
               reveille handover berlin-2
             """)
 
-    /// A home that works hands over within a second; that of one that does not ends by itself.
+    /// A working home hands over within a second. The lease of a home that hangs ends after 3 s.
     private static let patience = Duration.seconds(10)
-    private static let betweenLooks = Duration.milliseconds(10)
+    private static let betweenPolls = Duration.milliseconds(100)
 
     @Argument(help: "The name of the standby (default: the only one).") var node: String?
     @Option(help: OutputFormat.help) var output = OutputFormat.table
@@ -61,18 +61,21 @@ struct HandoverCommand: AsyncParsableCommand {
 
     private static func list(_ names: [String]) -> String { names.isEmpty ? "none" : names.joined(separator: ", ") }
 
+    /// Polls until `node` is the home. A poll that fails is repeated, because the home has the request.
+    /// - Throws: the `StoreFailure` of the last poll.
     private func wait(for node: RealmNode, _ control: RealmControl) async throws {
         let deadline = ContinuousClock.now + Self.patience
-        while ContinuousClock.now < deadline {
-            let status = try control.status()
-            if let home = status.members.first(where: \.isHome), home.node.id == node.id {
-                try output.write(
+        var last: Result<RealmStatus, StoreFailure>
+        repeat {
+            last = Result { () throws(StoreFailure) in try control.status() }
+            if case .success(let status) = last, status.members.first(where: \.isHome)?.node.id == node.id {
+                return try output.write(
                     ["handover": ["home": node.name, "epoch": status.epoch] as [String: Any]],
                     text: ["\(node.place) is the home, epoch \(status.epoch)"])
-                return
             }
-            try await Task.sleep(for: Self.betweenLooks)
-        }
+            try await Task.sleep(for: Self.betweenPolls)
+        } while ContinuousClock.now < deadline
+        _ = try last.get()
         throw Terminal.failed("\(node.name) has not taken the lease; see reveille cluster status and its log")
     }
 }
