@@ -392,7 +392,8 @@ let package = Package(
             name: "ReveilleTests",
             dependencies: [
                 "reveille", "AdminProtocol", "CallCore", "CallMonitor", "CallStore", "CallVocabulary",
-                "ChildProcess", "EventJournal", "EventLoop", "LoadTest", "TestCleanup", "WebSocketServer", grdb,
+                "ChildProcess", "EventJournal", "EventLoop", "LoadTest", "StoreInterface", "TestCleanup",
+                "WebSocketServer", grdb,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["Recorded"], swiftSettings: strict),

@@ -55,7 +55,7 @@ public struct RealmStatus: Equatable, Sendable {
     public var home: String?
     /// What is left of the home's lease; zero when it has ended.
     public var lease: Duration
-    /// Whom the lease was asked for.
+    /// The node that a handover was requested for.
     public var successor: Identifier<RealmNode>?
     /// The home first, then by name.
     public var members: [Member]

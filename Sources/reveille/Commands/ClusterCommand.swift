@@ -12,7 +12,8 @@ struct ClusterCommand: AsyncParsableCommand {
             abstract: "Show the realm's home, its lease and the standbys.",
             discussion: """
                 Reads the database, so that it also answers while no server runs. Exit code 0: there is a home and a \
-                standby; 1: one is missing, or the database may lose commits; 2: the database does not answer.
+                standby; 1: one is missing, servers have the same name, or the database may lose commits; 2: the database \
+                does not answer, or has no such realm.
 
                   reveille cluster status --store postgres://reveille@db.example.org/reveille
                   reveille cluster status --config /etc/reveille/reveille.yaml --output json

@@ -33,9 +33,14 @@ enum RealmText {
             status.hasHome
             ? "epoch \(status.epoch), lease ends in \(Moment.length(status.lease)) unless it is renewed"
             : "epoch \(status.epoch), no lease; the last home was \(status.home ?? "none")"
-        return [lease] + table.lines
+        return [lease] + (successor(status).map { ["handing over to \($0)"] } ?? []) + table.lines
             + (status.unapplied > 0 ? ["\(status.unapplied) commits are not in the tables yet"] : [])
             + problems(status).map { "problem: \($0)" }
+    }
+
+    /// The name of the node that a handover was requested for; its id when it has left the realm.
+    private static func successor(_ status: RealmStatus) -> String? {
+        status.successor.map { id in status.members.first { $0.node.id == id }?.node.name ?? "\(id)" }
     }
 
     private static func role(_ member: RealmStatus.Member) -> String {
@@ -46,6 +51,7 @@ enum RealmText {
     static func json(_ status: RealmStatus) -> [String: Any] {
         [
             "epoch": status.epoch, "home": status.home as Any, "lease_ms": status.lease.wholeMilliseconds,
+            "handing_over_to": successor(status) as Any,
             "unapplied_commits": status.unapplied, "problems": problems(status),
             "nodes": status.members.map { member in
                 [
