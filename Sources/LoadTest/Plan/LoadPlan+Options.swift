@@ -1,4 +1,5 @@
 import PushSimulator
+import StoreInterface
 
 extension LoadPlan {
     /// The options of the command that give this plan, with their values, in the order of its help. Includes defaults
@@ -40,6 +41,9 @@ extension LoadPlan {
         case .own(let server):
             add("--shards", "\(server.shards)")
             if server.usesTLS { add("--tls", "") }
+            // The realm is of the run, so the command makes another.
+            if let store = server.store { add("--store", PostgresAddress.redacted(store.uri)) }
+            if let period = server.killsHomeEvery { add("--kill-home-every", Self.text(period)) }
             if let folder = server.dataFolder { add("--data", folder) }
         case .running(let server):
             add("--target", server.url)

@@ -2,6 +2,7 @@ import ArgumentParser
 import CallVocabulary
 import ChildProcess
 import Foundation
+import StoreInterface
 import Testing
 
 @testable import LoadTest
@@ -107,6 +108,25 @@ struct LoadOptionsTests {
         #expect(
             plan.commandLine.hasSuffix(
                 "--target 'ws://[::1]:7350' --secret-file '/a b/it'\\''s' --push-sim-data /sim"))
+    }
+
+    @Test("a run in a database has a realm of its own, and two servers only if the home is killed")
+    func store() throws {
+        var realms: Set<String> = []
+        for (line, period) in [("", nil), (" --kill-home-every 10s", Duration.seconds(10))] {
+            let plan = try Self.plan("online --store postgres://u:hush@h/d" + line)
+            guard case .own(let server) = plan.target, let store = server.store else {
+                Issue.record("\(plan.target)")
+                return
+            }
+            #expect(store.uri == "postgres://u:hush@h/d" && store.realm.hasPrefix("load_"))
+            #expect(server.killsHomeEvery == period)
+            realms.insert(store.realm)
+            let command = plan.commandLine
+            #expect(command.contains(" --store postgres://u@h/d") && !command.contains("hush"), "\(command)")
+            #expect(command.contains(" --kill-home-every 10s") == (period != nil), "\(command)")
+        }
+        #expect(realms.count == 2)
     }
 
     private static let key = String(repeating: "0f", count: 32)
@@ -264,6 +284,29 @@ struct LoadOptionsTests {
             ("online --html /proc/r.html", "--html: /proc/r.html cannot be written"),
             ("online --json /tmp/r --html /tmp/r", "--json and --html name the same file"),
             ("online --json /tmp/r --html /tmp/./r", "--json and --html name the same file"),
+            (
+                "online --store mysql://u@h/d", "--store is postgres://user@host/database, not 'mysql://u@h/d'."
+            ),
+            ("online --store /var/lib/reveille", "--store is postgres://"),
+            ("online --kill-home-every 30s", "--kill-home-every goes with --store"),
+            (
+                "online --store postgres://u@h/d --kill-home-every 9999ms",
+                "--kill-home-every is 10s or more: a take-over takes some of that."
+            ),
+            ("online --store postgres://u@h/d --kill-home-every 0", "--kill-home-every is 10s or more"),
+            ("online --store postgres://u@h/d --kill-home-every often", "'often' is no length of time"),
+            (
+                "online --store postgres://u@h/d --kill-home-every 30s --tls",
+                "--kill-home-every goes without --tls."
+            ),
+            (
+                "online --store postgres://u@h/d --target ws://x --secret-file /x",
+                "--store and --kill-home-every are of a server of its own: leave out --target."
+            ),
+            (
+                "online --kill-home-every 30s --target ws://x --secret-file /x",
+                "--store and --kill-home-every are of a server of its own: leave out --target."
+            ),
         ])
     func wrong(line: String, words: String) {
         let refusal = Self.refusal(line)
