@@ -17,7 +17,8 @@ public final class WebhookService: Sendable {
         public var wall: @Sendable (Instant) -> Instant
         /// The system clock, for signatures.
         public var wallTime: @Sendable () -> Instant
-        /// Reads and writes the state of the deliveries, as bytes. `load` returns nil when none was saved; a start fails with it.
+        /// Reads and writes the state of the deliveries, as bytes. `load` returns nil when none was saved. If `load` throws,
+        /// the start fails.
         public var load: @Sendable () throws -> [UInt8]?
         public var save: @Sendable ([UInt8]) throws -> Void
         public var userAgent: String
@@ -70,7 +71,7 @@ public final class WebhookService: Sendable {
     }
 
     /// Starts to send. Call it once, before the core records events.
-    /// - Throws: `StoreFailure`, or the error of `Environment.save`.
+    /// - Throws: `StoreFailure`, or the error of `Environment.load` or `Environment.save`.
     public func start(_ endpoints: [WebhookEndpoint]) async throws {
         let bytes = try environment.load()
         let state = bytes.flatMap { DeliveryState($0) }
