@@ -15,8 +15,8 @@ struct StoreCommand: AsyncParsableCommand {
                 may run on either. The copy is one transaction, and is checked at its end: the number of rows of each \
                 table, and the audit. A store that has records is refused and stays as it is.
 
-                Secrets are not in the store. Keep the data folder with them: client-token.key, wake-token.key, \
-                webpush.key.
+                Secrets are not copied: client-token.key, wake-token.key and webpush.key. Keep the data folder with them. A \
+                server that becomes the home of a realm stores them in its table kept.
 
                 Exit code 2: a store cannot be read or written, a server runs, or TO is not empty.
 
