@@ -61,8 +61,8 @@ final class LoggedProcess: Sendable {
             .reduce(into: [:]) { $0.updateValue(nil, forKey: $1) }
     }
 
-    /// Whether the last lines of its log have these words.
-    func hasLogged(_ words: String) -> Bool { log.lastLines.contains { $0.contains(words) } }
+    /// The last line of its log with these words; nil when the end of the log has none.
+    func lastLine(with words: String) -> Substring? { log.lastLines.last { $0.contains(words) } }
 
     /// Ends it by SIGKILL.
     func kill() async {

@@ -2,6 +2,9 @@ import Glibc
 
 /// TCP ports of 127.0.0.1.
 enum LoopbackPort {
+    /// The longest wait for each step of an answer.
+    private static let answerSeconds = 1
+
     /// A port that is free now.
     /// - Throws: ``LoadError``.
     static func free() throws -> UInt16 {
@@ -18,17 +21,22 @@ enum LoopbackPort {
         return UInt16(bigEndian: address.sin_port)
     }
 
-    /// Whether a server there says that it is ready.
-    static func isReady(_ port: UInt16) -> Bool {
+    /// Whether the server there, or behind a proxy there, is the home of its realm. Blocks for some seconds at most.
+    static func isHome(_ port: UInt16) -> Bool {
         let descriptor = makeSocket()
         defer { close(descriptor) }
+        // On Linux, SO_SNDTIMEO also limits connect(): socket(7).
+        var timeout = timeval(tv_sec: answerSeconds, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            setsockopt(descriptor, SOL_SOCKET, option, &timeout, socklen_t(MemoryLayout<timeval>.size))
+        }
         var address = loopback(port)
         let isConnected = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
-        let request = Array("GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+        let request = Array("GET /homez HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
         guard isConnected, send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
             return false
         }

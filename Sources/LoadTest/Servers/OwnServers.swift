@@ -38,7 +38,7 @@ enum OwnServers: Sendable {
         }
     }
 
-    /// The data folder of the server, of a realm that of one whose admin API answers now.
+    /// The data folder of the server; of a realm, that of its home, whose admin API answers.
     var folder: String {
         switch self {
         case .one(let server): server.folder
@@ -53,7 +53,7 @@ enum OwnServers: Sendable {
         }
     }
 
-    /// False if it has ended by itself.
+    /// Whether the server runs; of a realm, whether HAProxy runs and every kill has succeeded.
     var isRunning: Bool {
         switch self {
         case .one(let server): server.process.isRunning

@@ -6,7 +6,7 @@ import StoreInterface
 import Synchronization
 
 /// Two servers of the run's own that share a realm in PostgreSQL, with HAProxy in front. The home is killed again and
-/// again while ``killing()`` runs. Any thread.
+/// again while ``kill(every:)`` runs. Any thread.
 final class RunRealm: Sendable {
     /// The books of the kills.
     struct Kills: Sendable {
@@ -30,8 +30,8 @@ final class RunRealm: Sendable {
     /// A take-over takes as long as the lease, and the recovery.
     private static let patience = Duration.seconds(20)
     private static let pollInterval = Duration.milliseconds(10)
-    /// Half of the connections reach the standby while HAProxy has not checked it.
-    private static let certainlyReady = 20
+    /// Answers of the home in a row after which HAProxy has checked the standby: before, half of the connections reach it.
+    private static let certainlyChecked = 20
 
     let url: String
     let startTime: Duration
@@ -103,22 +103,25 @@ final class RunRealm: Sendable {
 
     // MARK: HAProxy
 
+    /// Checks and retries are those of `Resources/haproxy/haproxy.cfg`.
     private static func startFront(at port: UInt16, _ servers: [UInt16], _ folder: String) async throws -> ChildProcess
     {
         let lines = servers.enumerated().map { "  server node\($0.offset) 127.0.0.1:\($0.element) check" }
         let text = """
             defaults
               mode tcp
-              timeout connect 2s
+              timeout connect 250ms
               timeout client 1h
               timeout server 1h
               timeout check 1s
+              retries 10
+              option redispatch 1
             frontend phones
               bind 127.0.0.1:\(port)
               default_backend nodes
             backend nodes
-              option httpchk GET /readyz
-              default-server inter 200ms fall 1 rise 1 on-marked-down shutdown-sessions
+              option httpchk GET /homez
+              default-server inter 250ms fall 2 rise 1
             \(lines.joined(separator: "\n"))
 
             """
@@ -134,10 +137,10 @@ final class RunRealm: Sendable {
         }
         Remains.all.add(front)
         let deadline = ContinuousClock.now + patience
-        // HAProxy takes each server for ready until its first check.
+        // HAProxy takes each server for the home until its first check.
         var inARow = 0
-        while inARow < certainlyReady {
-            inARow = LoopbackPort.isReady(port) ? inARow + 1 : 0
+        while inARow < certainlyChecked {
+            inARow = LoopbackPort.isHome(port) ? inARow + 1 : 0
             guard front.ending == nil, ContinuousClock.now < deadline else {
                 await front.stop(atMost: .zero)
                 Remains.all.forget(front)
@@ -166,13 +169,14 @@ final class RunRealm: Sendable {
     }
 
     private func killHome() async throws {
-        let name = try RealmControl(database).status().members.first(where: \.isHome)?.node.name
+        let before = try RealmControl(database).status()
+        let name = before.members.first(where: \.isHome)?.node.name
         guard let victim = nodes.withLock({ $0.first { $0.name == name } }),
             let other = nodes.withLock({ $0.first { $0.name != name } })
         else { throw LoadError("the realm of the run has no home") }
         await victim.process.kill()
         let killed = ContinuousClock.now
-        while !other.process.hasLogged(Self.homeLine) {
+        while Self.lastEpoch(other) <= before.epoch {
             guard killed.duration(to: .now) < Self.patience else {
                 throw LoadError(
                     other.process.complaint("server \(other.name) has not taken the lease within \(Self.patience)"))
@@ -191,13 +195,22 @@ final class RunRealm: Sendable {
         }
     }
 
+    /// The epoch in which the node became the home last, by the end of its log; 0 without such a line there. A process
+    /// can be the home more than once: one that loses the lease stands by again.
+    private static func lastEpoch(_ node: Node) -> Int64 {
+        node.process.lastLine(with: homeLine).flatMap { line in
+            let entry = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            return (entry?["epoch"] as? NSNumber)?.int64Value
+        } ?? 0
+    }
+
     // MARK: As one server
 
     /// The data folder of the present home, which has the admin API.
     var home: String {
-        nodes.withLock { nodes in
-            (nodes.last { $0.process.hasLogged(Self.homeLine) && $0.process.isRunning } ?? nodes[0]).folder
-        }
+        let nodes = nodes.withLock { $0 }
+        let running = nodes.filter(\.process.isRunning)
+        return (running.max { Self.lastEpoch($0) < Self.lastEpoch($1) } ?? nodes[0]).folder
     }
 
     var isRunning: Bool { front.ending == nil && kills.failure == nil }
@@ -208,9 +221,7 @@ final class RunRealm: Sendable {
     /// - Returns: failures, for the report.
     func stop() async -> [String] {
         var failures = [kills.failure].compactMap { $0 }
-        let nodes = nodes.withLock { $0 }.sorted {
-            !$0.process.hasLogged(Self.homeLine) && $1.process.hasLogged(Self.homeLine)
-        }
+        let nodes = nodes.withLock { $0 }.sorted { Self.lastEpoch($0) < Self.lastEpoch($1) }
         for node in nodes { if let failure = await node.process.stop() { failures.append(failure) } }
         Remains.all.forget(front)
         await front.stop(atMost: .zero)
