@@ -103,6 +103,20 @@ import Testing
         #expect(shared.words.hasPrefix("most likely for lack of cores: its busiest thread waited 15 %"))
     }
 
+    @Test("a run that kills the home does not fail by the sessions that this ends")
+    func kills() {
+        for kills in [false, true] {
+            var server = LoadTarget.OwnServer(executable: "reveille")
+            if kills { server.killsHomeEvery = .seconds(10) }
+            var plan = plan(.open(rate: 10))
+            plan.target = .own(server)
+            let lossy = outcome(plan) { $0.sessionLost("it was closed with code 1006") }
+            #expect(ReportBuilder(lossy).report(audit: nil).hasFailed == !kills)
+            let failing = outcome(plan) { $0.failed("the invite was refused") }
+            #expect(ReportBuilder(failing).report(audit: nil).hasFailed)
+        }
+    }
+
     @Test("a run that completes nothing has failed, unless it was interrupted")
     func nothing() {
         for isStopped in [false, true] {

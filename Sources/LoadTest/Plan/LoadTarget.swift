@@ -27,6 +27,9 @@ public enum LoadTarget: Sendable {
         public init(executable: String) { self.executable = executable }
     }
 
+    /// Whether the run ends sessions by what it does to its servers.
+    var losesSessions: Bool { if case .own(let server) = self { server.killsHomeEvery != nil } else { false } }
+
     public struct RunningServer: Sendable {
         /// `ws://host:port` or `wss://host:port`.
         public var url: String

@@ -135,7 +135,10 @@ final class Recorder {
     }
 
     /// An unintended loss of a session.
-    func sessionLost(_ reason: String) { add("session lost: \(reason)", to: \.sessionsLost) }
+    func sessionLost(_ reason: String) { add(Self.lossPrefix + reason, to: \.sessionsLost) }
+
+    /// The begin of the reasons of lost sessions.
+    static let lossPrefix = "session lost: "
 
     /// A failure of neither an operation nor a session.
     func fault(_ reason: String, count: Int = 1) { add(reason, count, to: \.others) }
