@@ -97,7 +97,8 @@ private final class LeaseWorker {
         } catch {
             // The next attempt makes a new one.
             connection = nil
-            state.failed(error)
+            // A silent database is not asked: that could take longer than a renewal may wait.
+            state.failed(error.reason == .busy ? SynchronousStandby.explain(error, address) : error)
         }
         onChange()
     }

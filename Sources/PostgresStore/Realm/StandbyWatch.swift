@@ -76,7 +76,7 @@ private final class Watcher {
         } catch {
             connection = nil
             isAway = true
-            sight = .unreachable(error)
+            sight = .unreachable(error.reason == .busy ? SynchronousStandby.explain(error, address) : error)
         }
         if sight != last { onSight(sight) }
         last = sight
