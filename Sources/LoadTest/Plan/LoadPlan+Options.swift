@@ -78,7 +78,7 @@ extension LoadPlan {
     }
 
     /// As the command's options are written.
-    static func text(_ duration: Duration) -> String {
+    public static func text(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
         return milliseconds.isMultiple(of: 1000) ? "\(milliseconds / 1000)s" : "\(milliseconds)ms"

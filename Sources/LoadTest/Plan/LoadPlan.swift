@@ -164,5 +164,5 @@ public struct LoadPlan: Sendable {
     }
 
     /// From the first operation to the end of the measured part.
-    var loadTime: Duration { ramp + warmUp + duration }
+    public var loadTime: Duration { ramp + warmUp + duration }
 }

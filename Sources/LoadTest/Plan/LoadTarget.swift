@@ -27,6 +27,9 @@ public enum LoadTarget: Sendable {
         public init(executable: String) { self.executable = executable }
     }
 
+    /// Where the run's own server stores its data, if not in a folder.
+    var database: PostgresAddress? { if case .own(let server) = self { server.store } else { nil } }
+
     /// Whether the run ends sessions by what it does to its servers.
     var losesSessions: Bool { if case .own(let server) = self { server.killsHomeEvery != nil } else { false } }
 

@@ -144,6 +144,8 @@ extension ReportBuilder {
 
     /// Why the server's CPU time is not known. Another address helps where there never was an answer.
     private var metricsDoubts: [String] {
+        // What a server has counted is lost when it is killed.
+        guard !plan.target.losesSessions else { return [] }
         guard outcome.ready?.metrics?.cpu != nil else {
             let remedy = metricsURL.map { "look whether they are at \($0)" } ?? "name them with --metrics-url"
             return ["the server's metrics could not be read, so its CPU time is unknown: \(remedy)"]

@@ -2,7 +2,7 @@
 public struct Headlines: Sendable {
     /// What is looked for, in the order in which it is shown; a scenario has some of it.
     static let keys = [
-        "completed_per_second", "completed", "pushes_per_second", "server_cpu_per_piece",
+        "completed_per_second", "completed", "home_kills", "home_gap_max", "pushes_per_second", "server_cpu_per_piece",
         "server_cpu_per_piece_by_metrics", "server_cores", "server_memory_per_session",
     ]
     private static let most = 5

@@ -137,8 +137,8 @@ final class LoadServer: Sendable {
     /// Whether the run started it, so that nobody else uses it.
     var isOwn: Bool { own != nil }
 
-    /// The file system of its data; nil for a target.
-    var fileSystem: FileSystem? { own.flatMap { FileSystem(of: $0.server.folder) } }
+    /// The file system of its data; nil for a target and for data in a database.
+    var fileSystem: FileSystem? { own.flatMap { $0.realm == nil ? FileSystem(of: $0.server.folder) : nil } }
 
     /// nil without a push simulator.
     /// - Throws: ``LoadError`` if the simulator does not answer.

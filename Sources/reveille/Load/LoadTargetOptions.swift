@@ -177,6 +177,16 @@ struct LoadTargetOptions: ParsableArguments {
 
     /// Whether the server can do what the plan needs of it.
     func check(for plan: LoadPlan) throws {
+        if let killHomeEvery {
+            guard plan.scenario.hasDuration else {
+                throw ValidationError("--kill-home-every does not go with \(plan.scenario.rawValue).")
+            }
+            guard killHomeEvery < plan.loadTime else {
+                throw ValidationError(
+                    "--kill-home-every \(LoadPlan.text(killHomeEvery)) kills nothing: the load ends after "
+                        + "\(LoadPlan.text(plan.loadTime)); give a longer --duration.")
+            }
+        }
         guard case .running(let server) = plan.target else { return }
         guard plan.registered == 0 else {
             throw ValidationError("--registered fills the store of the test's own server: leave out --target.")

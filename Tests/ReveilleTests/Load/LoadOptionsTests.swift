@@ -293,6 +293,11 @@ struct LoadOptionsTests {
                 "online --store postgres://u@h/d --kill-home-every 9999ms",
                 "--kill-home-every is 10s or more: a take-over takes some of that."
             ),
+            (
+                "online --store postgres://u@h/d --kill-home-every 12s",
+                "--kill-home-every 12s kills nothing: the load ends after 11s; give a longer --duration."
+            ),
+            ("register --store postgres://u@h/d --kill-home-every 12s", "--kill-home-every does not go with register."),
             ("online --store postgres://u@h/d --kill-home-every 0", "--kill-home-every is 10s or more"),
             ("online --store postgres://u@h/d --kill-home-every often", "'often' is no length of time"),
             (
