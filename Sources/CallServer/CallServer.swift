@@ -71,6 +71,14 @@ public final class CallServer: Sendable {
     public static func start(
         _ configuration: ServerConfiguration, clocks: ClockSources = .system, log: Logger
     ) async throws -> CallServer {
+        try await start(configuration, clocks, log, isTakeOver: false)
+    }
+
+    /// - Parameter isTakeOver: whether the process was a standby before: secrets that are not its realm's must not keep
+    ///   the realm without a home.
+    static func start(
+        _ configuration: ServerConfiguration, _ clocks: ClockSources, _ log: Logger, isTakeOver: Bool
+    ) async throws -> CallServer {
         try configuration.data.prepare()
         let adminSocket = try configuration.data.adminSocket()
         if configuration.database == nil, configuration.data.hasLostStore {
@@ -85,7 +93,11 @@ public final class CallServer: Sendable {
         do {
             let clock: ServerClock
             if let database = configuration.database, let homeLease = store.homeLease {
-                try SharedSecrets(database, configuration.data).provide(hasWebPush: configuration.push.webPush != nil)
+                let secrets = SharedSecrets(database, configuration.data)
+                for file in isTakeOver ? try secrets.setAsideOthers() : [] {
+                    log.warning("a secret that is not the realm's was moved aside", metadata: ["file": .string(file)])
+                }
+                try secrets.provide(hasWebPush: configuration.push.webPush != nil)
                 // What is stored are times of the database's clock, whichever server was the home.
                 clock = ServerClock(clocks.shifted(by: homeLease.clockOffset))
             } else {

@@ -61,7 +61,7 @@ public struct DataFolder: Sendable {
         // Without search permission on the folder others cannot access its files.
         guard Self.isOpen(path, to: 0o001, as: .typeDirectory) else { return [] }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
-        let secret = names.filter { $0.hasSuffix(".key") || $0.contains(".sqlite3") }
+        let secret = names.filter { $0.contains(".key") || $0.contains(".sqlite3") }
         return secret.sorted().map { path + "/" + $0 }.filter { Self.isOpen($0, to: 0o004, as: .typeRegular) }.map {
             "\($0) can be read by every user of this machine; remove that right: chmod o-r \($0)"
         }
@@ -112,6 +112,17 @@ public struct DataFolder: Sendable {
             throw Failure(description: "cannot write \(path): \(String(cString: strerror(errno)))")
         }
         return false
+    }
+
+    /// Renames a file, so that another can take its place.
+    /// - Returns: its new path.
+    func setAside(_ file: String) throws -> String {
+        let path = self.path + "/" + file
+        let other = path + ".replaced-\(UUID().uuidString.prefix(8))"
+        guard rename(path, other) == 0 else {
+            throw Failure(description: "cannot move \(path) aside: \(String(cString: strerror(errno)))")
+        }
+        return other
     }
 
     /// Waits until a file, or the names in a folder, are on disk.

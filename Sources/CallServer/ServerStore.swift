@@ -61,7 +61,7 @@ struct ServerStore: Sendable {
                 try PostgresStore.open(database, configuration.ownNode)
             }
         let homeLease = HomeLease(store)
-        for doubt in try store.doubts() { log.warning("the database: \(doubt)") }
+        for warning in try store.warnings() { log.warning("the database: \(warning)") }
         let recovered = try store.recover()
         var opened: [any StoreQueries] = []
         do throws(StoreFailure) {

@@ -132,9 +132,9 @@ package final class PostgresStore {
         }
     }
 
-    /// What of the database's settings may lose acknowledged commits, with advice.
-    package func doubts() throws(StoreFailure) -> [String] {
-        try DatabaseDoubts.find(PostgresJournal.connect(address))
+    /// What of the database may lose acknowledged commits or keeps them waiting.
+    package func warnings() throws(StoreFailure) -> [DatabaseWarning] {
+        try DatabaseState.warnings(PostgresJournal.connect(address))
     }
 
     /// Writes `records` in one transaction: on return all are durable, and in the tables.

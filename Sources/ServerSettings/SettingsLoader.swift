@@ -61,12 +61,17 @@ public struct LoadedSettings: Sendable {
         return configuration
     }
 
-    /// Whose tokens the server takes, for a command that verifies one: only what concerns tokens has to be right.
+    /// Whose tokens the server takes, for a command that makes or verifies one: only what concerns tokens has to be
+    /// right.
     /// - Throws: ``InvalidSettings``.
-    public func tokenSettings() throws(InvalidSettings) -> TokenInspection.Settings {
-        let faults = errors.filter { $0.key == nil || $0.key?.hasPrefix("tokens.") == true }
+    public func tokenSettings() throws(InvalidSettings) -> TokenSettings {
+        let places = [Setting.data, .store, .realm].map(\.key)
+        let faults = errors.filter { fault in
+            fault.key.map { $0.hasPrefix("tokens.") || places.contains($0) } ?? true
+        }
         guard faults.isEmpty else { throw InvalidSettings(faults: faults) }
-        return TokenInspection.Settings(folder: configuration.data, tokens: configuration.tokens)
+        return TokenSettings(
+            folder: configuration.data, tokens: configuration.tokens, database: configuration.database)
     }
 
     /// Where pushes go, for a command that sends one: only what concerns pushes has to be right.

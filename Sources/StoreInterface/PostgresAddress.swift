@@ -32,6 +32,25 @@ public struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
         Self.redacted(uri) + (realm == Self.standardRealm ? "" : " realm \(realm)")
     }
 
+    /// The SQL that makes the database of this address for its user.
+    /// - Parameter description: of an address.
+    static func creation(ofDatabaseAt description: String) -> String {
+        let uri = description.prefix { $0 != " " }
+        let rest = schemes.first { uri.hasPrefix($0) }.map { uri.dropFirst($0.count) } ?? uri
+        let parts = rest.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let place = parts.first ?? ""
+        let user = place.lastIndex(of: "@").map { place[..<$0] }
+        let named = parts.dropFirst().first?.split(separator: "&").first { $0.hasPrefix("dbname=") }
+        let path = place.firstIndex(of: "/").map { place[place.index(after: $0)...] }
+        let name = named?.dropFirst("dbname=".count) ?? path.flatMap { $0.isEmpty ? nil : $0 } ?? user ?? "reveille"
+        let owner = user.map { $0.isEmpty ? "" : " OWNER \(identifier($0))" } ?? ""
+        return "CREATE DATABASE \(identifier(name))\(owner) ENCODING 'UTF8' TEMPLATE template0"
+    }
+
+    private static func identifier(_ name: Substring) -> String {
+        isRealm(String(name)) ? String(name) : "\"\(name)\""
+    }
+
     /// The URI without secrets. Any text is accepted.
     public static func redacted(_ uri: String) -> String {
         guard let scheme = schemes.first(where: { uri.hasPrefix($0) }) else { return "…" }

@@ -28,15 +28,20 @@ public struct RealmStatus: Equatable, Sendable {
         public var isHome: Bool
         /// Whether it said last that it stands by. A home that was killed has said neither.
         public var saidStandby: Bool
+        /// What keeps it from serving as the home, as it said last; nil for nothing.
+        public var problem: String?
         /// When the process started, by the database's clock.
         public var startedAt: Instant
         /// How long ago it was heard of.
         public var age: Duration
 
-        public init(node: RealmNode, isHome: Bool, saidStandby: Bool, startedAt: Instant, age: Duration) {
+        public init(
+            node: RealmNode, isHome: Bool, saidStandby: Bool, problem: String? = nil, startedAt: Instant, age: Duration
+        ) {
             self.node = node
             self.isHome = isHome
             self.saidStandby = saidStandby
+            self.problem = problem
             self.startedAt = startedAt
             self.age = age
         }
@@ -61,12 +66,14 @@ public struct RealmStatus: Equatable, Sendable {
     public var members: [Member]
     /// The commits that the tables lack; a take-over applies them.
     public var unapplied: Int
-    /// What of the database's settings may lose acknowledged commits, with advice.
-    public var doubts: [String]
+    /// Of the database.
+    public var warnings: [DatabaseWarning]
+    /// How many standby servers PostgreSQL sends its write-ahead log to.
+    public var databaseStandbys: Int
 
     public init(
         epoch: Int64, home: String?, lease: Duration, successor: Identifier<RealmNode>?, members: [Member],
-        unapplied: Int, doubts: [String]
+        unapplied: Int, warnings: [DatabaseWarning], databaseStandbys: Int
     ) {
         self.epoch = epoch
         self.home = home
@@ -74,12 +81,35 @@ public struct RealmStatus: Equatable, Sendable {
         self.successor = successor
         self.members = members
         self.unapplied = unapplied
-        self.doubts = doubts
+        self.warnings = warnings
+        self.databaseStandbys = databaseStandbys
     }
 
     public var hasHome: Bool { lease > .zero }
 
     public var standbys: [Member] { members.filter(\.standsBy) }
+
+    /// Whether commits wait. Then no process can renew the lease, take it, or say that it runs; the last home goes on
+    /// when they wait no more.
+    public var isWaiting: Bool { warnings.contains(.commitsWait) }
+}
+
+/// What of a database may lose acknowledged commits, or keeps commits waiting.
+public enum DatabaseWarning: Int, CaseIterable, CustomStringConvertible, Sendable {
+    case fsyncOff, fullPageWritesOff, asynchronousStandby, commitsWait
+
+    /// With advice.
+    public var description: String {
+        switch self {
+        case .fsyncOff:
+            "fsync is off: a crash of the database's machine may lose commits and damage the database; set it to on"
+        case .fullPageWritesOff: "full_page_writes is off: a crash may damage the database; set it to on"
+        case .asynchronousStandby:
+            "a standby is asynchronous, and lacks the last commits when it is promoted; set synchronous_standby_names"
+        case .commitsWait:
+            "commits wait for a synchronous standby server that is away; start it, or see synchronous_standby_names"
+        }
+    }
 }
 
 /// What a standby sees of its realm.

@@ -50,6 +50,8 @@ public struct StoreFailure: Error, Equatable, Sendable {
         case tooManyConnections
         /// The database refuses this user, or a right that the store needs.
         case accessDenied
+        /// The address of the database is none that libpq accepts.
+        case invalidAddress
         /// The server or the database cannot hold a store.
         case unsuitableDatabase
         /// Another process is the realm's home.
@@ -109,8 +111,9 @@ extension StoreFailure: CustomStringConvertible {
         case .locked(nil): "Stop the other server, or give this one a folder of its own."
         case .closed: "Open it again."
         case .sqlite: "See the result codes of SQLite."
-        case .noLibrary, .unreachable, .noSynchronousStandby, .tooManyConnections, .accessDenied, .unsuitableDatabase,
-            .livingHome, .fenced, .leaseExpired, .lostCommits, .notEmpty, .copyDiffers, .postgreSQL:
+        case .noLibrary, .unreachable, .noSynchronousStandby, .tooManyConnections, .accessDenied, .invalidAddress,
+            .unsuitableDatabase, .livingHome, .fenced, .leaseExpired, .lostCommits, .notEmpty, .copyDiffers,
+            .postgreSQL:
             adviceForDatabase
         }
     }
@@ -121,7 +124,7 @@ extension StoreFailure: CustomStringConvertible {
     private var adviceForFolder: String {
         switch reason {
         case .cannotWrite:
-            "See that the folder is there, that this user may write in it, and that its file system is not mounted read-only."
+            "See that the folder is there, that this user may write in it, and that its file system is neither full nor mounted read-only."
         case .diskFull: "Free some space; a server that runs goes on by itself."
         case .noStore: "Check the path of the data folder (--data), or start a server on it first."
         case .corrupted:
@@ -139,8 +142,8 @@ extension StoreFailure: CustomStringConvertible {
         switch reason {
         case .noStore:
             """
-            Check the names of the database and the realm. CREATE DATABASE reveille ENCODING 'UTF8' TEMPLATE template0 makes a \
-            database; the start of a server makes or migrates a realm.
+            Check the names of the database and the realm. \(PostgresAddress.creation(ofDatabaseAt: path)) makes a database; \
+            the start of a server makes or migrates a realm.
             """
         case .cannotWrite:
             "Name the primary server of PostgreSQL; a standby server and a read-only database take no writes."
@@ -158,7 +161,8 @@ extension StoreFailure: CustomStringConvertible {
         case .tooManyConnections:
             "Raise max_connections of PostgreSQL; a home needs seven connections, each standby one."
         case .accessDenied: "Check the user and the password, pg_hba.conf, and the user's rights on the database."
-        case .unsuitableDatabase: "Make a database for it: CREATE DATABASE reveille ENCODING 'UTF8' TEMPLATE template0"
+        case .invalidAddress: "Correct the URI in store (--store)."
+        case .unsuitableDatabase: "Make a database for it: \(PostgresAddress.creation(ofDatabaseAt: path))"
         case .livingHome: "Stop that server first, or give this one a realm of its own."
         case .fenced: "The server stands by again by itself. See why it lost the lease: network, a pause, or load."
         case .leaseExpired: "Check that PostgreSQL answers; a server that runs goes on by itself."

@@ -103,6 +103,69 @@ struct RealmTests {
         #expect(result.errors.contains("move the file away"))
     }
 
+    @Test("servers that start together have the same secrets, and the standby of two takes over")
+    func together() async throws {
+        let nodes = [try start("one"), try start("two")]
+        let standby = try await eventually("one stands by") {
+            nodes.first { node in node.program.errors.entries.contains { $0.contains(Self.standby) } }
+        }
+        let home = try #require(nodes.first { $0.folder != standby.folder })
+        try await home.said(Self.home)
+        for file in ["client-token.key", "wake-token.key"] {
+            _ = try await eventually("the standby has \(file)") {
+                FileManager.default.contentsEqual(
+                    atPath: "\(home.folder)/\(file)", andPath: "\(standby.folder)/\(file)")
+                    ? true : nil
+            }
+        }
+        #expect(try await home.program.end(by: SIGKILL) == .signal(SIGKILL))
+        try await standby.said(Self.home)
+    }
+
+    @Test("a secret that is replaced on a standby is shown, and moved aside at the take-over")
+    func replacedSecret() async throws {
+        let (home, standby) = try await pair()
+        let (key, own) = ("\(standby.folder)/client-token.key", String(repeating: "5e", count: 32) + "\n")
+        let kept = try String(contentsOfFile: key, encoding: .utf8)
+        try own.write(toFile: key, atomically: true, encoding: .utf8)
+        let problem = "\(key) differs from the realm's"
+        let status = try await eventually("the status shows it") {
+            let status = try await reveille("cluster", "status")
+            return status.output.contains("problem: two cannot become the home: \(problem)") ? status : nil
+        }
+        #expect(status.ending == .exit(1))
+        #expect(try await standby.readiness().words.contains(problem))
+        #expect(try await home.program.end(by: SIGKILL) == .signal(SIGKILL))
+        try await standby.said(Self.home)
+        #expect(try String(contentsOfFile: key, encoding: .utf8) == kept)
+        let aside = try FileManager.default.contentsOfDirectory(atPath: standby.folder).filter {
+            $0.hasPrefix("client-token.key.replaced-")
+        }
+        #expect(aside.count == 1)
+        #expect(try String(contentsOfFile: "\(standby.folder)/\(aside[0])", encoding: .utf8) == own)
+    }
+
+    @Test("reveille token signs with the realm's secret, and makes none; a second server of one name says so")
+    func token() async throws {
+        let folder = world.folder + "/elsewhere"
+        let early = try await reveille("token", "alice", "--data", folder)
+        early.expectFailure(2, "the database has no realm \(database.realm)")
+        let home = try start("one")
+        try await home.said(Self.home)
+        let result = try await reveille("token", "alice", "--data", folder)
+        #expect(result.ending == .exit(0) && result.errors.isEmpty, "\(result.errors)")
+        #expect(!FileManager.default.fileExists(atPath: folder))
+        let namesake = try start("one", folder: folder)
+        try await namesake.said(
+            "another server of the realm has this one's name; give each a name of its own with --node")
+        let token = result.output.trimmingCharacters(in: .whitespacesAndNewlines)
+        let explained = try await reveille("token", "explain", token, "--data", folder)
+        #expect(explained.ending == .exit(0), "\(explained.output)")
+        // The server's own file says the same.
+        let byFolder = try await Program.run(Program.reveille, ["token", "explain", token, "--data", home.folder])
+        #expect(byFolder.ending == .exit(0), "\(byFolder.output)")
+    }
+
     @Test("a second server on the data folder of another is refused before it takes the lease")
     func sameFolder() async throws {
         let (home, standby) = try await pair()

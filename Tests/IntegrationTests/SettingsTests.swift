@@ -197,7 +197,7 @@ struct SettingsTests {
         atEnd { try? await database.remove() }
         func check() async throws -> [Substring] {
             let result = try await Program.reveille("config", "check", "--store", database.uri)
-            #expect(result.ending == .exit(0) && result.output.hasSuffix(": fine"), "\(result)")
+            #expect(result.ending == .exit(0) && result.output.hasSuffix(": no fault, one warning"), "\(result)")
             return result.errorLines
         }
         let lossy = try await check()
@@ -223,12 +223,16 @@ struct SettingsTests {
             .write(to: URL(filePath: database.folder + "/data/pg_hba.conf"))
         try database.send(SIGHUP)
         for (place, words) in [
-            ("reveille@/none", "Check the names of the database and the realm."),
+            ("reveille@/none", "CREATE DATABASE none OWNER reveille ENCODING 'UTF8'"),
+            ("reveille@/postgres?foo=1", "Correct the URI in store"),
+            ("reveille@:99999/postgres", "Correct the URI in store"),
+            ("reveille@/postgres?sslmode=bad", "Correct the URI in store"),
+            ("reveille@/postgres?application_name=a&connect_timeout=x", "Correct the URI in store"),
             ("reveille@/latin", "the encoding of the database is LATIN1, not UTF8. Make a database for it: "),
             ("nobody@/postgres", "Check the user and the password"),
             ("locked:wrong@/postgres", "Check the user and the password"),
         ] {
-            let uri = "postgres://\(place)?host=\(database.folder)"
+            let uri = "postgres://\(place)\(place.contains("?") ? "&" : "?")host=\(database.folder)"
             let result = try await Program.reveille("config", "check", "--store", uri)
             #expect(result.ending == .exit(1) && result.output.isEmpty, "\(place): \(result)")
             #expect(result.errorLines.count == 1 && result.errors.hasPrefix("the database: "), "\(place): \(result)")

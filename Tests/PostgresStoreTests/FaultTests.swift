@@ -81,7 +81,7 @@ struct FaultTests {
         stream.goOn()
         await eventually("commits go on") { stream.acknowledged.count > 50 }
         let sights = Mutex<[RealmSight]>([])
-        let watch = try StandbyWatch(address, RealmNode(name: "standby")) { sight in
+        let watch = try StandbyWatch(address, RealmNode(name: "standby"), .init([]) { _ in nil }) { sight in
             sights.withLock { $0.append(sight) }
         }
         try await server.stop("immediate")
@@ -226,7 +226,7 @@ struct FaultTests {
         }
         let failure = #expect(throws: StoreFailure.self) { try store.write([[.call(.live())]]) }
         #expect(failure?.reason == .noSynchronousStandby)
-        #expect(try Realm.doubts(address).map { $0.prefix(13) } == ["commits wait "])
+        #expect(try Realm.warnings(address) == [.commitsWait])
         try session.run("SET synchronous_commit = local")
         try session.run("ALTER SYSTEM RESET synchronous_standby_names")
         try session.run("SELECT pg_reload_conf()")

@@ -27,6 +27,33 @@ import Testing
         again.close()
     }
 
+    @Test func `the reason of a failed connection is told from the words of libpq`() {
+        func reason(_ message: String) -> StoreFailure.Reason {
+            StoreFailure(connecting: message, path: "postgres://u@h/d").reason
+        }
+        let (refused, standby) = (
+            "h, port 5432 failed: Connection refused", "h, port 5432 failed: session is read-only"
+        )
+        #expect(reason(standby) == .cannotWrite)
+        #expect(reason("\(standby)\n\(standby)\n") == .cannotWrite)
+        #expect(reason("\(refused)\n\(standby)\n") == .unreachable)
+        #expect(reason(#"invalid URI query parameter: "foo""#) == .invalidAddress)
+        #expect(reason(#"invalid sslmode value: "x""#) == .invalidAddress)
+        #expect(reason(#"FATAL:  database "none" does not exist"#) == .noStore)
+        #expect(reason(#"FATAL:  role "nobody" does not exist"#) == .accessDenied)
+    }
+
+    @Test(arguments: [
+        ("postgres://u@h/d", "d OWNER u"), ("postgres://u@h1,h2/d realm x", "d OWNER u"), ("postgres://h/d", "d"),
+        ("postgres://u@/?dbname=e&host=/tmp", "e OWNER u"), ("postgres://u@h", "u OWNER u"),
+        ("postgres://", "reveille"),
+        ("postgres://my-app@h/d-1", #""d-1" OWNER "my-app""#),
+    ])
+    func `the advice for a missing database names it and its user`(path: String, names: String) {
+        let failure = StoreFailure(.noStore, path: path, detail: "it is missing")
+        #expect("\(failure)".contains("CREATE DATABASE \(names) ENCODING"), "\(failure)")
+    }
+
     @Test func `of several hosts, a connection begins with the one that the last connection was made to`() async throws
     {
         let server = try await PostgresServer.shared()

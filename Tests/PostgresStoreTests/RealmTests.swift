@@ -74,7 +74,7 @@ import Testing
         let store = try PostgresStore.open(address, RealmNode(name: "first", address: "192.0.2.1:7350"))
         let sights = Reports<RealmSight>()
         let standby = RealmNode(name: "second", address: "192.0.2.2:7350", version: "2")
-        let watch = try StandbyWatch(address, standby) { sights.add($0) }
+        let watch = try StandbyWatch(address, standby, .init([]) { _ in nil }) { sights.add($0) }
         await eventually("it sees the home") { sights.all == [.home("first (192.0.2.1:7350)")] }
         await eventually("the home sees it") { store.term.standbys == ["second"] }
         let status = try Realm.status(address)
@@ -88,13 +88,38 @@ import Testing
         await watch.stop()
     }
 
+    @Test func `a standby takes what the nodes share as soon as it is there, and says what is wrong with it`()
+        async throws
+    {
+        let address = try await PostgresServer.freshAddress()
+        let store = try PostgresStore.open(address, RealmNode(name: "first"))
+        let taken = Reports<[String: [UInt8]]>()
+        let watch = try StandbyWatch(
+            address, RealmNode(name: "second"),
+            .init(["a.key", "b.key"]) { contents in
+                taken.add(contents)
+                return contents.isEmpty ? nil : "a.key differs"
+            }
+        ) { _ in }
+        await eventually("it has looked") { !taken.all.isEmpty }
+        #expect(taken.all[0] == [:])
+        #expect(try Realm.status(address).members.allSatisfy { $0.problem == nil })
+        _ = try Realm.keep("a.key", [1], in: address)
+        await eventually("it has the content") { taken.all.last == ["a.key": [1]] }
+        try await eventually("others see what is wrong") {
+            try Realm.status(address).members.map(\.problem) == [nil, "a.key differs"]
+        }
+        await watch.stop()
+        store.close()
+    }
+
     @Test func `a standby goes on without the database, and sees the realm when it is back`() async throws {
         let server = try await PostgresServer.start()
         let address = server.address(realm: "reveille")
         try PostgresStore.open(address, RealmNode(name: "first")).close()
         try Session(address).run("UPDATE lease SET until = now() + interval '1 hour', address = 'a home'")
         let sights = Reports<RealmSight>()
-        let watch = try StandbyWatch(address, RealmNode(name: "second")) { sights.add($0) }
+        let watch = try StandbyWatch(address, RealmNode(name: "second"), .init([]) { _ in nil }) { sights.add($0) }
         await eventually("it sees a home") { sights.all == [.home("a home")] }
         try await server.stop("immediate")
         await eventually("it sees no database") {

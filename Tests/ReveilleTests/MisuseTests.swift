@@ -28,6 +28,26 @@ struct MisuseTests {
         #expect(complaints.first?.contains("Did you mean '\(meant)'?") == true, "\(complaints)")
     }
 
+    @Test(
+        "settings are called by their options, and words that only look like settings stay",
+        arguments: [
+            ("serve --realm Nope", "--realm: 'Nope' is no name of a realm; give one of 1 to 40 of a-z"),
+            (
+                "serve --store postgres//x",
+                "--store: the value is no address of a PostgreSQL database; give one such as "
+                    + "postgres://reveille@db.example.org/reveille, or leave it out"
+            ),
+            (
+                "serve --data postgres://x/y",
+                "--data: this is the address of a database; give it in --store, and a folder here"
+            ),
+            ("serve --tls-certificate /none", "--tls-certificate: is of no use without --tls-key"),
+        ])
+    func settings(line: String, words: String) async {
+        let complaints = await misuse(line)
+        #expect(complaints.first?.contains("Error: " + words) == true, "\(complaints)")
+    }
+
     @Test("every command with a letter left out is recognized", arguments: HelpTests.all)
     func everyCommand(leaf: HelpTests.Leaf) async throws {
         guard let name = leaf.path.last, name.count > 3 else { return }

@@ -17,7 +17,7 @@ struct RealmTextTests {
         }
         return RealmStatus(
             epoch: 3, home: one.place, lease: .seconds(2), successor: successor, members: members, unapplied: 0,
-            doubts: [])
+            warnings: [], databaseStandbys: 0)
     }
 
     private static func lines(_ status: RealmStatus) -> [String] {
@@ -41,6 +41,30 @@ struct RealmTextTests {
     func gone() throws {
         let id = Identifier<RealmNode>(high: 1, low: 2)
         #expect(Self.lines(Self.status(successor: id)).contains("handing over to \(id)"))
+    }
+
+    @Test("while commits wait the nodes are unknown, and that alone is the problem")
+    func waiting() throws {
+        var status = Self.status(successor: nil)
+        status.lease = .zero
+        status.members = status.members.map { member in
+            var member = member
+            (member.isHome, member.age) = (false, .seconds(60))
+            return member
+        }
+        #expect(RealmText.problems(status).count == 2)
+        status.warnings = [.commitsWait]
+        #expect(RealmText.problems(status) == ["\(DatabaseWarning.commitsWait)"])
+        #expect(Self.lines(status)[0].contains("the lease cannot be renewed"))
+        let nodes = try #require(Self.json(status)["nodes"] as? [[String: Any]])
+        #expect(nodes.map { $0["role"] as? String } == ["unknown", "unknown"])
+    }
+
+    @Test("what keeps a standby from becoming the home is a problem")
+    func problem() throws {
+        var status = Self.status(successor: nil)
+        status.members[1].problem = "its key differs"
+        #expect(RealmText.problems(status) == ["two cannot become the home: its key differs"])
     }
 
     @Test("without a handover there is no such line, and null in JSON")

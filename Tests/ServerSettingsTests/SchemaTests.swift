@@ -60,7 +60,7 @@ struct SchemaTests {
         for (text, fault) in [
             ("store: mysql://bob:geheim@h/d", "is no address of a PostgreSQL database"),
             ("store: \(uri)\nrealm: A-b", "'A-b' is no name of a realm"),
-            ("realm: acme", "there is no store"),
+            ("realm: acme", "there is no database"),
         ] {
             try scene.write(text)
             let faults = try scene.faults().joined(separator: "\n")

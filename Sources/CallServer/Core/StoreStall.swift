@@ -26,7 +26,8 @@ final class StoreStall {
         switch failure?.reason {
         case nil: "store does not answer"
         case .diskFull: "disk is full"
-        case .unreachable, .noSynchronousStandby, .tooManyConnections, .leaseExpired, .postgreSQL, .accessDenied:
+        case .noSynchronousStandby: "database waits for its standby server"
+        case .unreachable, .tooManyConnections, .leaseExpired, .postgreSQL, .accessDenied:
             "database cannot be reached"
         case .fenced: "place was taken by another server"
         default: "store cannot be written"

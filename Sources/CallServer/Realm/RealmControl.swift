@@ -13,8 +13,8 @@ public struct RealmControl: Sendable {
     /// Removes the realm and all that is in it. No server may run on it.
     public func remove() throws(StoreFailure) { try Realm.remove(database) }
 
-    /// What of the database's settings may lose acknowledged commits, with advice.
-    public func doubts() throws(StoreFailure) -> [String] { try Realm.doubts(database) }
+    /// What of the database may lose acknowledged commits or keeps them waiting.
+    public func warnings() throws(StoreFailure) -> [DatabaseWarning] { try Realm.warnings(database) }
 
     /// Asks the home to hand over to a standby.
     /// - Returns: false when there is no home, or `node` is it.

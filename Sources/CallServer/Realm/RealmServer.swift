@@ -47,7 +47,7 @@ public actor RealmServer {
         let server = RealmServer(configuration, clocks, log)
         var first: CallServer?
         do {
-            first = try await server.becomeHome()
+            first = try await server.becomeHome(isTakeOver: false)
             if first == nil {
                 // Now, not at the take-over. A home has done so.
                 try configuration.data.prepare()
@@ -95,7 +95,7 @@ public actor RealmServer {
                 await waiting.stop()
                 standby = nil
                 guard !Task.isCancelled else { return }
-                home = await attempt { try await self.becomeHome() } ?? nil
+                home = await attempt { try await self.becomeHome(isTakeOver: true) } ?? nil
             } else {
                 standby = await attempt { try await self.standBy() }
             }
@@ -117,11 +117,11 @@ public actor RealmServer {
     }
 
     /// - Returns: nil when the realm has a home.
-    private func becomeHome() async throws -> CallServer? {
+    private func becomeHome(isTakeOver: Bool) async throws -> CallServer? {
         let began = ContinuousClock.now
         do {
             missedReload = nil
-            let server = try await CallServer.start(configuration, clocks: clocks, log: log)
+            let server = try await CallServer.start(configuration, clocks, log, isTakeOver: isTakeOver)
             running = server
             if let missedReload {
                 do {

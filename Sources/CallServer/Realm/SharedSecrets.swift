@@ -3,7 +3,12 @@ import PostgresStore
 import StoreInterface
 
 /// The secrets that the servers make for themselves, kept in the database, so that all servers of a realm have the same.
+/// Calls block.
 struct SharedSecrets {
+    static let files = [
+        TokenConfiguration.standardSecretFile, TokenAuthority.wakeSecretFile, DataFolder.webPushKeyFile,
+    ]
+
     private let database: PostgresAddress
     private let folder: DataFolder
 
@@ -12,40 +17,54 @@ struct SharedSecrets {
         self.folder = folder
     }
 
-    /// Gives the folder the realm's secrets that it lacks. For the home: makes those that nobody has, and gives the realm
-    /// those that it lacks. Blocks.
-    /// - Parameter hasWebPush: whether the key for Web Push is made if nobody has one.
+    /// For the home: gives the folder the realm's secrets that it lacks, and the realm those that it lacks; makes those
+    /// that nobody has.
+    /// - Parameters:
+    ///   - hasWebPush: whether the key for Web Push is made if nobody has one.
     /// - Throws: `DataFolder.Failure` for a file that differs from the realm's; `StoreFailure`.
     func provide(hasWebPush: Bool) throws {
-        for file in [TokenConfiguration.standardSecretFile, TokenAuthority.wakeSecretFile] {
-            try agree(on: file) { _ = try folder.secret(file) }
-        }
-        try agree(on: DataFolder.webPushKeyFile) { if hasWebPush { _ = try folder.webPushKey() } }
-    }
-
-    /// Gives the folder the realm's secrets that it lacks. For a standby: what the realm lacks, its home may be about to
-    /// make. Blocks.
-    /// - Throws: as ``provide(hasWebPush:)``.
-    func take() throws {
-        for file in [
-            TokenConfiguration.standardSecretFile, TokenAuthority.wakeSecretFile, DataFolder.webPushKeyFile,
-        ] {
-            try agree(on: file, make: nil)
+        for file in Self.files {
+            if try text(of: file) == nil, try Realm.keep(file, nil, in: database) == nil {
+                if file != DataFolder.webPushKeyFile {
+                    _ = try folder.secret(file)
+                } else if hasWebPush {
+                    _ = try folder.webPushKey()
+                }
+            }
+            let own = try text(of: file)
+            if let kept = try Realm.keep(file, own.map { Array($0.utf8) }, in: database) { try take(file, kept) }
         }
     }
 
-    /// - Parameter make: makes the file if nobody has it; nil to leave the realm as it is.
-    private func agree(on file: String, make: (() throws -> Void)?) throws {
-        if let make, try text(of: file) == nil, try Realm.keep(file, nil, in: database) == nil { try make() }
-        let own = try text(of: file)
-        let given = make == nil ? nil : own.map { Array($0.utf8) }
-        guard let kept = try Realm.keep(file, given, in: database) else { return }
-        let text = String(decoding: kept, as: UTF8.self)
-        guard let own else {
-            _ = try folder.create(file, text: text)
+    /// Moves files aside that differ from the realm's or cannot be read.
+    /// - Returns: where they are now.
+    func setAsideOthers() throws -> [String] {
+        try Realm.kept(Self.files, in: database).compactMap { file, content in
+            do {
+                try take(file, content)
+                return nil
+            } catch is DataFolder.Failure {
+                return try folder.setAside(file)
+            }
+        }
+    }
+
+    /// For a standby: gives the folder the realm's secrets that it lacks. What the realm lacks, its home may be about to
+    /// make.
+    /// - Throws: `DataFolder.Failure` for a file that differs from the realm's; `StoreFailure`.
+    func take() throws { try take(try Realm.kept(Self.files, in: database)) }
+
+    /// As ``take()``, of the realm's secrets.
+    func take(_ kept: [String: [UInt8]]) throws {
+        for file in Self.files { if let content = kept[file] { try take(file, content) } }
+    }
+
+    private func take(_ file: String, _ kept: [UInt8]) throws {
+        guard let own = try text(of: file) else {
+            _ = try folder.create(file, text: String(decoding: kept, as: UTF8.self))
             return
         }
-        guard Self.words(own) == Self.words(text) else {
+        guard Self.isSame(own, kept) else {
             throw DataFolder.Failure(
                 description:
                     "\(folder.path)/\(file) differs from the realm's: tokens of one server would fail at the other; "
@@ -54,6 +73,10 @@ struct SharedSecrets {
     }
 
     private func text(of file: String) throws -> String? { try DataFolder.text(at: folder.path + "/" + file) }
+
+    private static func isSame(_ own: String, _ kept: [UInt8]) -> Bool {
+        words(own) == words(String(decoding: kept, as: UTF8.self))
+    }
 
     private static func words(_ text: String) -> [Substring] { text.split(whereSeparator: \.isWhitespace) }
 }

@@ -28,7 +28,7 @@ struct Standby: Sendable {
         let routes = HTTPRoutes(version: CallServer.version, pages: .embedded)
         routes.attach(
             HTTPRoutes.Sources(
-                problems: { ["standby: \(sight.words)"] },
+                problems: { ["standby: \(sight.words)"] + (sight.problem.map { [$0] } ?? []) },
                 metrics: { RealmMetrics.standby(sight.current, node: configuration.node) },
                 isHome: { false }))
         var started: [WebSocketServer] = []
@@ -47,7 +47,18 @@ struct Standby: Sendable {
             _ = try await admin.start()
             // Now, not at the take-over.
             _ = try TLSClientContext.webClient.get()
-            let watch = try StandbyWatch(database, node) { seen in
+            let secrets = SharedSecrets(database, configuration.data)
+            let hasNamesake = Atomic(false)
+            let shared = StandbyWatch.Shared(SharedSecrets.files) { kept in
+                var problem: String?
+                do { try secrets.take(kept) } catch { problem = "\(error)" }
+                if sight.note(problem: problem), let problem { log.error("\(problem)") }
+                return problem
+            } onNamesake: {
+                guard !hasNamesake.exchange(true, ordering: .relaxed) else { return }
+                log.warning("another server of the realm has this one's name; give each a name of its own with --node")
+            }
+            let watch = try StandbyWatch(database, node, shared) { seen in
                 sight.take(seen)
                 note(seen, log)
             }
@@ -99,9 +110,21 @@ struct Standby: Sendable {
 /// What a standby has seen last. May be used from any thread.
 private final class SightBox: Sendable {
     private let sight = Mutex<RealmSight?>(nil)
+    private let secretsProblem = Mutex<String?>(nil)
     private let free = AwaitedValue<Void>()
 
     var current: RealmSight? { sight.withLock { $0 } }
+
+    /// What keeps this node from serving as the home; nil for nothing.
+    var problem: String? { secretsProblem.withLock { $0 } }
+
+    /// - Returns: whether it is another one than before.
+    func note(problem new: String?) -> Bool {
+        secretsProblem.withLock { problem in
+            defer { problem = new }
+            return problem != new
+        }
+    }
 
     /// For the readiness of an operator.
     var words: String {

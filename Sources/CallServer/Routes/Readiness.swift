@@ -9,6 +9,8 @@ struct Readiness {
     var store: StoreFailure?
     /// Since when the oldest commit waits; nil when none waits.
     var commitSince: ContinuousClock.Instant? = nil
+    /// What holds the store, for people: disk or database.
+    var storage = "disk"
     /// Damage found by the store's page checks.
     var damage: StoreFailure? = nil
     /// nil while the core does not run.
@@ -30,7 +32,7 @@ struct Readiness {
         if let store { problems.append("store: \(store)") }
         if store == nil, let since = commitSince, since.duration(to: .now) > StoreStall.patience {
             let seconds = since.duration(to: .now).wholeMilliseconds / 1000
-            problems.append("store: a commit has waited for \(seconds) s: the disk or the database does not answer")
+            problems.append("store: a commit has waited for \(seconds) s: the \(storage) does not answer")
         }
         if let damage { problems.append("store: \(damage)") }
         if let core {

@@ -47,6 +47,7 @@ struct StatsReport: Sendable {
         let push = parts.push.statistics
         let readiness = Readiness(
             store: parts.store.recordLog.failure, commitSince: parts.store.recordLog.waitingSince,
+            storage: parts.store.homeLease == nil ? "disk" : "database",
             damage: parts.store.recordLog.pages.damage, core: core, push: push, now: now,
             date: parts.clock.wallTime())
         return StatsView(

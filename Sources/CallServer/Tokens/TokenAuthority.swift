@@ -89,10 +89,15 @@ public struct TokenAuthority: Redacted, Sendable {
     /// Mints user tokens from the client secret alone; it neither checks nor mints wake tokens.
     /// - Parameter clientSecretFile: `client-token.key` in the server's data folder, or a copy of it.
     public init(clientSecretFile path: String) async throws {
+        self.init(secrets: try DataFolder.secrets(file: path).map { TokenSecret($0) })
+    }
+
+    /// Mints user tokens alone.
+    init(secrets: [TokenSecret]) {
         wakeTokens = nil
         folder = nil
         clock = ServerClock()
-        users = Users(TokenVerifier(secrets: try DataFolder.secrets(file: path).map { TokenSecret($0) }))
+        users = Users(TokenVerifier(secrets: secrets))
     }
 
     // MARK: Keys

@@ -5,17 +5,6 @@ import OutgoingHTTP
 
 /// Says what a server with these settings would say of a token; the server need not run.
 public struct TokenInspection: Sendable {
-    /// What of a server's settings counts.
-    public struct Settings: Sendable {
-        let folder: DataFolder
-        let tokens: TokenConfiguration
-
-        public init(folder: DataFolder, tokens: TokenConfiguration) {
-            self.folder = folder
-            self.tokens = tokens
-        }
-    }
-
     public let explanation: TokenExplanation
     /// The keys that the token was compared with.
     public let keys: [TokenKey]
@@ -24,12 +13,10 @@ public struct TokenInspection: Sendable {
 
     /// Takes the served keys that the server of the data folder has kept, and fetches them if it has kept none. Makes no
     /// secret.
-    public init(_ token: String, settings: Settings) async throws {
+    public init(_ token: String, settings: TokenSettings) async throws {
         let (folder, tokens) = (settings.folder, settings.tokens)
-        let path = tokens.secretFile ?? folder.path + "/" + TokenConfiguration.standardSecretFile
         var verifier = TokenVerifier(
-            secrets: try DataFolder.secrets(file: path).map { TokenSecret($0) }, provider: tokens.provider,
-            leeway: tokens.leeway)
+            secrets: try settings.secrets(), provider: tokens.provider, leeway: tokens.leeway)
         var missing: String?
         if let address = tokens.keysAddress {
             do throws(WebFailure) {

@@ -31,15 +31,21 @@ extension StoreFailure {
         }
     }
 
-    /// An error of an attempt to connect, which libpq gives as text only.
+    /// An error of an attempt to connect, which libpq gives as text only: a line for each host.
     init(connecting message: String, path: String) {
+        let hosts = message.split(whereSeparator: \.isNewline)
+        if !hosts.isEmpty, hosts.allSatisfy({ $0.contains("session is read-only") }) {
+            self.init(.cannotWrite, path: path, detail: Self.oneLine(message, or: ""))
+            return
+        }
         let reasons: [(text: String, reason: Reason)] = [
             ("the database system is", .unreachable), ("too many clients", .tooManyConnections),
             ("connection slots are reserved", .tooManyConnections),
             ("too many connections", .tooManyConnections), ("authentication failed", .accessDenied),
             ("no pg_hba.conf entry", .accessDenied), ("no password supplied", .accessDenied),
+            ("invalid ", .invalidAddress), ("missing \"", .invalidAddress),
+            ("unrecognized configuration parameter", .invalidAddress),
             ("permission denied", .accessDenied), ("role ", .accessDenied), ("database ", .noStore),
-            ("invalid connection option", .unsuitableDatabase), ("invalid URI", .unsuitableDatabase),
         ]
         let found = reasons.first { message.contains($0.text) }
         self.init(found?.reason ?? .unreachable, path: path, detail: Self.oneLine(message, or: "it is unreachable"))

@@ -95,10 +95,16 @@ private final class LeaseWorker {
                     StoreFailure(.fenced, path: address.description, detail: "another process is the realm's home"))
             }
         } catch {
+            let wasConnected = connection != nil
             // The next attempt makes a new one.
             connection = nil
-            // A silent database is not asked: that could take longer than a renewal may wait.
-            state.failed(error.reason == .busy ? SynchronousStandby.explain(error, address) : error)
+            state.failed(error)
+            // On another thread: a silent database would keep the next renewal waiting.
+            if wasConnected {
+                DispatchQueue.global().async { [state, address] in
+                    state.explained(error, as: SynchronousStandby.explain(error, address))
+                }
+            }
         }
         onChange()
     }

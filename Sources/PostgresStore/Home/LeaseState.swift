@@ -90,6 +90,11 @@ final class LeaseState: Sendable {
 
     func failed(_ failure: StoreFailure) { state.withLock { $0.failure = failure } }
 
+    /// Names the cause of a failure, unless the lease was renewed meanwhile.
+    func explained(_ failure: StoreFailure, as cause: StoreFailure) {
+        state.withLock { if $0.failure == failure { $0.failure = cause } }
+    }
+
     var standbys: [String] { state.withLock { $0.standbys } }
 
     func saw(standbys: [String]) { state.withLock { $0.standbys = standbys } }

@@ -6,10 +6,11 @@ import StoreInterface
 /// A released migration is never changed, nor are the constants in its text. They are numbered apart from those of the
 /// SQLite store.
 enum PostgresSchema {
-    static let newest = 2
+    static let newest = 3
     /// The first version with the table of nodes.
     static let firstWithNodes = 2
-    private static let migrations = [version1, version2]
+    static let firstWithProblems = 3
+    private static let migrations = [version1, version2, version3]
 
     /// The version of the realm's tables; nil without them.
     static func version(_ connection: PostgresConnection) throws(StoreFailure) -> Int? {
@@ -78,6 +79,9 @@ enum PostgresSchema {
         ) WITH (fillfactor = 50);
         CREATE TABLE kept (name text PRIMARY KEY, content bytea NOT NULL);
         """
+
+    /// What keeps a node from serving as the home, as it says itself.
+    private static let version3 = "ALTER TABLE node ADD COLUMN problem text"
 
     /// `home` is written by a take-over only, so that commits that lock it leave no dead rows behind; a snapshot that
     /// is open for long, such as a dump, would keep them. For the same reason there is no row with the last commit or

@@ -9,6 +9,15 @@ enum KeptContent {
         return try connection.run("SELECT content FROM kept WHERE name = ?", parameters).bytes(0, 0).map { Array($0) }
     }
 
+    /// Those of these names that there are.
+    static func read(
+        _ names: [String], _ connection: PostgresConnection
+    ) throws(StoreFailure) -> [String: [UInt8]] {
+        var contents: [String: [UInt8]] = [:]
+        for name in names { contents[name] = try read(name, connection) }
+        return contents
+    }
+
     static func write(
         _ name: String, _ content: [UInt8], _ connection: PostgresConnection
     ) throws(StoreFailure) {

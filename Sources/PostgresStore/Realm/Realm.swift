@@ -27,9 +27,9 @@ package enum Realm {
         try RealmTable.status(connect(address))
     }
 
-    /// What of the database's settings may lose acknowledged commits, with advice. The realm need not exist yet.
-    package static func doubts(_ address: PostgresAddress) throws(StoreFailure) -> [String] {
-        try DatabaseDoubts.find(
+    /// What of the database may lose acknowledged commits or keeps them waiting. The realm need not exist yet.
+    package static func warnings(_ address: PostgresAddress) throws(StoreFailure) -> [DatabaseWarning] {
+        try DatabaseState.warnings(
             PostgresConnection(address, PostgresConnection.Purpose(name: "reveille check", patience: checkPatience)))
     }
 
@@ -45,6 +45,13 @@ package enum Realm {
     /// Removes the realm's tables and its schema.
     package static func remove(_ address: PostgresAddress) throws(StoreFailure) {
         try connect(address).runSimple("DROP SCHEMA \"\(address.realm)\" CASCADE")
+    }
+
+    /// The contents of these names that the nodes of a realm share.
+    package static func kept(
+        _ names: [String], in address: PostgresAddress
+    ) throws(StoreFailure) -> [String: [UInt8]] {
+        try KeptContent.read(names, connect(address))
     }
 
     /// Reads a content that the nodes of a realm share; stores `content` if there is none.

@@ -12,10 +12,11 @@ enum RealmTable {
         INSERT INTO node (id, name, address, version, role) VALUES (?1, ?2, ?3, ?4, ?5)
         ON CONFLICT (id) DO UPDATE SET role = excluded.role, seen_at = now()
         """
+    /// The tables of an earlier version have no column for problems.
     private static let list = """
         SELECT n.id, n.name, n.address, n.version, n.id = l.owner AND l.until > now(),
             (extract(epoch FROM n.started_at) * 1000)::bigint, (extract(epoch FROM now() - n.seen_at) * 1000)::bigint,
-            n.role = 'standby'
+            n.role = 'standby', CASE n.role WHEN 'standby' THEN to_json(n)->>'problem' END
         FROM node n, lease l WHERE n.seen_at > now() - interval '1 day' ORDER BY 5 DESC, n.name, n.started_at
         """
     private static let lease = """
@@ -25,6 +26,9 @@ enum RealmTable {
     private static let standbyNames = """
         SELECT name FROM node WHERE role = 'standby' AND seen_at > now() - interval '\(RealmStatus.Member.silence / .milliseconds(1)) milliseconds'
         """
+    private static let namesakes = """
+        SELECT count(*) FROM node WHERE name = ? AND id <> ? AND seen_at > now() - interval '\(RealmStatus.Member.silence / .milliseconds(1)) milliseconds'
+        """
     private static let askFor = "UPDATE lease SET handover_to = ? WHERE until > now() AND owner <> ?"
 
     /// Says that the node runs.
@@ -33,6 +37,24 @@ enum RealmTable {
         parameters.bind(node.id)
         for text in [node.name, node.address, node.version, isHome ? "home" : "standby"] { parameters.bind(text) }
         try connection.run(beatStatement, parameters)
+    }
+
+    /// Says what keeps the node from serving as the home; nil for nothing.
+    static func note(
+        problem: String?, of node: RealmNode, _ connection: PostgresConnection
+    ) throws(StoreFailure) {
+        var parameters = PostgresParameters()
+        if let problem { parameters.bind(problem) } else { parameters.bindNull() }
+        parameters.bind(node.id)
+        try connection.run("UPDATE node SET problem = ? WHERE id = ?", parameters)
+    }
+
+    /// Whether another process that runs has the node's name.
+    static func hasNamesake(_ node: RealmNode, _ connection: PostgresConnection) throws(StoreFailure) -> Bool {
+        var parameters = PostgresParameters()
+        parameters.bind(node.name)
+        parameters.bind(node.id)
+        return try connection.run(namesakes, parameters).int(0, 0) ?? 0 > 0
     }
 
     /// Removes a node that ends, and those that have not been heard of for a day.
@@ -55,7 +77,7 @@ enum RealmTable {
                 node: RealmNode(
                     id: identifier(rows, row, 0) ?? RealmStatus.nobody, name: rows.text(row, 1) ?? "",
                     address: rows.text(row, 2) ?? "", version: rows.text(row, 3) ?? ""),
-                isHome: rows.int(row, 4) == 1, saidStandby: rows.int(row, 7) == 1,
+                isHome: rows.int(row, 4) == 1, saidStandby: rows.int(row, 7) == 1, problem: rows.text(row, 8),
                 startedAt: Instant(milliseconds: rows.int(row, 5) ?? 0),
                 age: .milliseconds(max(0, rows.int(row, 6) ?? 0)))
         }
@@ -63,7 +85,8 @@ enum RealmTable {
         return RealmStatus(
             epoch: row.int(0, 0) ?? 0, home: row.text(0, 1), lease: .milliseconds(row.int(0, 2) ?? 0),
             successor: identifier(row, 0, 3), members: members, unapplied: Int(row.int(0, 4) ?? 0),
-            doubts: try DatabaseDoubts.find(connection))
+            warnings: try DatabaseState.warnings(connection),
+            databaseStandbys: try DatabaseState.standbyCount(connection))
     }
 
     /// Asks the home to hand over.

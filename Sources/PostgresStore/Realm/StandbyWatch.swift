@@ -9,17 +9,39 @@ package final class StandbyWatch: Sendable {
     private let loop: EventLoop
     private let watcher: LoopBound<Watcher>
 
+    /// What a standby takes from the realm's contents.
+    package struct Shared: Sendable {
+        let names: [String]
+        let take: @Sendable (_ contents: [String: [UInt8]]) -> String?
+        let onNamesake: @Sendable () -> Void
+
+        /// - Parameters:
+        ///   - names: of the contents, as for ``Realm/keep(_:_:in:)``.
+        ///   - take: called on the watch's thread, again and again, with those that the realm has. Returns what keeps
+        ///     this node from serving as the home; nil for nothing.
+        ///   - onNamesake: called again and again while another process has the node's name.
+        package init(
+            _ names: [String], take: @escaping @Sendable (_ contents: [String: [UInt8]]) -> String?,
+            onNamesake: @escaping @Sendable () -> Void = {}
+        ) {
+            self.names = names
+            self.take = take
+            self.onNamesake = onNamesake
+        }
+    }
+
     /// Starts the thread.
     /// - Parameter onSight: called on it with the first sight, and with each that differs from the one before.
     package init(
-        _ address: PostgresAddress, _ node: RealmNode, onSight: @escaping @Sendable (RealmSight) -> Void
+        _ address: PostgresAddress, _ node: RealmNode, _ shared: Shared,
+        onSight: @escaping @Sendable (RealmSight) -> Void
     ) throws(StoreFailure) {
         do {
             loop = try EventLoop(name: "standby")
         } catch {
             throw StoreFailure(.inputOutput, path: address.description, detail: "\(error)")
         }
-        let watcher = LoopBound(Watcher(address, node, loop, onSight), on: loop)
+        let watcher = LoopBound(Watcher(address, node, shared, loop, onSight), on: loop)
         self.watcher = watcher
         loop.start()
         loop.execute { watcher.value.look() }
@@ -36,6 +58,8 @@ package final class StandbyWatch: Sendable {
 private final class Watcher {
     private static let period = Duration.milliseconds(100)
     private static let betweenBeats = Duration.seconds(1)
+    /// A standby may start before the home has stored what they share, and a file may be replaced later.
+    private static let betweenTakes = Duration.seconds(5)
     private static let patience = Duration.seconds(2)
     /// How long an ended lease is left to the home after the database was away for this standby. A home that renews it
     /// goes on with all its connections.
@@ -43,6 +67,7 @@ private final class Watcher {
 
     private let address: PostgresAddress
     private let node: RealmNode
+    private let shared: StandbyWatch.Shared
     private let loop: EventLoop
     private let onSight: @Sendable (RealmSight) -> Void
     private var connection: PostgresConnection?
@@ -54,16 +79,18 @@ private final class Watcher {
     private var backAt: ContinuousClock.Instant?
     private var isAway = false
     private var beatAt: ContinuousClock.Instant?
-    /// Whether the realm's tables have nodes: the home makes them, and may be of an earlier version.
-    private var hasNodes = false
+    private var takenAt: ContinuousClock.Instant?
+    /// The version of the realm's tables: the home makes them, and may be of an earlier version.
+    private var version = 0
     private var isClosed = false
 
     init(
-        _ address: PostgresAddress, _ node: RealmNode, _ loop: EventLoop,
+        _ address: PostgresAddress, _ node: RealmNode, _ shared: StandbyWatch.Shared, _ loop: EventLoop,
         _ onSight: @escaping @Sendable (RealmSight) -> Void
     ) {
         self.address = address
         self.node = node
+        self.shared = shared
         self.loop = loop
         self.onSight = onSight
     }
@@ -74,9 +101,10 @@ private final class Watcher {
         do throws(StoreFailure) {
             sight = leavingHeadStart(try attempt())
         } catch {
+            let wasConnected = connection != nil
             connection = nil
             isAway = true
-            sight = .unreachable(error.reason == .busy ? SynchronousStandby.explain(error, address) : error)
+            sight = .unreachable(wasConnected ? SynchronousStandby.explain(error, address) : error)
         }
         if sight != last { onSight(sight) }
         last = sight
@@ -89,15 +117,28 @@ private final class Watcher {
         let connection = try connected()
         let now = ContinuousClock.now
         if beatAt.map({ now - $0 >= Self.betweenBeats }) ?? true {
-            if !hasNodes {
+            if version < PostgresSchema.newest {
                 // The first home makes the tables.
                 guard let version = try PostgresSchema.version(connection) else { return .free }
-                hasNodes = version >= PostgresSchema.firstWithNodes
+                self.version = version
             }
-            if hasNodes { try RealmTable.beat(node, isHome: false, connection) }
+            if version >= PostgresSchema.firstWithNodes {
+                try RealmTable.beat(node, isHome: false, connection)
+                if takenAt.map({ now - $0 >= Self.betweenTakes }) ?? true { try take(connection) }
+            }
             beatAt = now
         }
         return try Lease.sight(connection, node)
+    }
+
+    private func take(_ connection: PostgresConnection) throws(StoreFailure) {
+        let problem = shared.take(try KeptContent.read(shared.names, connection))
+        if version >= PostgresSchema.firstWithProblems {
+            try RealmTable.note(problem: problem, of: node, connection)
+        }
+        // At first it may be the former process of this node, which was killed.
+        if takenAt != nil, try RealmTable.hasNamesake(node, connection) { shared.onNamesake() }
+        takenAt = .now
     }
 
     /// For a while after the database was away, a free lease is still the home's.

@@ -88,7 +88,7 @@ struct ConfigurationBuilder {
 
     private mutating func database() -> PostgresAddress? {
         if let data = settings.text(.data), PostgresAddress.isAddress(data) {
-            fault(.data, "this is the address of a database", "give it in store, and a folder here")
+            fault(.data, "this is the address of a database", "give it in the setting store, and a folder here")
         }
         let realm = settings.text(.realm) ?? PostgresAddress.standardRealm
         if !PostgresAddress.isRealm(realm) {
@@ -96,14 +96,16 @@ struct ConfigurationBuilder {
         }
         guard let uri = settings.text(.store) else {
             if settings.isSet(.realm) {
-                fault(.warning, .realm, "there is no store that it would be in", "give store, or take this away")
+                fault(
+                    .warning, .realm, "there is no database that it would be in",
+                    "give the setting store, or take this away")
             }
             return nil
         }
         guard PostgresAddress.isAddress(uri) else {
             fault(
                 .store, "the value is no address of a PostgreSQL database",
-                "give one such as postgres://reveille@db.example.org/reveille, or a folder in data")
+                "give one such as postgres://reveille@db.example.org/reveille, or leave it out to keep all in a folder")
             return nil
         }
         return PostgresAddress(uri, realm: realm)

@@ -32,22 +32,30 @@ struct ConfigCommand: AsyncParsableCommand {
             let loaded = try options.settings.load()
             ConfigCommand.complain(loaded)
             guard loaded.errors.isEmpty else { throw Exit.failed }
-            try Self.checkDatabase(of: loaded)
-            Terminal.print("\(loaded.path ?? "no configuration file; the environment and the defaults"): fine")
+            let warnings = loaded.warnings.count + (try Self.checkDatabase(of: loaded))
+            let place = loaded.path ?? "no configuration file; the environment and the defaults"
+            switch warnings {
+            case 0: Terminal.print("\(place): fine")
+            case 1: Terminal.print("\(place): no fault, one warning")
+            default: Terminal.print("\(place): no fault, \(warnings) warnings")
+            }
         }
 
         /// Warns of what may lose acknowledged commits. A database that is away is no fault of the configuration.
-        private static func checkDatabase(of loaded: LoadedSettings) throws {
-            guard let database = try loaded.serverConfiguration().database else { return }
+        /// - Returns: the number of warnings.
+        private static func checkDatabase(of loaded: LoadedSettings) throws -> Int {
+            guard let database = try loaded.serverConfiguration().database else { return 0 }
             do throws(StoreFailure) {
-                for doubt in try RealmControl(database).doubts() {
-                    Terminal.complain("warning: the database: \(doubt)")
-                }
+                let warnings = try RealmControl(database).warnings()
+                for warning in warnings { Terminal.complain("warning: the database: \(warning)") }
+                return warnings.count
             } catch {
-                let isAway = [.unreachable, .tooManyConnections, .noSynchronousStandby].contains(error.reason)
-                guard !isAway else { return Terminal.complain("warning: the database: not checked: \(error)") }
-                Terminal.complain("the database: \(error)")
-                throw Exit.failed
+                guard [.unreachable, .tooManyConnections, .noSynchronousStandby].contains(error.reason) else {
+                    Terminal.complain("the database: \(error)")
+                    throw Exit.failed
+                }
+                Terminal.complain("warning: the database: not checked: \(error)")
+                return 1
             }
         }
     }

@@ -28,6 +28,9 @@ struct HandoverCommand: AsyncParsableCommand {
         let control = try realm.control()
         do {
             let before = try control.status()
+            guard !before.isWaiting else {
+                throw Terminal.failed("no server can hand over: \(DatabaseWarning.commitsWait)")
+            }
             let next = try standby(before)
             guard try control.handOver(to: next) else {
                 throw Terminal.failed("the realm has no home; \(next.name) takes the lease by itself")
@@ -41,6 +44,10 @@ struct HandoverCommand: AsyncParsableCommand {
     private func standby(_ status: RealmStatus) throws -> RealmNode {
         let names = status.standbys.map(\.node.name)
         if let node {
+            if let home = status.members.first(where: \.isHome), home.node.name == node {
+                throw Terminal.failed(
+                    "\(home.node.place) is the home already; those that stand by: \(Self.list(names))")
+            }
             let found = status.standbys.filter { $0.node.name == node }
             guard found.count == 1, let member = found.first else {
                 throw Terminal.failed(

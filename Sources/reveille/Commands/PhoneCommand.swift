@@ -5,6 +5,7 @@ import Foundation
 import LibWebSockets
 import PhoneSimulator
 import PushSimulator
+import ServerSettings
 import SoftphoneKit
 import SoftphoneSession
 import TLS
@@ -163,8 +164,8 @@ struct PhoneCommand: AsyncParsableCommand {
         if let token {
             minted = token
         } else {
-            try data.folder.prepare()
-            minted = try await TokenAuthority(folder: data.folder).mint(
+            let settings = try Terminal.tokenSettings(of: ConfigurationOptions.loader(data: data, file: nil).load())
+            minted = try await TokenAuthority(minting: settings).mint(
                 user: user, lifetime: .seconds(86_400), name: name)
         }
         // `PhoneMemory` only gives ids that are.

@@ -11,12 +11,16 @@ struct RealmOptions: ParsableArguments {
     @Option(help: "The schema of that database (default: reveille).")
     var realm: String?
 
-    /// - Throws: a usage error without a database.
-    func control() throws -> RealmControl {
+    func settings() throws -> LoadedSettings {
         var flags = SettingFlags()
         flags.set(.store, store)
         flags.set(.realm, realm)
-        let loaded = try configuration.settings(flags).load()
+        return try configuration.settings(flags).load()
+    }
+
+    /// - Throws: a usage error without a database.
+    func control() throws -> RealmControl {
+        let loaded = try settings()
         do {
             guard let database = try loaded.serverConfiguration().database else {
                 throw ValidationError(

@@ -120,6 +120,11 @@ struct ConfigurationOptions: ParsableArguments {
 }
 
 extension Terminal {
+    /// - Throws: ``refused(_:)``.
+    static func tokenSettings(of loaded: LoadedSettings) throws -> TokenSettings {
+        do { return try loaded.tokenSettings() } catch { throw refused(error) }
+    }
+
     /// The error for unusable settings: a usage error if all faults are of the command line.
     static func refused(_ invalid: InvalidSettings) -> any Error {
         if invalid.isOfCommandLine { return ValidationError(options(in: invalid.description)) }
@@ -127,10 +132,12 @@ extension Terminal {
         return Exit.unavailable
     }
 
-    /// Replaces the keys of settings by their options.
-    private static func options(in words: String) -> String {
+    /// Replaces the keys of settings by their options. A key without a dot is also a word of English, and is replaced
+    /// behind "the setting" only.
+    static func options(in words: String) -> String {
         Setting.all.sorted { $0.key.utf8.count > $1.key.utf8.count }.reduce(words) { words, setting in
-            setting.flag.map { words.replacing(setting.key, with: $0) } ?? words
+            guard let flag = setting.flag else { return words }
+            return words.replacing(setting.key.contains(".") ? setting.key : "the setting \(setting.key)", with: flag)
         }
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import CallServer
 import CallVocabulary
 import Foundation
+import ServerSettings
 
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -21,9 +22,10 @@ extension TokenCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create a client token for a user.",
             discussion: """
-                Signed with the secret in the server's data folder; the server need not run.
+                Signed with the secret in the server's data folder, or with that of its realm; the server need not run.
 
                   reveille token alice
+                  reveille token alice --config /etc/reveille/reveille.yaml
                   reveille token create alice --ttl 12h --name "Alice"
                 """)
 
@@ -36,7 +38,7 @@ extension TokenCommand {
         @Option(help: "The only device that may use the token (UUID).", completion: KnownIDs.devices) var device:
             String?
         @Option(help: "The user's display name, shown to the other party.") var name: String?
-        @OptionGroup var data: DataOptions
+        @OptionGroup var realm: RealmOptions
 
         func validate() throws {
             guard (.seconds(1) ... .seconds(31_536_000)).contains(ttl) else {
@@ -46,15 +48,14 @@ extension TokenCommand {
         }
 
         func run() async throws {
-            try data.folder.prepare()
-            let secret = data.folder.path + "/client-token.key"
-            let isKnown = FileManager.default.fileExists(atPath: secret)
-            let authority = try await TokenAuthority(folder: data.folder)
+            let settings = try Terminal.tokenSettings(of: realm.settings())
+            let newSecret = settings.newSecretPath
+            let authority = try TokenAuthority(minting: settings)
             Terminal.print(
                 try await authority.mint(
                     user: user, lifetime: ttl, device: device.flatMap { DeviceID($0) }, name: name))
-            guard !isKnown else { return }
-            Terminal.complain("signed with a new secret, \(secret): only a server on this folder takes the token")
+            guard let newSecret else { return }
+            Terminal.complain("signed with a new secret, \(newSecret): only a server on this folder takes the token")
         }
     }
 }

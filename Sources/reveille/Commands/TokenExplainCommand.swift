@@ -22,12 +22,7 @@ extension TokenCommand {
 
         func run() async throws {
             let loaded = try options.settings.load()
-            let settings: TokenInspection.Settings
-            do {
-                settings = try loaded.tokenSettings()
-            } catch {
-                throw Terminal.refused(error)
-            }
+            let settings = try Terminal.tokenSettings(of: loaded)
             let text = token == "-" ? readLine() ?? "" : token
             let inspection = try await TokenInspection(text, settings: settings)
             try output.write(TokenText.json(inspection), text: TokenText.lines(inspection))

@@ -74,7 +74,8 @@ struct BackupText {
             return Exit.failed
         case .notADirectory, .cannotWrite, .diskFull, .noStore, .noBackup, .exists, .locked, .busy, .inputOutput,
             .closed, .sqlite, .noLibrary, .unreachable, .noSynchronousStandby, .tooManyConnections, .accessDenied,
-            .unsuitableDatabase, .livingHome, .fenced, .leaseExpired, .notEmpty, .copyDiffers, .postgreSQL:
+            .invalidAddress, .unsuitableDatabase, .livingHome, .fenced, .leaseExpired, .notEmpty, .copyDiffers,
+            .postgreSQL:
             return code
         }
     }

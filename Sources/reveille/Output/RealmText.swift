@@ -4,6 +4,12 @@ import StoreInterface
 /// The servers of a realm, for people and as JSON.
 enum RealmText {
     static func problems(_ status: RealmStatus) -> [String] {
+        let warnings = status.warnings.map(\.description)
+        let ownProblems = status.standbys.compactMap { member in
+            member.problem.map { "\(member.node.name) cannot become the home: \($0)" }
+        }
+        // Then nobody can say that it runs.
+        guard !status.isWaiting else { return warnings + ownProblems }
         var problems: [String] = []
         if !status.hasHome { problems.append("no server is the home: calls are refused until one takes the lease") }
         if status.standbys.isEmpty { problems.append("no server stands by: the loss of the home stops all calls") }
@@ -11,7 +17,7 @@ enum RealmText {
         if Set(names).count < names.count {
             problems.append("servers have the same name; give each one of its own with --node")
         }
-        return problems + status.doubts
+        return problems + ownProblems + warnings
     }
 
     static func lines(_ status: RealmStatus) -> [String] {
@@ -23,7 +29,7 @@ enum RealmText {
             ], of: status.members
         ) { member in
             [
-                Table.Cell(member.node.name), Table.Cell(role(member)),
+                Table.Cell(member.node.name), Table.Cell(role(member, status)),
                 Table.Cell(member.age < .seconds(2) ? "now" : "\(Moment.coarse(member.age)) ago"),
                 Table.Cell(Moment.text(member.startedAt)), Table.Cell(member.node.version),
                 Table.Cell(member.node.address),
@@ -32,8 +38,15 @@ enum RealmText {
         let lease =
             status.hasHome
             ? "epoch \(status.epoch), lease ends in \(Moment.length(status.lease)) unless it is renewed"
-            : "epoch \(status.epoch), no lease; the last home was \(status.home ?? "none")"
-        return [lease] + (successor(status).map { ["handing over to \($0)"] } ?? []) + table.lines
+            : "epoch \(status.epoch), \(status.isWaiting ? "the lease cannot be renewed" : "no lease"); the last home was "
+                + (status.home ?? "none")
+        let databaseStandbys =
+            switch status.databaseStandbys {
+            case 0: "the database has no standby server: what is stored is on one machine"
+            case 1: "the database has a standby server"
+            default: "the database has \(status.databaseStandbys) standby servers"
+            }
+        return [lease, databaseStandbys] + (successor(status).map { ["handing over to \($0)"] } ?? []) + table.lines
             + (status.unapplied > 0 ? ["\(status.unapplied) commits are not in the tables yet"] : [])
             + problems(status).map { "problem: \($0)" }
     }
@@ -43,9 +56,10 @@ enum RealmText {
         status.successor.map { id in status.members.first { $0.node.id == id }?.node.name ?? "\(id)" }
     }
 
-    private static func role(_ member: RealmStatus.Member) -> String {
+    private static func role(_ member: RealmStatus.Member, _ status: RealmStatus) -> String {
         if member.isHome { return "home" }
-        return member.standsBy ? "standby" : "silent"
+        if member.standsBy { return "standby" }
+        return status.isWaiting ? "unknown" : "silent"
     }
 
     static func json(_ status: RealmStatus) -> [String: Any] {
@@ -53,11 +67,13 @@ enum RealmText {
             "epoch": status.epoch, "home": status.home as Any, "lease_ms": status.lease.wholeMilliseconds,
             "handing_over_to": successor(status) as Any,
             "unapplied_commits": status.unapplied, "problems": problems(status),
+            "database_standbys": status.databaseStandbys,
             "nodes": status.members.map { member in
                 [
-                    "id": "\(member.node.id)", "name": member.node.name, "role": role(member),
+                    "id": "\(member.node.id)", "name": member.node.name, "role": role(member, status),
                     "address": member.node.address, "version": member.node.version,
-                    "started_at": member.startedAt.milliseconds, "heard_ms_ago": member.age.wholeMilliseconds,
+                    "problem": member.problem as Any, "started_at": member.startedAt.milliseconds,
+                    "heard_ms_ago": member.age.wholeMilliseconds,
                 ] as [String: Any]
             },
         ]
