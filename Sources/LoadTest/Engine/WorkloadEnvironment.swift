@@ -88,6 +88,10 @@ struct WorkloadEnvironment {
         caller.submit(.hangup(call, .hangup)) { _ in bound.value() }
     }
 
+    /// Between the attempts to reconnect to a home that is killed again and again. A call to a phone that has no push
+    /// token ends when it is away for longer than its delivery time, 10 s.
+    private static let longestPause = Duration.seconds(4)
+
     /// How a phone of the load is set up.
     func phone(
         _ identity: PhoneIdentity, _ platform: Platform, token: String, seed: UInt64
@@ -97,6 +101,7 @@ struct WorkloadEnvironment {
         // An idle phone costs nothing, here and at the server.
         configuration.session.probesSilence = false
         configuration.seed = seed
+        if plan.target.losesSessions { configuration.session.backoffCeiling = Self.longestPause }
         return configuration
     }
 }

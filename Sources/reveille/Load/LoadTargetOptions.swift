@@ -26,7 +26,8 @@ struct LoadTargetOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             With --store: how often the realm's home is killed with SIGKILL. The run has two servers then, with \
-            HAProxy in front; the killed one starts again when the other is the home.
+            HAProxy in front; the killed one starts again when the other is the home. Phones pause at most 4 s between their \
+            attempts to reconnect.
             """, valueName: "time"),
         transform: TimeSpan.parse)
     var killHomeEvery: Duration?
@@ -149,8 +150,8 @@ struct LoadTargetOptions: ParsableArguments {
                 return nil
             }
             guard !tls || killHomeEvery == nil else { throw ValidationError("--kill-home-every goes without --tls.") }
-            if let killHomeEvery, killHomeEvery < .seconds(10) {
-                throw ValidationError("--kill-home-every is 10s or more: a take-over takes some of that.")
+            if let killHomeEvery, killHomeEvery < .seconds(15) {
+                throw ValidationError("--kill-home-every is 15s or more: the phones need some of that to come back.")
             }
             let realm = "load_" + String(UInt64.random(in: 1 << 32..<1 << 36), radix: 16)
             guard let address = PostgresAddress(store, realm: realm) else {

@@ -113,7 +113,7 @@ struct LoadOptionsTests {
     @Test("a run in a database has a realm of its own, and two servers only if the home is killed")
     func store() throws {
         var realms: Set<String> = []
-        for (line, period) in [("", nil), (" --kill-home-every 10s", Duration.seconds(10))] {
+        for (line, period) in [("", nil), (" --kill-home-every 15s --duration 1m", Duration.seconds(15))] {
             let plan = try Self.plan("online --store postgres://u:hush@h/d" + line)
             guard case .own(let server) = plan.target, let store = server.store else {
                 Issue.record("\(plan.target)")
@@ -124,7 +124,7 @@ struct LoadOptionsTests {
             realms.insert(store.realm)
             let command = plan.commandLine
             #expect(command.contains(" --store postgres://u@h/d") && !command.contains("hush"), "\(command)")
-            #expect(command.contains(" --kill-home-every 10s") == (period != nil), "\(command)")
+            #expect(command.contains(" --kill-home-every 15s") == (period != nil), "\(command)")
         }
         #expect(realms.count == 2)
     }
@@ -290,15 +290,15 @@ struct LoadOptionsTests {
             ("online --store /var/lib/reveille", "--store is postgres://"),
             ("online --kill-home-every 30s", "--kill-home-every goes with --store"),
             (
-                "online --store postgres://u@h/d --kill-home-every 9999ms",
-                "--kill-home-every is 10s or more: a take-over takes some of that."
+                "online --store postgres://u@h/d --kill-home-every 14999ms",
+                "--kill-home-every is 15s or more: the phones need some of that to come back."
             ),
             (
-                "online --store postgres://u@h/d --kill-home-every 12s",
-                "--kill-home-every 12s kills nothing: the load ends after 11s; give a longer --duration."
+                "online --store postgres://u@h/d --kill-home-every 16s",
+                "--kill-home-every 16s kills nothing: the load ends after 11s; give a longer --duration."
             ),
-            ("register --store postgres://u@h/d --kill-home-every 12s", "--kill-home-every does not go with register."),
-            ("online --store postgres://u@h/d --kill-home-every 0", "--kill-home-every is 10s or more"),
+            ("register --store postgres://u@h/d --kill-home-every 16s", "--kill-home-every does not go with register."),
+            ("online --store postgres://u@h/d --kill-home-every 0", "--kill-home-every is 15s or more"),
             ("online --store postgres://u@h/d --kill-home-every often", "'often' is no length of time"),
             (
                 "online --store postgres://u@h/d --kill-home-every 30s --tls",
