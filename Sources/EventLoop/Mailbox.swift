@@ -22,17 +22,24 @@ public final class Mailbox<Message: Sendable>: Sendable {
     public let capacity: Int
     @usableFromInline let state = Mutex(State())
     @usableFromInline let receiver: LoopBound<(inout [Message]) -> Void>
+    @usableFromInline let beforeTaking: LoopBound<() -> Void>?
     /// The storage of the previous batch, reused for the next one.
     // Proof: touched in `drain` only, on the loop's thread.
     @usableFromInline nonisolated(unsafe) var spare: [Message] = []
     /// The largest capacity of a batch's storage that is kept for reuse.
     @usableFromInline static var mostKept: Int { 1024 }
 
-    /// - Parameter receive: called on the loop's thread with the messages since the last call; messages left in the
-    ///   array are dropped. It must be created on the loop's thread, or use only state confined to that loop.
-    public init(loop: EventLoop, capacity: Int, receive: @escaping (inout [Message]) -> Void) {
+    /// - Parameters:
+    ///   - beforeTaking: called on the loop's thread when it was woken, before it takes the messages. Those that are
+    ///     posted meanwhile come along, and wake nobody.
+    ///   - receive: called on the loop's thread with the messages since the last call; messages left in the array are
+    ///     dropped. Both must be created on the loop's thread, or use only state confined to that loop.
+    public init(
+        loop: EventLoop, capacity: Int, beforeTaking: (() -> Void)? = nil, receive: @escaping (inout [Message]) -> Void
+    ) {
         self.loop = loop
         self.capacity = capacity
+        self.beforeTaking = beforeTaking.map { LoopBound($0, on: loop) }
         receiver = LoopBound(receive, on: loop)
     }
 
@@ -136,6 +143,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
     @inlinable func drain() {
         var batch: [Message] = []
         swap(&batch, &spare)
+        beforeTaking?.value()
         state.withLock { state in
             guard !state.isPaused else { return }
             state.isWoken = false

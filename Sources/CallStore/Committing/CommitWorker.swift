@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import EventLoop
+import Glibc
 import RecordTables
 import StoreInterface
 import Synchronization
@@ -56,6 +57,7 @@ final class CommitWorker {
     /// Checks the files while nothing is committed.
     private var filesTimer: LoopTimer?
     private var isClosed = false
+    private var window = CommitWindow()
 
     init(
         store: CallStore, loop: EventLoop, tablesLoop: EventLoop, shared: CommitterState, behind: WriteBehind,
@@ -70,6 +72,12 @@ final class CommitWorker {
         self.shared = shared
         self.behind = behind
         load = LoadGauge(behind)
+    }
+
+    /// Waits for further batches while many come, so that fewer commits are made. Blocks the thread.
+    func awaitCompany() {
+        guard !isClosed, !isPausing, let wait = window.wait(at: .now) else { return }
+        usleep(UInt32(wait / .microseconds(1)))
     }
 
     func take(_ batches: inout [Batch]) {
@@ -110,6 +118,7 @@ final class CommitWorker {
             let group = waiting.prefix(unmarked?.batches ?? nextGroup)
             let records = group.reduce(0) { $0 + $1.records.count }
             let began = ContinuousClock.now
+            window.commitBegan(at: began, batches: group.count)
             do {
                 // A batch without records waits only for the batches before it, which are durable.
                 let rows = records == 0 ? 0 : try makeDurable(group, records: records, at: began)

@@ -70,7 +70,9 @@ public final class GroupCommitter: RecordLog {
                 store: store, loop: loop, tablesLoop: tablesLoop, shared: shared, behind: behind, onHealth: onHealth,
                 onCheckpoint: onCheckpoint),
             on: loop)
-        mailbox = Mailbox(loop: loop, capacity: capacity) { worker.value.take(&$0) }
+        mailbox = Mailbox(loop: loop, capacity: capacity, beforeTaking: { worker.value.awaitCompany() }) {
+            worker.value.take(&$0)
+        }
         self.capacity = capacity
         self.loop = loop
         self.tablesLoop = tablesLoop
