@@ -1,5 +1,6 @@
 import CallServer
 import PushClient
+import StoreInterface
 
 /// Reads and checks all settings, any number of times.
 public struct SettingsLoader: Sendable {
@@ -65,11 +66,7 @@ public struct LoadedSettings: Sendable {
     /// right.
     /// - Throws: ``InvalidSettings``.
     public func tokenSettings() throws(InvalidSettings) -> TokenSettings {
-        let places = [Setting.data, .store, .realm].map(\.key)
-        let faults = errors.filter { fault in
-            fault.key.map { $0.hasPrefix("tokens.") || places.contains($0) } ?? true
-        }
-        guard faults.isEmpty else { throw InvalidSettings(faults: faults) }
+        try check { $0.hasPrefix("tokens.") || Self.places.contains($0) }
         return TokenSettings(
             folder: configuration.data, tokens: configuration.tokens, database: configuration.database)
     }
@@ -77,9 +74,24 @@ public struct LoadedSettings: Sendable {
     /// Where pushes go, for a command that sends one: only what concerns pushes has to be right.
     /// - Throws: ``InvalidSettings``.
     public func pushConfiguration() throws(InvalidSettings) -> PushService.Configuration {
-        let faults = errors.filter { $0.key == nil || $0.key?.hasPrefix("push.") == true }
-        guard faults.isEmpty else { throw InvalidSettings(faults: faults) }
+        try check { $0.hasPrefix("push.") }
         return configuration.push
+    }
+
+    /// The realm's database, for a command about it: only what says where that is has to be right.
+    /// - Returns: nil for a store in a folder.
+    /// - Throws: ``InvalidSettings``.
+    public func database() throws(InvalidSettings) -> PostgresAddress? {
+        try check { Self.places.contains($0) }
+        return configuration.database
+    }
+
+    private static let places = [Setting.data, .store, .realm].map(\.key)
+
+    /// - Throws: ``InvalidSettings`` for the faults of these settings and those of no setting.
+    private func check(_ isMeant: (_ key: String) -> Bool) throws(InvalidSettings) {
+        let faults = errors.filter { $0.key.map(isMeant) ?? true }
+        guard faults.isEmpty else { throw InvalidSettings(faults: faults) }
     }
 }
 

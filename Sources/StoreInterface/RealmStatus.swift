@@ -28,7 +28,7 @@ public struct RealmStatus: Equatable, Sendable {
         public var isHome: Bool
         /// Whether it said last that it stands by. A home that was killed has said neither.
         public var saidStandby: Bool
-        /// What keeps it from serving as the home, as it said last; nil for nothing.
+        /// What is wrong with it, as it said last; nil for nothing.
         public var problem: String?
         /// When the process started, by the database's clock.
         public var startedAt: Instant

@@ -146,7 +146,7 @@ extension StoreFailure: CustomStringConvertible {
             the start of a server makes or migrates a realm.
             """
         case .cannotWrite:
-            "Name the primary server of PostgreSQL; a standby server and a read-only database take no writes."
+            "Name the primary server of PostgreSQL, or promote the standby server if that one is lost (pg_promote)."
         case .diskFull: "Free some space on PostgreSQL's disk; a server that runs goes on by itself."
         case .corrupted: "See PostgreSQL's log, keep its files, and restore a backup of the database."
         case .unreadableRow: Self.adviceForRow
@@ -154,6 +154,11 @@ extension StoreFailure: CustomStringConvertible {
             "End the sessions that hold locks on its tables: see pg_stat_activity. A server that runs goes on by itself."
         case .inputOutput: "Check the disk and the log of PostgreSQL."
         case .noLibrary: "Install it: apt install libpq5"
+        case .unreachable where detail.contains("session is read-only"):
+            """
+            Start PostgreSQL's primary server. If it is lost, promote the standby server (pg_promote); a server that runs \
+            goes on by itself then.
+            """
         case .unreachable:
             "Check that PostgreSQL runs, and that this machine reaches it; a server that runs goes on by itself."
         case .noSynchronousStandby:

@@ -131,7 +131,7 @@ struct RealmTests {
         let problem = "\(key) differs from the realm's"
         let status = try await eventually("the status shows it") {
             let status = try await reveille("cluster", "status")
-            return status.output.contains("problem: two cannot become the home: \(problem)") ? status : nil
+            return status.output.contains("problem: two: \(problem)") ? status : nil
         }
         #expect(status.ending == .exit(1))
         #expect(try await standby.readiness().words.contains(problem))

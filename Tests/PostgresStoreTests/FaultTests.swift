@@ -234,9 +234,13 @@ struct FaultTests {
         try await server.remove()
     }
 
-    @Test func `a home that waits for the synchronous standby keeps its lease`() async throws {
+    @Test func `a home that waits for the synchronous standby keeps its lease, and names no other cause`() async throws
+    {
         let (server, address) = try await Self.server()
-        let committer = try PostgresCommitter(store: try PostgresStore.open(address, name: "home"))
+        let reasons = Mutex<[StoreFailure.Reason?]>([])
+        let committer = try PostgresCommitter(store: try PostgresStore.open(address, name: "home")) { failure in
+            reasons.withLock { $0.append(failure?.reason) }
+        }
         let session = try Session(address)
         try session.run("ALTER SYSTEM SET synchronous_standby_names = 'none'")
         try session.run("SELECT pg_reload_conf()")
@@ -247,6 +251,10 @@ struct FaultTests {
                 WHERE wait_event = 'SyncRep' AND application_name LIKE 'reveille lease%' AND until <= now()
                 """) == 1
         }
+        await eventually("the cause is named") { committer.failure?.reason == .noSynchronousStandby }
+        // Further renewals fail by their timeouts.
+        let later = ContinuousClock.now + .seconds(6)
+        await eventually("two more renewals have failed") { ContinuousClock.now > later }
         let other = RealmNode(name: "other")
         let connection = try PostgresConnection(
             address, PostgresConnection.Purpose(name: "a test", patience: .seconds(10)))
@@ -258,6 +266,7 @@ struct FaultTests {
         try session.run("ALTER SYSTEM RESET synchronous_standby_names")
         try session.run("SELECT pg_reload_conf()")
         await eventually("the home goes on") { committer.mayRelease }
+        await eventually("its health says so") { reasons.withLock { $0 } == [.noSynchronousStandby, nil] }
         #expect(try session.number("SELECT epoch FROM home") == 1)
         await committer.close()
         try await server.remove()

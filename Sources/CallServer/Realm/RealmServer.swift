@@ -189,7 +189,8 @@ extension StoreFailure {
     /// Whether a server waits for the end of this failure rather than end.
     fileprivate var isPassing: Bool {
         switch reason {
-        case .unreachable, .noSynchronousStandby, .tooManyConnections, .busy: true
+        // A standby server of PostgreSQL cannot be written until it is promoted.
+        case .unreachable, .noSynchronousStandby, .tooManyConnections, .busy, .cannotWrite: true
         default: false
         }
     }

@@ -51,7 +51,7 @@ struct Standby: Sendable {
             let hasNamesake = Atomic(false)
             let shared = StandbyWatch.Shared(SharedSecrets.files) { kept in
                 var problem: String?
-                do { try secrets.take(kept) } catch { problem = "\(error)" }
+                do { try secrets.take(kept) } catch { problem = "\(error); a take-over does so" }
                 if sight.note(problem: problem), let problem { log.error("\(problem)") }
                 return problem
             } onNamesake: {
@@ -115,7 +115,7 @@ private final class SightBox: Sendable {
 
     var current: RealmSight? { sight.withLock { $0 } }
 
-    /// What keeps this node from serving as the home; nil for nothing.
+    /// What is wrong with this node's secrets; nil for nothing.
     var problem: String? { secretsProblem.withLock { $0 } }
 
     /// - Returns: whether it is another one than before.

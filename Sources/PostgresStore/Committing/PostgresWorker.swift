@@ -208,7 +208,7 @@ final class PostgresWorker {
             defer { known = failure }
             return known
         }
-        if (was == nil) != (failure == nil) { onHealth(failure) }
+        if was?.reason != failure?.reason { onHealth(failure) }
     }
 
     /// Another process is the home, or the database has lost commits: nothing is released from now on.

@@ -40,6 +40,9 @@ final class PostgresConnection {
         let parameterCount: Int
     }
 
+    /// The host of the URI that this is a connection to; nil if it names none.
+    var host: String? { library.pointee.PQhost(raw).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } }
+
     /// The address without secrets, for failures.
     var path: String { address.description }
 

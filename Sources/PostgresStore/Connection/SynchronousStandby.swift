@@ -10,11 +10,13 @@ enum SynchronousStandby {
     /// - Returns: the failure that names the cause; `failure` itself if it has another.
     static func explain(_ failure: StoreFailure, _ address: PostgresAddress) -> StoreFailure {
         guard failure.reason == .unreachable || failure.reason == .busy,
-            (try? isAwaited(PostgresConnection(address, purpose))) == true
+            let connection = try? PostgresConnection(address, purpose), (try? isAwaited(connection)) == true
         else { return failure }
+        // Of several, an old primary server that was started again by mistake would be another one than expected.
+        let place = address.uri.contains(",") ? connection.host.map { " at \($0)" } ?? "" : ""
         return StoreFailure(
             .noSynchronousStandby, path: address.description,
-            detail: "the database waits for its synchronous standby server")
+            detail: "the database\(place) waits for its synchronous standby server")
     }
 
     private static func isAwaited(_ connection: PostgresConnection) throws(StoreFailure) -> Bool {

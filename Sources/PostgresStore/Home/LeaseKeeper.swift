@@ -8,7 +8,7 @@ final class LeaseKeeper: Sendable {
     private let worker: LoopBound<LeaseWorker>
 
     /// Starts the thread.
-    /// - Parameter onChange: called on it after each attempt to renew.
+    /// - Parameter onChange: called after each attempt to renew, on this thread or another.
     init(
         _ address: PostgresAddress, _ node: RealmNode, _ state: LeaseState, every period: Duration = Lease.renewal,
         onChange: @escaping @Sendable () -> Void
@@ -98,11 +98,12 @@ private final class LeaseWorker {
             let wasConnected = connection != nil
             // The next attempt makes a new one.
             connection = nil
-            state.failed(error)
+            state.failed(error, awaitsCause: wasConnected)
             // On another thread: a silent database would keep the next renewal waiting.
             if wasConnected {
-                DispatchQueue.global().async { [state, address] in
-                    state.explained(error, as: SynchronousStandby.explain(error, address))
+                return DispatchQueue.global().async { [state, address, onChange] in
+                    state.explained(as: SynchronousStandby.explain(error, address))
+                    onChange()
                 }
             }
         }

@@ -88,12 +88,17 @@ final class LeaseState: Sendable {
     /// Whether the last attempt to renew the lease was answered.
     var isReachable: Bool { state.withLock { $0.failure == nil } }
 
-    func failed(_ failure: StoreFailure) { state.withLock { $0.failure = failure } }
-
-    /// Names the cause of a failure, unless the lease was renewed meanwhile.
-    func explained(_ failure: StoreFailure, as cause: StoreFailure) {
-        state.withLock { if $0.failure == failure { $0.failure = cause } }
+    /// - Parameter awaitsCause: whether ``explained(as:)`` follows. Until then a missing synchronous standby stays the
+    ///   cause if it was.
+    func failed(_ failure: StoreFailure, awaitsCause: Bool) {
+        state.withLock { state in
+            guard !awaitsCause || state.failure?.reason != .noSynchronousStandby else { return }
+            state.failure = failure
+        }
     }
+
+    /// Names the cause of the last failure, unless the lease was renewed meanwhile.
+    func explained(as cause: StoreFailure) { state.withLock { if $0.failure != nil { $0.failure = cause } } }
 
     var standbys: [String] { state.withLock { $0.standbys } }
 

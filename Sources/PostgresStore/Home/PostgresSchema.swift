@@ -80,7 +80,7 @@ enum PostgresSchema {
         CREATE TABLE kept (name text PRIMARY KEY, content bytea NOT NULL);
         """
 
-    /// What keeps a node from serving as the home, as it says itself.
+    /// What is wrong with a node, as it says itself.
     private static let version3 = "ALTER TABLE node ADD COLUMN problem text"
 
     /// `home` is written by a take-over only, so that commits that lock it leave no dead rows behind; a snapshot that

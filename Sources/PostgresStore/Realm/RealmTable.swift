@@ -39,7 +39,7 @@ enum RealmTable {
         try connection.run(beatStatement, parameters)
     }
 
-    /// Says what keeps the node from serving as the home; nil for nothing.
+    /// Says what is wrong with the node; nil for nothing.
     static func note(
         problem: String?, of node: RealmNode, _ connection: PostgresConnection
     ) throws(StoreFailure) {

@@ -17,8 +17,8 @@ package final class StandbyWatch: Sendable {
 
         /// - Parameters:
         ///   - names: of the contents, as for ``Realm/keep(_:_:in:)``.
-        ///   - take: called on the watch's thread, again and again, with those that the realm has. Returns what keeps
-        ///     this node from serving as the home; nil for nothing.
+        ///   - take: called on the watch's thread, again and again, with those that the realm has. Returns what is
+        ///     wrong with this node; nil for nothing.
         ///   - onNamesake: called again and again while another process has the node's name.
         package init(
             _ names: [String], take: @escaping @Sendable (_ contents: [String: [UInt8]]) -> String?,

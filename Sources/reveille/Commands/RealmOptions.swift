@@ -22,7 +22,7 @@ struct RealmOptions: ParsableArguments {
     func control() throws -> RealmControl {
         let loaded = try settings()
         do {
-            guard let database = try loaded.serverConfiguration().database else {
+            guard let database = try loaded.database() else {
                 throw ValidationError(
                     "A realm is in a PostgreSQL database: name it with --store, or in the configuration.")
             }

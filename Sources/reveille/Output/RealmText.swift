@@ -6,7 +6,7 @@ enum RealmText {
     static func problems(_ status: RealmStatus) -> [String] {
         let warnings = status.warnings.map(\.description)
         let ownProblems = status.standbys.compactMap { member in
-            member.problem.map { "\(member.node.name) cannot become the home: \($0)" }
+            member.problem.map { "\(member.node.name): \($0)" }
         }
         // Then nobody can say that it runs.
         guard !status.isWaiting else { return warnings + ownProblems }
@@ -14,8 +14,8 @@ enum RealmText {
         if !status.hasHome { problems.append("no server is the home: calls are refused until one takes the lease") }
         if status.standbys.isEmpty { problems.append("no server stands by: the loss of the home stops all calls") }
         let names = status.members.filter { !$0.isSilent }.map(\.node.name)
-        if Set(names).count < names.count {
-            problems.append("servers have the same name; give each one of its own with --node")
+        for name in Set(names).sorted() where names.count(where: { $0 == name }) > 1 {
+            problems.append("several servers are called \(name); give each a name of its own with --node")
         }
         return problems + ownProblems + warnings
     }
