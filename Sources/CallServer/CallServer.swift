@@ -74,8 +74,8 @@ public final class CallServer: Sendable {
         try await start(configuration, clocks, log, isTakeOver: false)
     }
 
-    /// - Parameter isTakeOver: whether the process was a standby before: secrets that are not its realm's must not keep
-    ///   the realm without a home.
+    /// - Parameter isTakeOver: whether the process stood by before. Then files that differ from the realm's secrets are
+    ///   moved aside, and the start does not fail.
     static func start(
         _ configuration: ServerConfiguration, _ clocks: ClockSources, _ log: Logger, isTakeOver: Bool
     ) async throws -> CallServer {

@@ -31,7 +31,7 @@ package final class PostgresStore {
     private let journal: PostgresJournal
     /// Runs until a ``PostgresCommitter`` or ``close()`` ends it.
     let keeper: LeaseKeeper
-    /// Called on the lease's thread after each renewal.
+    /// Called after each attempt to renew the lease, on any thread.
     let onLease: LeaseListener
     private var encoder = RecordEncoder()
     /// The number of the last commit.

@@ -66,7 +66,7 @@ public struct RealmStatus: Equatable, Sendable {
     public var members: [Member]
     /// The commits that the tables lack; a take-over applies them.
     public var unapplied: Int
-    /// Of the database.
+    /// What is wrong with the database's settings or its standby.
     public var warnings: [DatabaseWarning]
     /// How many standby servers PostgreSQL sends its write-ahead log to.
     public var databaseStandbys: Int

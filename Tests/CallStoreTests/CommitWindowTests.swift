@@ -21,7 +21,7 @@ import Testing
             #expect(window.wait(at: begin) != nil)
             window.commitBegan(at: begin, batches: 1)
         }
-        for _ in 0..<CommitWindow.commitsAtOnce {
+        for _ in 0..<CommitWindow.commitsWithoutWait {
             #expect(window.wait(at: begin) == nil)
             window.commitBegan(at: begin, batches: 1)
         }

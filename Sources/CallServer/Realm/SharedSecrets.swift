@@ -39,13 +39,14 @@ struct SharedSecrets {
     /// Moves files aside that differ from the realm's or cannot be read.
     /// - Returns: where they are now.
     func setAsideOthers() throws -> [String] {
-        try Realm.kept(Self.files, in: database).compactMap { file, content in
-            do {
-                try take(file, content)
-                return nil
-            } catch is DataFolder.Failure {
-                return try folder.setAside(file)
-            }
+        try others(than: try Realm.kept(Self.files, in: database)).map { try folder.setAside($0) }
+    }
+
+    /// The files that differ from the realm's or cannot be read.
+    func others(than kept: [String: [UInt8]]) -> [String] {
+        Self.files.filter { file in
+            guard let content = kept[file] else { return false }
+            do { return try text(of: file).map { !Self.isSame($0, content) } ?? false } catch { return true }
         }
     }
 

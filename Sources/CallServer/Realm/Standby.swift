@@ -51,7 +51,11 @@ struct Standby: Sendable {
             let hasNamesake = Atomic(false)
             let shared = StandbyWatch.Shared(SharedSecrets.files) { kept in
                 var problem: String?
-                do { try secrets.take(kept) } catch { problem = "\(error); a take-over does so" }
+                do {
+                    try secrets.take(kept)
+                } catch {
+                    problem = "\(error)" + (secrets.others(than: kept).isEmpty ? "" : "; a take-over moves it aside")
+                }
                 if sight.note(problem: problem), let problem { log.error("\(problem)") }
                 return problem
             } onNamesake: {

@@ -75,7 +75,7 @@ final class CommitWorker {
     }
 
     /// Waits for further batches while many come, so that fewer commits are made. Blocks the thread.
-    func awaitCompany() {
+    func awaitFurtherBatches() {
         guard !isClosed, !isPausing, let wait = window.wait(at: .now) else { return }
         usleep(UInt32(wait / .microseconds(1)))
     }

@@ -70,7 +70,7 @@ public final class GroupCommitter: RecordLog {
                 store: store, loop: loop, tablesLoop: tablesLoop, shared: shared, behind: behind, onHealth: onHealth,
                 onCheckpoint: onCheckpoint),
             on: loop)
-        mailbox = Mailbox(loop: loop, capacity: capacity, beforeTaking: { worker.value.awaitCompany() }) {
+        mailbox = Mailbox(loop: loop, capacity: capacity, beforeTaking: { worker.value.awaitFurtherBatches() }) {
             worker.value.take(&$0)
         }
         self.capacity = capacity

@@ -41,7 +41,9 @@ struct ReportBuilder {
         if outcome.schedule != nil, all.completedInAll == 0, !outcome.wasStopped, all.failureCounts.operations == 0 {
             report.fail("nothing was completed")
         }
-        if outcome.kills?.gaps.isEmpty == true, !outcome.wasStopped { report.fail("no home was killed") }
+        if let kills = outcome.kills, kills.gaps.isEmpty, kills.failure == nil, !outcome.wasStopped {
+            report.fail("no home was killed")
+        }
         report.violations = audit?.violations ?? ledgerViolations ?? []
         report.audit = auditState(audit)
         report.fileSystem = outcome.fileSystem?.description ?? plan.target.database.map { "\($0)" }

@@ -32,8 +32,8 @@ package final class PostgresCommitter: RecordLog {
     /// - Parameters:
     ///   - store: consumed: it belongs to the committer's threads, and is closed with them.
     ///   - behind: when batches may wait before they are applied to the tables.
-    ///   - onHealth: called on the store's thread with a failure when commits begin to fail, and with nil when they
-    ///     succeed again.
+    ///   - onHealth: called on the store's thread with a failure when commits begin to fail or the reason changes, and
+    ///     with nil when they succeed again.
     package init(
         store: sending PostgresStore, capacity: Int = CommitterState.standardCapacity,
         behind: WriteBehind = WriteBehind(), onHealth: @escaping @Sendable (StoreFailure?) -> Void = { _ in }

@@ -208,7 +208,10 @@ final class PostgresWorker {
             defer { known = failure }
             return known
         }
-        if was?.reason != failure?.reason { onHealth(failure) }
+        // What ends a server for good is told by its end.
+        if (was == nil) != (failure == nil) || was?.reason != failure?.reason && failure?.reason != .fenced {
+            onHealth(failure)
+        }
     }
 
     /// Another process is the home, or the database has lost commits: nothing is released from now on.

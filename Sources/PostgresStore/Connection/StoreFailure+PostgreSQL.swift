@@ -31,6 +31,12 @@ extension StoreFailure {
         }
     }
 
+    /// How messages of libpq about the URI begin; those about a server begin with "connection to server".
+    private static let faultsOfURI = [
+        "invalid ", "missing ", "extra key", "unexpected ", "end of string", "IPv6 host", "could not match ",
+        "definition of service",
+    ]
+
     /// An error of an attempt to connect, which libpq gives as text only: a line for each host.
     init(connecting message: String, path: String) {
         let hosts = message.split(whereSeparator: \.isNewline)
@@ -38,13 +44,16 @@ extension StoreFailure {
             self.init(.cannotWrite, path: path, detail: Self.oneLine(message, or: ""))
             return
         }
+        // Some options are read only when the connection is made.
+        if Self.faultsOfURI.contains(where: message.hasPrefix) || message.contains("for connection option") {
+            self.init(.invalidAddress, path: path, detail: Self.oneLine(message, or: ""))
+            return
+        }
         let reasons: [(text: String, reason: Reason)] = [
             ("the database system is", .unreachable), ("too many clients", .tooManyConnections),
             ("connection slots are reserved", .tooManyConnections),
             ("too many connections", .tooManyConnections), ("authentication failed", .accessDenied),
             ("no pg_hba.conf entry", .accessDenied), ("no password supplied", .accessDenied),
-            ("invalid ", .invalidAddress), ("missing \"", .invalidAddress),
-            ("unrecognized configuration parameter", .invalidAddress),
             ("permission denied", .accessDenied), ("role ", .accessDenied), ("database ", .noStore),
         ]
         let found = reasons.first { message.contains($0.text) }

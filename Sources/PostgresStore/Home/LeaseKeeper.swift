@@ -98,11 +98,11 @@ private final class LeaseWorker {
             let wasConnected = connection != nil
             // The next attempt makes a new one.
             connection = nil
-            state.failed(error, awaitsCause: wasConnected)
+            let attempt = state.failed(error, awaitsCause: wasConnected)
             // On another thread: a silent database would keep the next renewal waiting.
             if wasConnected {
                 return DispatchQueue.global().async { [state, address, onChange] in
-                    state.explained(as: SynchronousStandby.explain(error, address))
+                    state.explained(attempt, as: SynchronousStandby.explain(error, address))
                     onChange()
                 }
             }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Whom the lease's thread tells of a renewal.
+/// Called after each attempt to renew the lease, on any thread.
 final class LeaseListener: Sendable {
     private let listener = Mutex<(@Sendable () -> Void)?>(nil)
 

@@ -43,6 +43,7 @@ final class LeaseState: Sendable {
         var ended: StoreFailure?
         /// Why the last attempt to renew it failed.
         var failure: StoreFailure?
+        var failedAttempts = 0
         var reconnections = 0
         var standbys: [String] = []
         var termEnd: TermEnd?
@@ -88,17 +89,22 @@ final class LeaseState: Sendable {
     /// Whether the last attempt to renew the lease was answered.
     var isReachable: Bool { state.withLock { $0.failure == nil } }
 
-    /// - Parameter awaitsCause: whether ``explained(as:)`` follows. Until then a missing synchronous standby stays the
-    ///   cause if it was.
-    func failed(_ failure: StoreFailure, awaitsCause: Bool) {
+    /// - Parameter awaitsCause: whether ``explained(_:as:)`` follows. Until then the reason `noSynchronousStandby` is
+    ///   kept.
+    /// - Returns: the number of the attempt.
+    @discardableResult
+    func failed(_ failure: StoreFailure, awaitsCause: Bool) -> Int {
         state.withLock { state in
-            guard !awaitsCause || state.failure?.reason != .noSynchronousStandby else { return }
-            state.failure = failure
+            state.failedAttempts += 1
+            if !awaitsCause || state.failure?.reason != .noSynchronousStandby { state.failure = failure }
+            return state.failedAttempts
         }
     }
 
-    /// Names the cause of the last failure, unless the lease was renewed meanwhile.
-    func explained(as cause: StoreFailure) { state.withLock { if $0.failure != nil { $0.failure = cause } } }
+    /// Names the cause of the failure, unless the lease was renewed or another attempt failed meanwhile.
+    func explained(_ attempt: Int, as cause: StoreFailure) {
+        state.withLock { if $0.failure != nil, $0.failedAttempts == attempt { $0.failure = cause } }
+    }
 
     var standbys: [String] { state.withLock { $0.standbys } }
 

@@ -1,6 +1,6 @@
 import StoreInterface
 
-/// What a realm depends on in its database, besides its own tables.
+/// Reads the database's settings and standby servers.
 enum DatabaseState {
     private static let standbys = "SELECT 1 FROM pg_stat_replication WHERE application_name <> 'pg_basebackup'"
     /// Each column is false where a ``DatabaseWarning`` holds, in their order.

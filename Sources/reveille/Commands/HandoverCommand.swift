@@ -44,7 +44,7 @@ struct HandoverCommand: AsyncParsableCommand {
     private func standby(_ status: RealmStatus) throws -> RealmNode {
         let names = status.standbys.map(\.node.name)
         if let node {
-            if let home = status.members.first(where: \.isHome), home.node.name == node {
+            if let home = status.members.first(where: \.isHome), home.node.name == node, !names.contains(node) {
                 throw Terminal.failed(
                     "\(home.node.place) is the home already; those that stand by: \(Self.list(names))")
             }

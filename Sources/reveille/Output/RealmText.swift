@@ -5,10 +5,11 @@ import StoreInterface
 enum RealmText {
     static func problems(_ status: RealmStatus) -> [String] {
         let warnings = status.warnings.map(\.description)
-        let ownProblems = status.standbys.compactMap { member in
+        // While commits wait, no server can write that it runs.
+        let standbys = status.isWaiting ? status.members.filter { !$0.isHome } : status.standbys
+        let ownProblems = standbys.compactMap { member in
             member.problem.map { "\(member.node.name): \($0)" }
         }
-        // Then nobody can say that it runs.
         guard !status.isWaiting else { return warnings + ownProblems }
         var problems: [String] = []
         if !status.hasHome { problems.append("no server is the home: calls are refused until one takes the lease") }
