@@ -421,7 +421,7 @@ export class Media extends Emitter<MediaEvents> {
   readonly isCameraOn: boolean;
   readonly isClosed: boolean;
   readonly quality?: Quality;
-  /** Takes the microphone and answers. */
+  /** Takes the microphone and answers. While that is under way, a second one is the same. */
   answer(): Promise<{ won: true }>;
   /** Continues a restored call with new media on both sides. One that rings here waits for `answer`. */
   resume(): Promise<void>;

@@ -619,7 +619,7 @@ export class Connection extends Emitter {
   }
 
   #expire(item) {
-    // Nothing was heard since: the connection is dead, and what may be repeated is.
+    // Nothing was heard since: the connection is dead.
     if (item.sentAt !== undefined && this.#heard <= item.sentAt && this.isOpen) {
       this.#lose('no answer in time');
       if (item.isProbe) this.#begin();
@@ -1594,6 +1594,7 @@ export class Media extends Emitter {
   #isOffered = false;
   #isSilent = false;
   #isConnectedSaid = false;
+  #answering;
   #elements = new Set();
   #sample = NOTHING;
 
@@ -1638,14 +1639,20 @@ export class Media extends Emitter {
     }
   }
 
-  async answer() {
-    if (!this.#ready) throw new ReveilleError('bad_state', 'only an incoming call is answered');
+  answer() {
+    return this.#answering ??= this.#answer().finally(() => { this.#answering = undefined; });
+  }
+
+  async #answer() {
+    if (!this.#ready) throw new ReveilleError('bad_state', 'no incoming call');
     await this.#race(this.#ready);
-    await this.#capture(this.#wanted);
-    await this.#race(this.#step(async () => {
-      this.#addTracks(this.#pc);
-      await this.#pc.setLocalDescription();
-    }));
+    if (!this.#pc.localDescription) {
+      await this.#capture(this.#wanted);
+      await this.#race(this.#step(async () => {
+        this.#addTracks(this.#pc);
+        await this.#pc.setLocalDescription();
+      }));
+    }
     return this.call.answer({ sdp: this.#pc.localDescription.sdp });
   }
 
@@ -1858,7 +1865,7 @@ export class Media extends Emitter {
 
   async #takeOffer(sdp, custom) {
     if (!this.#pc) return;
-    // Sent twice: its sender did not know.
+    // Sent again.
     if (this.#last?.kind === 'answer' && custom?.offer && custom.offer === this.#offer) return this.#send(this.#last);
     const isRestart = custom?.media === 'restart';
     if (this.#pc.signalingState !== 'stable') {

@@ -3,7 +3,7 @@
 // loaded again, the call moves to another tab, each in mid-call. Prints a line for each check.
 
 import { Browser, serveFiles } from './browser.mjs';
-import { finish } from './checks.mjs';
+import { finish, same } from './checks.mjs';
 import { Pair, silent, within } from './pair.mjs';
 import { Server, until } from './server.mjs';
 
@@ -161,6 +161,25 @@ for (const [name, tab] of [['caller', () => ann], ['callee', () => ben]]) {
     await ann.until('page.session.calls.length === 0');
   });
 }
+await check('to answer again, at once and later, while the server is away and after it, is to answer once', async () => {
+  for (const tab of [ann, ben]) await tab.run('page.media = undefined');
+  await ann.run(`page.dial('ben')`);
+  await ben.until(`page.media?.call.state === 'ringing'`);
+  await server.kill();
+  await ben.until(`page.session.state !== 'open'`);
+  await ben.run(`void (window.answers = Promise.all([page.answer(), page.answer()]))`);
+  await ben.until(`page.media.peerConnection.signalingState === 'stable'`);
+  await ben.run(`void (window.third = page.answer())`);
+  await server.run();
+  await ben.run('answers');
+  await ben.run('third');
+  await bothHear();
+  await ben.run('page.answer()');
+  same(await ben.run('page.media.peerConnection.signalingState'), 'stable', 'the signaling state');
+  await bothHear();
+  await ben.run('page.media.call.hangup()');
+  await ann.until('page.session.calls.length === 0');
+});
 await check("the article's first call rings, is answered, and ends", async () => {
   const carol = await browsers[0].open(`${files.url}example?user=carol`);
   const bob = await browsers[1].open(`${files.url}example?user=bob`);

@@ -23,13 +23,15 @@ export async function until(condition, what, timeout = 15_000) {
   }
 }
 
-export function freePort() {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
+/** Linux gives outgoing connections ports from 32,768 up: one of those could be taken while a server is started again. */
+export async function freePort() {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const isFree = await new Promise((resolve) => {
+      const probe = createServer().on('error', () => resolve(false)).listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
     });
-  });
+    if (isFree) return port;
+  }
 }
 
 /** Runs the server's program, and waits for a text in its output. */
