@@ -53,17 +53,25 @@ struct HandoverCommand: AsyncParsableCommand {
                 throw Terminal.failed(
                     found.isEmpty
                         ? "no server of the name \(node) stands by; those that do: \(Self.list(names))"
-                        : "\(found.count) servers are called \(node); give each a name of its own with --node")
+                        : Self.namesakes(found.count, node))
             }
             return member.node
         }
         guard let only = status.standbys.first, names.count == 1 else {
+            guard let name = names.first else {
+                throw Terminal.failed("no server stands by; start one with reveille serve on the same store")
+            }
+            let different = Set(names).sorted()
             throw Terminal.failed(
-                names.isEmpty
-                    ? "no server stands by; start one with reveille serve on the same store"
-                    : "several servers stand by; name one: \(Self.list(names))")
+                different.count == 1
+                    ? Self.namesakes(names.count, name)
+                    : "several servers stand by; name one: \(Self.list(different))")
         }
         return only.node
+    }
+
+    private static func namesakes(_ count: Int, _ name: String) -> String {
+        "\(count) servers are called \(name); give each a name of its own with --node"
     }
 
     private static func list(_ names: [String]) -> String { names.isEmpty ? "none" : names.joined(separator: ", ") }
