@@ -25,10 +25,12 @@ struct ReadinessTests {
     }
 
     private static func problems(
-        store: StoreFailure? = nil, core: CoreSnapshot? = core(), push: PushStatistics = push()
+        store: StoreFailure? = nil, isLeaseHeld: Bool = true, core: CoreSnapshot? = core(),
+        push: PushStatistics = push()
     ) -> [String] {
         Readiness(
-            store: store, core: core, push: push, now: Instant(milliseconds: 1000), date: Instant(milliseconds: 1000)
+            store: store, isLeaseHeld: isLeaseHeld, core: core, push: push, now: Instant(milliseconds: 1000),
+            date: Instant(milliseconds: 1000)
         ).problems
     }
 
@@ -41,6 +43,11 @@ struct ReadinessTests {
     func problems() {
         let failure = StoreFailure(.diskFull, path: "/data", detail: "no space left")
         #expect(Self.problems(store: failure) == ["store: \(failure)"])
+        #expect(Self.problems(store: failure, isLeaseHeld: false) == ["store: \(failure)"])
+        #expect(
+            Self.problems(isLeaseHeld: false) == [
+                "store: the lease has run out; another server may be the realm's home"
+            ])
         #expect(Self.problems(core: nil) == ["core: not running"])
         #expect(Self.problems(core: Self.core(isDraining: true)) == ["draining: this server takes no new calls"])
         #expect(Self.problems(core: Self.core(violations: ["a", "b"])) == ["ledger: a", "ledger: b"])

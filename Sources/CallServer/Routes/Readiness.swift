@@ -1,4 +1,5 @@
 import CallVocabulary
+import PostgresStore
 import PushClient
 import PushCore
 import StoreInterface
@@ -7,6 +8,8 @@ import StoreInterface
 struct Readiness {
     /// Why commits fail; nil while they succeed.
     var store: StoreFailure?
+    /// False when the lease of a realm's home may have ended; its holder may not have noticed yet. True without a realm.
+    var isLeaseHeld = true
     /// Since when the oldest commit waits; nil when none waits.
     var commitSince: ContinuousClock.Instant? = nil
     /// What holds the store, for people: disk or database.
@@ -30,6 +33,9 @@ struct Readiness {
     var problems: [String] {
         var problems: [String] = []
         if let store { problems.append("store: \(store)") }
+        if store == nil, !isLeaseHeld {
+            problems.append("store: the lease has run out; another server may be the realm's home")
+        }
         if store == nil, let since = commitSince, since.duration(to: .now) > StoreStall.patience {
             let seconds = since.duration(to: .now).wholeMilliseconds / 1000
             problems.append("store: a commit has waited for \(seconds) s: the \(storage) does not answer")
@@ -63,5 +69,16 @@ struct Readiness {
             if let problem = pool.expiryProblem(now: date) { problems.append("push: \(pool.name): \(problem)") }
         }
         return problems
+    }
+}
+
+extension Readiness {
+    /// Of a running server, at this moment.
+    init(of parts: ServerParts, core: CoreSnapshot?, push: PushStatistics, now: Instant) {
+        let (log, lease) = (parts.store.recordLog, parts.store.homeLease)
+        self.init(
+            store: log.failure, isLeaseHeld: lease?.term.isHeld ?? true, commitSince: log.waitingSince,
+            storage: lease == nil ? "disk" : "database", damage: log.pages.damage, core: core, push: push, now: now,
+            date: parts.clock.wallTime())
     }
 }

@@ -45,11 +45,7 @@ struct StatsReport: Sendable {
     private func view(_ core: CoreSnapshot?, _ live: LiveFigures, _ now: Instant) -> StatsView {
         let listener = webSockets.statistics
         let push = parts.push.statistics
-        let readiness = Readiness(
-            store: parts.store.recordLog.failure, commitSince: parts.store.recordLog.waitingSince,
-            storage: parts.store.homeLease == nil ? "disk" : "database",
-            damage: parts.store.recordLog.pages.damage, core: core, push: push, now: now,
-            date: parts.clock.wallTime())
+        let readiness = Readiness(of: parts, core: core, push: push, now: now)
         return StatsView(
             at: Timestamp(parts.clock.wall(now)), server: server(core, live), calls: Self.calls(core?.counters, live),
             sessions: StatsView.Sessions(

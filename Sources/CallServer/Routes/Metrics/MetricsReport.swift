@@ -31,12 +31,7 @@ struct MetricsReport: Sendable {
     private func problems() async -> [String] { problems(await parts.core.snapshot()) }
 
     private func problems(_ core: CoreSnapshot?) -> [String] {
-        Readiness(
-            store: parts.store.recordLog.failure, commitSince: parts.store.recordLog.waitingSince,
-            storage: parts.store.homeLease == nil ? "disk" : "database",
-            damage: parts.store.recordLog.pages.damage, core: core, push: parts.push.statistics, now: parts.clock.now(),
-            date: parts.clock.wallTime()
-        ).problems
+        Readiness(of: parts, core: core, push: parts.push.statistics, now: parts.clock.now()).problems
     }
 
     private func text() async -> String {
