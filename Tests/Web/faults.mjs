@@ -75,6 +75,21 @@ const setNetwork = (tab, conditions) => tab.send('Network.emulateNetworkConditio
 });
 const setMicrophone = (tab, setting) => tab.browser.send('Browser.setPermission', { permission: { name: 'microphone' }, setting, origin });
 
+const turns = new Map();
+
+/** One at a time of what a page does not outlive together: loaded while its network is away, it stays empty. */
+function inTurn(tab, act) {
+  const turn = (turns.get(tab) ?? Promise.resolve()).then(act);
+  turns.set(tab, turn.catch(() => {}));
+  return turn;
+}
+
+async function reload(tab) {
+  await tab.run('window.isLeft = true');
+  await tab.reload();
+  await tab.until(`!window.isLeft && typeof page === 'object'`);
+}
+
 /** Each begins now; the promise is its end. */
 const FAULTS = {
   async kill(random) {
@@ -82,7 +97,10 @@ const FAULTS = {
     await pause(random() * 1_200);
     await server.run();
   },
-  async reload(random) { await (random() < 0.5 ? ann : ben).reload(); },
+  async reload(random) {
+    const tab = random() < 0.5 ? ann : ben;
+    await inTurn(tab, () => reload(tab));
+  },
   async cut() { proxy.breakAll(); },
   async cutUp(random) { proxy.cutUp = proxy.bytes.up + Math.floor(random() * 3_000); },
   async cutDown(random) { proxy.cutDown = proxy.bytes.down + Math.floor(random() * 3_000); },
@@ -94,11 +112,13 @@ const FAULTS = {
   },
   async offline(random) {
     const tab = random() < 0.5 ? ann : ben;
-    await setNetwork(tab, { offline: true });
-    // The browser tells the page, but keeps its sockets.
-    proxy.breakAll();
-    await pause(300 + random() * 1_200);
-    await setNetwork(tab, {});
+    await inTurn(tab, async () => {
+      await setNetwork(tab, { offline: true });
+      // The browser tells the page, but keeps its sockets.
+      proxy.breakAll();
+      await pause(300 + random() * 1_200);
+      await setNetwork(tab, {});
+    });
   },
   async denied(random) {
     const tab = random() < 0.5 ? ann : ben;

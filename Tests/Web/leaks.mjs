@@ -68,8 +68,11 @@ async function measureCalm(tabs, classes) {
   return Promise.all(tabs.map((tab) => measure(tab, classes)));
 }
 
+const grownIn = (early, late, tolerances) =>
+  Object.keys(early).filter((name) => late[name] > early[name] + (tolerances[name] ?? 0));
+
 function compare(early, late, tolerances) {
-  const grown = Object.keys(early).filter((name) => late[name] > early[name] + (tolerances[name] ?? 0));
+  const grown = grownIn(early, late, tolerances);
   const words = grown.map((name) => `${name} ${early[name]} → ${late[name]}`);
   holds(grown.length === 0, `grown: ${words.join(', ')}`);
   const change = (name) => `${name} ${early[name]} → ${late[name]}`;
@@ -196,6 +199,13 @@ async function softphone() {
     early = await measureCalm(tabs, classes);
     await round(tabs, 12);
     late = await measureCalm(tabs, classes);
+    const grown = tabs.flatMap((_, index) => grownIn(early[index], late[index], { heap: HEAP_TOLERANCE }));
+    if (grown.length === 0) return '';
+    // A node that the page makes once and keeps may have come late. What is kept of each call grows again.
+    early = late;
+    await round(tabs, 12);
+    late = await measureCalm(tabs, classes);
+    return `12 more calls, because of ${grown.join(', ')}`;
   });
   for (const [index, name] of ['caller', 'callee'].entries()) {
     await check(`the ${name}'s softphone has kept nothing after the sign-out`, () => {
