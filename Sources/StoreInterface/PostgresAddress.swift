@@ -47,8 +47,25 @@ public struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
         return "CREATE DATABASE \(identifier(name))\(owner) ENCODING 'UTF8' TEMPLATE template0"
     }
 
-    private static func identifier(_ name: Substring) -> String {
-        isRealm(String(name)) ? String(name) : "\"\(name)\""
+    /// A part of a URI as a name in SQL. Always quoted: without quotes, a name such as `user` is a key word.
+    private static func identifier(_ part: Substring) -> String {
+        var bytes: [UInt8] = []
+        var rest = Array(part.utf8)[...]
+        while let byte = rest.popFirst() {
+            // Signs, which the number would accept too, are below the digits.
+            let digits = rest.prefix(2).prefix { $0 >= UInt8(ascii: "0") }
+            if byte == UInt8(ascii: "%"), digits.count == 2,
+                let code = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+            {
+                bytes.append(code)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+            // SQL doubles a quote within quotes.
+            if bytes.last == UInt8(ascii: "\"") { bytes.append(UInt8(ascii: "\"")) }
+        }
+        return "\"\(String(decoding: bytes, as: UTF8.self))\""
     }
 
     /// The URI without secrets. Any text is accepted.

@@ -165,6 +165,11 @@ extension StoreFailure: CustomStringConvertible {
             "Start PostgreSQL's standby server, or see synchronous_standby_names; a server that runs goes on by itself."
         case .tooManyConnections:
             "Raise max_connections of PostgreSQL; a home needs seven connections, each standby one."
+        case .accessDenied where detail.contains("no password supplied"):
+            """
+            Write the password to ~/.pgpass of the system user that runs Reveille, readable by that user only (mode 600), \
+            or to the file that PGPASSFILE names.
+            """
         case .accessDenied: "Check the user and the password, pg_hba.conf, and the user's rights on the database."
         case .invalidAddress: "Correct the URI in store (--store)."
         case .unsuitableDatabase: "Make a database for it: \(PostgresAddress.creation(ofDatabaseAt: path))"

@@ -223,7 +223,7 @@ struct SettingsTests {
             .write(to: URL(filePath: database.folder + "/data/pg_hba.conf"))
         try database.send(SIGHUP)
         for (place, words) in [
-            ("reveille@/none", "CREATE DATABASE none OWNER reveille ENCODING 'UTF8'"),
+            ("reveille@/none", #"CREATE DATABASE "none" OWNER "reveille" ENCODING 'UTF8'"#),
             ("reveille@/postgres?foo=1", "Correct the URI in store"),
             ("reveille@:99999/postgres", "Correct the URI in store"),
             ("reveille@/postgres?sslmode=bad", "Correct the URI in store"),
@@ -231,6 +231,7 @@ struct SettingsTests {
             ("reveille@/latin", "the encoding of the database is LATIN1, not UTF8. Make a database for it: "),
             ("nobody@/postgres", "Check the user and the password"),
             ("locked:wrong@/postgres", "Check the user and the password"),
+            ("locked@/postgres?passfile=/none", "Write the password to ~/.pgpass of the system user that runs "),
         ] {
             let uri = "postgres://\(place)\(place.contains("?") ? "&" : "?")host=\(database.folder)"
             let result = try await Program.reveille("config", "check", "--store", uri)

@@ -44,10 +44,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("postgres://u@h/d", "d OWNER u"), ("postgres://u@h1,h2/d realm x", "d OWNER u"), ("postgres://h/d", "d"),
-        ("postgres://u@/?dbname=e&host=/tmp", "e OWNER u"), ("postgres://u@h", "u OWNER u"),
-        ("postgres://", "reveille"),
-        ("postgres://my-app@h/d-1", #""d-1" OWNER "my-app""#),
+        ("postgres://u@h/d", #""d" OWNER "u""#), ("postgres://u@h1,h2/d realm x", #""d" OWNER "u""#),
+        ("postgres://h/d", #""d""#), ("postgres://u@/?dbname=e&host=/tmp", #""e" OWNER "u""#),
+        ("postgres://u@h", #""u" OWNER "u""#), ("postgres://", #""reveille""#),
+        ("postgres://user@h/order", #""order" OWNER "user""#),
+        ("postgres://a%22b@h/my%20d%C3%A9-1%+1%2", #""my dé-1%+1%2" OWNER "a""b""#),
     ])
     func `the advice for a missing database names it and its user`(path: String, names: String) {
         let failure = StoreFailure(.noStore, path: path, detail: "it is missing")
