@@ -393,8 +393,9 @@ let package = Package(
             dependencies: [
                 "reveille", "AdminProtocol", "CallCore", "CallMonitor", "CallStore", "CallVocabulary",
                 "ChildProcess", "EventJournal", "EventLoop", "LoadTest", "StoreInterface", "TestCleanup",
-                "WebSocketServer", grdb,
+                "WebSocketServer", grdb, log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             exclude: ["Recorded"], swiftSettings: strict),
         .testTarget(
