@@ -235,7 +235,8 @@ let package = Package(
         // What has happened so far, from any thread, for tests that wait for it.
         .target(name: "EventJournal", path: "Tests/EventJournal", swiftSettings: strict),
         // Steps for the end of a test.
-        .target(name: "TestCleanup", path: "Tests/TestCleanup", swiftSettings: strict),
+        .target(
+            name: "TestCleanup", dependencies: ["ChildProcess"], path: "Tests/TestCleanup", swiftSettings: strict),
         // What is logged, as lines of text.
         .target(name: "LogCapture", dependencies: [log, memoryLog], path: "Tests/LogCapture", swiftSettings: strict),
         // A provider that answers as a test says.
@@ -272,7 +273,7 @@ let package = Package(
 
         // Reads this file and the sources.
         tests("SourceRulesTests", []),
-        tests("ChildProcessTests", ["ChildProcess"]),
+        tests("ChildProcessTests", ["ChildProcess", "TestCleanup"]),
         tests("CallVocabularyTests", ["CallVocabulary"]),
         tests("WireJSONTests", ["WireJSON", "ByteMutation", "CallVocabulary", "Determinism", "Parsers"]),
         tests("FuzzingTests", ["Parsers"]),
@@ -297,12 +298,12 @@ let package = Package(
                 "TestCertificates", "TestCleanup",
             ],
             exclude: ["Scripts"]),
-        tests("HTTP2Tests", ["TLS", "HTTP2", "ChildProcess", "EventJournal", "EventLoop"]),
+        tests("HTTP2Tests", ["TLS", "HTTP2", "ChildProcess", "EventJournal", "EventLoop", "TestCleanup"]),
         tests(
             "CallStoreTests",
             [
                 "CallStore", "CallCore", "CallVocabulary", "ChildProcess", "Determinism", "EventLoop", "PostgresStore",
-                "RecordTables", "StoreInterface", "StoreTesting",
+                "RecordTables", "StoreInterface", "StoreTesting", "TestCleanup",
                 grdb, sqlite,
             ],
             exclude: ["Fixtures"]),
@@ -345,7 +346,7 @@ let package = Package(
             [
                 "TLS", "PushVocabulary", "PushClient", "PushTestServer", "CallVocabulary", "ChildProcess",
                 "EventJournal", "PushCore",
-                "EventLoop", "HTTP2", jwt, log,
+                "EventLoop", "HTTP2", "TestCleanup", jwt, log,
             ]),
         tests(
             "PushSimulatorTests",
@@ -362,7 +363,7 @@ let package = Package(
             [
                 "WebhookClient", "CallCore", "CallVocabulary", "Determinism", "StoreInterface",
             ]),
-        tests("ServerLogTests", ["ServerLog", "EventLoop", log, memoryLog]),
+        tests("ServerLogTests", ["ServerLog", "EventLoop", "TestCleanup", log, memoryLog]),
         tests("EventLoopTests", ["EventLoop", "EventJournal", "TestCleanup"]),
         tests("TerminalScreenTests", ["TerminalScreen"]),
         tests(
@@ -386,14 +387,14 @@ let package = Package(
             [
                 "LoadTest", "AdminProtocol", "CallStore", "StoreInterface", "CallVocabulary", "ChildProcess",
                 "Determinism", "EventLoop",
-                "PushSimulator", "SoftphoneKit", "SoftphoneSession", "reveille",
+                "PushSimulator", "SoftphoneKit", "SoftphoneSession", "TestCleanup", "reveille",
             ]),
         .testTarget(
             name: "ReveilleTests",
             dependencies: [
                 "reveille", "AdminProtocol", "CallCore", "CallMonitor", "CallStore", "CallVocabulary",
-                "ChildProcess", "EventJournal", "EventLoop", "LoadTest", "StoreInterface", "TestCleanup",
-                "WebSocketServer", grdb, log,
+                "ChildProcess", "EventJournal", "EventLoop", "LoadTest", "ServerSettings", "StoreInterface",
+                "StoreTesting", "TestCleanup", "WebSocketServer", crypto, grdb, log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],

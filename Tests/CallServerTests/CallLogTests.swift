@@ -35,7 +35,7 @@ struct CallLogTests {
         let lines = CallLog(log: log.logger("test"))
         body(lines)
         lines.flush()
-        #expect(log.flush(within: .seconds(10)))
+        #expect(log.flush(within: .seconds(40)))
         var bytes = [UInt8](repeating: 0, count: 4096)
         let count = read(ends[0], &bytes, bytes.count)
         return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)

@@ -166,7 +166,8 @@ struct CallResourcesTests {
 
     @Test("a request without an answer of the core gets 503 after a timeout, and a late answer is dropped")
     func neverAnswered() async throws {
-        let fixture = try await Fixture(patience: .milliseconds(60))
+        // Long enough for the answer to one of two.
+        let fixture = try await Fixture(patience: .milliseconds(500))
         await fixture.ask(2)
         for _ in 0..<2 { _ = try await fixture.nextSerial() }
         await fixture.answer(.max, Self.ringing)

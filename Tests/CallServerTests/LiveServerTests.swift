@@ -79,7 +79,7 @@ struct LiveServerTests {
         }
         let ghosts = try await run()
         // The ended threads release their last jobs.
-        let deadline = ContinuousClock.now + .seconds(10)
+        let deadline = ContinuousClock.now + .seconds(40)
         while !ghosts.those.isEmpty, ContinuousClock.now < deadline { await Task.yield() }
         #expect(ghosts.those.isEmpty)
     }

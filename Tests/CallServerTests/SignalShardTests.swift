@@ -98,8 +98,14 @@ struct SignalShardTests {
             let token = try await mint()
             let before = core.count
             await send([Self.opening(token, .random())], by: client)
-            for _ in 0..<1_000_000 where core.count == before { await Task.yield() }
+            await Self.eventually { core.count > before }
             #expect(core.count == before + 1)
+        }
+
+        /// Waits until `condition` holds, for a limited time.
+        static func eventually(_ condition: () -> Bool) async {
+            let deadline = ContinuousClock.now + .seconds(40)
+            while !condition(), ContinuousClock.now < deadline { await Task.yield() }
         }
 
         func mint(device: DeviceID? = nil) async throws -> String {
@@ -150,7 +156,7 @@ struct SignalShardTests {
         #expect(frames.entries.dropFirst().allSatisfy { $0.contains(#""code":"overloaded","retry_after_ms":1000"#) })
         #expect(frames.entries[1].contains(#""id":3,"#) && frames.entries[2].contains(#""id":4,"#))
         let counters = world.harness.parts.counters
-        for _ in 0..<1_000_000 where counters.drops(.overloaded) == 0 { await Task.yield() }
+        await World.eventually { counters.drops(.overloaded) > 0 }
         #expect(counters.drops(.overloaded) == 1)
         #expect(world.core.refused == 3)
         world.coreLoop.start()

@@ -53,11 +53,14 @@ import WebSocketServer
     func spread() async throws {
         let network = try #require(PeerAddress(numeric: "203.0.113.9"))
         let key = RateLimiter.Key(network)
-        let now = await loop.run { [loop] in Int64(loop.milliseconds) } ?? 0
-        for _ in 0..<600 { failures.charge(key, now: now) }
-        for _ in 0..<900 { _ = failures.wait(key, now: now) }
         let (answers, answer) = AsyncStream.makeStream(of: TokenChecker.Result.self)
-        loop.execute { [checker] in checker.value.check("x.y.z", from: network) { answer.yield($0) } }
+        // In one turn: the limit lets the next one in after 100 ms.
+        loop.execute { [loop, failures, checker] in
+            let now = Int64(loop.milliseconds)
+            for _ in 0..<600 { failures.charge(key, now: now) }
+            for _ in 0..<900 { _ = failures.wait(key, now: now) }
+            checker.value.check("x.y.z", from: network) { answer.yield($0) }
+        }
         var iterator = answers.makeAsyncIterator()
         guard case .failure(.tooMany(let wait)) = try #require(await iterator.next()) else {
             Issue.record("not refused")

@@ -6,6 +6,7 @@ import GRDBSQLite
 import RecordTables
 import StoreInterface
 import Synchronization
+import TestCleanup
 import Testing
 
 @testable import CallStore
@@ -49,7 +50,9 @@ import Testing
         #expect(refusal(of: folder.path)?.reason == .cannotWrite)
     }
 
-    @Test func `a store that cannot be opened to its end is closed, and opens once it can`() async throws {
+    /// Counts the store's connections in its process.
+    @Test(.ownProcess)
+    func `a store that cannot be opened to its end is closed, and opens once it can`() async throws {
         let folder = try TemporaryFolder()
         try CallStore.open(folder: folder.path).close()
         let before = Checkpoints.count.load(ordering: .relaxed)
@@ -246,9 +249,9 @@ import Testing
     }
 }
 
-/// Why no store could be opened in `folder`.
+/// Why no store could be opened in `folder`. Does not wait for a lock.
 private func refusal(of folder: String) -> StoreFailure? {
-    failure { () throws(StoreFailure) in try CallStore.open(folder: folder) }
+    failure { () throws(StoreFailure) in try CallStore.open(folder: folder, patience: .zero) }
 }
 
 private func refusalOfReader(of folder: String) -> StoreFailure? {

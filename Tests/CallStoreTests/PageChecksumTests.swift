@@ -6,6 +6,7 @@ import GRDBSQLite
 import RecordTables
 import StoreInterface
 import Synchronization
+import TestCleanup
 import Testing
 
 @testable import CallStore
@@ -53,7 +54,9 @@ private struct ClosedStore {
 @Suite struct PageChecksumTests {
     private static let mismatch = "does not match its checksum"
 
-    @Test func `a changed bit anywhere in a backup is found, in each byte of the header too`() throws {
+    // The process counts the mismatches of all its stores.
+    @Test(.ownProcess)
+    func `a changed bit anywhere in a backup is found, in each byte of the header too`() throws {
         let stored = try ClosedStore()
         let file = stored.folder.parent + "/backup"
         // It has no free pages, which nothing reads.

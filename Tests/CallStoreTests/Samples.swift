@@ -101,15 +101,16 @@ func handle(_ text: String) -> Handle {
     Handle(text)!
 }
 
-/// Waits until `condition` holds, giving way to other threads; records an issue when it does not in ten seconds.
+/// Waits until `condition` holds; records an issue when it does not in forty seconds.
 func eventually(_ what: Comment, _ condition: () -> Bool) async {
-    let deadline = ContinuousClock.now + .seconds(10)
+    let deadline = ContinuousClock.now + .seconds(40)
     while !condition() {
         guard ContinuousClock.now < deadline else {
             Issue.record(what)
             return
         }
-        await Task.yield()
+        // What is waited for needs the processors too.
+        try? await Task.sleep(for: .milliseconds(1))
     }
 }
 

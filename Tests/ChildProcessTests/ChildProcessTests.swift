@@ -2,12 +2,12 @@ import ChildProcess
 import Foundation
 import Glibc
 import Synchronization
+import TestCleanup
 import Testing
 
-/// What this process has open and what it ignores concerns all of these tests, so they run one by one.
-@Suite("Other programs, run as children", .serialized, .timeLimit(.minutes(1)))
+@Suite("Other programs, run as children", .timeLimit(.minutes(1)))
 struct ChildProcessTests {
-    private static let patience = Duration.seconds(20)
+    private static let patience = Duration.seconds(40)
 
     private func sh(
         _ script: String, environment: [String: String?] = [:], folder: String? = nil, input: String? = nil,
@@ -106,7 +106,7 @@ struct ChildProcessTests {
         #expect(await held.wait(atMost: Self.patience) == .exit(0))
     }
 
-    @Test("its environment is this process's, save for what is changed or taken out")
+    @Test("its environment is this process's, save for what is changed or taken out", .ownProcess)
     func environment() async throws {
         setenv("CHILD_PROCESS_KEPT", "kept", 1)
         setenv("CHILD_PROCESS_CHANGED", "old", 1)
@@ -129,8 +129,9 @@ struct ChildProcessTests {
         }
     }
 
-    @Test("a program that is not there is named, with what to install, and leaves nothing open")
+    @Test("a program that is not there is named, with what to install, and leaves nothing open", .ownProcess)
     func missing() async throws {
+        try await openTimers()
         let before = try openDescriptors()
         let notStarted = await #expect(throws: ChildProcessFailure.self) {
             try await ChildProcess.run("/usr/bin/not-there", [], input: "text", areErrorsApart: true)
@@ -148,7 +149,7 @@ struct ChildProcessTests {
         #expect(try ChildProcess.find("sh", package: "dash").hasSuffix("/sh"))
     }
 
-    @Test("without a thread to wait for it no program is left running, and nothing open")
+    @Test("without a thread to wait for it no program is left running, and nothing open", .ownProcess)
     func noThread() async throws {
         // GNU extensions, which the Glibc module does not declare.
         let get = try Self.function("pthread_getattr_default_np")
@@ -165,6 +166,7 @@ struct ChildProcessTests {
         let folder = NSTemporaryDirectory() + "child-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await openTimers()
         let before = try openDescriptors()
         // More than there are addresses for.
         #expect(pthread_attr_setstacksize(huge, 1 << 50) == 0 && set(huge) == 0)
@@ -234,7 +236,7 @@ struct ChildProcessTests {
         }
     }
 
-    @Test("a signal that is blocked or ignored here is not in the program")
+    @Test("a signal that is blocked or ignored here is not in the program", .ownProcess)
     func signalsOfTheParent() async throws {
         let old = Glibc.signal(SIGUSR2, SIG_IGN)
         defer { _ = Glibc.signal(SIGUSR2, old) }
@@ -261,6 +263,9 @@ struct ChildProcessTests {
         return try body()
     }
 
+    /// Opens the descriptors of the process's timers, as its first wait does.
+    private func openTimers() async throws { _ = try await sh("exit 0") }
+
     /// Which are open, and for what; without the one for the folder that is read.
     private func openDescriptors() throws -> [String] {
         let folder = "/proc/self/fd"
@@ -280,7 +285,7 @@ struct ChildProcessTests {
         #expect(try await ChildProcess.run("/bin/ls", ["/proc/self/fd"], input: "").output == "0\n1\n2\n3\n")
     }
 
-    @Test("with 1,500 files open 200 programs start and end, and nothing is left open")
+    @Test("with 1,500 files open 200 programs start and end, and nothing is left open", .ownProcess)
     func manyDescriptors() async throws {
         var limit = rlimit()
         #expect(getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
@@ -295,8 +300,7 @@ struct ChildProcessTests {
             var old = old
             setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &old)
         }
-        // The first wait of the process opens what its timers need.
-        _ = try await sh("exit 0")
+        try await openTimers()
         let before = try openDescriptors()
         for _ in 0..<20 {
             try await withThrowingTaskGroup(of: ChildProcess.Ending.self) { group in
@@ -308,9 +312,7 @@ struct ChildProcessTests {
                 #expect(codes == Set(0..<10))
             }
         }
-        // What an earlier test's programs had open may have gone meanwhile.
-        let opened = try openDescriptors().filter { !before.contains($0) }
-        #expect(opened.isEmpty)
+        #expect(try openDescriptors() == before)
     }
 
     @Test("the CPU time of a program is known at its end")

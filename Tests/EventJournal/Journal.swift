@@ -44,7 +44,7 @@ public final class Journal<Entry: Sendable>: Sendable {
     /// - Throws: ``TimedOut`` when it is over.
     @discardableResult
     public func wait(
-        for name: String, limit: Duration = .seconds(20), until condition: @escaping @Sendable ([Entry]) -> Bool
+        for name: String, limit: Duration = .seconds(40), until condition: @escaping @Sendable ([Entry]) -> Bool
     ) async throws -> [Entry] {
         try await withCheckedThrowingContinuation { continuation in
             let isThere = state.withLock { state in
@@ -79,7 +79,7 @@ public final class Journal<Entry: Sendable>: Sendable {
 }
 
 extension Journal where Entry: Equatable {
-    public func wait(for entry: Entry, limit: Duration = .seconds(20)) async throws {
+    public func wait(for entry: Entry, limit: Duration = .seconds(40)) async throws {
         try await wait(for: "\(entry)", limit: limit) { $0.contains(entry) }
     }
 }

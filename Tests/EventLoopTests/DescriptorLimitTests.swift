@@ -1,8 +1,9 @@
 import EventLoop
 import Glibc
+import TestCleanup
 import Testing
 
-@Suite("The limit of descriptors", .serialized)
+@Suite("The limit of descriptors", .ownProcess)
 struct DescriptorLimitTests {
     private struct Failure: Error {}
 

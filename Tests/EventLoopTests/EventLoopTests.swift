@@ -142,7 +142,7 @@ struct EventLoopTests {
             // Comes while the jobs are run that are left until the end.
             loop.atEndOfTurn { isOpen = true }
         }
-        await #expect(throws: Never.self) { try await journal.wait(for: "seen", limit: .seconds(5)) }
+        await #expect(throws: Never.self) { try await journal.wait(for: "seen") }
         _ = await loop.run { first.value.content = nil }
         // No job is left until the end, and there is no other to be called.
         _ = await loop.run {
@@ -151,7 +151,7 @@ struct EventLoopTests {
                 second.value.content = LoopTurn(loop: loop) { journal.append("new") }
             }
         }
-        await #expect(throws: Never.self) { try await journal.wait(for: "new", limit: .seconds(5)) }
+        await #expect(throws: Never.self) { try await journal.wait(for: "new") }
         _ = await loop.run {
             first.value.content = nil
             second.value.content = nil

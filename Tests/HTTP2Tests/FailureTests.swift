@@ -67,7 +67,7 @@ struct FailureTests {
     @Test("a refused connection is a system failure with its errno")
     func refused() async throws {
         try await withLoop { loop in
-            let address = try await freeAddress(on: loop)
+            let address = try freeAddress()
             let client = try await TestClient(on: loop, to: address)
             let failure = try #require(try await client.closed())
             #expect(failure.reason == .system(errno: ECONNREFUSED))

@@ -95,7 +95,7 @@ struct ForeignPeerTests {
         let nghttpd = try ChildProcess.find("nghttpd", package: "nghttp2-server")
         let certificates = try await TestCertificates.shared.value
         try await withLoop { loop in
-            let address = try await freeAddress(on: loop)
+            let address = try freeAddress()
             let files = [certificates.file("server.key"), certificates.file("server.pem")]
             let arguments = ["--verbose", "--address=127.0.0.1"] + options + ["\(address.port)"] + files
             try await RunningProgram.during(nghttpd, arguments) { running in

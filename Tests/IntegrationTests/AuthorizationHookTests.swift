@@ -39,6 +39,8 @@ struct AuthorizationHookTests {
         var configuration = AuthorizationConfiguration(
             address: address, secrets: [try #require(WebhookSecret(secret))])
         configuration.policy.includesSessions = includesSessions
+        // Longer than a backend takes on a busy machine: 800 ms are the default.
+        configuration.policy.timeout = .seconds(20)
         return try await world.startServer { [configuration] in $0.authorization = configuration }
     }
 
@@ -119,6 +121,7 @@ struct AuthorizationHookTests {
                 authorize.url: \(hook)
                 authorize.secret_file: \(world.folder)/secret
                 authorize.sessions: \(includesSessions)
+                authorize.timeout_ms: 5000
 
                 """
             try Data(text.utf8).write(to: URL(fileURLWithPath: world.folder + "/reveille.yaml"))

@@ -52,7 +52,7 @@ struct CancelTests {
         let (simulator, server, handset) = try await sleeper() { $0.timers.report = .milliseconds(200) }
         let bob = try await world.awayPhone("bob", at: server.address, push: [handset.token])
         let alice = try await world.onlinePhone("alice", at: server.address)
-        await simulator.inject(PushFault(.deliverLate(.seconds(2)), count: 1))
+        await simulator.inject(PushFault(.deliverLate(.milliseconds(500)), count: 1))
         let call = try await alice.softphone.call(.user("bob"))
         try await world.push("is accepted") { $0.status == .accepted }
         #expect(try await alice.hangUp(call) == .cancelled)

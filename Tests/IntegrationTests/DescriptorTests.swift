@@ -4,9 +4,10 @@ import CallVocabulary
 import Foundation
 import SoftphoneKit
 import SoftphoneSession
+import TestCleanup
 import Testing
 
-@Suite("Descriptors that servers leave open in their process", .world, .timeLimit(.minutes(2)))
+@Suite("Descriptors that servers leave open in their process", .ownProcess, .world, .timeLimit(.minutes(2)))
 struct DescriptorTests {
     /// The open descriptors of this process, with their targets.
     private func descriptors() throws -> [String] {

@@ -94,7 +94,7 @@ struct DrainTests {
         // The server reports its live calls once a second: it has reported some several times.
         let begin = try await Self.uptime()
         _ = try await eventually("the drain has waited for a while") {
-            try await Self.uptime() >= begin + 4 ? true : nil
+            try await Self.uptime() >= begin + 2.5 ? true : nil
         }
         try await bob.softphone.answer(ringing)
         try await dave.talks(with: bob, in: ringing)
@@ -158,7 +158,7 @@ struct DrainTests {
         let (server, address) = try await world.serve()
         let line = try await Self.line(0, at: address)
         let call = try await line.caller.connects(to: line.callee)
-        let first = try await world.reveille("drain --timeout 3s")
+        let first = try await world.reveille("drain --timeout 2s")
         #expect(first.ending == .exit(1))
         #expect(first.output.isEmpty)
         #expect(

@@ -15,7 +15,7 @@ import Testing
 struct EnvironmentTests {
     @Test("with the push service down the call waits for it, ends with ring_timeout, and its push is never sent")
     func pushServiceDown() async throws {
-        let (simulator, server) = try await world.startPushing { $0.timers.ring = .seconds(1) }
+        let (simulator, server) = try await world.startPushing { $0.timers.ring = .milliseconds(500) }
         _ = try await world.sleepingPhone("bob", at: server.address)
         await simulator.stop()
         let alice = try await world.onlinePhone("alice", at: server.address)
@@ -99,11 +99,6 @@ struct EnvironmentTests {
     func folderTaken() async throws {
         _ = try await world.startServer()
         try await serveInVain("--data", world.folder, says: "process id \(ProcessInfo.processInfo.processIdentifier)")
-    }
-
-    @Test("serve with --push-sim stops without the simulator")
-    func noSimulator() async throws {
-        try await serveInVain("--data", world.folder, "--push-sim", says: "reveille push-sim")
     }
 
     @Test("a new data folder and its secrets are accessible to their owner only")

@@ -120,8 +120,8 @@ struct FanOutTests {
             try await world.onlinePhone("carol", at: server.address),
         ]
         let call = try await alice.softphone.call(.users(["bob", "carol"]))
-        _ = try await eventually("all ring") {
-            try world.reader().call(call).flatMap { $0.legs.allSatisfy { $0.state == .ringing } ? true : nil }
+        _ = try await eventually("all have rung") {
+            try world.reader().call(call).flatMap { $0.legs.allSatisfy { $0.ringingAt != nil } ? true : nil }
         }
         for phone in members + [alice] {
             let ended = try await phone.ended(call)

@@ -53,7 +53,7 @@ struct ForeignPushServerTests {
     @Test("a file is 200 and accepted; a missing file is 404 and rejected once; seven concurrent streams suffice")
     func found() async throws {
         let folder = try documents()
-        let port = try Wire.freePort()
+        let port = try freePort()
         let server = try await NGHTTPD(port: port, folder: folder)
         let pusher = try await Pusher(port: port)
         let pushes = pusher.queue(40, ring: .seconds(20), token: Self.token)
@@ -70,7 +70,7 @@ struct ForeignPushServerTests {
     @Test("killed and restarted in between, it gets each push at most once, and all later ones")
     func restarted() async throws {
         let folder = try documents()
-        let port = try Wire.freePort()
+        let port = try freePort()
         let first = try await NGHTTPD(port: port, folder: folder)
         let pusher = try await Pusher(port: port)
         let before = pusher.queue(500, ring: .seconds(20)) { _ in Self.token(0) }

@@ -33,7 +33,7 @@ struct HAProxyTests {
 
         init(_ tls: TLSEnd) async throws {
             (identity, self.tls) = (try await TestIdentity(), tls)
-            (port, adminPort) = (try Wire.freePort(), try Wire.freePort())
+            (port, adminPort) = (try freePort(), try freePort())
             try FileManager.default.createDirectory(atPath: world.folder, withIntermediateDirectories: true)
             try Data(adminToken.utf8).write(to: URL(fileURLWithPath: world.folder + "/admin-token"))
             try await identity.openssl(["x509", "-in", identity.path("certificate.pem"), "-out", pair])

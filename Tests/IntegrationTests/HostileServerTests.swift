@@ -5,8 +5,9 @@ import PushVocabulary
 import TestCleanup
 import Testing
 
-/// The push client with a server that violates the protocol, written in Python on the frames of python3-h2.
-@Suite("The push client with a misbehaving server", .cleanup, .timeLimit(.minutes(3)))
+/// The push client with a server that violates the protocol, written in Python on the frames of python3-h2. The process
+/// is the test's own, because its memory is checked.
+@Suite("The push client with a misbehaving server", .ownProcess, .cleanup, .timeLimit(.minutes(8)))
 struct HostileServerTests {
     struct Scenario: Sendable, CustomTestStringConvertible {
         let name: String

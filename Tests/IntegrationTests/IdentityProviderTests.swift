@@ -4,6 +4,7 @@ import ClientTokens
 import Crypto
 import Foundation
 import OutgoingHTTP
+import TestCleanup
 import Testing
 
 /// A server that takes the tokens of an identity provider, whose keys Python's HTTP server serves.
@@ -32,14 +33,15 @@ struct IdentityProviderTests {
     private struct Provider {
         let file: String
         let program: Program
-        let port: String
+        let port: UInt16
 
-        init(_ keys: [Signer], port: String? = nil) async throws {
+        /// - Parameter port: nil for a port that no other test gets while the program is stopped.
+        init(_ keys: [Signer], port: UInt16? = nil) async throws {
+            self.port = try port ?? freePort()
             file = world.folder + "-keys.json"
             try Self.write(keys, to: file)
-            program = try world.start(
-                "/usr/bin/python3", [Program.scripts + "/key_set.py", file] + (port.map { [$0] } ?? []))
-            self.port = try await program.output.first("the port") { $0 }
+            program = try world.start("/usr/bin/python3", [Program.scripts + "/key_set.py", file, "\(self.port)"])
+            try await program.output.first("the port") { $0 }
         }
 
         func serve(_ keys: [Signer]) throws { try Self.write(keys, to: file) }
@@ -53,7 +55,7 @@ struct IdentityProviderTests {
         var requests: [String] { Array(program.output.entries.dropFirst()) }
     }
 
-    private func server(_ port: String, _ clocks: MovedClocks = MovedClocks()) async throws -> CallServer {
+    private func server(_ port: UInt16, _ clocks: MovedClocks = MovedClocks()) async throws -> CallServer {
         let address = try #require(WebAddress("http://127.0.0.1:\(port)/jwks.json?x=1"))
         return try await world.startServer(clocks: clocks.sources) {
             $0.tokens.provider = IdentityProvider(issuer: "https://id.example.com/", audiences: ["reveille"])

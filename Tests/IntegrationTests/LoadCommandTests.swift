@@ -49,7 +49,7 @@ struct LoadCommandTests {
 
         /// Waits until this many of them run.
         func children(_ count: Int) async throws -> [pid_t] {
-            let deadline = ContinuousClock.now + .seconds(10)
+            let deadline = ContinuousClock.now + .seconds(40)
             while processes.count != count {
                 guard ContinuousClock.now < deadline else { throw InVain(what: "\(count) processes of the run") }
                 try await Task.sleep(for: .milliseconds(20))
@@ -141,13 +141,13 @@ struct LoadCommandTests {
         let run = try Run()
         let program = try run.startLong()
         let server = try await run.children(1)
-        // Stopped servers do not end, so the run would wait for seconds.
+        // Stopped servers do not end: the run waits for them for 20 s.
         for child in server { kill(child, SIGSTOP) }
         program.send(SIGINT)
         _ = try await program.errors.first("it stops") { $0.contains("once more ends it at once") ? true : nil }
         let asked = ContinuousClock.now
         var ending: Program.Ending?
-        while ending == nil, asked.duration(to: .now) < .seconds(4) {
+        while ending == nil, asked.duration(to: .now) < .seconds(15) {
             program.send(SIGINT)
             ending = try? await program.ending(within: .milliseconds(50))
         }

@@ -9,11 +9,19 @@ import Testing
 
 @Suite("Metrics", .world)
 struct MetricsTests {
-    /// The metrics of a server after a call with a push, and a refusal.
-    private static func served(_ body: (String) async throws -> Void) async throws {
+    @Test(
+        """
+        each served metric is documented with its type and labels, each documented one is served, promtool finds no \
+        problem, and the values match the call
+        """)
+    func served() async throws {
         let (_, server) = try await world.startPushing { $0.logLinesDropped = { 41 } }
-        try await traffic(server.address)
-        try await body(try await HTTPAnswer.curl(server, "/metrics").body)
+        try await Self.traffic(server.address)
+        let text = try await HTTPAnswer.curl(server, "/metrics").body
+        try Self.checkFigures(text)
+        try await Self.checkForm(text)
+        let nodes = try await Self.realm()
+        try Self.checkDocuments(text + "\n" + nodes)
     }
 
     /// A call to a sleeping phone, and one to an unknown user.
@@ -44,77 +52,66 @@ struct MetricsTests {
         return texts.joined(separator: "\n")
     }
 
-    @Test(
-        "each served metric is documented with its type and labels, and each documented one is served")
-    func documented() async throws {
+    private static func checkDocuments(_ text: String) throws {
         let list = try MetricList()
-        let nodes = try await Self.realm()
-        try await Self.served { text in
-            var types: [String: String] = [:]
-            let text = text + "\n" + nodes
-            for line in text.split(separator: "\n") where line.hasPrefix("# TYPE ") {
-                let words = line.split(separator: " ")
-                types[String(words[2])] = String(words[3])
-            }
-            #expect(Set(types.keys).symmetricDifference(list.metrics.keys).sorted() == [])
-            for (name, type) in types { #expect(list.metrics[name]?.type == type, "\(name)") }
-            var series = 0
-            for line in text.split(separator: "\n") where !line.hasPrefix("#") {
-                let name = String(line.prefix { $0 != "{" && $0 != " " })
-                let labels = Set(line.matches(of: /[{,]([a-z_]+)="/).map { String($0.output.1) }).subtracting(["le"])
-                let found = list.metric(ofSeries: name)
-                #expect(found?.metric.labels == labels, "\(line)")
-                series += 1
-            }
-            #expect(series > 150)
+        var types: [String: String] = [:]
+        for line in text.split(separator: "\n") where line.hasPrefix("# TYPE ") {
+            let words = line.split(separator: " ")
+            types[String(words[2])] = String(words[3])
         }
+        #expect(Set(types.keys).symmetricDifference(list.metrics.keys).sorted() == [])
+        for (name, type) in types { #expect(list.metrics[name]?.type == type, "\(name)") }
+        var series = 0
+        for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+            let name = String(line.prefix { $0 != "{" && $0 != " " })
+            let labels = Set(line.matches(of: /[{,]([a-z_]+)="/).map { String($0.output.1) }).subtracting(["le"])
+            let found = list.metric(ofSeries: name)
+            #expect(found?.metric.labels == labels, "\(line)")
+            series += 1
+        }
+        #expect(series > 150)
     }
 
-    @Test("the values match the call, by reason, limit, queue and outcome")
-    func figures() async throws {
-        try await Self.served { text in
-            let lines = text.split(separator: "\n")
-            func value(_ series: String) -> Double? {
-                lines.first { $0.hasPrefix(series + " ") }.flatMap { Double($0.dropFirst(series.count + 1)) }
-            }
-            #expect(value(#"reveille_calls_ended_total{reason="hangup"}"#) == 1)
-            #expect(value(#"reveille_limits_hit_total{limit="live_calls"}"#) == 0)
-            #expect(value(#"reveille_push_reports{report="reported"}"#) == 1)
-            #expect(value(#"reveille_queue_depth{queue="core"}"#) == 0)
-            #expect(value(#"reveille_queue_capacity{queue="core"}"#) == 100_000)
-            #expect(value(#"reveille_queue_refused_total{queue="shard_0"}"#) == 0)
-            let busy = try #require(value(#"reveille_loop_busy_seconds_total{loop="core"}"#))
-            #expect(busy > 0.001 && busy < 60)
-            #expect(try #require(value(#"reveille_loop_turn_duration_seconds_count{loop="core"}"#)) > 20)
-            #expect(value("reveille_ready") == 1)
-            #expect(value("reveille_store_failing") == 0)
-            #expect(value("reveille_log_lines_dropped_total") == 41)
-            let commits = try #require(value("reveille_store_commit_duration_seconds_count"))
-            #expect(commits > 5)
-            #expect(value(#"reveille_store_commit_duration_seconds_bucket{le="+Inf"}"#) == commits)
-            #expect(value("reveille_store_commit_batches_count") == commits)
-            #expect(try #require(value("reveille_store_commit_batches_sum")) >= commits)
-            #expect(try #require(value("reveille_store_commit_duration_seconds_sum")) > 0)
-            let now = Date().timeIntervalSince1970
-            let started = try #require(value("process_start_time_seconds"))
-            #expect(started < now + 2 && started > now - 24 * 3600)
-            #expect((5...1_000_000).contains(try #require(value("process_open_fds"))))
-            #expect(try #require(value("process_open_fds")) < (try #require(value("process_max_fds"))))
-            #expect(try #require(value("process_threads")) >= 5)
-            #expect(try #require(value("process_resident_memory_bytes")) > 10_000_000)
-            #expect(try #require(value("process_cpu_seconds_total")) > 0)
+    /// By reason, limit, queue and outcome.
+    private static func checkFigures(_ text: String) throws {
+        let lines = text.split(separator: "\n")
+        func value(_ series: String) -> Double? {
+            lines.first { $0.hasPrefix(series + " ") }.flatMap { Double($0.dropFirst(series.count + 1)) }
         }
+        #expect(value(#"reveille_calls_ended_total{reason="hangup"}"#) == 1)
+        #expect(value(#"reveille_limits_hit_total{limit="live_calls"}"#) == 0)
+        #expect(value(#"reveille_push_reports{report="reported"}"#) == 1)
+        #expect(value(#"reveille_queue_depth{queue="core"}"#) == 0)
+        #expect(value(#"reveille_queue_capacity{queue="core"}"#) == 100_000)
+        #expect(value(#"reveille_queue_refused_total{queue="shard_0"}"#) == 0)
+        let busy = try #require(value(#"reveille_loop_busy_seconds_total{loop="core"}"#))
+        #expect(busy > 0.001 && busy < 60)
+        #expect(try #require(value(#"reveille_loop_turn_duration_seconds_count{loop="core"}"#)) > 20)
+        #expect(value("reveille_ready") == 1)
+        #expect(value("reveille_store_failing") == 0)
+        #expect(value("reveille_log_lines_dropped_total") == 41)
+        let commits = try #require(value("reveille_store_commit_duration_seconds_count"))
+        #expect(commits > 5)
+        #expect(value(#"reveille_store_commit_duration_seconds_bucket{le="+Inf"}"#) == commits)
+        #expect(value("reveille_store_commit_batches_count") == commits)
+        #expect(try #require(value("reveille_store_commit_batches_sum")) >= commits)
+        #expect(try #require(value("reveille_store_commit_duration_seconds_sum")) > 0)
+        let now = Date().timeIntervalSince1970
+        let started = try #require(value("process_start_time_seconds"))
+        #expect(started < now + 2 && started > now - 24 * 3600)
+        #expect((5...1_000_000).contains(try #require(value("process_open_fds"))))
+        #expect(try #require(value("process_open_fds")) < (try #require(value("process_max_fds"))))
+        #expect(try #require(value("process_threads")) >= 5)
+        #expect(try #require(value("process_resident_memory_bytes")) > 10_000_000)
+        #expect(try #require(value("process_cpu_seconds_total")) > 0)
     }
 
-    @Test("promtool finds no problem in the metrics")
-    func promtool() async throws {
-        try await Self.served { text in
-            let file = world.folder + "/metrics"
-            // The lines lack the final line break.
-            try (text + "\n").write(toFile: file, atomically: true, encoding: .utf8)
-            let result = try await Program.run("/bin/sh", ["-c", "promtool check metrics < '\(file)'"])
-            #expect(result.ending == .exit(0) && result.output.isEmpty, "\(result.output) \(result.errors)")
-        }
+    private static func checkForm(_ text: String) async throws {
+        let file = world.folder + "/metrics"
+        // The lines lack the final line break.
+        try (text + "\n").write(toFile: file, atomically: true, encoding: .utf8)
+        let result = try await Program.run("/bin/sh", ["-c", "promtool check metrics < '\(file)'"])
+        #expect(result.ending == .exit(0) && result.output.isEmpty, "\(result.output) \(result.errors)")
     }
 
     @Test("dashboard and alerts use existing metrics and labels, and each alert has advice")

@@ -9,11 +9,12 @@ import PushVocabulary
 import SoftphoneKit
 import SoftphoneSession
 import StoreInterface
+import TestCleanup
 import Testing
 
 /// The push service fails in every way during constant calls. The checks are the guarantees of the ledger, independent
-/// of the machine's speed: no rates.
-@Suite("An outage of the push service", .world)
+/// of the machine's speed: no rates. The process is the drill's own, because its memory is checked.
+@Suite("An outage of the push service", .ownProcess, .world)
 struct OutageDrillTests {
     private static let calls = 2000
     private static let queueCapacity = 600

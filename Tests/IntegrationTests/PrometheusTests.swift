@@ -3,6 +3,7 @@ import CallVocabulary
 import Foundation
 import SoftphoneKit
 import SoftphoneSession
+import TestCleanup
 import Testing
 
 /// A Prometheus server on this machine that scrapes a Reveille server.
@@ -70,7 +71,7 @@ struct PrometheusTests {
             static_configs: [{targets: ["\(HTTPAnswer.place(server, "/metrics"))"]}]
         rule_files: ["\(rules)"]
         """.write(toFile: folder + "/prometheus.yml", atomically: true, encoding: .utf8)
-        let port = try Wire.freePort()
+        let port = try freePort()
         _ = try world.start(
             "/usr/bin/prometheus",
             [

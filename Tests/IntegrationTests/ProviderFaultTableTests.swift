@@ -13,9 +13,9 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-/// The results of each simulator fault on a call with a push: on the wire, in the ledger and for the call. The server,
-/// its push client, the simulator and the phones are real.
-@Suite("Each fault of the push service, from the wire to the call", .world)
+/// The results of the simulator's faults on a call with a push: on the wire, in the ledger and for the call. The server,
+/// its push client, the simulator and the phones are real. `PushFaultTableTests` has the whole table, without a wire.
+@Suite("Each kind of fault of the push service, from the wire to the call", .world)
 struct ProviderFaultTableTests {
     /// A fault and its count; nil for every push.
     struct Row: CustomTestStringConvertible {
@@ -29,7 +29,20 @@ struct ProviderFaultTableTests {
             self.count = count
         }
 
+        init(_ refusal: WebPushRefusal) {
+            self.init("Web Push \(refusal.status) \(refusal.rawValue)", .refuseWebPush(refusal))
+        }
+
         var testDescription: String { count == nil ? "\(name), every time" : name }
+        var fault: PushFault { PushFault(effect, count: count) }
+
+        /// Whether connections break or carry fewer pushes afterwards, which would change the results of further rows.
+        var harmsConnections: Bool {
+            switch effect {
+            case .neverAnswer, .retire, .reset, .limitStreams, .refuseAndClose, .blackHole: true
+            case .refuse, .refuseMessage, .refuseWebPush, .lose, .deliverLate, .splitBody, .emptyBody, .html: false
+            }
+        }
     }
 
     enum Ending {
@@ -69,45 +82,56 @@ struct ProviderFaultTableTests {
     /// Longer than the client's timeout.
     private static let late = Duration.seconds(30)
 
-    static let rows: [Row] =
+    /// One row for each path through the push client and the core; ``ProviderFaultTableReleaseTests`` has the others.
+    static let representatives: [Row] =
         [
             Row("503 with its reason", .refuse(.serviceUnavailable)),
             Row("503 with its reason", .refuse(.serviceUnavailable), count: nil),
             Row("429 under another status", .refuse(.tooManyRequests, status: 500)),
             Row("FCM 503", .refuseMessage(.unavailable)), Row("FCM 503", .refuseMessage(.unavailable), count: nil),
-            Row("FCM 500", .refuseMessage(.internal)), Row("FCM 500, no code of use", .refuseMessage(.unspecified)),
             Row("FCM 429 with Retry-After", .refuseMessage(.quotaExceeded, retryAfter: 1)),
             Row("FCM 429 of the device", .refuseMessage(.deviceQuotaExceeded, retryAfter: 1)),
-            Row("FCM 429 of the project", .refuseMessage(.projectQuotaExceeded, retryAfter: 1)),
             Row("FCM 404", .refuseMessage(.unregistered)), Row("FCM 403", .refuseMessage(.senderIDMismatch)),
-            Row("FCM 400", .refuseMessage(.invalidArgument)), Row("FCM 401", .refuseMessage(.thirdPartyAuthError)),
+            Row("FCM 401", .refuseMessage(.thirdPartyAuthError)),
             Row("Web Push 429 with Retry-After", .refuseWebPush(.tooManyRequests, retryAfter: 1)),
             Row("Web Push 503", .refuseWebPush(.unavailable), count: nil),
         ]
-        + WebPushRefusal.allCases.map { Row("Web Push \($0.status) \($0.rawValue)", .refuseWebPush($0)) } + [
+        + webRepresentatives.map { Row($0) } + [
             Row("200 and lost", .lose), Row("late delivery", .deliverLate(.milliseconds(200))),
             Row("no answer", .neverAnswer),
             Row("GOAWAY in JSON", .retire(.init(text: .json(.shutdown)))),
+            Row("GOAWAY, last stream 0", .retire(.init(lastStream: .zero))),
+            Row("GOAWAY, last stream before", .retire(.init(lastStream: .before))),
+            Row("RST_STREAM 7", .reset(.refusedStream)), Row("RST_STREAM 5", .reset(.streamClosed)),
+            Row("the stream limit falls to 0", .limitStreams(0)),
+            Row("503, then closed", .refuseAndClose), Row("black hole", .blackHole),
+            Row("500 in two pieces", .splitBody(.internalServerError, pause: soon)),
+            Row("500 without a body", .emptyBody(status: 500)),
+            Row("HTML 502", .html(status: 502), count: nil), Row("HTML 403", .html(status: 403)),
+            Row("the second half of a 410 is late", .splitBody(.unregistered, pause: late)),
+        ]
+
+    private static let webRepresentatives: [WebPushRefusal] = [.gone, .badKey, .badToken, .payloadTooLarge]
+    private static let webOthers = WebPushRefusal.allCases.filter { !webRepresentatives.contains($0) }
+
+    static let others: [Row] =
+        [
+            Row("FCM 500", .refuseMessage(.internal)), Row("FCM 500, no code of use", .refuseMessage(.unspecified)),
+            Row("FCM 429 of the project", .refuseMessage(.projectQuotaExceeded, retryAfter: 1)),
+            Row("FCM 400", .refuseMessage(.invalidArgument)),
+        ]
+        + webOthers.map { Row($0) } + [
             Row("GOAWAY in plain text", .retire(.init(text: .plain(.shutdown)))),
             Row("GOAWAY without a word", .retire(.init())),
             Row("GOAWAY twice", .retire(.init(text: .json(.shutdown), isDoubled: true))),
-            Row("GOAWAY, last stream 0", .retire(.init(lastStream: .zero))),
             Row("GOAWAY twice, last stream 0", .retire(.init(isDoubled: true, lastStream: .zero))),
-            Row("GOAWAY, last stream before", .retire(.init(lastStream: .before))),
-            Row("RST_STREAM 7", .reset(.refusedStream)), Row("RST_STREAM 5", .reset(.streamClosed)),
-            Row("RST_STREAM 2", .reset(.internalError)),
-            Row("the stream limit falls to 1", .limitStreams(1)), Row("the stream limit falls to 0", .limitStreams(0)),
-            Row("503, then closed", .refuseAndClose), Row("503, then closed", .refuseAndClose, count: nil),
-            Row("black hole", .blackHole),
-            Row("500 in two pieces", .splitBody(.internalServerError, pause: soon)),
+            Row("RST_STREAM 2", .reset(.internalError)), Row("the stream limit falls to 1", .limitStreams(1)),
+            Row("503, then closed", .refuseAndClose, count: nil),
             Row("410 in two pieces", .splitBody(.unregistered, pause: soon)),
-            Row("the second half of a 500 is late", .splitBody(.internalServerError, pause: late)),
-            Row("the second half of a 410 is late", .splitBody(.unregistered, pause: late)),
-            Row("500 without a body", .emptyBody(status: 500)),
             Row("500 without a body", .emptyBody(status: 500), count: nil),
             Row("400 without a body", .emptyBody(status: 400)), Row("429 without a body", .emptyBody(status: 429)),
-            Row("HTML 502", .html(status: 502)), Row("HTML 502", .html(status: 502), count: nil),
-            Row("HTML 403", .html(status: 403)),
+            Row("HTML 502", .html(status: 502)),
+            Row("the second half of a 500 is late", .splitBody(.internalServerError, pause: late)),
         ]
 
     static func expectation(_ row: Row) -> Expectation {
@@ -164,13 +188,19 @@ struct ProviderFaultTableTests {
         }
     }
 
-    @Test("the table has every fault, and every refusal of FCM and Web Push")
+    @Test("the table has every fault, and every refusal of FCM and Web Push; each commit runs every fault")
     func completeness() {
-        let names = Self.rows.map { PushFaultOrder(PushFault($0.effect)).fault }
-        #expect(Set(names) == Set(PushFaultOrder.Name.allCases.map(\.rawValue)))
+        for rows in [Self.representatives, Self.representatives + Self.others] {
+            let names = rows.map { PushFaultOrder($0.fault).fault }
+            #expect(Set(names) == Set(PushFaultOrder.Name.allCases.map(\.rawValue)))
+            let lastStreams = rows.compactMap { row -> PushFault.GoAway.LastStream? in
+                if case .retire(let goAway) = row.effect { goAway.lastStream } else { nil }
+            }
+            #expect(Set(lastStreams) == Set(PushFault.GoAway.LastStream.allCases))
+        }
         var refusals: Set<FCMRefusal> = []
         var webRefusals: Set<WebPushRefusal> = []
-        for row in Self.rows {
+        for row in Self.representatives + Self.others {
             if case .refuseMessage(let refusal, _, _) = row.effect { refusals.insert(refusal) }
             if case .refuseWebPush(let refusal, _, _) = row.effect { webRefusals.insert(refusal) }
         }
@@ -178,44 +208,70 @@ struct ProviderFaultTableTests {
         #expect(webRefusals == Set(WebPushRefusal.allCases))
     }
 
-    @Test("each has the result in the table, and the next call rings", arguments: rows)
-    func fault(_ row: Row) async throws {
-        let expected = Self.expectation(row)
-        let fault = PushFault(row.effect, count: row.count)
+    /// The services that pushes go to.
+    static let services: [PushFault.Service] = [.apns, .fcm, .webpush]
+
+    @Test("each answer has the result in the table, and the next call rings", arguments: services)
+    func answers(of service: PushFault.Service) async throws {
+        try await Self.check(Self.representatives.filter { $0.fault.service == service && !$0.harmsConnections })
+    }
+
+    @Test(
+        "each harm to a connection has the result in the table, and the next call rings",
+        arguments: representatives.filter(\.harmsConnections))
+    func harm(_ row: Row) async throws { try await Self.check([row]) }
+
+    /// The rows, of one service, one after the other on one server, each with a phone of its own.
+    static func check(_ rows: [Row]) async throws {
+        let first = try #require(rows.first)
         let (simulator, server) = try await world.startPushing(Self.impatient)
         let system: WakeablePhone.System =
-            switch fault.service {
+            switch first.fault.service {
             case .apns: .iPhone
             case .fcm, .oauth: .android
             case .webpush: .web
             }
-        let bob = try await world.sleepingPhone("bob", at: server.address) { $0.system = system }
         let carol = try await world.sleepingPhone("carol", at: server.address) { $0.system = system }
         let alice = try await world.onlinePhone("alice", at: server.address)
         // A connection that has responded before: others are avoided for a while.
         try await rings(carol, alice)
+        for (index, row) in rows.enumerated() {
+            let user = "bob\(index)"
+            let bob = try await world.sleepingPhone(user, at: server.address) { $0.system = system }
+            do {
+                try await check(row, simulator, from: alice, to: bob, of: Handle(stringLiteral: user))
+                await simulator.clearFaults()
+                try await rings(carol, alice)
+            } catch {
+                throw InVain(what: "\(row.testDescription): \(error)")
+            }
+        }
+    }
 
+    private static func check(
+        _ row: Row, _ simulator: PushSimulator, from alice: Phone, to bob: IPhone, of user: Handle
+    ) async throws {
+        let name = Comment(rawValue: row.testDescription)
+        let expected = expectation(row)
         let before = try #require(await simulator.snapshot()?.counts)
-        await simulator.inject(fault)
-        let call = try await alice.softphone.call(.user("bob"))
+        await simulator.inject(row.fault)
+        let call = try await alice.softphone.call(.user(user))
         let push = try await settled(call, expected)
-        #expect(push.status == expected.status)
-        #expect(push.reason?.hasSuffix(expected.reason ?? "") ?? (expected.reason == nil), "\(push)")
-        #expect(push.report == expected.report)
-        try await end(call, expected.ending, alice, bob)
+        #expect(push.status == expected.status, name)
+        #expect(push.reason?.hasSuffix(expected.reason ?? "") ?? (expected.reason == nil), "\(name): \(push)")
+        #expect(push.report == expected.report, name)
+        try await end(call, expected.ending, alice, bob, name)
 
         let after = try #require(await simulator.snapshot()?.counts)
-        #expect(after.received - before.received == expected.requests)
-        #expect(after.delivered - before.delivered == (expected.ending == .rings ? 1 : 0))
-        #expect(try world.reader().devices(user: "bob").flatMap(\.tokens).count == (expected.isTokenKept ? 1 : 0))
-        if case .retire = row.effect { #expect(after.goAways - before.goAways == 1) }
-
-        await simulator.clearFaults()
-        try await rings(carol, alice)
+        #expect(after.received - before.received == expected.requests, name)
+        #expect(after.delivered - before.delivered == (expected.ending == .rings ? 1 : 0), name)
+        let tokens = try world.reader().devices(user: user).flatMap(\.tokens)
+        #expect(tokens.count == (expected.isTokenKept ? 1 : 0), name)
+        if case .retire = row.effect { #expect(after.goAways - before.goAways == 1, name) }
     }
 
     /// The ledger's record of the call's push, once it meets the expectation or is final.
-    private func settled(_ call: CallID, _ expected: Expectation) async throws -> PushRecord {
+    private static func settled(_ call: CallID, _ expected: Expectation) async throws -> PushRecord {
         try await eventually("the push is settled") {
             guard let push = try world.reader().pushes(PushFilter(call: call)).first else { return nil }
             switch push.status {
@@ -227,21 +283,23 @@ struct ProviderFaultTableTests {
         }
     }
 
-    private func end(_ call: CallID, _ ending: Ending, _ alice: Phone, _ bob: IPhone) async throws {
+    private static func end(
+        _ call: CallID, _ ending: Ending, _ alice: Phone, _ bob: IPhone, _ name: Comment
+    ) async throws {
         switch ending {
-        case .noDevices: #expect(try await alice.ended(call).reason == .noDevices)
+        case .noDevices: #expect(try await alice.ended(call).reason == .noDevices, name)
         case .rings:
             try await bob.rings(call)
             _ = try await alice.state(.ringing, of: call)
-            #expect(try await alice.hangUp(call) == .cancelled)
+            #expect(try await alice.hangUp(call) == .cancelled, name)
         case .waits:
-            #expect(try world.reader().call(call)?.call.state == .waking)
-            #expect(try await alice.hangUp(call) == .cancelled)
+            #expect(try world.reader().call(call)?.call.state == .waking, name)
+            #expect(try await alice.hangUp(call) == .cancelled, name)
         }
     }
 
     /// A call wakes the sleeping phone, and it sleeps again.
-    private func rings(_ phone: IPhone, _ alice: Phone) async throws {
+    private static func rings(_ phone: IPhone, _ alice: Phone) async throws {
         let mark = phone.events.count
         let call = try await alice.softphone.call(.user("carol"))
         try await phone.rings(call)
@@ -276,7 +334,7 @@ struct ProviderFaultTableTests {
         let dave = try await world.sleepingPhone("dave", at: server.address)
         let bob = try await world.sleepingPhone("bob", at: server.address)
         let alice = try await world.onlinePhone("alice", at: server.address)
-        try await rings(carol, alice)
+        try await Self.rings(carol, alice)
         await simulator.inject(PushFault(.neverAnswer, deviceToken: dave.token, count: 1))
         let first = try await alice.softphone.call(.user("dave"))
         try await seen.first("the first push") { $0.push.deviceToken == dave.token ? true : nil }
@@ -300,7 +358,7 @@ struct ProviderFaultTableTests {
         let server = try await world.startServer(Self.impatient)
         let carol = try await world.sleepingPhone("carol", at: server.address)
         let alice = try await world.onlinePhone("alice", at: server.address)
-        try await rings(carol, alice)
+        try await Self.rings(carol, alice)
         let before = try #require(await simulator.snapshot())
         for number in 1...4 {
             let user = Handle(stringLiteral: "bad\(number)")
@@ -311,7 +369,7 @@ struct ProviderFaultTableTests {
             let push = try #require(try world.reader().pushes(PushFilter(call: call)).first)
             #expect(push.status == .rejected && push.reason == "BadDeviceToken")
             #expect(try world.reader().devices(user: user).flatMap(\.tokens) == [])
-            try await rings(carol, alice)
+            try await Self.rings(carol, alice)
         }
         let after = try #require(await simulator.snapshot())
         #expect(after.counts.rejected == ["BadDeviceToken": 4])

@@ -104,7 +104,7 @@ struct ProviderFaultTests {
         #expect(try await bob.softphone.connect().missed.count == 4)
         #expect(try world.reader().devices(user: "bob").map(\.suspendedAt) == [nil])
         await bob.softphone.disconnect()
-        let call = try await alice.softphone.call(.user("bob"))
+        let call = try await alice.softphone.call(.user("bob"), ringTime: .seconds(60))
         #expect(try await handset.push(of: call).call == call)
         try await alice.hangUp(call)
     }

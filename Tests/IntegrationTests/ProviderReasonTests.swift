@@ -2,6 +2,7 @@ import CallCore
 import CallServer
 import CallStore
 import CallVocabulary
+import PushCore
 import PushSimulator
 import PushVocabulary
 import SoftphoneKit
@@ -9,9 +10,9 @@ import SoftphoneSession
 import StoreInterface
 import Testing
 
-/// The results of each APNs reason on a call: on the wire, in the ledger, for the token and for the call. The server,
-/// its push client and the simulator are real.
-@Suite("Each reason of APNs, from the wire to the call", .world)
+/// The results of APNs reasons on a call: on the wire, in the ledger, for the token and for the call. The server, its
+/// push client and the simulator are real. `PushFaultTableTests` has every reason, without a wire.
+@Suite("Each kind of reason of APNs, from the wire to the call", .world)
 struct ProviderReasonTests {
     struct Expectation {
         /// The number of requests on the wire while the reason repeats.
@@ -41,18 +42,46 @@ struct ProviderReasonTests {
         }
     }
 
-    @Test("a refused push ends in the ledger with its reason, and the call ends at once, for every reason")
-    func everyReason() async throws {
-        let simulator = try await world.startSimulator()
+    /// At least one reason of each ``PushVerdict``, which ``ProviderReasonReleaseTests`` completes.
+    static let representatives: [APNSReason] = [
+        .payloadTooLarge, .badDeviceToken, .unregistered, .topicDisallowed, .tooManyRequests, .serviceUnavailable,
+        .shutdown, .tooManyProviderTokenUpdates, .badCertificate, .expiredProviderToken, .invalidProviderToken,
+    ]
+    static let others = APNSReason.allCases.filter { !representatives.contains($0) }
+
+    @Test("the reasons have every verdict of APNs")
+    func completeness() {
+        #expect(Set(Self.representatives.map(\.verdict)) == Set(APNSReason.allCases.map(\.verdict)))
+    }
+
+    @Test("a refused push ends in the ledger with its reason, and the call ends at once")
+    func refused() async throws { try await Self.checkRefused(Self.representatives) }
+
+    @Test("a temporary reason does not harm the call: the push is sent once more and accepted")
+    func passing() async throws { try await Self.checkPassing(Self.representatives) }
+
+    private static func start() async throws -> (simulator: PushSimulator, server: CallServer) {
+        // The handsets report no push. After three overdue reports the server suspends the device, and the simulated
+        // iPhone gets no further push: after 16 and 22 s with the default times.
+        let reports = Duration.seconds(600)
+        let simulator = try await world.startSimulator { $0.reportWindow = reports }
         // Raises the limits: one caller calls one phone often here.
         let server = try await world.startServer {
             ($0.limits.pushingCallsPerPair, $0.limits.pushingCallsPerCaller) = (1000, 1000)
             $0.limits.pushesPerDevice = 1000
+            $0.timers.report = reports
         }
+        return (simulator, server)
+    }
+
+    /// One after the other on one server, each for a device of its own. A token is dropped only after another one of its
+    /// topic was accepted, so the first reason is none of a token.
+    static func checkRefused(_ reasons: [APNSReason]) async throws {
+        let (simulator, server) = try await start()
         let alice = try await world.onlinePhone("alice", at: server.address)
         let healthy = try await sleeper("healthy", simulator, server)
-        for (index, reason) in APNSReason.allCases.enumerated() {
-            let expected = Self.expectation(reason)
+        for (index, reason) in reasons.enumerated() {
+            let expected = expectation(reason)
             let user = Handle(stringLiteral: "bob\(index)")
             let handset = try await sleeper(user.text, simulator, server)
             let before = try #require(await simulator.snapshot()?.counts)
@@ -62,7 +91,7 @@ struct ProviderReasonTests {
             #expect(try await alice.ended(call).reason == .noDevices, "\(reason)")
             let push = try #require(try world.reader().pushes(PushFilter(call: call)).first)
             #expect(push.status == .rejected, "\(reason)")
-            #expect(push.reason == reason.rawValue)
+            #expect(push.reason == reason.rawValue, "\(reason)")
             #expect(push.report == nil, "\(reason)")
             let tokens = try world.reader().devices(user: user).flatMap(\.tokens)
             #expect(tokens.count == (expected.isTokenKept ? 1 : 0), "\(reason)")
@@ -77,7 +106,7 @@ struct ProviderReasonTests {
             if expected.isTokenKept {
                 let again = try await alice.softphone.call(.user(user))
                 _ = try await handset.push(of: again)
-                #expect(try await alice.hangUp(again) == .cancelled)
+                #expect(try await alice.hangUp(again) == .cancelled, "\(reason)")
             } else {
                 await #expect(throws: SoftphoneError.callEnded(.noDevices), "\(reason)") {
                     try await alice.softphone.call(.user(user))
@@ -87,31 +116,33 @@ struct ProviderReasonTests {
             // Other users are not affected.
             let next = try await alice.softphone.call(.user("healthy"))
             #expect(try await healthy.push(of: next).call == next, "after \(reason)")
-            #expect(try await alice.hangUp(next) == .cancelled)
+            #expect(try await alice.hangUp(next) == .cancelled, "after \(reason)")
         }
     }
 
-    @Test(
-        "a temporary reason does not harm the call: the push is sent once more and accepted",
-        arguments: APNSReason.allCases.filter { expectation($0).requests == 2 })
-    func passing(reason: APNSReason) async throws {
-        let (simulator, server) = try await world.startPushing()
-        let handset = try await sleeper("bob", simulator, server)
+    /// The temporary ones of `reasons`, one after the other on one server, each once and for a device of its own.
+    static func checkPassing(_ reasons: [APNSReason]) async throws {
+        let (simulator, server) = try await start()
         let alice = try await world.onlinePhone("alice", at: server.address)
-        await simulator.inject(PushFault(.refuse(reason), count: 1))
-        let call = try await alice.softphone.call(.user("bob"))
-        #expect(try await handset.push(of: call).call == call)
-        let push = try await world.push("is accepted") { $0.status == .accepted }
-        #expect(push.report == .awaited)
-        let counts = try #require(await simulator.snapshot()?.counts)
-        #expect(counts.received == 2)
-        #expect(counts.accepted == 1)
-        #expect(handset.pushes.count == 1)
-        try await alice.hangUp(call)
+        for (index, reason) in reasons.filter({ expectation($0).requests == 2 }).enumerated() {
+            let user = Handle(stringLiteral: "bob\(index)")
+            let handset = try await sleeper(user.text, simulator, server)
+            let before = try #require(await simulator.snapshot()?.counts)
+            await simulator.inject(PushFault(.refuse(reason), count: 1))
+            let call = try await alice.softphone.call(.user(user))
+            #expect(try await handset.push(of: call).call == call, "\(reason)")
+            let push = try await world.push("is accepted after \(reason)", of: call) { $0.status == .accepted }
+            #expect(push.report == .awaited, "\(reason)")
+            let after = try #require(await simulator.snapshot()?.counts)
+            #expect(after.received - before.received == 2, "\(reason)")
+            #expect(after.accepted - before.accepted == 1, "\(reason)")
+            #expect(handset.pushes.count == 1, "\(reason)")
+            #expect(try await alice.hangUp(call) == .cancelled, "\(reason)")
+        }
     }
 
     /// An offline device of `user` with a registered token.
-    private func sleeper(
+    private static func sleeper(
         _ user: String, _ simulator: PushSimulator, _ server: CallServer
     ) async throws -> Handset {
         let handset = try await world.handset(on: simulator)

@@ -16,16 +16,14 @@ struct PushCommandTests {
 
     @Test("a suspended device is listed, shown and resumed; then it is woken again")
     func devices() async throws {
-        let (simulator, server) = try await world.startPushing {
-            $0.timers.report = .milliseconds(100)
-            $0.timers.ring = .seconds(1)
-        }
+        let (simulator, server) = try await world.startPushing { $0.timers.report = .milliseconds(100) }
         let bob = try await world.sleepingPhone("bob", at: server.address)
         let alice = try await world.onlinePhone("alice", at: server.address)
         await simulator.inject(PushFault(.lose, count: 3))
         for _ in 1...3 {
             let call = try await alice.softphone.call(.user("bob"))
-            #expect(try await alice.ended(call).reason == .ringTimeout)
+            try await world.push("is unreported", of: call) { $0.report == .unreported }
+            #expect(try await alice.hangUp(call) == .cancelled)
         }
         let device = try await eventually("the device is suspended") {
             try world.reader().devices(user: "bob").first { $0.suspendedAt != nil }
@@ -94,30 +92,14 @@ struct PushCommandTests {
         #expect(metrics.contains("\nreveille_core_held{what=\"pushes\"} 1\n"))
     }
 
-    @Test("an unknown id is exit code 1, a missing server or simulator 2, each with advice")
-    func failures() async throws {
+    @Test("a device that the server does not know is exit code 1, with advice")
+    func unknownDevice() async throws {
         let nobody = UUID().uuidString.lowercased()
-        for line in ["devices resume bob \(nobody)", "users set bob --missed-calls alert"] {
-            try await world.reveille(line).expectFailure(2, "start one with reveille serve")
-        }
-        for line in [
-            "push-sim fault lose", "push-sim faults", "push-sim clear", "push-sim goaway", "push-sim phones",
-            "push-sim state",
-        ] {
-            try await world.reveille(line).expectFailure(2, lines: 1, "start reveille push-sim")
-        }
-        for line in ["fcm subscribe --push-sim news abc", "serve --port 0 --push-sim"] {
-            try await world.reveille(line).expectFailure(2, "start reveille push-sim first")
-        }
         let server = try await world.startServer()
         try await world.phone("bob", at: server.address).softphone.connect()
-        for line in ["devices show bob \(nobody)", "devices resume bob \(nobody)"] {
-            let result = try await world.reveille(line)
-            #expect(result.ending == .exit(1), "\(line)")
-            #expect(result.errors == "reveille: bob has no device \(nobody); see reveille devices list --user bob")
-        }
-        try await world.reveille("pushes show \(nobody)").expectFailure(
-            1, "no push \(nobody) in \(world.folder); see reveille pushes list")
+        let result = try await world.reveille("devices resume bob \(nobody)")
+        #expect(result.ending == .exit(1))
+        #expect(result.errors == "reveille: bob has no device \(nobody); see reveille devices list --user bob")
     }
 
     // MARK: The simulator
@@ -209,20 +191,5 @@ struct PushCommandTests {
         }
         #expect(mapped.count == 2 && mapped[0] == mapped[1])
         #expect(mapped[0]?.contains(":APA91b") == true)
-    }
-
-    // MARK: Invalid options
-
-    @Test("serve refuses Apple's binary API before it starts, with a clear message", arguments: [2195, 2196])
-    func binaryAPI(port: Int) async throws {
-        _ = try await world.startSimulator()
-        let manifest = try PushSimulatorManifest.load(folder: world.simulatorFolder)
-        let key = world.simulatorFolder + "/" + manifest.keyFile
-        let credential = "--apns-key \(key) --apns-key-id ABCDE12345 --apns-team-id ABCDE12345"
-        let result = try await world.reveille("serve --port 0 \(credential) --apns-port \(port)")
-        #expect(result.ending == .exit(2))
-        #expect(result.errors.contains("binary provider API, which Apple shut down in March 2021"))
-        #expect(result.errors.contains("use api.push.apple.com on port 443 or 2197"))
-        #expect(!result.errors.contains("listening"))
     }
 }

@@ -5,6 +5,7 @@ import Foundation
 import Glibc
 import StoreInterface
 import StoreTesting
+import TestCleanup
 import Testing
 
 /// Servers in their own processes that serve one realm.
@@ -37,7 +38,7 @@ struct RealmTests {
 
     private func start(_ name: String, folder: String? = nil) throws -> Node {
         let folder = folder ?? "\(world.folder)/\(name)"
-        let (port, metricsPort) = (try Wire.freePort(), try Wire.freePort())
+        let (port, metricsPort) = (try freePort(), try freePort())
         let program = try world.start(
             Program.reveille,
             [

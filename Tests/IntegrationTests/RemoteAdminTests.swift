@@ -59,7 +59,7 @@ struct RemoteAdminTests {
         #expect(try await alice.ended(call).reason == .admin)
     }
 
-    @Test("a wrong token, the phones' listener and an unused port are exit code 2, no token is 64, each with advice")
+    @Test("a wrong token, the phones' listener and wss:// without TLS are exit code 2, each with advice")
     func wrong() async throws {
         let (phones, admin, _) = try await Self.serve()
         let wrong = "0123456789abcdef-wrong"
@@ -75,7 +75,6 @@ struct RemoteAdminTests {
         let check = try await Self.ask("check --server ws://\(admin) --token \(wrong)")
         #expect(check.ending == .exit(3))
         #expect(check.output.hasPrefix("REVEILLE UNKNOWN - the server at ws://\(admin)/ does not know this token"))
-        try await Self.ask("stats --server ws://\(admin)").expectFailure(64, "A server at a URL asks for a token")
         let phonesResult = try await Self.ask("stats --server ws://\(phones) --token \(Self.token)")
         #expect(phonesResult.ending == .exit(2))
         #expect(phonesResult.errorLines.count == 1)
@@ -147,7 +146,6 @@ struct RemoteAdminTests {
         #expect(set.ending == .exit(0), "\(set.errors)")
         let stranger = try await Self.ask("groups list --token \(Self.token) \(server)")
         #expect(stranger.ending == .exit(2), "\(stranger.output)")
-        try await Self.ask("groups list --token x \(server) --client-key x").expectFailure(64, "--client-certificate")
     }
 
     @Test("over wss the certificate is verified: an untrusted one is exit code 2, --ca-file makes it trusted")
@@ -163,7 +161,5 @@ struct RemoteAdminTests {
         for rest in ["", " --ca-file \(other.files.certificateFile)"] {
             try await Self.ask(line + rest).expectFailure(2, "is not trusted: ")
         }
-        try await Self.ask("\(line) --ca-file \(world.folder)/none.pem").expectFailure(
-            64, "--ca-file: \(world.folder)/none.pem cannot be read.")
     }
 }

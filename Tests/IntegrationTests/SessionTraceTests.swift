@@ -94,8 +94,7 @@ struct SessionTraceTests {
         for options in [client, client + ["--header", "Authorization: Bearer made-up"]] {
             #expect(try await HTTPAnswer.curl(options + ["http://\(address)\(path)"]).status == 401)
         }
-        let token = try await world.reveille("token bob").output
-        let mine = "Authorization: Bearer " + token.trimmingCharacters(in: .whitespacesAndNewlines)
+        let mine = "Authorization: Bearer " + (try await world.token("bob"))
         let strange = try await HTTPAnswer.curl(["--header", mine] + client + ["http://\(address)\(path)"])
         #expect(strange.status == 403)
         let upgrade = [

@@ -3,9 +3,6 @@ import Foundation
 import PushSimulator
 import SoftphoneKit
 import SoftphoneSession
-import StoreInterface
-import StoreTesting
-import TestCleanup
 import Testing
 
 @Suite("The server's configuration", .world)
@@ -163,128 +160,7 @@ struct SettingsTests {
         let messages = lines.compactMap { $0["message"] as? String }
         #expect(messages.first == "\(file):1: listen.port: 'x' is not a whole number; give 0 to 65535")
         #expect(messages.last?.hasPrefix("\(file):2: listen.host: 0.0.0.0 can be reached") == true)
-        let plain = try await world.reveille("serve --log-format text")
-        #expect(plain.errorLines.map(String.init) == messages.map { "reveille: \($0)" })
         try await world.reveille("serve --config /none.yaml").expectFailure(2, "/none.yaml: cannot be read")
-        // Options override the file, but do not hide its faults.
-        try await world.reveille("serve --port 0 --insecure").expectFailure(2, lines: 1)
-    }
-
-    // MARK: config
-
-    @Test("config check exits with 0 for a valid file, 1 for a fault, 2 for no file")
-    func check() async throws {
-        try configure("calls.ring_seconds: 50\n")
-        let file = world.folder + "/reveille.yaml"
-        let good = try await Program.reveille("config", "check", "--config", file)
-        #expect(good.ending == .exit(0) && good.output == "\(file): fine" && good.errors.isEmpty)
-        let found = try await world.reveille("config check")
-        #expect(found.output == "\(file): fine")
-        try configure("calls.ring_seconds: 700\nshards: 0\n")
-        let bad = try await Program.reveille("config", "check", "--config", file)
-        #expect(bad.ending == .exit(1) && bad.output.isEmpty)
-        #expect(
-            bad.errorLines == [
-                "\(file):1: calls.ring_seconds: 700 is out of range; give 5 to 600 seconds",
-                "\(file):2: shards: 0 is out of range; give 1 to 64",
-            ])
-        try await Program.reveille("config", "check", "--config", file + "x").expectFailure(2, lines: 1)
-    }
-
-    @Test("config check warns of a database that may lose commits, and of one that does not answer")
-    func databaseCheck() async throws {
-        let database = try await PostgresServer.start(settings: ["fsync = off"])
-        atEnd { try? await database.remove() }
-        func check() async throws -> [Substring] {
-            let result = try await Program.reveille("config", "check", "--store", database.uri)
-            #expect(result.ending == .exit(0) && result.output.hasSuffix(": no fault, one warning"), "\(result)")
-            return result.errorLines
-        }
-        let lossy = try await check()
-        #expect(lossy.count == 1 && lossy.first?.hasPrefix("warning: the database: fsync is off: ") == true, "\(lossy)")
-        try await database.stop("immediate")
-        let away = try await check()
-        #expect(away.count == 1 && away.first?.hasPrefix("warning: the database: not checked: ") == true, "\(away)")
-    }
-
-    @Test("config check refuses a database that refuses the server: 1, and what to do")
-    func refusingDatabase() async throws {
-        let database = try await PostgresServer.start()
-        atEnd { try? await database.remove() }
-        let statements = [
-            "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0", "CREATE ROLE locked LOGIN PASSWORD 'right'",
-        ]
-        for statement in statements {
-            let made = try await Program.run(
-                PostgresServer.programs + "/psql", ["-X", "-c", statement, database.uri])
-            #expect(made.ending == .exit(0), "\(made.errors)")
-        }
-        try Data("local all locked scram-sha-256\nlocal all all trust\n".utf8)
-            .write(to: URL(filePath: database.folder + "/data/pg_hba.conf"))
-        try database.send(SIGHUP)
-        for (place, words) in [
-            ("reveille@/none", #"CREATE DATABASE "none" OWNER "reveille" ENCODING 'UTF8'"#),
-            ("reveille@/postgres?foo=1", "Correct the URI in store"),
-            ("reveille@:99999/postgres", "Correct the URI in store"),
-            ("reveille@/postgres?sslmode=bad", "Correct the URI in store"),
-            ("reveille@/postgres?application_name=a&connect_timeout=x", "Correct the URI in store"),
-            ("reveille@/latin", "the encoding of the database is LATIN1, not UTF8. Make a database for it: "),
-            ("nobody@/postgres", "Check the user and the password"),
-            ("locked:wrong@/postgres", "Check the user and the password"),
-            ("locked@/postgres?passfile=/none", "Write the password to ~/.pgpass of the system user that runs "),
-        ] {
-            let uri = "postgres://\(place)\(place.contains("?") ? "&" : "?")host=\(database.folder)"
-            let result = try await Program.reveille("config", "check", "--store", uri)
-            #expect(result.ending == .exit(1) && result.output.isEmpty, "\(place): \(result)")
-            #expect(result.errorLines.count == 1 && result.errors.hasPrefix("the database: "), "\(place): \(result)")
-            #expect(result.errors.contains(words) && !result.errors.contains("wrong"), "\(place): \(result)")
-        }
-    }
-
-    @Test("config show lists each setting, its source and how it is applied, as a table and as JSON")
-    func show() async throws {
-        try configure("calls:\n  ring_seconds: 50\ntoken: hush-hush\n")
-        let file = world.folder + "/reveille.yaml"
-        let environment = ["REVEILLE_CALLS_CONNECT_SECONDS": "30"]
-        let command = ["config", "show", "--config", file, "--port", "0"]
-        let table = try await Program.run(Program.reveille, command, environment: environment)
-        #expect(table.ending == .exit(0), "\(table.errors)")
-        let rows = table.output.split(separator: "\n").map {
-            $0.split(separator: " ", omittingEmptySubsequences: true)
-        }
-        func row(_ key: String) -> String? { rows.first { $0.first == key[...] }?.joined(separator: " ") }
-        #expect(row("calls.ring_seconds") == "calls.ring_seconds 50 \(file):2 SIGHUP")
-        #expect(
-            row("calls.connect_seconds")
-                == "calls.connect_seconds 30 environment REVEILLE_CALLS_CONNECT_SECONDS SIGHUP")
-        #expect(row("listen.port") == "listen.port 0 --port restart")
-        #expect(row("node") == "node reveille default restart")
-        #expect(row("token") == "token <redacted> \(file):3")
-
-        let json = try await Program.run(
-            Program.reveille, command + ["--output", "json"], environment: environment)
-        #expect(!(table.output + json.output).contains("hush"))
-        let object = try JSONObject(json.output)
-        #expect(object["file"] as? String == file)
-        let settings = object.objects("settings")
-        #expect(settings.count == rows.count - 1)
-        let ring = try #require(settings.first { $0["key"] as? String == "calls.ring_seconds" })
-        #expect(ring["value"] as? Int == 50 && ring["unit"] as? String == "seconds")
-        #expect(ring["environment"] as? String == "REVEILLE_CALLS_RING_SECONDS")
-        #expect(ring["flag"] as? String == "--ring-seconds" && ring["is_reloadable"] as? Bool == true)
-        let origin = ring["origin"] as? [String: Any]
-        #expect(origin?["kind"] as? String == "file" && origin?["line"] as? Int == 2)
-        #expect(origin?["file"] as? String == file)
-        let token = try #require(settings.first { $0["key"] as? String == "token" })
-        #expect(token["is_secret"] as? Bool == true && token["value"] as? String == "<redacted>")
-    }
-
-    @Test("config check accepts the output of config reference")
-    func reference() async throws {
-        let reference = try await Program.reveille("config", "reference")
-        #expect(reference.ending == .exit(0))
-        try configure(reference.output)
-        try await world.output("config check")
     }
 
     @Test("push-test uses the server's configuration where no option selects the provider")
@@ -295,8 +171,5 @@ struct SettingsTests {
         try configure("push.simulator: true\n")
         let sent = try await world.reveille("push-test --token \(token) --topic \(topic)")
         #expect(sent.ending == .exit(0), "\(sent.output) \(sent.errors)")
-        try configure("")
-        try await world.reveille("push-test --token \(token) --topic \(topic)").expectFailure(
-            64, "Say what to push with")
     }
 }

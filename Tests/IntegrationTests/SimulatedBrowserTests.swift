@@ -125,7 +125,8 @@ struct SimulatedBrowserTests {
     @Test("a push that never comes is unreported; the next one comes")
     func never() async throws {
         let (simulator, server) = try await world.startPushing {
-            $0.timers.report = .milliseconds(100)
+            // Long enough for the report of the second push.
+            $0.timers.report = .seconds(2)
             $0.timers.ring = .seconds(1)
         }
         let bob = try await world.sleepingPhone("bob", at: server.address) { $0.system = .web }
@@ -134,7 +135,7 @@ struct SimulatedBrowserTests {
         let lost = try await alice.softphone.call(.user("bob"))
         #expect(try await alice.ended(lost).reason == .ringTimeout)
         try await world.push("is unreported", of: lost) { $0.status == .accepted && $0.report == .unreported }
-        let call = try await alice.softphone.call(.user("bob"))
+        let call = try await alice.softphone.call(.user("bob"), ringTime: .seconds(60))
         try await bob.rings(call)
         try await world.push("is reported", of: call) { $0.report == .reported }
         try await alice.hangUp(call)

@@ -16,7 +16,7 @@ struct SleepingPhoneTests {
         .timeLimit(.minutes(1)))
     func neverWakes() async throws {
         let (simulator, server) = try await world.startPushing {
-            $0.timers.ring = .seconds(2)
+            $0.timers.ring = .seconds(1)
             $0.timers.report = .milliseconds(200)
         }
         let token = try await world.voipToken(on: simulator)

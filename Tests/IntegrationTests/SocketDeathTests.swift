@@ -35,7 +35,7 @@ struct SocketDeathTests {
 
     @Test("for good at the caller while it rings ends the call with connection_lost, and the callee has a missed call")
     func callerStaysAway() async throws {
-        let (alice, wire, bob) = try await ends(window: .seconds(1))
+        let (alice, wire, bob) = try await ends(window: .milliseconds(500))
         let call = try await alice.softphone.call(.user("bob"))
         _ = try await alice.state(.ringing, of: call)
         wire.break(forGood: true)
@@ -54,7 +54,8 @@ struct SocketDeathTests {
         "for good at the callee after the answer ends the call with connection_lost, not before the window"
     )
     func calleeStaysAway() async throws {
-        let (bob, wire, alice) = try await ends("bob", "alice", window: .seconds(1))
+        let window = Duration.milliseconds(500)
+        let (bob, wire, alice) = try await ends("bob", "alice", window: window)
         let call = try await alice.softphone.call(.user("bob"))
         _ = try await bob.incoming()
         try await bob.softphone.answer(call)
@@ -63,7 +64,7 @@ struct SocketDeathTests {
         #expect(try await alice.ended(call).reason == .connectionLost)
         let stored = try #require(try world.reader().calls().first)
         let (answered, ended) = (try #require(stored.answeredAt), try #require(stored.endedAt))
-        #expect(ended - answered >= .seconds(1))
+        #expect(ended - answered >= window)
         #expect(stored.endedBy?.user == "bob")
     }
 

@@ -1,10 +1,10 @@
 import CallServer
 import CallVocabulary
 import Crypto
-import EventLoop
 import Foundation
 import SoftphoneKit
 import SoftphoneSession
+import TestCleanup
 import Testing
 
 /// A server's TURN credentials with a real coturn, `turnserver`, and its client, `turnutils_uclient`.
@@ -15,8 +15,7 @@ struct TurnTests {
         let port: UInt16
 
         init(secrets: [String]) async throws {
-            // A port that was free a moment ago.
-            let port = try await Self.freePort()
+            let port = try freePort()
             self.port = port
             let folder = world.folder
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -34,19 +33,6 @@ struct TurnTests {
             let program = try world.start("/usr/bin/stdbuf", ["-oL", "/usr/bin/turnserver", "-c", file])
             // The last line of its start.
             try await program.output.first("coturn runs") { $0.contains("(admin thread)") ? true : nil }
-        }
-
-        private static func freePort() async throws -> UInt16 {
-            let loop = try EventLoop(name: "port")
-            loop.start()
-            let port = await loop.run {
-                Result {
-                    let any = SocketAddress(host: "127.0.0.1", port: 0)!  // A numeric address.
-                    return try SocketAcceptor(loop: loop, address: any) { _ in }.address.port
-                }
-            }
-            await loop.stopAndWait()
-            return try #require(port).get()
         }
 
         /// Whether it relays packets for a client with this credential.

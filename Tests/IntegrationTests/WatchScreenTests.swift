@@ -196,25 +196,6 @@ struct WatchScreenTests {
         try await terminal.shows("reveille: not with this token", "exit2")
     }
 
-    @Test("--once prints one snapshot into a pipe, as table, JSON or JSON lines")
-    func once() async throws {
-        let server = try await ScriptedServer.start(in: world.folder, ScriptedCalls.picture(Self.calls))
-        func run(_ arguments: String...) async throws -> Program.Result {
-            try await Program.run(Program.reveille, ["calls", "watch", "--once", "--data", world.folder] + arguments)
-        }
-        let table = try await run()
-        #expect(table.ending == .exit(0))
-        #expect(table.output.split(separator: "\n").count == 4)
-        #expect(table.output.hasPrefix("STATE "))
-        #expect(table.output.contains("erin") && !table.output.contains("\u{1B}"))
-        let calls = try JSONObject(try await run("--output", "json").output).objects("calls")
-        #expect(calls.map { $0["from"] as? String } == ["carol", "alice", "erin"])
-        let lines = try await run("--output", "jsonl", "--sort", "state").output.split(separator: "\n")
-        #expect(try lines.map { try JSONObject(String($0))["state"] as? String } == ["waking", "ringing", "connected"])
-        #expect(server.asked.entries.allSatisfy { $0 == .callList })
-        #expect(try await Program.reveille("calls", "watch", "--output", "json").ending == .exit(64))
-    }
-
     @Test("ten thousand live calls with hundreds of changes a second stay responsive")
     func tenThousand() async throws {
         let calls = (0..<10_000).map { number in

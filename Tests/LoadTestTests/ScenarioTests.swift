@@ -2,6 +2,7 @@ import CallStore
 import Foundation
 import StoreInterface
 import Synchronization
+import TestCleanup
 import Testing
 
 @testable import LoadTest
@@ -212,7 +213,8 @@ import Testing
         #expect(try await server.audit().violations.isEmpty)
     }
 
-    @Test("that is cancelled reports what was done so far, and leaves nothing behind")
+    /// Counts the threads of phones in its process.
+    @Test("that is cancelled reports what was done so far, and leaves nothing behind", .ownProcess)
     func cancelled() async throws {
         let mark = "load-\(UUID().uuidString)"
         var plan = ScenarioRunner.plan(.online, .closed(concurrency: 2), mark: mark)
@@ -232,7 +234,7 @@ import Testing
         #expect(Self.process(with: mark) == nil)
         #expect(!FileManager.default.fileExists(atPath: data))
         // Its threads end by themselves, soon.
-        let deadline = ContinuousClock.now + .seconds(10)
+        let deadline = ContinuousClock.now + .seconds(40)
         while Self.phoneThreads > 0, ContinuousClock.now < deadline { await Task.yield() }
         #expect(Self.phoneThreads == 0)
     }
@@ -290,11 +292,11 @@ import Testing
 
     @Test("whose push simulator is killed ends as well, with a report that says so")
     func killedSimulator() async throws {
-        var plan = plan(.wake, .closed(concurrency: 2))
+        let mark = "load-\(UUID().uuidString)"
+        var plan = ScenarioRunner.plan(.wake, .closed(concurrency: 2), mark: mark)
         plan.duration = .seconds(600)
         let report = try await LoadTest(plan: plan).run { progress in
-            guard progress.phase == .measuring, progress.rate ?? 0 > 0,
-                let pid = Self.process(with: "push-sim", childOf: getpid())
+            guard progress.phase == .measuring, progress.rate ?? 0 > 0, let pid = Self.simulator(besideServer: mark)
             else { return }
             kill(pid, SIGKILL)
         }
@@ -313,14 +315,19 @@ import Testing
     }
 
     /// The process that was started with the argument `mark`.
-    private static func process(with mark: String, childOf parent: pid_t? = nil) -> pid_t? {
+    private static func process(with mark: String) -> pid_t? { process { $0.contains(mark) } }
+
+    /// The push simulator on the folder that is given to the server with the argument `mark`.
+    private static func simulator(besideServer mark: String) -> pid_t? {
+        let arguments = process(with: mark).map(commandLine(of:)) ?? []
+        guard let option = arguments.firstIndex(of: "--push-sim-data"), option + 1 < arguments.count else { return nil }
+        let folder = arguments[option + 1]
+        return process { $0.contains("push-sim") && $0.contains(folder) }
+    }
+
+    private static func process(where isFound: ([String]) -> Bool) -> pid_t? {
         let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        return processes.compactMap { pid_t($0) }.first { pid in
-            guard commandLine(of: pid).contains(mark) else { return false }
-            guard let parent else { return true }
-            let status = FileManager.default.contents(atPath: "/proc/\(pid)/status") ?? Data()
-            return String(decoding: status, as: UTF8.self).contains("PPid:\t\(parent)\n")
-        }
+        return processes.compactMap { pid_t($0) }.first { isFound(commandLine(of: $0)) }
     }
 
     @Test("starts a push simulator that servers can push to, and stops it")

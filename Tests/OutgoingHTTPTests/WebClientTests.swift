@@ -94,13 +94,7 @@ struct WebClientTests {
         let client = try await LoopClient()
         let unknown = try #require(WebAddress("https://no.such.name.invalid/"))
         #expect(try await client.get(unknown).text.contains("look up no.such.name.invalid"))
-        let closed = try await client.loop.run {
-            Result {
-                let any = SocketAddress(host: "127.0.0.1", port: 0)!  // A numeric address.
-                return try SocketAcceptor(loop: client.loop, address: any) { _ in }.address.port
-            }
-        }?.get()
-        let port = try #require(closed)
+        let port = try freePort()
         let refused = try #require(WebAddress("http://127.0.0.1:\(port)/"))
         #expect(try await client.get(refused).text.contains("refused"))
     }

@@ -64,7 +64,8 @@ import Testing
         let uri = "postgres://reveille@\(silent.host),\(folder)/postgres"
         let address = try #require(PostgresAddress(uri))
         let purpose = PostgresConnection.Purpose(name: "test", patience: .seconds(5))
-        _ = try PostgresConnection(address, purpose)
+        // Blocks until the attempt at the silent host is given up.
+        try await apart { _ = try PostgresConnection(address, purpose) }
         #expect(silent.connectionCount() == 1)
         for _ in 0..<3 { _ = try PostgresConnection(address, purpose) }
         #expect(silent.connectionCount() == 0)

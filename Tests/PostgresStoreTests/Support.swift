@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import Foundation
 import RecordTables
 import StoreInterface
 import StoreTesting
@@ -15,16 +16,40 @@ func handle(_ text: String) -> Handle {
     Handle(text)!
 }
 
-/// Waits until `condition` holds; records an issue when it does not in twenty seconds.
+/// Waits until `condition` holds; records an issue when it does not in forty seconds.
 func eventually(_ what: Comment, _ condition: () throws -> Bool) async rethrows {
-    let deadline = ContinuousClock.now + .seconds(20)
+    let deadline = ContinuousClock.now + .seconds(40)
     while try !condition() {
         guard ContinuousClock.now < deadline else {
             Issue.record(what)
             return
         }
-        await Task.yield()
+        // The database needs the processors too.
+        try? await Task.sleep(for: .milliseconds(1))
     }
+}
+
+/// Runs `body` on a thread of its own: it blocks for seconds, and Swift's pool, which all tests share, has one thread for
+/// each processor.
+func apart(_ body: @escaping @Sendable () throws -> Void) async throws {
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+    }
+}
+
+/// Opens the realm's store once the lease of its home has ended, which takes seconds, as ``apart(_:)``.
+func openApart(_ address: PostgresAddress, name: String) async throws -> PostgresStore {
+    /// Proof for `@unchecked`: the store is opened on one thread, which keeps nothing of it, and used on another
+    /// afterwards.
+    struct Opened: @unchecked Sendable {
+        let store: PostgresStore
+    }
+    let opened = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Opened, any Error>) in
+        Thread.detachNewThread {
+            continuation.resume(with: Result { Opened(store: try PostgresStore.open(address, name: name)) })
+        }
+    }
+    return opened.store
 }
 
 extension CallRecord {

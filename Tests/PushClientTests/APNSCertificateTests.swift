@@ -1,12 +1,12 @@
 import CallVocabulary
 import ChildProcess
 import EventJournal
-import EventLoop
 import Foundation
 import HTTP2
 import PushCore
 import PushTestServer
 import PushVocabulary
+import TestCleanup
 import Testing
 
 @testable import PushClient
@@ -128,10 +128,6 @@ struct APNSCertificateTests {
 
 /// nghttpd on 127.0.0.1, asking for client certificates and echoing what it is sent.
 private final class NGHTTPD: Sendable {
-    struct Failed: Error {
-        let what: String
-    }
-
     let port: UInt16
     private let journal: Journal<[UInt8]>
     private let process: ChildProcess
@@ -146,15 +142,15 @@ private final class NGHTTPD: Sendable {
         defer { try? FileManager.default.removeItem(at: folder) }
         try Data(certificates.serverPEM.utf8).write(to: folder.appending(path: "server.pem"))
         try Data(certificates.serverKeyPEM.utf8).write(to: folder.appending(path: "server.key"))
-        let server = try await NGHTTPD(folder)
+        let server = try NGHTTPD(folder)
         defer { server.process.send(SIGKILL) }
         try await server.wait(for: "listen")
         try await body(server)
     }
 
-    private init(_ folder: URL) async throws {
+    private init(_ folder: URL) throws {
         let program = try ChildProcess.find("nghttpd", package: "nghttp2-server")
-        port = try await Self.freePort()
+        port = try freePort()
         let journal = Journal<[UInt8]>()
         self.journal = journal
         process = try ChildProcess.start(
@@ -167,19 +163,5 @@ private final class NGHTTPD: Sendable {
 
     func wait(for text: String) async throws {
         try await journal.wait(for: text) { Self.text($0).contains(text) }
-    }
-
-    private static func freePort() async throws -> UInt16 {
-        let loop = try EventLoop(name: "port")
-        loop.start()
-        let found = await loop.run {
-            Result {
-                let any = SocketAddress(host: "127.0.0.1", port: 0)!  // A numeric address.
-                return try SocketAcceptor(loop: loop, address: any) { _ in }.address.port
-            }
-        }
-        await loop.stopAndWait()
-        guard let found else { throw Failed(what: "the loop has ended") }
-        return try found.get()
     }
 }

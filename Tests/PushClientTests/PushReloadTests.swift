@@ -6,6 +6,7 @@ import Logging
 import PushCore
 import PushTestServer
 import PushVocabulary
+import TestCleanup
 import Testing
 
 @testable import PushClient
@@ -32,18 +33,17 @@ struct PushReloadTests {
         return PushService.Configuration(apns: [endpoint])
     }
 
-    /// A service with a push that waits for a connection to a port where nobody listens any more.
+    /// A service with a push that waits for a connection to a port where nobody listens.
     /// - Parameter servers: stopped with the service.
     private func waiting(
         beside servers: PushTestServer...
     ) async throws -> (fixture: Fixture, order: PushIntent, port: UInt16) {
-        let gone = try await PushTestServer { _, _ in .respond(200) }
-        await gone.stop()
-        let fixture = try await Fixture.start([gone] + servers)
+        let port = try freePort()
+        let fixture = try await Fixture.start(servers, port: port)
         let order = try Fixture.order()
         fixture.service.queue(order)
         await eventually("it waits") { fixture.service.statistics.pools.first?.queueDepth == 1 }
-        return (fixture, order, gone.port)
+        return (fixture, order, port)
     }
 
     @Test("signs with the new key from then on, on a new connection")

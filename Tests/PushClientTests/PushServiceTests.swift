@@ -47,11 +47,13 @@ final class Fixture {
         }
     }
 
-    /// A started service that pushes to the first of `servers`.
+    /// A started service.
+    /// - Parameter port: where it pushes to; nil for the first of `servers`.
     static func start(
-        _ servers: [PushTestServer], change: (inout PushService.Configuration) -> Void = { _ in }
+        _ servers: [PushTestServer], port: UInt16? = nil,
+        change: (inout PushService.Configuration) -> Void = { _ in }
     ) async throws -> Fixture {
-        let fixture = try await Fixture(port: servers[0].port, change: change)
+        let fixture = try await Fixture(port: port ?? servers[0].port, change: change)
         fixture.servers = servers
         try fixture.service.start()
         return fixture
@@ -326,7 +328,7 @@ struct PushServiceTests {
         let server = try await PushTestServer { _, _ in .respond(200) }
         await server.stop()
         let fixture = try await Fixture.start([server])
-        let intent = try Fixture.order(ring: .seconds(3))
+        let intent = try Fixture.order(ring: .milliseconds(1500))
         #expect(try await fixture.outcome(queueing: intent) == .unsent(reason: "expired"))
         await fixture.service.stop()
         let counters = try #require(fixture.service.statistics.pools.first).counters
@@ -544,9 +546,9 @@ struct PushServiceTests {
     }
 }
 
-/// Waits until `condition` holds, giving way to other threads; records an issue when it does not in ten seconds.
+/// Waits until `condition` holds, giving way to other threads; records an issue when it does not in forty seconds.
 func eventually(_ what: Comment, _ condition: () async -> Bool) async {
-    let deadline = ContinuousClock.now + .seconds(10)
+    let deadline = ContinuousClock.now + .seconds(40)
     while await !condition() {
         guard ContinuousClock.now < deadline else {
             Issue.record(what)

@@ -15,7 +15,7 @@ struct ExitCodeTests {
     private static let asking = [
         "calls end \(id)", "sessions list", "sessions drop bob", "sessions drop bob \(id)", "devices resume bob \(id)",
         "devices delete bob \(id)", "users revoke bob", "users show bob", "users set bob --call-waiting on",
-        "groups list", "groups show sales",
+        "users set bob --missed-calls alert", "groups list", "groups show sales",
         "groups set sales alice bob", "groups delete sales", "aliases list", "aliases set desk alice",
         "aliases delete desk", "stats", "top --once", "log level", "log level debug", "drain --timeout 1s",
     ]
@@ -36,7 +36,8 @@ struct ExitCodeTests {
         for (option, place) in [("--data", "on \(Self.nowhere)"), ("--server", "at \(Self.nowhere)")] {
             let run = await CommandRun.of("\(line) \(option) \(Self.nowhere)")
             run.expectFailure(2, lines: 1)
-            #expect(run.complaints.first?.hasPrefix("reveille: no server is running \(place); start one with") == true)
+            let words = "reveille: no server is running \(place); start one with reveille serve"
+            #expect(run.complaints.first?.hasPrefix(words) == true)
         }
     }
 
@@ -44,6 +45,34 @@ struct ExitCodeTests {
     func noServerToReadFrom(line: String) async {
         let run = await CommandRun.of("\(line) --server \(Self.nowhere)")
         run.expectFailure(2, "no server is running at \(Self.nowhere)")
+    }
+
+    @Test("a phone without a server on its data folder: 2")
+    func phoneWithoutServer() async {
+        let run = await CommandRun.of("phone alice --script /dev/null", data: Self.nowhere)
+        run.expectFailure(2, lines: 1, "no server is running on \(Self.nowhere)")
+    }
+
+    @Test("a phone that no push can wake: 2, with the address of the server that it was to connect to")
+    func phoneWithoutSimulator() async {
+        let run = await CommandRun.of(
+            "phone bob --asleep --script /dev/null --token x --server ws://127.0.0.1:1", data: Self.nowhere)
+        run.expectFailure(2, lines: 2, "no push simulator has run there; start reveille push-sim")
+        #expect(run.complaints.first == "connecting to ws://127.0.0.1:1 (--server)")
+    }
+
+    @Test(
+        "no push simulator: 2, and what to start",
+        arguments: [
+            ("push-sim fault lose", "start reveille push-sim"), ("push-sim faults", "start reveille push-sim"),
+            ("push-sim clear", "start reveille push-sim"), ("push-sim goaway", "start reveille push-sim"),
+            ("push-sim phones", "start reveille push-sim"), ("push-sim state", "start reveille push-sim"),
+            ("fcm subscribe --push-sim news abc", "start reveille push-sim first"),
+            ("serve --port 0 --push-sim --log-format text", "start reveille push-sim first"),
+        ])
+    func noSimulator(line: String, words: String) async {
+        let run = await CommandRun.of(line, data: Self.nowhere)
+        run.expectFailure(2, lines: 1, words)
     }
 
     @Test("no store, or that of a later version: 2, and what to do", arguments: reading)
@@ -65,6 +94,19 @@ struct ExitCodeTests {
         let folder = try Scenarios.Folder([])
         let run = await CommandRun.of(line, data: folder.path)
         run.expectFailure(1, lines: 1, "; see reveille ")
+    }
+
+    @Test("what is not there is named, with the command that lists what is")
+    func namesWhatIsMissing() async throws {
+        let folder = try Scenarios.Folder([])
+        for (line, words) in [
+            ("devices show bob \(Self.id)", "bob has no device \(Self.id); see reveille devices list --user bob"),
+            ("pushes show \(Self.id)", "no push \(Self.id) in \(folder.path); see reveille pushes list"),
+        ] {
+            let run = await CommandRun.of(line, data: folder.path)
+            run.expectFailure(1)
+            #expect(run.complaints == ["reveille: \(words)"])
+        }
     }
 
     @Test("a server that goes away while it is asked: 2, and that the change may have been made", arguments: asking)
@@ -132,8 +174,18 @@ struct ExitCodeTests {
             ("drain --timeout soon", "length of time"),
             ("log level loud", "notice"), ("token", "Missing"), ("token bob --ttl 0", "365d"),
             ("token bob --ttl 2y", "length of time"), ("stats --server x --data y", "give one of the two"),
-            ("stats --server http://x", "neither ws://"), ("stats --server wss://x:1", "asks for a token"),
-            ("dance", "dance"),
+            ("stats --server http://x", "neither ws://"),
+            ("stats --server wss://x:1", "A server at a URL asks for a token"),
+            ("stats --server ws://127.0.0.1:1", "A server at a URL asks for a token"),
+            ("stats --server wss://x:1 --token x --ca-file /none.pem", "--ca-file: /none.pem cannot be read."),
+            ("groups list --server wss://x:1 --token x --client-key x", "--client-certificate"),
+            ("users forward bob", "Give --busy, --no-answer or both; or --off alone."),
+            ("users forward bob --busy carol --after 20s", "--after goes with --no-answer."),
+            ("users forward bob --no-answer carol --after 2s", "--after is 5 to 600 whole seconds."),
+            ("groups set desk bob --delay carol=5", "--delay names carol, who is no member."),
+            ("groups set desk bob --delay bob=1 --delay bob=2", "--delay names each member once."),
+            ("groups set desk bob --delay bob=1h", "'bob=1h' is no delay: give a member and 0 to 600 s, as bob=20."),
+            ("calls watch --output json", "--output goes with --once"), ("dance", "dance"),
         ])
     func usage(line: String, words: String) async {
         let run = await CommandRun.of(
@@ -162,5 +214,27 @@ struct ExitCodeTests {
     func usage(line: String) async {
         let run = await CommandRun.of(line)
         run.expectFailure(64, "Error: ")
+    }
+
+    @Test(
+        "what is said wrongly of a push to test: 64, with what is valid",
+        arguments: [
+            ("--user bob", "--push-sim"), ("--push-sim", "--user"), ("--token 00ff --push-sim", "--topic"),
+            ("--token 00ff --topic a.voip --push-sim", "--token: expected the device token in hex"),
+            (
+                "--token 0123456789abcdef --topic a --kind voip --push-sim",
+                "--topic: expected the app's bundle id with .voip"
+            ),
+            ("--token 0123456789abcdef --topic a.voip", "Say what to push with"),
+            ("--user bob --environment sandbox --push-sim", "a known device has its own"),
+            ("--user bob --device x --push-sim", "give a UUID"),
+            ("--user bob --apns-key /nowhere.p8 --apns-key-id A --apns-team-id B", "/nowhere.p8"),
+        ])
+    func pushTest(options: String, words: String) async throws {
+        // The file names no provider.
+        let folder = try EmptyFolder()
+        try Data().write(to: URL(filePath: folder.path + "/reveille.yaml"))
+        let run = await CommandRun.of("push-test \(options)", data: folder.path)
+        run.expectFailure(64, "Error: ", words)
     }
 }

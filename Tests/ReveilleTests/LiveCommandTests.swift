@@ -1,6 +1,7 @@
 import AdminProtocol
 import ArgumentParser
 import CallVocabulary
+import Foundation
 import Testing
 
 @testable import reveille
@@ -88,6 +89,40 @@ struct LiveCommandTests {
         #expect(several.run.exit == 1)
         #expect(several.run.complaints.count == 3)
         #expect(!several.asked.contains { $0 is EndCall })
+    }
+
+    @Test("calls watch --once prints one snapshot into a pipe, as table, JSON or JSON lines")
+    func watchOnce() async throws {
+        let calls = [
+            Self.call(1, .ringing, from: "alice", age: 3), Self.call(2, .waking, from: "carol", age: 70),
+            Self.call(3, .connected, from: "erin", age: 4000),
+        ]
+        try await ScriptedServer.run({ _ in .result(AdminPage(items: calls)) }) { server in
+            let table = await server.command("calls watch --once")
+            #expect(table.exit == 0 && table.output.count == 4)
+            #expect(table.output.first?.hasPrefix("STATE ") == true)
+            #expect(table.output.last?.contains("erin") == true)
+            #expect(!table.output.joined().contains("\u{1B}"))
+            let json = await server.command("calls watch --once --output json").json as? [String: [[String: Any]]]
+            #expect(json?["calls"]?.map { $0["from"] as? String } == ["carol", "alice", "erin"])
+            let lines = await server.command("calls watch --once --output jsonl --sort state").output
+            let states = try lines.map {
+                try (JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])?["state"] as? String
+            }
+            #expect(states == ["waking", "ringing", "connected"])
+            #expect(server.asked.count == 3 && server.asked.allSatisfy { $0 is ListCalls })
+        }
+    }
+
+    /// - Parameter age: in seconds of the machine's clock, by which the screen sorts.
+    private static func call(_ digits: UInt64, _ state: CallState, from: String, age: Int64) -> CallView {
+        let created = Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000) - age * 1000)
+        var call = CallView(
+            callID: Scenarios.id(digits), state: state, from: Scenarios.handle(from),
+            to: TargetView(.user(Scenarios.handle("bob"))), video: false, createdAt: Timestamp(created),
+            ringsUntil: Timestamp(created + .seconds(45)))
+        call.counts = CallCounts(devices: 2, ringing: 1, waking: 1, pushes: 1, pushesOpen: 1)
+        return call
     }
 
     @Test("the level of the log is shown, and set")

@@ -91,6 +91,12 @@ struct RecordedScenarioTests {
         #expect(none.complaints == ["no such calls"])
         let empty = await CommandRun.of("calls list --user nobody --output json", data: folder.path)
         #expect((empty.json as? [String: [String]]) == ["calls": []])
+        let over = try Scenarios.Folder(Scenarios.declined.records)
+        for (line, words) in [("calls list --live", "no such calls"), ("pushes list --open", "no such pushes")] {
+            let none = await CommandRun.of(line, data: over.path)
+            #expect(none.exit == 0 && none.output.isEmpty)
+            #expect(none.complaints == [words])
+        }
     }
 
     @Test("a beginning of an id that several have is an error that names them, and one nobody has is one too")
@@ -125,5 +131,7 @@ struct RecordedScenarioTests {
         let json = await CommandRun.of("pushes audit --output json", data: folder.path).json as? [String: Any]
         #expect(json?["balanced"] as? Bool == false)
         #expect((json?["overdue"] as? [Any])?.count == 1)
+        let open = await CommandRun.of("pushes list --open --output jsonl", data: folder.path)
+        #expect(open.output.count == 1)
     }
 }

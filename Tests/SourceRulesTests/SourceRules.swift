@@ -176,6 +176,16 @@ enum SourceRules {
         }
     }
 
+    /// The tests of the first pass, which runs all of them at the same time, are those without sockets and processes.
+    static func passes(_ tree: SourceTree) -> [String] {
+        let pure = tree.package.targets.filter { target in
+            target.kind == .tests
+                && tree.package.closure(of: target.name).isDisjoint(with: ["EventLoop", "ChildProcess"])
+        }.map(\.name)
+        return tree.firstPass.subtracting(pure).sorted().map { "\($0) has sockets or processes, and is in Tests/pure" }
+            + Set(pure).subtracting(tree.firstPass).sorted().map { "\($0) is missing in Tests/pure" }
+    }
+
     static func readme(_ tree: SourceTree) -> [String] {
         tree.readmeBytes > longestReadme ? ["README.md has \(tree.readmeBytes) bytes"] : []
     }

@@ -12,7 +12,7 @@ struct SourceRulesTests {
         ("receipts", SourceRules.receipts), ("proofs", SourceRules.proofs),
         ("functionLengths", SourceRules.functionLengths), ("names", SourceRules.names),
         ("articles", SourceRules.articles), ("namedFiles", SourceRules.namedFiles),
-        ("namedSuites", SourceRules.namedSuites), ("readme", SourceRules.readme),
+        ("namedSuites", SourceRules.namedSuites), ("readme", SourceRules.readme), ("passes", SourceRules.passes),
     ]
 
     @Test("hold in this tree", arguments: rules.map(\.name))
@@ -82,5 +82,10 @@ struct SourceRulesTests {
                 == ["Sources/KnownTests/KnownTests.docc/KnownTests.md names OtherTests, which does not exist"])
         let package = PackageDescription("")
         #expect(!SourceRules.readme(SourceTree(package: package, files: [], readmeBytes: 10_001)).isEmpty)
+        let tests = PackageDescription(
+            #"library("EventLoop"), tests("ATests", []), tests("BTests", ["EventLoop"]), tests("CTests", [])"#)
+        #expect(
+            SourceRules.passes(SourceTree(package: tests, files: [], firstPass: ["ATests", "BTests"]))
+                == ["BTests has sockets or processes, and is in Tests/pure", "CTests is missing in Tests/pure"])
     }
 }

@@ -26,6 +26,8 @@ struct SourceTree {
     let files: [File]
     let articles: [File]
     let readmeBytes: Int
+    /// The targets of the README's first test pass.
+    let firstPass: Set<String>
 
     static let project = SourceTree(
         root: URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -45,10 +47,16 @@ struct SourceTree {
         articles = paths.filter { $0.hasSuffix(".md") }.map(read)
         package = PackageDescription(read("Package.swift").text)
         readmeBytes = read("README.md").text.utf8.count
+        let names = read("Tests/pure").text.firstMatch(of: /\^\(([\w|]+)\)Tests\[\.\]/)?.1 ?? ""
+        firstPass = Set(names.split(separator: "|").map { $0 + "Tests" })
     }
 
-    init(package: PackageDescription, files: [File], articles: [File] = [], readmeBytes: Int = 0) {
-        (self.package, self.files, self.articles, self.readmeBytes) = (package, files, articles, readmeBytes)
+    init(
+        package: PackageDescription, files: [File], articles: [File] = [], readmeBytes: Int = 0,
+        firstPass: Set<String> = []
+    ) {
+        (self.package, self.files, self.articles) = (package, files, articles)
+        (self.readmeBytes, self.firstPass) = (readmeBytes, firstPass)
     }
 
     /// The files of one target.

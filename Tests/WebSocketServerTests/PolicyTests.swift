@@ -159,7 +159,12 @@ struct PolicyTests {
 
     @Test("2,000 connections come and go without leaving a descriptor or a connection behind")
     func comeAndGo() async throws {
-        let server = try await TestServer.start { $0.shards = 2 }
+        // No other test gets this port when the server has stopped. The literal is a numeric address.
+        let address = try SocketAddress(host: "127.0.0.1", port: freePort())!
+        let server = try await TestServer.start {
+            $0.address = address
+            $0.shards = 2
+        }
         for _ in 0..<10 { try await round(server, count: 200) }
         try await server.journal.wait(for: "all closed") { entries in
             entries.count { if case .closed = $0 { true } else { false } } == 2000

@@ -2,7 +2,6 @@ import ChildProcess
 import EventJournal
 import EventLoop
 import Foundation
-import Glibc
 import LibWebSockets
 import TestCertificates
 import TestCleanup
@@ -157,7 +156,7 @@ struct ProxyTests {
     private func haproxy(
         before server: TestServer, mode: String = "tcp", options: String, more: String = ""
     ) async throws -> UInt16 {
-        let port = try Self.freePort()
+        let port = try freePort()
         let path = NSTemporaryDirectory() + "haproxy-\(UUID().uuidString.prefix(8)).cfg"
         try """
         defaults
@@ -181,22 +180,6 @@ struct ProxyTests {
         }
         try await words.wait(for: "HAProxy's start") { $0.joined().contains("Loading success.") }
         return port
-    }
-
-    private static func freePort() throws -> UInt16 {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        defer { close(listener) }
-        var name = sockaddr_in()
-        name.sin_family = sa_family_t(AF_INET)
-        name.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &name) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, length) == 0 && getsockname(listener, $0, &length) == 0
-            }
-        }
-        try #require(isBound)
-        return UInt16(bigEndian: name.sin_port)
     }
 
     @Test(

@@ -8,6 +8,9 @@ final class RawClient: Sendable {
         let description: String
     }
 
+    /// The longest time that the server may take to end a connection, on any machine.
+    static let patience = Duration.seconds(30)
+
     private let descriptor: Int32
     private let loop: EventLoop
 
@@ -16,7 +19,7 @@ final class RawClient: Sendable {
         loop = try EventLoop(name: "raw client")
         loop.start()
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        var limit = timeval(tv_sec: 40, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         guard Self.withAddress(source, 0, { bind(descriptor, $0, $1) }) == 0,
             Self.withAddress("127.0.0.1", port, { Glibc.connect(descriptor, $0, $1) }) == 0
@@ -54,8 +57,11 @@ final class RawClient: Sendable {
         try await loop.run { Result { try body() } }!.get()
     }
 
-    func write(_ bytes: [UInt8]) async throws {
-        try await blocking { [descriptor] in
+    /// What ``onItsThread(_:)`` gives its body: the client's socket, with system calls that block.
+    struct Socket {
+        fileprivate let descriptor: Int32
+
+        func write(_ bytes: [UInt8]) throws {
             var position = 0
             while position < bytes.count {
                 let sent = bytes[position...].withUnsafeBytes {
@@ -65,21 +71,59 @@ final class RawClient: Sendable {
                 position += sent
             }
         }
+
+        /// The next bytes; empty at the end or after a reset.
+        func read(upTo count: Int = 65536) throws -> [UInt8] {
+            var bytes = [UInt8](repeating: 0, count: count)
+            let got = recv(descriptor, &bytes, count, 0)
+            guard got >= 0 || errno == ECONNRESET else { throw Failure(description: "recv: \(errno)") }
+            return Array(bytes.prefix(max(0, got)))
+        }
+
+        /// See ``RawClient/handshake(path:subprotocol:more:)``.
+        func handshake(
+            path: String = "/v1/signal", subprotocol: String? = "reveille.v1", more: String = ""
+        ) throws -> String {
+            let offer = subprotocol.map { "Sec-WebSocket-Protocol: \($0)\r\n" } ?? ""
+            let request =
+                "GET \(path) HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\(offer)\(more)"
+                + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+            try write(Array(request.utf8))
+            var head: [UInt8] = []
+            while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+                let byte = try read(upTo: 1)
+                if byte.isEmpty { break }
+                head += byte
+            }
+            return String(decoding: head, as: UTF8.self)
+        }
+
+        /// Reads until a frame of this kind has come, and returns its payload.
+        func readPayload(of opcode: UInt8) throws -> [UInt8] {
+            var bytes: [UInt8] = []
+            while true {
+                if let frame = frames(in: bytes).last(where: { $0.opcode == opcode }) { return frame.payload }
+                let more = try read()
+                guard !more.isEmpty else { throw Failure(description: "the connection has ended") }
+                bytes += more
+            }
+        }
     }
+
+    /// Runs `body` on the client's thread, for steps that are to follow each other at once: a task may wait a while for a
+    /// thread of Swift's pool, which other tests block.
+    func onItsThread<Value: Sendable>(_ body: @escaping @Sendable (Socket) throws -> Value) async throws -> Value {
+        try await blocking { [descriptor] in try body(Socket(descriptor: descriptor)) }
+    }
+
+    func write(_ bytes: [UInt8]) async throws { try await onItsThread { try $0.write(bytes) } }
 
     func write(_ text: String) async throws { try await write(Array(text.utf8)) }
 
     func endWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     /// The next bytes; empty at the end or after a reset.
-    func read(upTo count: Int = 65536) async throws -> [UInt8] {
-        try await blocking { [descriptor] in
-            var bytes = [UInt8](repeating: 0, count: count)
-            let got = recv(descriptor, &bytes, count, 0)
-            guard got >= 0 || errno == ECONNRESET else { throw Failure(description: "recv: \(errno)") }
-            return Array(bytes.prefix(max(0, got)))
-        }
-    }
+    func read(upTo count: Int = 65536) async throws -> [UInt8] { try await onItsThread { try $0.read(upTo: count) } }
 
     /// The next bytes, of which there have to be some.
     func readMore() async throws -> [UInt8] {
@@ -98,18 +142,21 @@ final class RawClient: Sendable {
     }
 
     /// Sends `start` and then `byte` again and again, 20 ms apart, until the server ends the connection.
-    /// - Parameter byte: nil to send nothing more.
-    /// - Returns: how long that took; 9 s when the server did not.
-    func drip(after start: [UInt8], byte: UInt8?) async throws -> Duration {
+    /// - Parameters:
+    ///   - byte: nil to send nothing more.
+    ///   - toClose: whether the first bytes from the server end it too. Without, the server waits 5 s for the answer to
+    ///     its close frame.
+    /// - Returns: how long that took; ``patience`` when the server did not.
+    func drip(after start: [UInt8], byte: UInt8?, toClose: Bool = false) async throws -> Duration {
         try await write(start)
         return try await blocking { [descriptor] in
             let began = ContinuousClock.now
             var sent = byte ?? 0
-            while ContinuousClock.now - began < .seconds(9) {
+            while ContinuousClock.now - began < Self.patience {
                 var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
                 if Glibc.poll(&poll, 1, 20) > 0 {
                     var bytes = [UInt8](repeating: 0, count: 4096)
-                    if recv(descriptor, &bytes, bytes.count, 0) <= 0 { break }
+                    if recv(descriptor, &bytes, bytes.count, 0) <= 0 || toClose { break }
                 }
                 if byte != nil { _ = Glibc.send(descriptor, &sent, 1, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) }
             }
@@ -122,28 +169,22 @@ final class RawClient: Sendable {
     func handshake(
         path: String = "/v1/signal", subprotocol: String? = "reveille.v1", more: String = ""
     ) async throws -> String {
-        let offer = subprotocol.map { "Sec-WebSocket-Protocol: \($0)\r\n" } ?? ""
-        try await write(
-            "GET \(path) HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\(offer)\(more)"
-                + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
-        var head: [UInt8] = []
-        while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
-            let byte = try await read(upTo: 1)
-            if byte.isEmpty { break }
-            head += byte
-        }
-        return String(decoding: head, as: UTF8.self)
+        try await onItsThread { try $0.handshake(path: path, subprotocol: subprotocol, more: more) }
     }
 
     /// Sends one frame, masked with zeros.
     func sendFrame(opcode: UInt8, isFinal: Bool = true, _ payload: [UInt8]) async throws {
+        try await write(Self.frame(opcode: opcode, isFinal: isFinal, payload))
+    }
+
+    static func frame(opcode: UInt8, isFinal: Bool = true, _ payload: [UInt8]) -> [UInt8] {
         var frame: [UInt8] = [(isFinal ? 0x80 : 0) | opcode]
         switch payload.count {
         case ..<126: frame.append(0x80 | UInt8(payload.count))
         case ..<65536: frame += [0x80 | 126, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
         default: frame += [0x80 | 127] + (0..<8).map { UInt8(truncatingIfNeeded: payload.count >> (56 - 8 * $0)) }
         }
-        try await write(frame + [0, 0, 0, 0] + payload)
+        return frame + [0, 0, 0, 0] + payload
     }
 }
 

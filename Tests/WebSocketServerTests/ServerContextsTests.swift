@@ -6,7 +6,8 @@ import Synchronization
 import TestCleanup
 import Testing
 
-@Suite("Contexts by descriptors' numbers", .cleanup)
+/// The tests take descriptors of their process, and lower its limit.
+@Suite("Contexts by descriptors' numbers", .ownProcess, .cleanup)
 struct ServerContextsTests {
     /// Sends back what it is sent.
     private final class Echo: ServerSocketEvents {
@@ -180,19 +181,6 @@ struct ServerContextsTests {
         await stop(served)
     }
 
-    @Test("with few connections, or TLS, all numbers are one range")
-    func one() {
-        #expect(ServerContexts.width(connections: 4_096, shards: 1, hasTLS: false, limit: 101_024) == nil)
-        #expect(ServerContexts.width(connections: 100_000, shards: 1, hasTLS: true, limit: 101_024) == nil)
-    }
-
-    @Test(
-        "a range is 4,096 numbers wide for each shard, or wide enough that there are 32 of them",
-        arguments: [(1_024, 1, 4_096), (101_024, 1, 4_096), (101_024, 4, 16_384), (1_001_024, 1, 31_282)])
-    func widths(limit: Int, shards: Int, expected: Int) {
-        #expect(ServerContexts.width(connections: 5_000, shards: shards, hasTLS: false, limit: limit) == expected)
-    }
-
     @Test("while contexts are made other threads open files, and the process's limit is as it was")
     func limitWhileMade() async throws {
         let before = DescriptorLimit.current
@@ -235,5 +223,21 @@ struct ServerContextsTests {
         close(ends.client)
         await served.loop.stopAndWait()
         #expect(journal.entries == [])
+    }
+}
+
+@Suite("The ranges of descriptors' numbers")
+struct ServerContextWidthTests {
+    @Test("with few connections, or TLS, all numbers are one range")
+    func one() {
+        #expect(ServerContexts.width(connections: 4_096, shards: 1, hasTLS: false, limit: 101_024) == nil)
+        #expect(ServerContexts.width(connections: 100_000, shards: 1, hasTLS: true, limit: 101_024) == nil)
+    }
+
+    @Test(
+        "a range is 4,096 numbers wide for each shard, or wide enough that there are 32 of them",
+        arguments: [(1_024, 1, 4_096), (101_024, 1, 4_096), (101_024, 4, 16_384), (1_001_024, 1, 31_282)])
+    func widths(limit: Int, shards: Int, expected: Int) {
+        #expect(ServerContexts.width(connections: 5_000, shards: shards, hasTLS: false, limit: limit) == expected)
     }
 }

@@ -10,6 +10,8 @@ import WebSocketServer
 @Suite("A server on a Unix socket", .cleanup)
 struct UnixSocketTests {
     private let path = NSTemporaryDirectory() + "ws-\(UUID().uuidString.prefix(8)).sock"
+    /// The name of the server's thread, of at most 15 bytes. Other tests have threads in this process.
+    private let loop = "sole-\(UUID().uuidString.prefix(8))"
     /// Names nobody: the socket is what is connected to.
     private let url = WebSocketURL(isSecure: false, host: "no.such.name.invalid", port: 80, path: "/v1/signal")
 
@@ -17,7 +19,7 @@ struct UnixSocketTests {
         let address = try SocketAddress(path: path)
         return try await TestServer.start(stopsAtEnd: stopsAtEnd) {
             $0.address = address
-            $0.soleLoop = "sole-loop"
+            $0.soleLoop = loop
         }
     }
 
@@ -34,7 +36,7 @@ struct UnixSocketTests {
         let server = try await start()
         #expect(server.address.path == path)
         let (client, journal) = try await TestClient.opened(to: url, unixSocket: server.address)
-        #expect(try threads(named: "sole-loop") == 1)
+        #expect(try threads(named: loop) == 1)
         client.send("hello")
         try await journal.wait(for: .received("hello"))
         client.send(String(repeating: "x", count: 65_536))

@@ -1,4 +1,5 @@
 import EventLoop
+import TestCleanup
 
 /// Accepts connections, says one thing or nothing, and never answers.
 final class SilentListener: Sendable {
@@ -29,14 +30,8 @@ final class SilentListener: Sendable {
     }
 }
 
-/// An address on which nothing listens: it was free a moment ago.
-func freeAddress(on loop: EventLoop) async throws -> SocketAddress {
-    let made = await loop.run {
-        Result {
-            let any = SocketAddress(host: "127.0.0.1", port: 0)!  // A numeric address.
-            return try SocketAcceptor(loop: loop, address: any) { _ in }.address
-        }
-    }
-    guard let made else { throw LoopStopped() }
-    return try made.get()
+/// An address on which nothing listens.
+func freeAddress() throws -> SocketAddress {
+    // A numeric address.
+    try SocketAddress(host: "127.0.0.1", port: freePort())!
 }

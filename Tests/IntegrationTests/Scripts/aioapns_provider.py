@@ -31,7 +31,7 @@ async def main():
     def send(token, kind, message, **more):
         push_type = PushType(kind) if kind else None
         request = NotificationRequest(device_token=token, message=message, push_type=push_type, **more)
-        return asyncio.wait_for(client.send_notification(request), 15)
+        return asyncio.wait_for(client.send_notification(request), 40)
 
     for name, token, kind, message, more in map(json.loads, TASKS):
         if name == "many":
@@ -45,4 +45,4 @@ async def main():
     client.pool.close()
 
 
-asyncio.run(asyncio.wait_for(main(), 40))
+asyncio.run(asyncio.wait_for(main(), 80))

@@ -1,6 +1,7 @@
 """Faulty and hostile clients. Arguments: the server's URL, the scenario, and its tokens."""
 
 import sys
+import traceback
 
 from signaling import *
 
@@ -182,6 +183,20 @@ async def garbage():
         await (client.send(b"\x00") if number % 3 else client.send("x" * 70_000))
         assert await client.closed() in (1003, 3502)
     await asyncio.gather(*(one(number) for number in range(20)))
+
+
+async def in_turn():
+    """Runs scenarios one after the other; prints each name first. Arguments: for each its name and two tokens."""
+    global TOKENS
+    rows, failed = list(zip(TOKENS[::3], TOKENS[1::3], TOKENS[2::3])), []
+    for name, *TOKENS in rows:
+        print(name, flush=True)
+        try:
+            await globals()[name]()
+        except Exception:
+            print(f"{name}: {traceback.format_exc()}", file=sys.stderr)
+            failed.append(name)
+    assert rows and not failed, failed
 
 
 run(globals()[SCENARIO]())

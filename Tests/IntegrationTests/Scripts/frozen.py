@@ -28,4 +28,4 @@ async def main():
         await client.request("call.list")
 
 
-asyncio.run(asyncio.wait_for(main(), 30))
+run(main())

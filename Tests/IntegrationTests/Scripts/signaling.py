@@ -19,6 +19,8 @@ class Refused(Exception):
 class Client:
     """One WebSocket: matches replies by id, and checks that events arrive in order, each exactly once."""
 
+    sockets = []
+
     def __init__(self, socket, welcome):
         self.socket = socket
         self.welcome = welcome
@@ -33,9 +35,10 @@ class Client:
     @classmethod
     async def connect(cls, url):
         socket = await websockets.connect(
-            url + "/v1/signal", subprotocols=["reveille.v1"], max_size=None, compression=None, open_timeout=5)
+            url + "/v1/signal", subprotocols=["reveille.v1"], max_size=None, compression=None, open_timeout=30)
+        cls.sockets.append(socket)
         assert socket.subprotocol == "reveille.v1"
-        first = json.loads(await asyncio.wait_for(socket.recv(), 5))
+        first = json.loads(await asyncio.wait_for(socket.recv(), 30))
         assert first["jsonrpc"] == "2.0" and first["method"] == "welcome" and "id" not in first
         return cls(socket, first["params"])
 
@@ -69,7 +72,7 @@ class Client:
         number = self.requests
         answer = self.answers[number] = asyncio.get_running_loop().create_future()
         await self.send('{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}' % (number, method, params))
-        message = await asyncio.wait_for(answer, 20)
+        message = await asyncio.wait_for(answer, 40)
         if "error" in message:
             assert set(message) == {"jsonrpc", "id", "error"}, message
             raise Refused(message["error"])
@@ -89,14 +92,14 @@ class Client:
 
     async def orphan(self):
         """The next error without an id."""
-        return await asyncio.wait_for(self.orphans.get(), 5)
+        return await asyncio.wait_for(self.orphans.get(), 30)
 
     def open(self, token, **more):
         return self.request("session.open", token=token, device={"id": self.device, "platform": "desktop"}, **more)
 
     async def event(self, method):
         """The next event, which must have this method."""
-        name, params, text = await asyncio.wait_for(self.events.get(), 5)
+        name, params, text = await asyncio.wait_for(self.events.get(), 30)
         assert name == method, (method, name, params)
         del params["seq"]
         return params, text
@@ -108,7 +111,7 @@ class Client:
 
     async def closed(self):
         """Waits for the server to close; returns the code."""
-        await asyncio.wait_for(self.reader, 10)
+        await asyncio.wait_for(self.reader, 30)
         await self.socket.wait_closed()
         return self.socket.close_code
 
@@ -140,4 +143,11 @@ def at_most(limit):
 
 
 def run(main):
-    asyncio.run(asyncio.wait_for(main, 30))
+    async def limited():
+        try:
+            await asyncio.wait_for(main, 80)
+        finally:
+            # Otherwise websockets (10.4) waits 10 s for the server to close the sockets that are still open.
+            for socket in Client.sockets:
+                socket.transport.abort()
+    asyncio.run(limited())

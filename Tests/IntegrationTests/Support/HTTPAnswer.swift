@@ -51,7 +51,7 @@ struct HTTPAnswer: Equatable, Sendable {
 
     static func curl(_ arguments: [String]) async throws -> HTTPAnswer {
         let result = try await Program.run(
-            "/usr/bin/curl", ["--silent", "--show-error", "--max-time", "15", "--include"] + arguments)
+            "/usr/bin/curl", ["--silent", "--show-error", "--max-time", "40", "--include"] + arguments)
         guard result.ending == .exit(0) else { throw Unreadable(text: result.errors) }
         return try HTTPAnswer(result.output)
     }

@@ -32,7 +32,7 @@ final class Journal<Entry: Sendable>: Sendable {
     ///   - start: the index of the first entry to consider.
     @discardableResult
     func first<Value: Sendable>(
-        _ what: String, from start: Int = 0, within limit: Duration = .seconds(15),
+        _ what: String, from start: Int = 0, within limit: Duration = .seconds(40),
         _ pick: @escaping @Sendable (Entry) -> Value?
     ) async throws -> Value {
         let id = state.withLock { state in
@@ -82,7 +82,7 @@ struct InVain: Error, CustomStringConvertible {
 
 /// Polls until `condition` returns a value, for states without an event.
 func eventually<Value>(
-    _ what: String, within limit: Duration = .seconds(15), _ condition: () async throws -> Value?
+    _ what: String, within limit: Duration = .seconds(40), _ condition: () async throws -> Value?
 ) async throws -> Value {
     let clock = ContinuousClock()
     let end = clock.now + limit

@@ -77,13 +77,13 @@ final class Program: Sendable {
 
     func send(_ signal: Int32) { process.send(signal) }
 
-    func ending(within limit: Duration = .seconds(15)) async throws -> Ending {
+    func ending(within limit: Duration = .seconds(40)) async throws -> Ending {
         guard let ending = await process.wait(atMost: limit) else { throw inVain("the program ends") }
         return Ending(ending)
     }
 
     /// Waits for its exit and its complete output.
-    func result(within limit: Duration = .seconds(30)) async throws -> Result {
+    func result(within limit: Duration = .seconds(80)) async throws -> Result {
         guard let ending = await process.waitForExit(atMost: limit) else {
             throw inVain("the program ends and its pipes are closed")
         }

@@ -19,7 +19,6 @@ final class ScriptedServer: Sendable {
         var refusal: AdminError?
     }
 
-    let asked = Journal<AdminMethod>()
     /// The calls that requests ended.
     let ended = Journal<CallID>()
     /// The intervals of statistics subscriptions, in ms.
@@ -112,11 +111,10 @@ private final class ScriptedAdmin: ShardHandler {
         func reply(_ response: some Encodable) { connection.send(AdminFrameWriter.result(id: call.id, response)) }
         if let refusal = picture.refusal {
             connection.send(AdminFrameWriter.error(id: call.id, refusal))
-            return server.asked.add(method)
+            return
         }
         switch call.request {
         case is GetServerInfo: reply(picture.info)
-        case is ListCalls: reply(AdminPage(items: Array(picture.calls.values)))
         case let request as GetCall:
             if let found = picture.calls[request.callID] {
                 reply(Self.story(of: found))
@@ -147,7 +145,6 @@ private final class ScriptedAdmin: ShardHandler {
         case is GetStats: if let stats = picture.stats { reply(stats) }
         default: reply(Done())
         }
-        server.asked.add(method)
     }
 
     func tell(_ calls: [CallView], gone: [CallID]) {

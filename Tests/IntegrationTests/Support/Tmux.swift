@@ -47,7 +47,7 @@ final class Tmux: Sendable {
     }
 
     @discardableResult
-    func shows(_ what: String, within limit: Duration = .seconds(20), _ condition: (String) -> Bool) async throws
+    func shows(_ what: String, within limit: Duration = .seconds(40), _ condition: (String) -> Bool) async throws
         -> String
     {
         var last = ""

@@ -44,13 +44,6 @@ final class Wire: Sendable {
         Thread.detachNewThread { self.accept() }
     }
 
-    /// An unused port, for programs that need a fixed one.
-    static func freePort() throws -> UInt16 {
-        let (listener, port) = try listener()
-        Glibc.close(listener)
-        return port
-    }
-
     private static func listener() throws -> (descriptor: Int32, port: UInt16) {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         let bound = withLoopback(port: 0) { bind(listener, $0, $1) }

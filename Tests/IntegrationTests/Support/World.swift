@@ -31,12 +31,14 @@ struct WorldTrait: SuiteTrait, TestTrait, TestScoping {
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        try await World.run { world in
-            // For a run of all suites on the other kind of store, by hand.
-            let kind = ProcessInfo.processInfo.environment["REVEILLE_TEST_STORE"].flatMap(WorldStore.init)
-            try await world.use(kind ?? .sqlite)
-            try await World.$current.withValue(world) { try await function() }
-            try world.expectBalancedLedger()
+        try await TestTimes.measure(test) {
+            try await World.run { world in
+                // For a run of all suites on the other kind of store, by hand.
+                let kind = ProcessInfo.processInfo.environment["REVEILLE_TEST_STORE"].flatMap(WorldStore.init)
+                try await world.use(kind ?? .sqlite)
+                try await World.$current.withValue(world) { try await function() }
+                try world.expectBalancedLedger()
+            }
         }
     }
 }
@@ -79,8 +81,10 @@ final class World: Sendable {
     func startSimulator(
         _ configure: (inout PushSimulatorConfiguration) -> Void = { _ in }
     ) async throws -> PushSimulator {
+        // No other test gets the production port while the simulator is stopped.
         var configuration = PushSimulatorConfiguration(
-            folder: simulatorFolder, productionPort: 0, sandboxPort: 0, logger: Self.log)
+            folder: simulatorFolder, productionPort: try freePort(), sandboxPort: 0, fcmPort: 0, logger: Self.log)
+        configuration.webPushPort = 0
         configure(&configuration)
         let simulator = try PushSimulator(configuration: configuration)
         try await simulator.start()
@@ -123,7 +127,9 @@ final class World: Sendable {
     }
 
     /// A server in its own process.
-    func serve(port: UInt16 = 0, _ arguments: String...) async throws -> (program: Program, address: String) {
+    /// - Parameter port: nil for a port that no other test gets while the server is stopped.
+    func serve(port: UInt16? = nil, _ arguments: String...) async throws -> (program: Program, address: String) {
+        let port = try port ?? freePort()
         let limits = ["PUSHES_PER_DEVICE", "PUSHING_CALLS_PER_PAIR", "PUSHING_CALLS_PER_CALLER"]
         let environment = Dictionary(uniqueKeysWithValues: limits.map { ("REVEILLE_LIMITS_\($0)", "\(Self.pushes)") })
         let program = try start(

@@ -8,9 +8,13 @@ import SoftphoneKit
 import SoftphoneSession
 import Testing
 
-/// The Swift package in `Resources/clients/apple`: what Linux can build of it runs; the rest is type-checked.
-@Suite("The client for Apple's platforms", .world, .timeLimit(.minutes(20)))
-struct AppleClientTests {
+/// The Swift package in `Resources/clients/apple`: what Linux can build of it runs; the rest is type-checked. Serialized,
+/// because tests that wait for the build take the places of other suites' tests in a parallel run.
+@Suite("The client for Apple's platforms", .world, .serialized, .timeLimit(.minutes(20)))
+struct AppleClientReleaseTests {
+    /// Builds the programs before a test begins: a call does not ring for as long as a build takes.
+    init() async throws { _ = try await ApplePackage.glueCheck }
+
     /// Runs the package's example against a server.
     private func example(_ arguments: String...) async throws -> Program {
         try world.start(try await ApplePackage.products + "/example-phone", arguments)
@@ -79,7 +83,7 @@ struct AppleClientTests {
     }
 }
 
-extension AppleClientTests {
+extension AppleClientReleaseTests {
     @Test("registers its push token, shows a call that its session brought, and calls from the system's screen")
     func online() async throws {
         _ = try await world.startSimulator()

@@ -1,0 +1,49 @@
+import Foundation
+import Testing
+
+@testable import reveille
+
+@Suite("Backups, and what restores them")
+struct BackupCommandTests {
+    /// A folder with a store, and one for backups.
+    private static func places() throws -> (store: Scenarios.Folder, files: EmptyFolder) {
+        (try Scenarios.Folder(Scenarios.answeredOnline.records), try EmptyFolder())
+    }
+
+    @Test("a backup is checked, and neither it nor a store is replaced without being asked for: 2")
+    func whole() async throws {
+        let (store, files) = try Self.places()
+        let file = files.path + "/backup"
+        let made = await CommandRun.of("backup \(file)", data: store.path)
+        #expect(made.exit == 0 && made.complaints.isEmpty, "\(made)")
+        let checked = await CommandRun.of("backup --verify \(file)")
+        #expect(checked.exit == 0 && checked.complaints.isEmpty, "\(checked)")
+        #expect(checked.output.joined().contains("balanced"))
+
+        let again = await CommandRun.of("backup \(file)", data: store.path)
+        again.expectFailure(2, lines: 1, "replaced")
+        let restored = await CommandRun.of("restore \(file)", data: store.path)
+        restored.expectFailure(2, lines: 1, "the folder holds a store")
+    }
+
+    @Test("a damaged backup is refused by all that reads it: 1; where there is nothing to copy or restore it is 2")
+    func refused() async throws {
+        let (store, files) = try Self.places()
+        let (file, other) = (files.path + "/backup", files.path + "/other")
+        let made = await CommandRun.of("backup \(file)", data: store.path)
+        #expect(made.exit == 0, "\(made)")
+        var bytes = try Data(contentsOf: URL(filePath: file))
+        bytes.replaceSubrange(8192..<12288, with: Data(repeating: 0xAA, count: 4096))
+        try bytes.write(to: URL(filePath: file))
+        for line in ["backup --verify \(file)", "restore --check \(file)", "restore \(file) --data \(other)"] {
+            let damaged = await CommandRun.of(line)
+            damaged.expectFailure(1, lines: 1)
+        }
+        #expect(try files.contents == ["backup"])
+        for line in ["backup \(file) --data \(other)", "restore \(file)-none --data \(other)"] {
+            let missing = await CommandRun.of(line)
+            missing.expectFailure(2, lines: 1)
+        }
+        #expect(try files.contents == ["backup"])
+    }
+}
