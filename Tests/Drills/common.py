@@ -1,22 +1,25 @@
 """Shared by the drills: a server with its data folder and ports, and its commands.
 
-Environment: REVEILLE, the program; DRILL_FOLDER, an empty folder; DRILL_COUNT, the argument COUNT, or empty.
+Environment: REVEILLE, the program; DRILL_FOLDER, an empty folder; DRILL_COUNT, the argument COUNT, or empty;
+DRILL_ROOM, the factor of ROOM.
 """
 
 import json
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import time
 import urllib.error
 import urllib.request
 
+from ports import free_port
 from reveille import Client
 
 REVEILLE = os.environ["REVEILLE"]
 FOLDER = pathlib.Path(os.environ["DRILL_FOLDER"])
+# The factor of the room that limits in seconds have: more than 1 beside other work, or with a debug build.
+ROOM = float(os.environ.get("DRILL_ROOM") or 1)
 
 
 def count(short):
@@ -43,12 +46,6 @@ def wait_for(condition, words, seconds=30.0):
         expect(time.monotonic() < deadline, f"not within {seconds} s: {words}")
         time.sleep(0.05)
     return value
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 class NotStarted(Exception):

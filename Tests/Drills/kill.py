@@ -18,6 +18,7 @@ from common import NotStarted, Server, count, expect
 from phones import RANKS, SETTINGS, Books, Simulator, compare, fetch, traffic
 
 KILLS = count(12)
+WORKERS = 16 if KILLS > 4 else 8
 SEED = int(os.environ.get("DRILL_SEED") or 7)
 
 
@@ -87,7 +88,7 @@ def main():
     try:
         start(server)
         phones = asyncio.run(traffic(
-            books, server, simulator, lambda phones: kill_and_start(books, server, phones), cuts=True))
+            books, server, simulator, lambda phones: kill_and_start(books, server, phones), WORKERS, cuts=True))
         server.stop()
         compare(books, server, phones)
         books.show()

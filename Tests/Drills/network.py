@@ -13,6 +13,7 @@ import hmac
 import json
 import os
 import random
+import re
 import resource
 import signal
 import ssl
@@ -22,7 +23,8 @@ import sys
 import time
 import uuid
 
-from common import FOLDER, Server, count, expect, free_port
+from common import FOLDER, ROOM, Server, count, expect
+from ports import free_port
 
 # A proxy's address. Limits by address apply to the addresses in its PROXY headers, and not to loopback addresses.
 PROXY = "127.0.0.9"
@@ -314,7 +316,7 @@ async def report(process):
 async def reconnect():
     """All clients reconnect at once: after a cut of all connections, SIGTERM, and kill -9. Live calls continue."""
     sessions, bound = count(400), float(os.environ.get("DRILL_SECONDS") or 0)
-    bound = bound or 5 + sessions / 250
+    bound = bound or (5 + sessions / 250) * ROOM
     server = await started("reconnect")
     with_calls = max(2, sessions // 20)
     updates = collections.Counter()
@@ -359,7 +361,7 @@ async def reconnect():
     # More devices of a user than may open sessions at once: the others wait for `retry_after_ms`, one a second.
     server = await started("limited", **{"limits.opens_per_user": 60, "limits.devices_per_user": 100})
     phones = [Phone(f"user{number % 3}") for number in range(3 * 64)]
-    refused = await back(server, phones, 10, "limited")
+    refused = await back(server, phones, 10 * ROOM, "limited")
     expect(0 < refused["rate_limited"] < 2 * len(phones), f"refused: {refused}")
     server.stop()
 
@@ -433,12 +435,12 @@ async def slow_readers():
 
     # First the same calls to phones that read: slow readers do not cause the memory that these need.
     await traffic.during("all read", flood(lambda rounds: rounds >= max(5, 1500 // readers)))
-    before, in_kernel = memory(server)[0], kernel_memory()
+    before, in_kernel = memory(server)[0], kernel_memory(server)
     for phone in phones:
         phone.socket.writer.transport.pause_reading()
     rounds = await traffic.during(
         f"{readers} read nothing", flood(lambda _: metric(server, "reveille_slow_consumers_total") >= readers))
-    more, in_kernel = memory(server)[1] - before, kernel_memory() - in_kernel
+    more, in_kernel = memory(server)[1] - before, kernel_memory(server) - in_kernel
     print(f"  closed after {rounds * 48} kB each; at most {more:.0f} MiB more, allowed are {allowed:.0f}; "
           f"{in_kernel:.0f} MiB more in the kernel's sockets, allowed are {20 + readers}")
     expect(more < allowed, f"{more:.0f} MiB more, allowed are {allowed:.0f}")
@@ -453,10 +455,15 @@ async def slow_readers():
     server.stop()
 
 
-def kernel_memory():
-    """The bytes queued in all TCP sockets of this machine, at both ends, in MiB."""
-    with open("/proc/net/sockstat") as statistics:
-        return int(next(line for line in statistics if line.startswith("TCP:")).split()[-1]) * 4096 / (1 << 20)
+def kernel_memory(server):
+    """The memory in MiB of the server's TCP connections in the kernel, at both ends."""
+    port = f":{server.port}"
+    listed = subprocess.run(
+        ["ss", "-Htnm", f"sport = {port} or dport = {port}"], check=True, capture_output=True, text=True).stdout
+    # To receive, to send, allocated in advance, and queued to send.
+    found = re.findall(r"skmem:\(r(\d+),rb\d+,t(\d+),tb\d+,f(\d+),w(\d+),", listed)
+    expect(found, f"ss shows no connection of the server: {listed[:500]}")
+    return sum(int(number) for each in found for number in each) / (1 << 20)
 
 
 # Peers that vanish
@@ -506,8 +513,9 @@ async def half_open():
         await one.request("call.invite", call_id=rung[-1], to=other.user)
 
     async def found():
-        while metric(server, "reveille_ping_timeouts_total") < 3 * number:
-            expect(time.monotonic() - began < 38, f"{metric(server, 'reveille_ping_timeouts_total')} found in 38 s")
+        limit = 35 + 3 * ROOM
+        while (closed := metric(server, "reveille_ping_timeouts_total")) < 3 * number:
+            expect(time.monotonic() - began < limit, f"{closed} found in {limit} s")
             await asyncio.sleep(0.1)
         return time.monotonic() - began
 
@@ -515,7 +523,7 @@ async def half_open():
     print(f"  found by ping within {took:.1f} s")
     # The server gives the close frame 5 s to be answered.
     while (states := await asyncio.to_thread(session_states, server, "idle")) != {"away": number}:
-        expect(time.monotonic() - began < took + 7, f"sessions of vanished phones: {states}")
+        expect(time.monotonic() - began < took + 5 + 2 * ROOM, f"sessions of vanished phones: {states}")
         await asyncio.sleep(0.1)
     print(f"  all sessions wait for their phones after {time.monotonic() - began:.1f} s")
     # Half of the idle phones come back over a working network, and resume.
@@ -524,7 +532,7 @@ async def half_open():
     expect(all(phone.is_resumed for phone in idle[: number // 2]), "a phone that came back in time has a new session")
     ends = set()
     while len(ends) < len(calls):
-        expect(time.monotonic() - began < 60, f"{len(ends)} of {len(calls)} calls have ended")
+        expect(time.monotonic() - began < 50 + 10 * ROOM, f"{len(ends)} of {len(calls)} calls have ended")
         await asyncio.sleep(0.1)
         ends = {call for call in calls for user, method, _ in seen[call]
                 if user.startswith("other") and method == "call.ended"}
@@ -532,11 +540,12 @@ async def half_open():
         away = seen[call].get((f"other{n}", "call.peer", "away"))
         ended = seen[call].get((f"other{n}", "call.ended", "connection_lost"))
         expect(away and ended, f"the other side was told {list(seen[call])}")
-        expect(9 < ended - away < 12, f"the call ended {ended - away:.1f} s after the loss, the window is 10 s")
+        took = ended - away
+        expect(10 - ROOM < took < 10 + 2 * ROOM, f"the call ended {took:.1f} s after the loss, the window is 10 s")
     for n, call in enumerate(rung):
         ended = seen[call].get((f"other{n}", "call.ended", "ring_timeout"))
         expect(ended, f"a call to a vanished phone: {list(seen[call])}")
-        expect(5.5 < ended - started_at[call] < 8, f"it rang out after {ended - started_at[call]:.1f} s")
+        expect(5.5 < ended - started_at[call] < 6 + 2 * ROOM, f"it rang out after {ended - started_at[call]:.1f} s")
     wire.kill()
     await wire.wait()
     await files_back(server, opened - 3 * number + number // 2)
@@ -563,20 +572,25 @@ async def slow_handshakes():
     await asyncio.gather(slow_handshakes_of("plain", plain), slow_handshakes_of("tls", tls, tls=trusting()))
 
 
+# The longest time without a request; the server's own limit is 10 s. The attack lasts longer, so that it sees a
+# connection that is never closed.
+REQUEST_SECONDS, ATTACK_SECONDS = 15, 18
+
+
 async def slow_handshakes_of(name, server, **options):
-    number, seconds = count(300), 13
+    number = count(300)
     traffic = Traffic(server, **options)
     await traffic.open()
-    await traffic.during(f"{name}: before", asyncio.sleep(3))
+    await traffic.during(f"{name}: before", asyncio.sleep(2))
     kept, opened = memory(server)[0], files(server)
-    process = await attacker("slow", server.port, number, seconds, name)
+    process = await attacker("slow", server.port, number, ATTACK_SECONDS, name)
     counted = await traffic.during(f"{name}: {number} slow handshakes", report(process))
     print(f"  {name}: {counted}")
     allowed = float(os.environ.get("DRILL_MEMORY") or 30 + number * 0.08)
     most = memory(server)[1] - kept
     expect(most < allowed, f"{most:.0f} MiB more, allowed are {allowed:.0f}")
     held = counted["held at most"]
-    expect(held < 16, f"a connection without a request was open for {held} s")
+    expect(held < REQUEST_SECONDS, f"a connection without a request was open for {held} s")
     await traffic.during(f"{name}: after", asyncio.sleep(2))
     await files_back(server, opened)
     server.stop()
@@ -588,7 +602,7 @@ async def slow_handshakes_of(name, server, **options):
 async def floods():
     """Connects, frames without a session, bad tokens and large frames: from one address, and from many."""
     number = count(50)
-    seconds = 3 if number <= 50 else 10
+    seconds = 1 if number <= 20 else 3 if number <= 50 else 10
     server = await started("floods", **{"listen.proxies": PROXY, "listen.proxy_protocol": "true"})
     traffic = Traffic(server)
     await traffic.open()

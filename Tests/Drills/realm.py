@@ -18,9 +18,9 @@ import time
 import uuid
 
 import websockets
-from common import FOLDER, count, expect, wait_for
+from common import FOLDER, ROOM, count, expect, wait_for
 from phones import (
-    ENDED, LED, RANKS, Books, Entry, Phone, Refused, Simulator, answer, compare, connect, end, on_push, traffic)
+    ENDED, LED, RANKS, Books, Entry, Phone, Simulator, answer, compare, connect, end, on_push, traffic)
 from realm_common import TAKE_OVER, Postgres, Realm, enter_namespaces, summary
 from realm_nemesis import LINKS, Nemesis
 from realm_network import Balancer, Wires, inside, make_namespaces
@@ -547,7 +547,7 @@ def nemesis():
 # Handover, and races of standbys
 
 # The longest time without a home at a handover.
-HANDOVER = 0.5
+HANDOVER = 0.5 * ROOM
 
 
 async def hand_over(setting, books, rounds):

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-from common import FOLDER, REVEILLE, NotStarted, Server, Store, Wrong, expect, wait_for
+from common import FOLDER, REVEILLE, ROOM, NotStarted, Server, Store, Wrong, expect, wait_for
 from phones import SETTINGS
 
 PROGRAMS = "/usr/lib/postgresql/15/bin"
@@ -21,7 +21,7 @@ PROGRAMS = "/usr/lib/postgresql/15/bin"
 RUN = pathlib.Path("/run/reveille-drill")
 MARK = "DRILL_NAMESPACES"
 # The longest time without a home after a crash.
-TAKE_OVER = 5.0
+TAKE_OVER = 5.0 * ROOM
 
 
 def enter_namespaces():

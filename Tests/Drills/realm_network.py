@@ -16,7 +16,8 @@ import subprocess
 import threading
 import time
 
-from common import FOLDER, free_port
+from common import FOLDER
+from ports import free_port
 from realm_common import run
 
 CLONE_NEWNET = 0x40000000

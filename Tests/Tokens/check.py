@@ -1,6 +1,6 @@
 """Runs a server with keys of an identity provider, from a file and from Python's HTTP server, as an operator does.
 
-Arguments: a folder for the server's data, and the program `reveille`.
+Arguments: a folder for the servers' data, the program `reveille`, and `smoke` for the short form.
 """
 
 import atexit
@@ -9,7 +9,6 @@ import json
 import pathlib
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -21,17 +20,13 @@ import uuid
 import jwt
 from cryptography.hazmat.primitives import serialization
 from jwcrypto import jwk
+from ports import free_port
 
 FOLDER, REVEILLE = pathlib.Path(sys.argv[1]), sys.argv[2]
-DATA = FOLDER / "data"
-CONFIG = FOLDER / "reveille.yaml"
+IS_SHORT = sys.argv[3:] == ["smoke"]
+# The server fetches the keys for an unknown kid once in so many seconds.
+SPACING = 30
 ISSUER = "https://id.example.com/"
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 class Provider(http.server.ThreadingHTTPServer):
@@ -73,14 +68,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Server:
-    """`reveille serve`, its log and its answers."""
+    """`reveille serve` on a data folder of this name, its log and its answers."""
 
-    def __init__(self, settings):
-        self.port = free_port()
+    def __init__(self, name, settings):
+        self.data, self.config, self.port = FOLDER / name, FOLDER / f"{name}.yaml", free_port()
         self.write(settings)
         self.log = []
-        words = [REVEILLE, "serve", "--config", CONFIG, "--data", DATA, "--port", str(self.port), "--metrics-listen",
-                 f"127.0.0.1:{free_port()}"]
+        words = [REVEILLE, "serve", "--config", self.config, "--data", self.data, "--port", str(self.port),
+                 "--metrics-listen", f"127.0.0.1:{free_port()}"]
         self.metrics = words[-1]
         self.process = subprocess.Popen(list(map(str, words)), stderr=subprocess.PIPE, text=True)
         atexit.register(self.process.kill)
@@ -88,17 +83,19 @@ class Server:
         self.wait("listening")
 
     def write(self, settings):
-        CONFIG.write_text("log.format: text\n" + "".join(f"{key}: {value}\n" for key, value in settings.items()))
+        self.config.write_text("log.format: text\n" + "".join(f"{key}: {value}\n" for key, value in settings.items()))
 
     def read(self):
         for line in self.process.stderr:
             self.log.append(line.rstrip())
 
     def wait(self, words, since=0):
-        limit = time.monotonic() + 20
+        limit = time.monotonic() + 60
         while time.monotonic() < limit:
             if any(words in line for line in self.log[since:]):
                 return
+            if self.process.poll() is not None:
+                break
             time.sleep(0.02)
         raise AssertionError(f"no line with {words!r}:\n" + "\n".join(self.log[since:]))
 
@@ -129,9 +126,15 @@ class Server:
         text = urllib.request.urlopen(f"http://{self.metrics}/metrics", timeout=20).read().decode()
         return float(re.search("^" + re.escape(name) + r" (\S+)", text, re.MULTILINE).group(1))
 
+    def explain(self, text, code):
+        words = [REVEILLE, "token", "explain", "-", "--config", self.config, "--data", self.data]
+        run = subprocess.run(list(map(str, words)), input=text + "\n", capture_output=True, text=True)
+        assert run.returncode == code, run
+        return run.stdout
+
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(20) == 0
+        assert self.process.wait(60) == 0
 
 
 def key(kid, **kind):
@@ -148,13 +151,6 @@ def token(signer, algorithm, kid=True, **claims):
 def expect(found, wanted):
     assert wanted in found, f"expected {wanted!r}, found {found!r}"
     print(f"  {found}")
-
-
-def explain(text, code):
-    words = [REVEILLE, "token", "explain", "-", "--config", CONFIG, "--data", DATA]
-    run = subprocess.run(list(map(str, words)), input=text + "\n", capture_output=True, text=True)
-    assert run.returncode == code, run
-    return run.stdout
 
 
 KEYS = {
@@ -174,7 +170,7 @@ def check_files():
     odd = key("odd", kty="EC", crv="P-521")
     write_set(path, *KEYS.values(), odd)
     settings = ABOUT | {"tokens.keys": f"[{path}]"}
-    server = Server(settings)
+    server = Server("files", settings)
     server.wait('key "odd" is left out: its crv is "P-521"')
     print("keys from a file")
     for algorithm, signer in KEYS.items():
@@ -189,7 +185,7 @@ def check_files():
     expect(server.ask(token(odd, "ES512")), 'has the alg "ES512" in its header; only')
     stranger = key("rsa", kty="RSA", size=2048)
     expect(server.ask(token(stranger, "RS256")), 'is not signed with the key "rsa"')
-    own = subprocess.run([REVEILLE, "token", "bob", "--data", DATA], check=True, capture_output=True, text=True)
+    own = subprocess.run([REVEILLE, "token", "bob", "--data", server.data], check=True, capture_output=True, text=True)
     own = own.stdout.strip()
     assert server.ask(own) == "taken"
     assert server.metric('reveille_tokens_refused_total{cause="audience"}') == 1
@@ -197,9 +193,9 @@ def check_files():
 
     print("reveille token explain")
     good = token(KEYS["RS256"], "RS256")
-    expect(explain(good, 0), "taken: alice")
-    expect(explain(token(KEYS["RS256"], "RS256", aud="other"), 1), 'refused: The token has aud "other"')
-    expect(explain(own, 0), "with the server's secret")
+    expect(server.explain(good, 0), "taken: alice")
+    expect(server.explain(token(KEYS["RS256"], "RS256", aud="other"), 1), 'refused: The token has aud "other"')
+    expect(server.explain(own, 0), "with the server's secret")
 
     print("rotation of the file")
     new = key("new", kty="RSA", size=2048)
@@ -217,7 +213,7 @@ def check_files():
     write_set(path, new)
 
     print("rotation of the secret")
-    file = DATA / "client-token.key"
+    file = server.data / "client-token.key"
     old, fresh = file.read_text().strip(), "ab" * 32
     file.write_text(f"{fresh}\n{old}\n")
     server.reload()
@@ -230,41 +226,61 @@ def check_files():
     server.stop()
 
 
-def check_address():
+def flood(server, until):
+    while time.monotonic() < until:
+        stranger = key(str(uuid.uuid4()), kty="OKP", crv="Ed25519")
+        assert server.ask(token(stranger, "EdDSA")) != "taken"
+
+
+def check_address(meanwhile):
+    """`meanwhile` runs while the server may not fetch the keys again; in the long form the flood takes that time."""
     provider = Provider(free_port())
     one, two = key("one", kty="RSA", size=2048), key("two", kty="EC", crv="P-256")
     provider.serve(one, Cache_Control="max-age=3600")
     settings = ABOUT | {"tokens.jwks_url": f"http://127.0.0.1:{provider.server_port}/jwks.json"}
-    server = Server(settings)
+    server = Server("address", settings)
+    fetched = time.monotonic()
     print("keys by address")
     first = token(one, "RS256")
     assert server.ask(first) == "taken"
     assert provider.requests == 1
     provider.serve(one, two)
     expect(server.ask(token(two, "ES256")), 'has the kid "two"')
-    print("  a key that is new within 30 s of a fetch has to wait")
+    print(f"  a key that is new within {SPACING} s of a fetch has to wait")
     assert provider.requests == 1
 
     print("a flood of unknown kids")
-    asked = time.monotonic()
-    while time.monotonic() < asked + 40:
-        stranger = key(str(uuid.uuid4()), kty="OKP", crv="Ed25519")
-        assert server.ask(token(stranger, "EdDSA")) != "taken"
+    if IS_SHORT:
+        flood(server, fetched + 2)
+        assert provider.requests == 1, provider.requests
+        meanwhile()
+        time.sleep(max(0, fetched + SPACING + 0.5 - time.monotonic()))
+        flood(server, time.monotonic() + 1)
+    else:
+        flood(server, fetched + SPACING + 10)
+        meanwhile()
     assert provider.requests == 2, provider.requests
     assert server.ask(token(two, "ES256")) == "taken"
     assert server.metric('reveille_token_key_fetches_total{result="ok"}') == 2
 
     print("the provider is down, and the server starts again")
-    port = provider.server_port
     provider.stop()
     server.stop()
-    server = Server(settings)
+    server = Server("address", settings)
     server.wait("cannot fetch the identity provider's keys")
     assert server.ask(first) == "taken" and server.ask(token(two, "ES256")) == "taken"
-    expect(explain(first, 0), "taken: alice")
+    expect(server.explain(first, 0), "taken: alice")
     server.stop()
 
+
+def check_bad_answers():
+    """A server that has the keys keeps them whatever the provider answers."""
+    print("bad answers")
+    one, port = key("one", kty="RSA", size=2048), free_port()
+    settings = ABOUT | {"tokens.jwks_url": f"http://127.0.0.1:{port}/jwks.json"}
+    good = token(one, "RS256")
     for name, change, reason in [
+        ("a good answer", {}, "listening"),
         ("a redirect", {"status": 302, "fields": {"Location": "https://evil.example/"}},
          "the status 302 to https://evil.example/, which is not followed"),
         ("too long", {"body": b" " * 65_537}, "longer than 65536 bytes"),
@@ -278,14 +294,18 @@ def check_address():
         provider.serve(one)
         for member, value in change.items():
             setattr(provider, member, value)
-        server = Server(settings)
+        server = Server("answers", settings)
         server.wait(reason)
-        assert server.ask(first) == "taken", name
+        assert server.ask(good) == "taken", name
         print(f"  {name}: {next(line for line in server.log if reason in line)}")
         server.stop()
         provider.stop()
 
 
-check_files()
-check_address()
+def others():
+    check_files()
+    check_bad_answers()
+
+
+check_address(others)
 print("ok")

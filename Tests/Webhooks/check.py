@@ -19,6 +19,7 @@ import time
 
 import standardwebhooks
 import websockets
+from ports import free_port
 from reveille import Client, Closed, ReveilleError
 
 FOLDER, REVEILLE, KILLS = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -26,12 +27,6 @@ DATA = FOLDER / "data"
 WORKERS = 12
 SECRETS = ["whsec_" + base64.b64encode(os.urandom(32)).decode() for _ in range(2)]
 random.seed(7)
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 class Receiver(http.server.ThreadingHTTPServer):
@@ -115,7 +110,7 @@ class Server:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait()
+        self.process.wait(60)
 
     def command(self, *arguments, may_fail=False):
         return subprocess.run(
@@ -214,6 +209,14 @@ def main():
     server = Server(
         {"listen.port": free_port(), "metrics.listen": f"127.0.0.1:{free_port()}", "webhooks.file": endpoints})
     server.start()
+    try:
+        calls_and_kills(server, whole, some)
+        server.stop()
+    finally:
+        server.kill()
+
+
+def calls_and_kills(server, whole, some):
     tokens = [
         [server.command("token", f"{side}{number}").strip() for side in ("caller", "callee")]
         for number in range(WORKERS)]
@@ -246,7 +249,6 @@ def main():
     wait_for(lambda: backlog() == 0, "the replay does not end")
     check(some, calls, {"call.ended"})
     expect(len(whole.order) == before, "the replay of one endpoint sent new events to another")
-    server.stop()
     print(f"webhooks ok: {KILLS} kills, {len(calls)} calls, {len(ended)} of them without a fault, {events} events")
 
 

@@ -186,45 +186,50 @@ class Client:
     async def _send(self, message: Dict[str, Any]) -> None:
         if self._socket is None or self._end and self._end.code:
             raise self._end or Closed(None, "not connected")
-        message["params"] = {key: value for key, value in message["params"].items() if value is not None}
-        try:
-            await self._socket.send(json.dumps({"jsonrpc": "2.0", **message}))
-        except websockets.ConnectionClosed as closed:
-            raise Closed(closed.code, closed.reason or "the connection is lost") from closed
+        await _send_on(self._socket, message)
 
     async def _connect(self) -> None:
-        self._socket = await websockets.connect(
+        # Requests are sent on this connection once its session is open.
+        socket = await websockets.connect(
             self.url, subprotocols=[SUBPROTOCOL], max_size=LONGEST_FRAME, open_timeout=self.open_timeout)
+        try:
+            result = await self._opened(socket)
+        except BaseException:
+            await socket.close()
+            raise
+        if not result["resumed"]:
+            self._last_seq = 0
+        self._resume = {"session_id": result["session_id"], "token": result["resume"]["token"]}
+        self.user, self.calls, self.missed = result["user"], result["calls"], result["missed"]
+        self.ice_servers = result.get("ice_servers", [])
+        self._socket = socket
+
+    async def _opened(self, socket: Any) -> Dict[str, Any]:
+        """Opens or resumes the session. Returns the result of session.open."""
         device = {"id": self.device_id, "platform": self.platform}
         if self.app:
             device["app"] = self.app
         params: Dict[str, Any] = {"token": self.token, "device": device, "push": self.push}
         if self._resume:
             params["resume"] = {**self._resume, "last_seq": self._last_seq}
-        await self._send({"id": 0, "method": "session.open", "params": params})
+        await _send_on(socket, {"id": 0, "method": "session.open", "params": params})
         while True:
             try:
-                message = json.loads(await asyncio.wait_for(self._socket.recv(), self.open_timeout))
+                message = json.loads(await asyncio.wait_for(socket.recv(), self.open_timeout))
             except websockets.ConnectionClosed as closed:
                 raise Closed(closed.code, closed.reason) from closed
             if message.get("id") == 0:
                 break
         if "error" in message:
-            await self._socket.close()
             raise _error(message["error"])
-        result = message["result"]
-        if not result["resumed"]:
-            self._last_seq = 0
-        self._resume = {"session_id": result["session_id"], "token": result["resume"]["token"]}
-        self.user, self.calls, self.missed = result["user"], result["calls"], result["missed"]
-        self.ice_servers = result.get("ice_servers", [])
+        return message["result"]
 
     async def _run(self) -> None:
         delay = 0.25
         while True:
             try:
                 await self._read()
-            except websockets.ConnectionClosed as closed:
+            except (websockets.ConnectionClosed, Closed) as closed:
                 code = closed.code
                 self._fail(Closed(code, closed.reason or "the connection is lost"))
                 if self._end or not _is_retryable(code):
@@ -271,6 +276,14 @@ class Client:
         for answer in self._pending.values():
             if not answer.done():
                 answer.set_exception(closed)
+
+
+async def _send_on(socket: Any, message: Dict[str, Any]) -> None:
+    message["params"] = {key: value for key, value in message["params"].items() if value is not None}
+    try:
+        await socket.send(json.dumps({"jsonrpc": "2.0", **message}))
+    except websockets.ConnectionClosed as closed:
+        raise Closed(closed.code, closed.reason or "the connection is lost") from closed
 
 
 def _is_retryable(code: Optional[int]) -> bool:
