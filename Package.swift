@@ -234,7 +234,7 @@ let package = Package(
 
         // What has happened so far, from any thread, for tests that wait for it.
         .target(name: "EventJournal", path: "Tests/EventJournal", swiftSettings: strict),
-        // Steps for the end of a test.
+        // What a test leaves as it was: steps at its end, ports, a process of its own.
         .target(
             name: "TestCleanup", dependencies: ["ChildProcess"], path: "Tests/TestCleanup", swiftSettings: strict),
         // What is logged, as lines of text.

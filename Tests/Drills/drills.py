@@ -21,8 +21,8 @@ SMOKE_ROOM = 3
 # What the drills of a realm start.
 REALM_PROGRAMS = ["unshare", "ip", "haproxy", "/usr/lib/postgresql/15/bin/postgres"]
 
-# `full` is COUNT in `long`, and `smoke` that in `smoke`; without it a drill is not part of `smoke`, which begins with the
-# drills that take longest. `build`: the build of `long` and of a drill by its name; `smoke` uses the debug build.
+# `full` is COUNT for a release, and `smoke` that in `smoke`; without it a drill is not part of `smoke`, which begins with the
+# drills that take longest. `build`: the build of a drill that runs by its name; `smoke` uses the debug build.
 Drill = collections.namedtuple("Drill", "name full smoke build", defaults=[None, "debug"])
 TABLE = [
     Drill("network/half-open", 200, 8),
@@ -116,8 +116,7 @@ def run_smoke():
     """Runs the drills of `smoke`, AT_A_TIME of them at a time."""
     reveille, began = program("debug"), time.monotonic()
     has_realm = os.geteuid() == 0 and all(map(shutil.which, REALM_PROGRAMS))
-    if not has_realm:
-        print(f"realm drills left out: they need root and {', '.join(REALM_PROGRAMS)}", flush=True)
+    without = "" if has_realm else f"; without realm/kill, which needs root and {', '.join(REALM_PROGRAMS)}"
     waiting = [drill for drill in TABLE if drill.smoke and (has_realm or not drill.name.startswith("realm/"))]
     failed = []
     while waiting or RUNS:
@@ -130,19 +129,8 @@ def run_smoke():
                 continue
             if not run.report():
                 failed.append(run.name)
-    print(f"drills {f'failed: {failed}' if failed else 'ok'} in {time.monotonic() - began:.0f} s")
+    print(f"drills {f'failed: {failed}' if failed else 'ok'} in {time.monotonic() - began:.0f} s{without}")
     sys.exit(bool(failed))
-
-
-def run_long():
-    failed = []
-    for drill in TABLE:
-        run = Run(drill, drill.full, program(drill.build), is_quiet=True)
-        run.process.wait()
-        if not run.report():
-            failed.append(run.name)
-    if failed:
-        sys.exit(f"failed: {failed}")
 
 
 def main():
@@ -152,9 +140,7 @@ def main():
         run_in_turn([drill for drill in TABLE if drill.build == "debug"], None)
     elif name == "smoke" and not rest:
         run_smoke()
-    elif name == "long" and not rest:
-        run_long()
-    elif [name, *rest] == ["long", "--list"]:
+    elif name == "list" and not rest:
         print("\n".join(f"{drill.name} {drill.full}" for drill in TABLE))
     elif named and len(rest) < 2 and all(count.isdecimal() for count in rest):
         run_in_turn(named, rest and rest[0])

@@ -21,7 +21,7 @@ PROGRAMS = "/usr/lib/postgresql/15/bin"
 RUN = pathlib.Path("/run/reveille-drill")
 MARK = "DRILL_NAMESPACES"
 # The longest time without a home after a crash.
-TAKE_OVER = 5.0 * ROOM
+TAKE_OVER = 5.0 + 2 * (ROOM - 1)
 
 
 def enter_namespaces():

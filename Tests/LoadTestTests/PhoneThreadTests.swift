@@ -303,7 +303,7 @@ import Testing
             look()
         }
         // Without a ramp all ten are under way at once.
-        #expect(early < 10)
+        #expect(early < 5)
         #expect(recorded.cutShort == 10)
         #expect(recorded.refused == 1 && recorded.failures.isEmpty && recorded.failureCounts.notBegun == 0)
     }

@@ -9,6 +9,7 @@ import PushTestServer
 import PushVocabulary
 import Synchronization
 import TLS
+import TestCleanup
 import Testing
 
 @testable import PushClient
@@ -325,10 +326,8 @@ struct PushServiceTests {
 
     @Test("with nobody listening the push is never announced, and ends unsent with its ring time")
     func connectionRefused() async throws {
-        let server = try await PushTestServer { _, _ in .respond(200) }
-        await server.stop()
-        let fixture = try await Fixture.start([server])
-        let intent = try Fixture.order(ring: .milliseconds(1500))
+        let fixture = try await Fixture.start([], port: try freePort())
+        let intent = try Fixture.order(ring: .seconds(3))
         #expect(try await fixture.outcome(queueing: intent) == .unsent(reason: "expired"))
         await fixture.service.stop()
         let counters = try #require(fixture.service.statistics.pools.first).counters

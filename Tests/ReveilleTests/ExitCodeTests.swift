@@ -96,7 +96,7 @@ struct ExitCodeTests {
         run.expectFailure(1, lines: 1, "; see reveille ")
     }
 
-    @Test("what is not there is named, with the command that lists what is")
+    @Test("an unknown device or push is named, with the command that lists them")
     func namesWhatIsMissing() async throws {
         let folder = try Scenarios.Folder([])
         for (line, words) in [

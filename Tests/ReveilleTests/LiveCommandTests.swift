@@ -91,7 +91,7 @@ struct LiveCommandTests {
         #expect(!several.asked.contains { $0 is EndCall })
     }
 
-    @Test("calls watch --once prints one snapshot into a pipe, as table, JSON or JSON lines")
+    @Test("calls watch --once prints one snapshot, as table, JSON or JSON lines")
     func watchOnce() async throws {
         let calls = [
             Self.call(1, .ringing, from: "alice", age: 3), Self.call(2, .waking, from: "carol", age: 70),

@@ -155,7 +155,7 @@ struct LogWriterTests {
         let log = try Self.log(pipe, capacity: 10)
         let logger = log.logger("a")
         let padding = String(repeating: "x", count: 1000)
-        // Thrice their room: it waits once in the writer's hands, once in the queue.
+        // Three times the capacity: one in the batch being written, one in the queue, and one to drop.
         let (sent, room) = (3200, 10 + LogWriter.errorReserve)
         for number in 0..<sent { logger.error("line \(number)", metadata: ["p": "\(padding)"]) }
         let dropped = Int(log.linesDropped)

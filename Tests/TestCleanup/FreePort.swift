@@ -22,7 +22,7 @@ public struct NoFreePort: Error, CustomStringConvertible {
 
 private enum FreePorts {
     private static let ports = 20_000..<32_000
-    /// Begins at a random port: processes that run at the same time give different ones.
+    /// Begins at a random port: processes that run at the same time rarely give the same.
     private static let first = Int.random(in: 0..<ports.count)
     private static let tried = Mutex(0)
 

@@ -41,7 +41,8 @@ struct DeadlineTests {
         }
         let client = try RawClient(port: server.address.port)
         let time = try await client.drip(after: start, byte: 0x01)
-        #expect(time < RawClient.patience, "\(time)")
+        // libwebsockets ends a handshake by itself after 10 s.
+        #expect(time < .seconds(8), "\(time)")
         await server.stop()
         #expect(server.server.statistics.shards[0].unfinished <= 1)
     }
