@@ -587,8 +587,17 @@ def mutate(path, number, generator):
     return f"byte {place} of {len(data)} xor {change:#x}"
 
 
+def freeze(process):
+    """Stops a process, and waits until no thread runs: its files are then those that a kill leaves."""
+    process.send_signal(signal.SIGSTOP)
+    tasks = pathlib.Path(f"/proc/{process.pid}/task")
+    wait_for(
+        lambda: all(state.read_text().rpartition(")")[2].split()[0] == "T" for state in tasks.glob("*/stat")),
+        "the server is frozen")
+
+
 def is_acknowledged(data):
-    """Whether the last commit of a killed server is in its mark. A kill during the sync of a commit leaves one that was
+    """Whether the last commit of a frozen server is in its mark. A kill during the sync of a commit leaves one that was
     not acknowledged, whose loss is not reported."""
     copy = FOLDER / "copy"
     shutil.rmtree(copy, ignore_errors=True)
@@ -617,13 +626,23 @@ def realistic_store(simulator):
         finally:
             await phones.halt()
 
+    def is_frozen_in_use():
+        if "reveille_store_behind_records 0" in server.metrics():
+            return False
+        freeze(server.process)
+        if is_acknowledged(server.data):
+            return True
+        server.process.send_signal(signal.SIGCONT)
+        return False
+
     def run(seed, standing):
-        """Kills the server while there is load, and while no command reads the folder: it would apply the journal."""
+        """Kills the server while there is load and its last commit is acknowledged, and while no command reads the
+        folder: it would apply the journal."""
         server.start()
         background = load(server)
         try:
             asyncio.run(calls(seed, standing))
-            wait_for(lambda: "reveille_store_behind_records 0" not in server.metrics(), "the journal is in use")
+            wait_for(is_frozen_in_use, "the server is frozen with its journal in use and its commits acknowledged", 120)
             server.kill()
         finally:
             # Its end takes seconds without a server.
@@ -635,10 +654,6 @@ def realistic_store(simulator):
     server.start()
     expect(server.stop() == 0, "the server did not stop cleanly")
     run(4, 4)
-    seed = 5
-    while not is_acknowledged(server.data):
-        run(seed, 0)
-        seed += 1
     killed, stopped = FOLDER / "killed", FOLDER / "stopped"
     shutil.copytree(server.data, killed, ignore=shutil.ignore_patterns("*.sock"))
     server.start()
