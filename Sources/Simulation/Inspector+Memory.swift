@@ -12,8 +12,8 @@ struct MemoryBook {
     /// When an ended call must be released, unless one of its pushes is open.
     private(set) var neededUntil: [CallID: Instant] = [:]
     private(set) var sessions: [SessionID: (key: DeviceKey, hold: Hold)] = [:]
-    /// What the core has asked the store, and when.
-    private(set) var lookUps: [UInt64: Instant] = [:]
+    /// What the core has asked the store, and the end of this half of the store's time.
+    private(set) var lookUps: [UInt64: (until: Instant, isSecondHalf: Bool)] = [:]
 
     /// At a start, the core reloads ended calls with an open push.
     mutating func begin(on disk: Disk, now: Instant, timers: CallTimers) {
@@ -34,7 +34,9 @@ struct MemoryBook {
     private(set) var lookUpFailedAt: Instant?
     mutating func lookUpFailed(at now: Instant) { lookUpFailedAt = now }
 
-    mutating func lookUp(_ number: UInt64, at now: Instant) { lookUps[number] = now }
+    mutating func lookUp(_ number: UInt64, at now: Instant) {
+        lookUps[number] = (now + CallCore.lookUpPatience / 2, false)
+    }
     mutating func lookUpIsOver(_ number: UInt64) { lookUps[number] = nil }
 
     // MARK: Sessions
@@ -69,10 +71,9 @@ struct MemoryBook {
     mutating func prune(_ now: Instant, _ disk: Disk, _ timers: CallTimers) {
         let open = Set(disk.openPushes.compactMap { disk.pushes[$0] }.filter { $0.purpose == .call }.map(\.call))
         neededUntil = neededUntil.filter { $0.value > now || open.contains($0.key) }
-        for (number, asked) in lookUps where asked + CallCore.lookUpPatience <= now {
-            // After a stop of the process the time starts again.
-            guard now - (asked + CallCore.lookUpPatience) <= CallCore.standstill else {
-                lookUps[number] = now
+        for (number, lookUp) in lookUps where lookUp.until <= now {
+            guard lookUp.isSecondHalf else {
+                lookUps[number] = (now + CallCore.lookUpPatience / 2, true)
                 continue
             }
             lookUpFailed(at: now)

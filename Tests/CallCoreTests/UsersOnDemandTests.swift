@@ -172,15 +172,38 @@ import Testing
         #expect(world.push(alice.call(bob), to: bob) != nil)
     }
 
-    @Test("after a stop of the process the store has its whole time again")
-    func stopped() {
+    @Test("the target of a forwarding is looked up three times; then the call ends as if there was no forwarding")
+    func forwardedInVain() {
+        let world = Self.small()
+        let (alice, bob, carol) = (world.online("alice"), world.online("bob"), world.asleep("carol"))
+        world.administer(.forward(bob.user, busy: nil, noAnswer: .user(carol.user), after: .seconds(5)))
+        let call = alice.call(bob)
+        world.asleep("zoe")
+        world.asleep("yan")
+        #expect(!Self.isInMemory(carol, world))
+        world.answersUserLookUps = false
+        world.advance(.seconds(5))
+        for attempt in 1...3 {
+            #expect(world.lookUps.count == attempt && world.store.calls[call]?.state.isLive == true)
+            world.advance(CallCore.lookUpPatience)
+        }
+        #expect(world.lookUps.count == 3 && world.store.calls[call]?.endReason == .ringTimeout)
+        world.answerLookUps()
+        #expect(world.store.calls[call]?.forwards.isEmpty == true)
+    }
+
+    @Test(
+        "a stop of the process, however short or long, takes half of the store's time at most",
+        arguments: [0, 499, 5000])
+    func stopped(late: Int) {
         let world = Self.small()
         let (alice, bob) = (world.online("alice"), world.asleep("bob"))
         world.asleep("zoe")
         world.holdsNextLookUp = true
         alice.send(.invite(Invite(call: world.newCall(), to: .user(bob.user))))
-        world.stall(CallCore.lookUpPatience + CallCore.standstill + .milliseconds(1))
+        world.stall(CallCore.lookUpPatience + .milliseconds(late))
         world.advance(.zero)
+        world.advance(CallCore.halfPatience - .milliseconds(1))
         #expect(world.core.lookUpCount == 1)
         world.answerHeld()
         #expect(world.core.liveCalls == 1)

@@ -6,10 +6,11 @@ import Determinism
 /// An input that needs more than there is in memory waits for the store's answer, in a ``Lane``, and is then handled
 /// again from the beginning. Before, only the sign of life of its device has been noted.
 extension CallCore {
-    /// How long inputs wait for one answer of the store.
+    /// How long inputs wait for one answer of the store. The time has two halves; the second begins when the core has
+    /// seen the end of the first. A process that was stopped meanwhile loses one of them at most: nothing worked on the
+    /// answer.
     public static let lookUpPatience = Duration.seconds(2)
-    /// A deadline handled this late shows that the process was stopped.
-    public static let standstill = Duration.milliseconds(500)
+    static let halfPatience = lookUpPatience / 2
 
     // MARK: Asking
 
@@ -30,17 +31,20 @@ extension CallCore {
         }
         precondition(lanes[lane] == nil, "an input waits behind the earlier ones of its lane")
         lookUpCount += 1
-        ask(wanted, in: lane, [deferred], until: now + Self.lookUpPatience)
+        ask(wanted, in: lane, [deferred], until: now + Self.halfPatience)
         return false
     }
 
-    private func ask(_ wanted: Wanted, in lane: Lane, _ inputs: [Deferred], attempts: Int = 0, until: Instant) {
+    private func ask(
+        _ wanted: Wanted, in lane: Lane, _ inputs: [Deferred], attempts: Int = 0, until: Instant,
+        isSecondHalf: Bool = false
+    ) {
         lookUpsAsked += 1
         if wanted.call != nil { counters.callsLookedUp += 1 }
         counters.usersLookedUp += UInt64(wanted.names.count + wanted.groups.count)
         lanes[lane] = OpenLookUp(
             number: lookUpsAsked, wanted: wanted, settled: settledGeneration, inputs: inputs, attempts: attempts,
-            until: until, deadline: deadlines.add(.lookUp(lane), at: until))
+            until: until, isSecondHalf: isSecondHalf, deadline: deadlines.add(.lookUp(lane), at: until))
         if let device = inputs.first?.opening { openingDevices[device] = lane }
         laneOfLookUp[lookUpsAsked] = lane
         effects.append(.lookUp(lookUpsAsked, wanted))
@@ -86,7 +90,9 @@ extension CallCore {
         // A user that has changed and left memory meanwhile may have been read as it was before.
         guard lookUp.settled >= latestDeparture else {
             close(lane, lookUp)
-            return ask(lookUp.wanted, in: lane, lookUp.inputs, attempts: lookUp.attempts, until: lookUp.until)
+            return ask(
+                lookUp.wanted, in: lane, lookUp.inputs, attempts: lookUp.attempts, until: lookUp.until,
+                isSecondHalf: lookUp.isSecondHalf)
         }
         close(lane, lookUp)
         lookUpCount -= lookUp.inputs.count
@@ -145,12 +151,12 @@ extension CallCore {
         giveUp(lane)
     }
 
-    /// The store has not answered in time. The time starts again if the process was stopped: nothing worked on the
-    /// answer.
+    /// The store has not answered in one half of the time.
     func lookUpOverdue(_ lane: Lane) {
-        guard let lookUp = lanes[lane], now - lookUp.until > Self.standstill else { return giveUp(lane) }
-        let until = now + Self.lookUpPatience
+        guard let lookUp = lanes[lane], !lookUp.isSecondHalf else { return giveUp(lane) }
+        let until = now + Self.halfPatience
         lanes[lane]?.until = until
+        lanes[lane]?.isSecondHalf = true
         lanes[lane]?.deadline = deadlines.add(.lookUp(lane), at: until)
     }
 
@@ -161,7 +167,7 @@ extension CallCore {
             lookUp.attempts + 1 < Self.mostAttempts
         {
             return ask(
-                lookUp.wanted, in: lane, lookUp.inputs, attempts: lookUp.attempts + 1, until: now + Self.lookUpPatience)
+                lookUp.wanted, in: lane, lookUp.inputs, attempts: lookUp.attempts + 1, until: now + Self.halfPatience)
         }
         lookUpCount -= lookUp.inputs.count
         lookUp.inputs.forEach(putOff)

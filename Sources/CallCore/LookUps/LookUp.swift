@@ -97,7 +97,8 @@ struct OpenLookUp {
     var inputs: [Deferred]
     /// How often the same was asked before.
     var attempts = 0
-    /// When the inputs are put off.
+    /// The end of this half of the store's time. The inputs are put off at the end of the second.
     var until: Instant
+    var isSecondHalf = false
     var deadline: DeadlineQueue<Deadline>.Token
 }

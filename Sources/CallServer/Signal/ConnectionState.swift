@@ -77,8 +77,9 @@ final class ConnectionState {
     /// A `session.open` that is not answered yet.
     struct Asked: Equatable {
         let request: RequestID
-        /// When it was read, or when the process went on after a stop.
+        /// When it was read, or when the second half of the time for its answer began.
         var at: Instant
+        var isSecondHalf = false
     }
 
     ///     unopened ──session.open──▶ checking ──valid token──▶ opening ──▶ open
@@ -153,17 +154,18 @@ final class ConnectionState {
         if case .opening(_, let holder) = phase { phase = .refused(holder) }
     }
 
-    /// The time for the answer starts again.
-    func restartWait(at now: Instant) {
-        switch phase {
-        case .checking(var asked):
+    /// When to look for the answer to a `session.open` again; nil when it is overdue, or nothing was asked. The time has
+    /// two halves; the second begins when the end of the first was seen. A process that was stopped meanwhile loses one
+    /// of them at most: nothing worked on the answer.
+    func answerDue(within time: Duration, at now: Instant) -> Instant? {
+        guard var asked else { return nil }
+        if asked.at + time / 2 <= now {
+            if asked.isSecondHalf { return nil }
             asked.at = now
-            phase = .checking(asked)
-        case .opening(var asked, let holder):
-            asked.at = now
-            phase = .opening(asked, holder)
-        case .unopened, .refused, .open: break
+            asked.isSecondHalf = true
+            phase = if case .opening(_, let holder) = phase { .opening(asked, holder) } else { .checking(asked) }
         }
+        return asked.at + time / 2
     }
 
     /// Handles the core's answer to a `session.open`.

@@ -292,9 +292,6 @@ final class SignalShard: ShardHandler {
         }
     }
 
-    /// A deadline handled this late shows that the process was stopped.
-    private static let standstill = Duration.milliseconds(500)
-
     /// Reads pending input first: after a stop of the process it may contain their `session.open`.
     private func unopenedAreDue() {
         let now = environment.clock.now()
@@ -308,10 +305,8 @@ final class SignalShard: ShardHandler {
             guard let connection = connections[entry.serial], let state = connection.state as? ConnectionState,
                 !state.isOpen
             else { continue }
-            // A request that was read late still gets its full time for the answer. The time restarts if the process
-            // was stopped, because nothing worked on the answer.
-            if now - entry.deadline > Self.standstill { state.restartWait(at: now) }
-            if let answerDue = state.asked.map({ $0.at + limits.openWithin }), answerDue > now {
+            // A request that was read late still gets its full time for the answer.
+            if let answerDue = state.answerDue(within: limits.openWithin, at: now) {
                 expectSession(on: entry.serial, by: answerDue)
                 continue
             }
