@@ -441,6 +441,22 @@ import Testing
         #expect(world.provider.waiting.isEmpty)
     }
 
+    @Test("a device that is deleted and comes back has the budget that it had", arguments: [false, true])
+    func budgetOfDeleted(isRestarted: Bool) throws {
+        set(.background)
+        for _ in 0..<2 { try missed(isSent: true) }
+        #expect(world.administer(.deleteDevice(bob.user, bob.key.device)) == .success(.done))
+        if isRestarted {
+            world.restart()
+            alice.open()
+        }
+        bob.open()
+        bob.ask(.close)
+        miss()
+        #expect(world.provider.waiting.isEmpty)
+        #expect(statuses().last == .intended)
+    }
+
     @Test("the budget of background pushes survives restarts")
     func budgetRestarts() throws {
         set(.background)

@@ -27,7 +27,9 @@ extension CallCore {
         user.group = entry.group
         user.memberships = Set(entry.memberships)
         for record in entry.devices { restore(record, of: user) }
-        for sync in entry.sentSyncs { user.device(sync.device)?.backgroundBudget.spend(at: sync.sentAt, limits) }
+        for sync in entry.sentSyncs {
+            user.backgroundBudgets[sync.device, default: BackgroundBudget()].spend(at: sync.sentAt, limits)
+        }
     }
 
     /// Drops devices that were not seen for long.

@@ -42,7 +42,10 @@ final class Device {
     var heldMedia: [ServerEvent] = []
     /// Open pushes about missed calls, oldest first.
     var notices: [Notice] = []
-    var backgroundBudget = BackgroundBudget()
+    var backgroundBudget: BackgroundBudget {
+        get { user.backgroundBudgets[key.device] ?? BackgroundBudget() }
+        set { user.backgroundBudgets[key.device] = newValue }
+    }
     /// Bounds the pushes for calls; `noticeBound` bounds the alerts about missed calls.
     var pushBound = RateBound()
     var noticeBound = RateBound()

@@ -17,6 +17,8 @@ final class User {
     var devices: [Device] = []
     /// Dropped devices that calls in memory still have. A device that comes back is the same object again.
     var dropped: [DeviceID: Device] = [:]
+    /// Also of devices that were dropped: the phone counts on, and may come back.
+    var backgroundBudgets: [DeviceID: BackgroundBudget] = [:]
     /// The live calls this user has a part in, oldest first.
     var liveCalls: [Call] = []
     /// Bounds the calls by this user that cause a push.

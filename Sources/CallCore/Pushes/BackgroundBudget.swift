@@ -16,6 +16,11 @@ struct BackgroundBudget {
         return next > now ? next : nil
     }
 
+    /// Whether a push was sent within the window.
+    func counts(at now: Instant, _ timers: CallTimers) -> Bool {
+        sent.last.map { $0 + timers.backgroundWindow > now } ?? false
+    }
+
     mutating func spend(at now: Instant, _ limits: CoreLimits) {
         sent.append(now)
         if sent.count > limits.backgroundPushes { sent.removeFirst(sent.count - limits.backgroundPushes) }

@@ -102,7 +102,11 @@ extension CallCore {
             return line(notice)
         }
         guard device.mayBeSent(to: notice.record.token, for: purpose, at: now) else { return redirect(notice) }
-        if purpose == .sync { device.backgroundBudget.spend(at: now, limits) }
+        if purpose == .sync {
+            let user = device.user
+            user.backgroundBudgets = user.backgroundBudgets.filter { $1.counts(at: now, timers) }
+            device.backgroundBudget.spend(at: now, limits)
+        }
         cancel(notice.deadline)
         notice.deadline = nil
         change(notice) { $0.send(at: now) }
