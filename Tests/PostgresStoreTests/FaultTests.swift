@@ -431,8 +431,12 @@ struct FaultTests {
         let session = try Session(address)
         var others: [Session] = []
         while let one = try? Session(address) { others.append(one) }
+        let taken = others.count
         try session.terminate("reveille commits")
-        others.append(contentsOf: (0..<1).compactMap { _ in try? Session(address) })
+        await eventually("the connection that is free is taken") {
+            if let one = try? Session(address) { others.append(one) }
+            return others.count > taken
+        }
         #expect(outcomes.commit("second", [.call(.live())], to: committer))
         await eventually("the log says so") { committer.failure?.reason == .tooManyConnections }
         #expect(outcomes.all == ["first durable"])

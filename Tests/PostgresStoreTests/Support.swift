@@ -131,8 +131,8 @@ struct Session {
         return row.rowCount == 0 ? nil : row.int(0, 0).map { Int32($0) }
     }
 
-    /// Ends all connections of a name.
+    /// Ends all connections of a name. Returns once they are gone.
     func terminate(_ name: String) throws {
-        try run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE '\(name)%'")
+        try run("SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE application_name LIKE '\(name)%'")
     }
 }
