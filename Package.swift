@@ -313,7 +313,7 @@ let package = Package(
                 "PostgresStore", "CallCore", "CallVocabulary", "ChildProcess", "RecordTables", "StoreInterface",
                 "StoreTesting",
             ], exclude: ["Recorded"]),
-        tests("AdminProtocolTests", ["AdminProtocol", "CallVocabulary"]),
+        tests("AdminProtocolTests", ["AdminProtocol", "ByteMutation", "CallVocabulary"]),
         tests(
             "ClientTokensTests", ["ClientTokens", "ByteMutation", "CallVocabulary", "Determinism"],
             exclude: ["Vectors"]),

@@ -66,7 +66,7 @@ extension TokenKeySet {
         if let id, id.utf8.count > Self.longestID {
             throw LeftOutReason("its kid is longer than \(Self.longestID) bytes")
         }
-        if let use = jwk["use"], use != .string("sig") {
+        if let use = jwk["use"], !use.isText("sig") {
             throw LeftOutReason("its use is \(use.shown), not \"sig\"")
         }
         if let operations = jwk["key_ops"] {
@@ -85,7 +85,7 @@ extension TokenKeySet {
         _ jwk: TokenObject, _ material: TokenKey.Material
     ) throws(LeftOutReason) -> [TokenAlgorithm] {
         guard let name = try jwk.keyText("alg") else { return material.algorithms }
-        guard let algorithm = TokenAlgorithm(rawValue: name) else {
+        guard let algorithm = TokenAlgorithm(utf8: name.utf8) else {
             throw LeftOutReason("its alg is \(TokenValue.string(name).shown), which is not supported")
         }
         guard material.algorithms.contains(algorithm) else {
@@ -149,7 +149,7 @@ extension TokenObject {
     fileprivate func keyText(_ name: String) throws(LeftOutReason) -> String? {
         switch self[name] {
         case nil: return nil
-        case .string(let text)?: return text
+        case .string(let text)? where ForeignText.isComparable(text.utf8): return text
         case let other?: throw LeftOutReason("its \(name) is \(other.shown), not text")
         }
     }

@@ -34,7 +34,7 @@ struct TokenObject {
         var scanner = JSONScanner(buffer)
         try scanner.enterObject()
         while let key = try scanner.nextKey() {
-            let name = key.string ?? ""
+            let name = key.longString ?? ""
             guard names.insert(Array(name.utf8)).inserted else { return .repeated(name) }
             members[Array(name.utf8)] = TokenValue(try scanner.value())
         }
@@ -75,7 +75,8 @@ struct TokenObject {
 }
 
 /// One value in a token or in a key.
-enum TokenValue: Equatable {
+enum TokenValue {
+    /// Of any length. Whoever compares it compares bytes.
     case string(String)
     case number(Double, text: String)
     /// The elements, as JSON.
@@ -86,7 +87,7 @@ enum TokenValue: Equatable {
     init?(_ value: JSONValue) {
         switch value.kind {
         case .null: return nil
-        case .string: self = .string(value.string ?? "")
+        case .string: self = .string(value.longString ?? "")
         case .integer, .fraction:
             let text = String(decoding: value.bytes, as: UTF8.self)
             guard let number = Double(text), number.isFinite else {
@@ -112,6 +113,12 @@ enum TokenValue: Equatable {
             texts.append(text)
         }
         return texts
+    }
+
+    /// Whether it is a text of exactly these bytes.
+    func isText(_ other: String) -> Bool {
+        guard case .string(let text) = self else { return false }
+        return text.utf8.elementsEqual(other.utf8)
     }
 
     /// The value for a refusal, of bounded length.

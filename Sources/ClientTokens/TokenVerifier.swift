@@ -139,7 +139,7 @@ public struct TokenVerifier: Equatable, Sendable {
     private func check(issuer claims: TokenObject, _ provider: IdentityProvider) throws(TokenRefusal) {
         let wanted = TokenValue.string(provider.issuer).shown
         guard let found = claims["iss"] else { throw .claim("iss", .missing(wanted)) }
-        guard case .string(let issuer) = found, Array(issuer.utf8) == Array(provider.issuer.utf8) else {
+        guard found.isText(provider.issuer) else {
             throw .claim("iss", .differs(found.shown, wanted: wanted))
         }
     }
@@ -154,7 +154,7 @@ public struct TokenVerifier: Equatable, Sendable {
         }
         let texts = if case .string(let text) = found { [text] } else { found.texts ?? [] }
         let isMeant = texts.contains { text in
-            provider.audiences.contains { Array($0.utf8) == Array(text.utf8) }
+            provider.audiences.contains { $0.utf8.elementsEqual(text.utf8) }
         }
         guard isMeant else { throw .claim("aud", .differs(found.shown, wanted: wanted)) }
     }
@@ -190,7 +190,7 @@ struct TokenHeader {
     ///   - hasProvider: whether keys for others may come.
     init(_ bytes: [UInt8], taken: [TokenAlgorithm], hasProvider: Bool) throws(TokenRefusal) {
         let header = try TokenObject(bytes, part: "header")
-        guard case .string(let name)? = header["alg"], let algorithm = TokenAlgorithm(rawValue: name),
+        guard case .string(let name)? = header["alg"], let algorithm = TokenAlgorithm(utf8: name.utf8),
             taken.contains(algorithm) || hasProvider && algorithm != .hs256
         else { throw .algorithm(found: header["alg"]?.shown, taken: taken) }
         // RFC 7515, section 4.1.11: critical extensions that are not understood are refused. No extension is understood
@@ -199,7 +199,7 @@ struct TokenHeader {
         self.algorithm = algorithm
         switch header["kid"] {
         case nil: keyID = nil
-        case .string(let id)?: keyID = id
+        case .string(let id)? where ForeignText.isComparable(id.utf8): keyID = id
         // The server's secret has no id, and its tokens any kid.
         case .some where algorithm == .hs256: keyID = nil
         case let other?: throw .keyMistyped(other.shown)

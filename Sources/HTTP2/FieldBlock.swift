@@ -23,8 +23,8 @@ struct FieldBlock {
         guard byteCount <= Self.byteLimit else { return false }
         guard name.first == UInt8(ascii: ":") else {
             if let wanted, !wanted.contains(where: { $0.count == name.count && name.elementsEqual($0) }) { return true }
-            let text = String(decoding: value, as: UTF8.self)
-            fields.append(HTTPField(String(decoding: name, as: UTF8.self), text, isSensitive: isSensitive))
+            let text = Self.text(value)
+            fields.append(HTTPField(Self.text(name), text, isSensitive: isSensitive))
             return true
         }
         // Matches `:status` alone of all pseudo-header fields by two letters.
@@ -33,8 +33,8 @@ struct FieldBlock {
             status = value.prefix(3).reduce(0) { $0 * 10 + Int($1 &- UInt8(ascii: "0")) }
             return true
         }
-        let text = String(decoding: value, as: UTF8.self)
-        switch String(decoding: name, as: UTF8.self) {
+        let text = Self.text(value)
+        switch Self.text(name) {
         case ":method": method = text
         case ":scheme": scheme = text
         case ":authority": authority = text
@@ -42,5 +42,11 @@ struct FieldBlock {
         default: break  // `:protocol`, with extended CONNECT only, which is not enabled.
         }
         return true
+    }
+
+    /// A field's text, with `?` for bytes beyond ASCII: Swift compares other texts in quadratic time.
+    private static func text(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+        guard bytes.contains(where: { $0 >= 0x80 }) else { return String(decoding: bytes, as: UTF8.self) }
+        return String(decoding: bytes.map { $0 < 0x80 ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
     }
 }

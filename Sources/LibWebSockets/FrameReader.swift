@@ -41,18 +41,18 @@ package struct FrameReader {
 
     /// Parses the complete frames in `bytes` and unmasks them in place.
     /// - Parameters:
-    ///   - limit: the longest message, in bytes.
+    ///   - limit: the longest message, in bytes; asked for at each frame.
     ///   - deliver: returns false to stop reading.
     /// - Returns: the bytes consumed. The caller passes the rest again with the bytes that follow. nil after a fault,
     ///   or when `deliver` returned false.
     package mutating func read(
-        _ bytes: UnsafeMutableRawBufferPointer, limit: Int, deliver: (Frame) -> Bool
+        _ bytes: UnsafeMutableRawBufferPointer, limit: @autoclosure () -> Int, deliver: (Frame) -> Bool
     ) -> Int? {
         var position = 0
         while true {
             let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[position...])
             do throws(FrameFault) {
-                guard let header = try header(UnsafeRawBufferPointer(rest), limit: limit) else { return position }
+                guard let header = try header(UnsafeRawBufferPointer(rest), limit: limit()) else { return position }
                 needed = header.length + header.payload
                 guard rest.count >= needed else { return position }
                 let payload = UnsafeMutableRawBufferPointer(rebasing: rest[header.length..<needed])
@@ -118,7 +118,9 @@ package struct FrameReader {
         default: break
         }
         guard header.isFinal else {
-            gathered = (gathered ?? []) + payload
+            // In place: a message may come in fragments of one byte.
+            gathered = gathered ?? []
+            gathered?.append(contentsOf: payload)
             return deliver(.fragment)
         }
         guard var message = gathered else {

@@ -105,7 +105,7 @@ final class HTTPExchange {
         // A response may already have led to the next request.
         guard number == mine, case .readingBody(let body) = state else { return }
         server.events.requestBegan(body.request, HTTPResponder(exchange: self, request: number))
-        if case .readingBody = state, head.words(of: .expect).contains("100-continue") {
+        if case .readingBody = state, head.lists("100-continue", in: .expect) {
             _ = socket.put(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
         }
     }
@@ -119,7 +119,7 @@ final class HTTPExchange {
         }
         number += 1
         let request = HTTPRequest(
-            method: method, target: head.target, path: head.path, query: head.query,
+            method: method, target: head.target, path: head.path,
             authorization: head.value(of: .authorization), contentType: head.value(of: .contentType),
             accept: head.value(of: .accept), acceptEncoding: head.value(of: .acceptEncoding),
             ifNoneMatch: head.value(of: .ifNoneMatch), idempotencyKey: head.value(of: .idempotencyKey),

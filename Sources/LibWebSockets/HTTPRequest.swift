@@ -14,12 +14,10 @@ public struct HTTPRequest: Sendable {
     public static let longestBody = 65_536
 
     public let method: Method
-    /// Path and query as they were sent. A path segment may contain an escaped `/`, and a value in the query `&`.
+    /// Path and query as they were sent, ASCII. A path segment may contain an escaped `/`, and a value in the query `&`.
     public let target: String
-    /// Percent-decoded: `/v1/calls/x`.
+    /// Percent-decoded, without the query: `/v1/calls/x`.
     public let path: String
-    /// The text after `?`, percent-decoded; empty without one.
-    public let query: String
     public let authorization: String?
     public let contentType: String?
     public let accept: String?
@@ -40,7 +38,7 @@ public struct HTTPRequest: Sendable {
     public internal(set) var body: [UInt8]
 
     public init(
-        method: Method, target: String = "", path: String, query: String = "", authorization: String? = nil,
+        method: Method, target: String = "", path: String, authorization: String? = nil,
         contentType: String? = nil, accept: String? = nil, acceptEncoding: String? = nil, ifNoneMatch: String? = nil,
         idempotencyKey: String? = nil, host: String? = nil, origin: String? = nil, isForwarded: Bool = false,
         peer: PeerAddress = PeerAddress(), network: PeerAddress? = nil, body: [UInt8] = []
@@ -55,7 +53,6 @@ public struct HTTPRequest: Sendable {
         self.isForwarded = isForwarded
         self.idempotencyKey = idempotencyKey
         self.path = path
-        self.query = query
         self.authorization = authorization
         self.contentType = contentType
         self.peer = peer

@@ -1,6 +1,6 @@
 /// The head of an HTTP/1.1 request (RFC 9112): the request line and the headers in use.
 ///
-/// The library's own parser (lws 4.1) closes a connection with an invalid head without a response.
+/// All its texts are ASCII, or short: Swift compares others in quadratic time. The library's own parser (lws 4.1) closes a connection with an invalid head without a response.
 package struct RequestHead {
     package enum Header: String, CaseIterable {
         case host
@@ -34,6 +34,16 @@ package struct RequestHead {
                 false
             }
         }
+
+        /// - Parameter name: in lower case.
+        fileprivate init?(_ name: [UInt8]) {
+            let found = Self.allCases.first {
+                let text = $0.rawValue.utf8
+                return text.count == name.count && text.elementsEqual(name)
+            }
+            guard let found else { return nil }
+            self = found
+        }
     }
 
     /// Whether the connection stays open after the response (RFC 9112, 9.3).
@@ -58,30 +68,38 @@ package struct RequestHead {
 
     /// The longest head, in bytes: a token of 16 kB and a proxy's headers must fit.
     package static let longest = 32_768
+    /// The most bytes of a resolved path, or of a part of it, that is not all ASCII.
+    private static let longestForeign = 256
 
     package private(set) var method = ""
     /// Path and query as they were sent.
     package private(set) var target = ""
-    /// Percent-decoded.
+    /// Percent-decoded, without the query.
     package private(set) var path = ""
-    /// The text after `?`, percent-decoded.
-    package private(set) var query = ""
     /// 0 or 1, of HTTP/1.
     private(set) var minorVersion = 1
     private var headers: [Header: String] = [:]
 
+    /// With `?` for bytes beyond ASCII, which no header in use has.
     package func value(of header: Header) -> String? { headers[header] }
 
-    /// The elements of a header's list, in lower case.
-    package func words(of header: Header) -> [String] {
-        (headers[header] ?? "").lowercased().split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
+    /// The elements of a header's list, without the blanks around them.
+    package func elements(of header: Header) -> [ArraySlice<UInt8>] {
+        Array((headers[header] ?? "").utf8).split(separator: UInt8(ascii: ",")).map(Self.trimmed)
+    }
+
+    /// Whether a header's list has this element, in any case.
+    /// - Parameter word: in lower case.
+    package func lists(_ word: StaticString, in header: Header) -> Bool {
+        elements(of: header).contains { element in
+            word.withUTF8Buffer { $0.count == element.count && $0.elementsEqual(element.lazy.map(Self.lowercased)) }
+        }
     }
 
     var persistence: Persistence {
-        let words = words(of: .connection)
-        if words.contains("close") { return .close }
+        if lists("close", in: .connection) { return .close }
         if minorVersion == 1 { return .keep }
-        return words.contains("keep-alive") ? .keepIfSaid : .close
+        return lists("keep-alive", in: .connection) ? .keepIfSaid : .close
     }
 
     /// - Parameter bytes: up to and including the empty line.
@@ -91,40 +109,39 @@ package struct RequestHead {
         // RFC 9112, 2.2: empty lines before the request line are skipped.
         while lines.first?.isEmpty == true { lines = lines.dropFirst() }
         guard let first = lines.popFirst() else { throw Fault(400, "an empty request") }
-        try readRequestLine(String(decoding: first, as: UTF8.self))
+        try readRequestLine(Array(first))
         for line in lines where !line.isEmpty { try readHeader(line) }
         guard headers[.host] != nil || minorVersion == 0 else { throw Fault(400, "Host is missing") }
     }
 
-    private mutating func readRequestLine(_ line: String) throws(Fault) {
-        let parts = line.split(separator: " ", omittingEmptySubsequences: false)
-        guard parts.count == 3, !parts[0].isEmpty, parts[0].utf8.allSatisfy(Self.isToken) else {
-            throw Fault(400, "not an HTTP/1.1 request")
+    private mutating func readRequestLine(_ line: [UInt8]) throws(Fault) {
+        guard line.allSatisfy({ $0 < 0x80 }) else {
+            throw Fault(400, "a request line is ASCII; percent-encode other characters")
         }
-        method = String(parts[0])
-        switch parts[2] {
-        case "HTTP/1.1": break
-        case "HTTP/1.0": minorVersion = 0
-        default:
-            guard parts[2].hasPrefix("HTTP/") else { throw Fault(400, "not an HTTP/1.1 request") }
-            throw Fault(505, "use HTTP/1.1")
-        }
-        try readTarget(String(parts[1]))
+        let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count == 3, !parts[0].isEmpty, parts[0].allSatisfy(Self.isToken),
+            parts[2].starts(with: "HTTP/".utf8)
+        else { throw Fault(400, "not an HTTP/1.1 request") }
+        method = String(decoding: parts[0], as: UTF8.self)
+        minorVersion = parts[2].elementsEqual("HTTP/1.0".utf8) ? 0 : 1
+        guard minorVersion == 0 || parts[2].elementsEqual("HTTP/1.1".utf8) else { throw Fault(505, "use HTTP/1.1") }
+        try readTarget(parts[1])
     }
 
-    private mutating func readTarget(_ target: String) throws(Fault) {
-        var target = target[...]
+    private mutating func readTarget(_ sent: ArraySlice<UInt8>) throws(Fault) {
+        var target = sent
         // The absolute form, used with proxies (RFC 9112, 3.2.2).
-        if let scheme = target.firstRange(of: "://"), !target.hasPrefix("/") {
-            let rest = target[scheme.upperBound...]
-            target = rest.firstIndex(of: "/").map { rest[$0...] } ?? "/"
+        if target.first != UInt8(ascii: "/"), let scheme = target.firstRange(of: "://".utf8) {
+            target = target[scheme.upperBound...].drop { $0 != UInt8(ascii: "/") }
+            if target.isEmpty { target = [UInt8(ascii: "/")] }
         }
-        guard target.hasPrefix("/") || target == "*" else { throw Fault(400, "the path must begin with /") }
-        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let path = Self.unescaped(parts[0]), let query = Self.unescaped(parts.count > 1 ? parts[1] : "") else {
-            throw Fault(400, "invalid percent escape")
+        guard target.first == UInt8(ascii: "/") || target.elementsEqual("*".utf8) else {
+            throw Fault(400, "the path must begin with /")
         }
-        (self.target, self.path, self.query) = (String(target), path, query)
+        guard let path = Self.unescaped(target.prefix { $0 != UInt8(ascii: "?") }) else {
+            throw Fault(400, "the path has an invalid percent escape, or is too long for one that is not ASCII")
+        }
+        (self.target, self.path) = (String(decoding: target, as: UTF8.self), path)
     }
 
     private mutating func readHeader(_ line: some Collection<UInt8>) throws(Fault) {
@@ -134,18 +151,24 @@ package struct RequestHead {
         let bytes = line[line.index(after: colon)...]
         // RFC 9110, 5.5; other control characters are permitted.
         guard !bytes.contains(0x00), !bytes.contains(0x0D) else { throw Fault(400, "a line break in a header") }
-        let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
-        guard let header = Header(rawValue: name) else { return }
-        let value = String(decoding: Self.trimmed(Array(bytes)), as: UTF8.self)
-        guard let before = headers[header] else {
+        guard let header = Header(line[..<colon].map(Self.lowercased)) else { return }
+        let ascii = bytes.map { $0 < 0x80 ? $0 : UInt8(ascii: "?") }
+        let value = String(decoding: Self.trimmed(ascii[...]), as: UTF8.self)
+        guard headers[header] != nil else {
             headers[header] = value
             return
         }
-        guard !header.isSingle else { throw Fault(400, "two headers \(name)") }
-        headers[header] = "\(before), \(value)"
+        guard !header.isSingle else { throw Fault(400, "two headers \(header.rawValue)") }
+        // In place: a head may repeat a header some thousand times.
+        headers[header]?.append(", ")
+        headers[header]?.append(value)
     }
 
-    private static func trimmed(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
+    private static func lowercased(_ byte: UInt8) -> UInt8 {
+        UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte
+    }
+
+    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
         var bytes = bytes.drop(while: isBlank)
         while let last = bytes.last, isBlank(last) { bytes.removeLast() }
@@ -162,30 +185,46 @@ package struct RequestHead {
         }
     }
 
-    /// nil for an invalid percent escape.
-    package static func unescaped(_ text: Substring) -> String? {
-        guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
+    /// Resolves percent escapes.
+    /// - Parameter text: ASCII.
+    /// - Returns: nil for an invalid escape, and for a result that is neither ASCII nor short.
+    package static func unescaped(_ text: ArraySlice<UInt8>) -> String? {
         var bytes: [UInt8] = []
-        var rest = text.utf8[...]
+        bytes.reserveCapacity(text.count)
+        var rest = text
         while let byte = rest.popFirst() {
             guard byte == UInt8(ascii: "%") else {
                 bytes.append(byte)
                 continue
             }
-            guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16),
-                rest.first != UInt8(ascii: "+")
-            else { return nil }
-            bytes.append(value)
-            rest = rest.dropFirst(2)
+            guard let high = rest.popFirst().flatMap(hexDigit), let low = rest.popFirst().flatMap(hexDigit) else {
+                return nil
+            }
+            bytes.append(high << 4 | low)
         }
+        guard bytes.count <= longestForeign || bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func hexDigit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
     }
 }
 
 /// Buffers a head until its empty line.
 package struct RequestHeadBuffer {
     private var bytes: [UInt8] = []
+    /// Where the present line begins.
+    private var line = 0
+    /// Up to where its end was searched for.
     private var searched = 0
+    /// Whether a line that is not empty has ended.
+    private var hasBegun = false
 
     package init() {}
 
@@ -202,19 +241,16 @@ package struct RequestHeadBuffer {
         bytes.append(contentsOf: more)
         if let first = bytes.first, first < 0x20 && first != 0x0D && first != 0x0A || first >= 0x7F { return .foreign }
         while let newline = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) {
-            searched = newline + 1
-            guard isEmptyLine(endingAt: newline) else { continue }
+            let isEmpty = newline == line || newline == line + 1 && bytes[line] == UInt8(ascii: "\r")
+            (line, searched) = (newline + 1, newline + 1)
+            guard isEmpty, hasBegun else {
+                if !isEmpty { hasBegun = true }
+                continue
+            }
             guard searched <= RequestHead.longest else { return .tooLong }
             return .whole(head: bytes[..<searched], rest: bytes[searched...])
         }
+        searched = bytes.count
         return bytes.count < RequestHead.longest ? .incomplete : .tooLong
-    }
-
-    /// Whether the line that `newline` ends is empty and follows a nonempty line.
-    private func isEmptyLine(endingAt newline: Int) -> Bool {
-        var end = newline
-        if end > 0, bytes[end - 1] == UInt8(ascii: "\r") { end -= 1 }
-        guard end > 0, bytes[end - 1] == UInt8(ascii: "\n") else { return false }
-        return bytes[..<end].contains { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
     }
 }

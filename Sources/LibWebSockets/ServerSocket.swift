@@ -55,6 +55,8 @@ package final class ServerSocket {
     /// Whether the connection is unvouched: it is evicted first at the limit.
     package var isStranger = false
     package var isEvicted = false
+    /// The longest message that this client may send, in bytes; nil for the listener's. Set by the owner.
+    package var maxFrameBytes: Int?
     var links = InlineArray<3, DeadlineLinks>(repeating: DeadlineLinks())
     /// The TLS state until the handshake is done. Outlives the library's own reference.
     private var handshake: OpaquePointer?
@@ -325,7 +327,7 @@ package final class ServerSocket {
     private func readFrames(
         _ bytes: UnsafeMutableRawBufferPointer, _ owner: AnyObject, _ server: ServerRole, _ messages: inout Int
     ) -> Int? {
-        reader.read(bytes, limit: server.maxFrameBytes) { frame in
+        reader.read(bytes, limit: maxFrameBytes ?? server.maxFrameBytes) { frame in
             if case .text = frame { messages += 1 }
             server.events.socketReceived(frame, owner: owner)
             return !isDeaf

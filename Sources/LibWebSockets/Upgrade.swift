@@ -7,7 +7,7 @@ enum Upgrade {
     private static let keyLength = 24
 
     static func isAsked(by head: RequestHead) -> Bool {
-        head.value(of: .upgrade) != nil && head.words(of: .connection).contains("upgrade")
+        head.value(of: .upgrade) != nil && head.lists("upgrade", in: .connection)
     }
 
     /// The response that refuses an upgrade; nil for a valid request.
@@ -16,10 +16,10 @@ enum Upgrade {
         if let origin = head.value(of: .origin), !server.origins.allows(origin, at: head.value(of: .host)) {
             return AllowedOrigins.refusal(of: origin)
         }
-        let offers = (head.value(of: .webSocketProtocol) ?? "").split(separator: ",").map { $0.filter { $0 != " " } }
+        let offers = head.elements(of: .webSocketProtocol).map { String(decoding: $0, as: UTF8.self) }
         let credentials = Credentials(authorization: head.value(of: .authorization), subprotocols: offers)
         if let refusal = server.events.refusal(of: credentials) { return refusal }
-        guard head.words(of: .upgrade).contains("websocket") else {
+        guard head.lists("websocket", in: .upgrade) else {
             return .text("the only upgrade here is websocket\n", status: 400)
         }
         // RFC 6455, 4.2.1. The bytes after an upgrade's head are frames, so the request has no body.

@@ -23,6 +23,8 @@ package struct AnswerReader {
     /// What was received; the first `consumed` bytes are read.
     private var pending: [UInt8] = []
     private var consumed = 0
+    /// Up to where the end of the next line was searched for.
+    private var searched = 0
     /// Of the head and the trailers, or of a chunk's lines.
     private var lineBytes = 0
     private var isPersistent = false
@@ -46,6 +48,7 @@ package struct AnswerReader {
         if !pending.isEmpty { hasBegun = true }
         while try advance() {}
         pending.removeFirst(consumed)
+        searched = max(0, searched - consumed)
         consumed = 0
         if case .complete = phase { return answer }
         return nil
@@ -115,9 +118,10 @@ package struct AnswerReader {
         return count == due ? nil : due - count
     }
 
-    /// The next line, without its end; nil when it has not arrived.
+    /// The next line, without its end and with `?` for bytes beyond ASCII; nil when it has not arrived.
     private mutating func line() throws(WebFailure) -> String? {
-        let end = pending[consumed...].firstIndex(of: UInt8(ascii: "\n"))
+        let end = pending[max(consumed, searched)...].firstIndex(of: UInt8(ascii: "\n"))
+        searched = end.map { $0 + 1 } ?? pending.count
         guard lineBytes + (end ?? pending.count) - consumed <= Self.longestHead else {
             throw WebFailure(description: "the head of the response is longer than \(Self.longestHead) bytes")
         }
@@ -126,7 +130,7 @@ package struct AnswerReader {
         if line.last == UInt8(ascii: "\r") { line.removeLast() }
         lineBytes += end + 1 - consumed
         consumed = end + 1
-        return String(decoding: line, as: UTF8.self)
+        return String(decoding: line.map { $0 < 0x80 ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
     }
 
     private mutating func head(_ line: String) throws(WebFailure) {

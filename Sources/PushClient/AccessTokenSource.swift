@@ -106,7 +106,9 @@ final class AccessTokenSource {
         case .failure(let failure):
             finish(.failure(Failure(description: "no access token from \(account.tokenHost.authority): \(failure)")))
         case .success(let response):
-            let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body))
+            let answer =
+                ForeignText.areComparable(inJSON: response.body)
+                ? try? JSONDecoder().decode(Answer.self, from: Data(response.body)) : nil
             guard response.status == 200, let text = answer?.access_token, Self.isPrintable(text) else {
                 return finish(.failure(Failure(description: Self.words(response.status, answer))))
             }

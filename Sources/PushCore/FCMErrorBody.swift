@@ -31,7 +31,7 @@ struct FCMErrorBody {
         body.withUnsafeBytes { bytes in
             guard let root = try? JSONScanner.document(bytes), let error = root.member("error") else { return }
             status = Self.code(error.member("status"))
-            message = error.member("message")?.string.map { String($0.prefix(Self.longestMessage)) }
+            message = error.member("message")?.longString.map { String($0.prefix(Self.longestMessage)) }
             error.member("details")?.forEachElement { read($0) }
             if quota == nil, let message { quota = Self.quota(inWords: message) }
         }

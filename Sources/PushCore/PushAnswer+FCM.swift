@@ -8,7 +8,7 @@ extension PushAnswer {
     public static func fcm(status: Int, body: [UInt8], retryAfter: Duration? = nil) -> PushAnswer {
         guard status != 200 else { return PushAnswer(status: 200, reason: "OK", verdict: .accepted) }
         let error = FCMErrorBody(body)
-        let code = error.errorCode.flatMap(FCMErrorCode.init(rawValue:))
+        let code = error.errorCode.flatMap { FCMErrorCode(utf8: $0.utf8) }
         var verdict = code?.verdict ?? verdict(ofCanonical: error.status) ?? verdict(ofFCMStatus: status)
         // INVALID_ARGUMENT blames the token only when a field violation names it.
         if verdict == .requestFaulty, error.namesToken { verdict = .tokenMismatched }

@@ -30,7 +30,7 @@ public struct PushAnswer: Equatable, Sendable {
     public static func apns(status: Int, body: [UInt8]) -> PushAnswer {
         guard status != 200 else { return PushAnswer(status: 200, reason: "OK", verdict: .accepted) }
         let fields = APNSErrorBody(body)
-        let known = fields.reason.flatMap(APNSReason.init(rawValue:))
+        let known = fields.reason.flatMap { APNSReason(utf8: $0.utf8) }
         return PushAnswer(
             status: status, reason: fields.reason ?? "HTTP \(status)",
             verdict: known?.verdict ?? verdict(ofStatus: status),

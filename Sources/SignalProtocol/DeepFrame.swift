@@ -54,7 +54,7 @@ struct DeepFrame {
         var members: [Member] = []
         while let name = outline.string(), outline.take(UInt8(ascii: ":")) {
             let (value, depth) = outline.value()
-            guard let text = try? JSONScanner.document(name).string else { break }
+            guard let text = try? JSONScanner.document(name).longString else { break }
             members.append(Member(name: text, value: value, depth: depth))
             guard outline.take(UInt8(ascii: ",")) else { break }
         }

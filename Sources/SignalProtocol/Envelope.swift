@@ -67,19 +67,19 @@ struct Envelope {
 
     // MARK: As a call
 
-    /// The name of the method that is called.
-    func methodName() throws(SignalError) -> String {
+    /// The name of the method that is called, a string.
+    func methodName() throws(SignalError) -> JSONValue {
         guard isVersion2 else { throw SignalError(.invalidRequest, "jsonrpc: expected \"2.0\"") }
         guard let method else {
             throw SignalError(.invalidRequest, "method: missing; expected the name of a method")
         }
-        guard let name = method.string else { throw SignalError(.invalidRequest, "method: expected a string") }
-        return name
+        guard method.kind == .string else { throw SignalError(.invalidRequest, "method: expected a string") }
+        return method
     }
 
     /// The error for an unknown method. Bounded: it must not grow with the name that was sent.
-    static func unknownMethod(_ name: String) -> SignalError {
-        SignalError(.methodNotFound, "method: there is no \"\(name.shortened(to: 64))\"")
+    static func unknownMethod(_ name: JSONValue) -> SignalError {
+        SignalError(.methodNotFound, "method: there is no \"\((name.longString ?? "").shortened(to: 64))\"")
     }
 
     /// The `params`, empty when they are missing. Also fails for an invalid `id`.
@@ -96,8 +96,8 @@ struct Envelope {
     }
 
     /// The error for a call without the `id` that its method needs.
-    static func unanswerable(_ method: String) -> SignalError {
-        SignalError(.invalidRequest, "id: missing; \(method) is answered, so it needs one")
+    static func unanswerable(_ method: ClientMethod) -> SignalError {
+        SignalError(.invalidRequest, "id: missing; \(method.rawValue) is answered, so it needs one")
     }
 
     /// Whether `jsonrpc` is "2.0".

@@ -52,8 +52,24 @@ struct FieldReader {
         return text
     }
 
+    /// Reads a string of ASCII characters that is not empty.
+    func asciiString(_ name: StaticString, upTo limit: Int) throws(FieldFailure) -> String {
+        let text = try string(name, upTo: limit)
+        guard text.utf8.allSatisfy({ $0 < 0x80 }) else { throw mistyped(name, "a string of ASCII characters") }
+        return text
+    }
+
     func optionalString(_ name: StaticString, upTo limit: Int = .max) throws(FieldFailure) -> String? {
-        let text = try optional(name, "a string") { $0.string }
+        let text = try optionalLongString(name, upTo: limit)
+        guard text.map({ ForeignText.isComparable($0.utf8) }) ?? true else {
+            throw mistyped(name, "a string of ASCII characters, or of at most \(ForeignText.longest) bytes")
+        }
+        return text
+    }
+
+    /// Reads a text that is neither compared nor hashed.
+    func optionalLongString(_ name: StaticString, upTo limit: Int) throws(FieldFailure) -> String? {
+        let text = try optional(name, "a string") { $0.longString }
         if let text, text.utf8.count > limit { throw mistyped(name, "a string of at most \(limit) bytes") }
         return text
     }
@@ -110,13 +126,13 @@ struct FieldReader {
     func choice<Choice: RawRepresentable<String> & CaseIterable>(
         _ name: StaticString, _ type: Choice.Type = Choice.self
     ) throws(FieldFailure) -> Choice {
-        try required(name, Self.choices(type)) { $0.string.flatMap { Choice(rawValue: $0) } }
+        try required(name, Self.choices(type)) { $0.choice() }
     }
 
     func optionalChoice<Choice: RawRepresentable<String> & CaseIterable>(
         _ name: StaticString, _ type: Choice.Type = Choice.self
     ) throws(FieldFailure) -> Choice? {
-        try optional(name, Self.choices(type)) { $0.string.flatMap { Choice(rawValue: $0) } }
+        try optional(name, Self.choices(type)) { $0.choice() }
     }
 
     private static func choices<Choice: RawRepresentable<String> & CaseIterable>(_ type: Choice.Type) -> String {

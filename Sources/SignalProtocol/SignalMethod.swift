@@ -19,11 +19,6 @@ public enum ClientMethod: String, Sendable, CaseIterable {
     case callList = "call.list"
     case missedClear = "missed.clear"
 
-    private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue, $0) })
-
-    /// As `init(rawValue:)`, but without its linear search.
-    static func named(_ name: String) -> ClientMethod? { byName[name] }
-
     /// Whether it is meant to be sent without an `id`. With an `id` it is also accepted, and answered `{}`.
     public var isNotification: Bool { self == .sessionAck || self == .callCandidates }
 }

@@ -95,9 +95,17 @@ public struct WebPages: Sendable {
 
     private static func file(at path: String) -> String { path.hasSuffix("/") ? path + "index.html" : path }
 
+    /// No browser sends a longer list, in bytes.
+    private static let longestList = 1024
+
+    /// A header's list; empty for one that no browser sends.
+    private static func list(_ header: String?) -> String {
+        header.flatMap { $0.utf8.count <= longestList ? $0 : nil } ?? ""
+    }
+
     /// Whether `Accept-Encoding` lists gzip with a weight above 0 (RFC 9110, 12.5.3).
     private static func takesGzip(_ header: String?) -> Bool {
-        (header ?? "").lowercased().split(separator: ",").contains { element -> Bool in
+        list(header).lowercased().split(separator: ",").contains { element -> Bool in
             let parts = element.filter { $0 != " " && $0 != "\t" }.split(separator: ";")
             guard let name = parts.first, name == "gzip" || name == "x-gzip" else { return false }
             let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) }
@@ -107,7 +115,7 @@ public struct WebPages: Sendable {
 
     /// Whether `If-None-Match` lists the tag, compared weakly, or is `*` (RFC 9110, 13.1.2).
     private static func matches(_ header: String?, _ tag: String) -> Bool {
-        for element in (header ?? "").split(separator: ",") {
+        for element in list(header).split(separator: ",") {
             let listed = element.filter { $0 != " " && $0 != "\t" }
             if listed == "*" || listed == tag || listed == "W/" + tag { return true }
         }

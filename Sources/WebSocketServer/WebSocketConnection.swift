@@ -68,6 +68,12 @@ public final class WebSocketConnection {
         shard.vouch(for: socket)
     }
 
+    /// The longest message that the client may send, in bytes; nil for the listener's limit.
+    public var maxFrameBytes: Int? {
+        get { socket.maxFrameBytes }
+        set { socket.maxFrameBytes = newValue }
+    }
+
     /// Whether messages are received and sent. False after `close`, or once the peer has closed.
     public var isOpen: Bool {
         switch phase {

@@ -49,13 +49,25 @@ public struct JSONValue {
         return number
     }
 
-    /// The text of a string with its escapes resolved; nil if it is no string.
+    /// The text of a string with its escapes resolved; nil if it is no string, or none to compare (``ForeignText``).
     public var string: String? {
+        guard let text = longString, ForeignText.isComparable(text.utf8) else { return nil }
+        return text
+    }
+
+    /// The text of a string of any length, which must not be compared or hashed; nil if it is no string.
+    public var longString: String? {
         guard kind == .string else { return nil }
         let text = content
         guard hasEscapes else { return String(decoding: text, as: UTF8.self) }
         // No escape is shorter than what it stands for.
         return String(unsafeUninitializedCapacity: text.count) { JSONEscapes.resolve(text, into: $0) }
+    }
+
+    /// The case whose name is the string, byte for byte; nil if there is none.
+    public func choice<Choice: RawRepresentable<String> & CaseIterable>(_ type: Choice.Type = Choice.self) -> Choice? {
+        guard kind == .string else { return nil }
+        return hasEscapes ? string.flatMap { Choice(utf8: $0.utf8) } : Choice(utf8: content)
     }
 
     /// A UUID in either case; nil for anything else.
@@ -92,8 +104,12 @@ extension JSONValue: Sendable {}
 @inlinable
 public func ~= (name: StaticString, value: JSONValue) -> Bool {
     guard value.kind == .string else { return false }
-    if value.hasEscapes { return value.string == "\(name)" }
     let count = name.utf8CodeUnitCount
+    if value.hasEscapes {
+        // The longest escape, `\u` and four digits, stands for one byte at least.
+        guard value.textCount <= 6 * count, let text = value.longString else { return false }
+        return name.withUTF8Buffer { text.utf8.elementsEqual($0) }
+    }
     guard value.bytes.count == count + 2 else { return false }
     guard count > 0, let text = value.bytes.baseAddress else { return count == 0 }
     return name.withUTF8Buffer { expected in

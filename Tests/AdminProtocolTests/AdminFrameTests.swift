@@ -1,3 +1,4 @@
+import ByteMutation
 import CallVocabulary
 import Testing
 
@@ -26,6 +27,25 @@ struct AdminFrameTests {
         switch method.effect {
         case .reads: #expect(!(method.request is any AdminChange.Type))
         case .changes(let change): #expect(ObjectIdentifier(change) == ObjectIdentifier(method.request))
+        }
+    }
+
+    @Test(
+        "a frame costs as much as it is long, whatever text it has",
+        arguments: [
+            #"{"jsonrpc":"2.0","id":1,"method":"§"}"#, #"{"jsonrpc":"2.0","id":"§","method":"server.info"}"#,
+            #"{"§":1,"jsonrpc":"2.0","id":1,"method":"server.info"}"#,
+            #"{"jsonrpc":"2.0","id":1,"method":"calls.list","params":{"§":1,"state":"§","user":"§","after":"§"}}"#,
+        ])
+    func cost(form: String) {
+        for worst in WorstInput.allCases {
+            let growth = WorstInput.growth(at: 4000) { count in
+                let parts = form.split(separator: "§", omittingEmptySubsequences: false).map { Array($0.utf8) }
+                return Array(parts.joined(separator: worst.bytes(count)))
+            } _: { (frame: [UInt8]) in
+                _ = frame.withUnsafeBytes { AdminFrameReader.call($0) }
+            }
+            #expect(growth <= WorstInput.mostGrowth, "\(worst)")
         }
     }
 

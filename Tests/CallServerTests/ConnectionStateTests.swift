@@ -37,6 +37,19 @@ struct ConnectionStateTests {
         return (admitted, nil)
     }
 
+    @Test("of the time for an answer, a stop of the process takes one half at most, however short or long")
+    func answerDue() {
+        for stop: Int64 in [500, 1000, 5000] {
+            let state = ConnectionState(now: Instant(milliseconds: 0))
+            state.check(.number(1), at: Instant(milliseconds: 0))
+            let resumed = Instant(milliseconds: stop)
+            #expect(state.answerDue(within: .seconds(1), at: resumed) == resumed + .milliseconds(500))
+            #expect(
+                state.answerDue(within: .seconds(1), at: resumed + .milliseconds(499)) == resumed + .milliseconds(500))
+            #expect(state.answerDue(within: .seconds(1), at: resumed + .milliseconds(500)) == nil)
+        }
+    }
+
     @Test("a client within its limits is never refused, however long it sends")
     func within() {
         let (admitted, closed) = flood(opened(), perSecond: 100, seconds: 600)

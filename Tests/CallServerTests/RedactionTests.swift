@@ -184,7 +184,8 @@ struct RedactionTests {
                 fields: [HTTPField("authorization", Self.marker)], body: Array(Self.marker.utf8)))
         Self.check(
             HTTPRequest(
-                method: .get, path: "/v1/calls", query: Self.marker, authorization: "Bearer \(Self.marker)",
+                method: .get, target: "/v1/calls?\(Self.marker)", path: "/v1/calls",
+                authorization: "Bearer \(Self.marker)",
                 body: Array(Self.marker.utf8)))
     }
 

@@ -1,3 +1,4 @@
+import ByteMutation
 import CallVocabulary
 import Testing
 
@@ -33,6 +34,27 @@ import Testing
         #expect(claims.notBefore == Instant(milliseconds: 1_500_000_000_000))
         let plain = try read(tokens.sign(claims: Self.good.utf8)).get()
         #expect(plain.notBefore == nil && plain.device == nil)
+    }
+
+    @Test(
+        "costs as much as it is long to read, whatever texts are in its header",
+        arguments: [
+            #"{"alg":"§"}"#, #"{"alg":"RS256","kid":"§"}"#, #"{"alg":"HS256","kid":"§"}"#, #"{"alg":"HS256","§":1}"#,
+            #"{"alg":"HS256","crit":["§"]}"#, #"{"alg":"HS256","typ":"§"}"#,
+        ])
+    func cost(header: String) throws {
+        let keys = try TokenVectors.all.keySet("all").keys
+        let provider = IdentityProvider(issuer: "https://idp", audiences: ["reveille"], keys: keys)
+        let verifier = TokenVerifier(secrets: [tokens], provider: provider)
+        for worst in WorstInput.allCases {
+            let growth = WorstInput.growth(at: 2800) { count in
+                let filling = String(decoding: worst.bytes(count), as: UTF8.self)
+                return tokens.sign(header: header.replacing("§", with: filling), claims: Self.good.utf8)
+            } _: { token in
+                _ = Result { () throws(TokenRefusal) in try verifier.read(token) }
+            }
+            #expect(growth <= WorstInput.mostGrowth, "\(worst)")
+        }
     }
 
     @Test("that is not a JWT is refused with the reason")

@@ -1,3 +1,4 @@
+import ByteMutation
 import Testing
 
 @testable import LibWebSockets
@@ -45,6 +46,17 @@ struct FrameReaderTests {
             carried.removeFirst(taken)
         }
         return log.lines
+    }
+
+    @Test("in fragments of one byte cost as much as they are long")
+    func fragments() {
+        let growth = WorstInput.growth(at: 4000) { count in
+            Self.frame(0x01, "a") + (0..<count).flatMap { _ in Self.frame(0x00, "a") } + Self.frame(0x80, "a")
+        } _: { stream in
+            var (reader, bytes) = (FrameReader(), stream)
+            bytes.withUnsafeMutableBytes { _ = reader.read($0, limit: 1 << 16) { _ in true } }
+        }
+        #expect(growth <= WorstInput.mostGrowth)
     }
 
     @Test("come out the same however the stream is cut", arguments: [1, 2, 3, 7, 64, 100_000])

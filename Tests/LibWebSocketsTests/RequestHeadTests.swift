@@ -1,3 +1,4 @@
+import ByteMutation
 import Testing
 
 @testable import LibWebSockets
@@ -22,10 +23,13 @@ struct RequestHeadTests {
                 + "Connection: Upgrade\nX-Other: 1\r\n\r\n")
         #expect(head.method == "POST")
         #expect(head.path == "/v1/a b")
-        #expect(head.query == "x=1&y=A")
+        #expect(head.target == "/v1/a%20b?x=1&y=%41")
         #expect(head.value(of: .authorization) == "Bearer x")
         #expect(head.value(of: .contentLength) == nil)
-        #expect(head.words(of: .connection) == ["a", "upgrade"])
+        #expect(head.lists("a", in: .connection) && head.lists("upgrade", in: .connection))
+        #expect(!head.lists("b", in: .connection) && !head.lists("a", in: .upgrade))
+        #expect(try self.head("GET / HTTP/1.1\r\nHost: é\r\n\r\n").value(of: .host) == "??")
+        #expect(try self.head("GET /%C3%A9 HTTP/1.1\r\nHost: h\r\n\r\n").path == "/é")
     }
 
     @Test("may name the whole address, or be of HTTP/1.0 without a host")
@@ -34,7 +38,7 @@ struct RequestHeadTests {
         #expect(try head("GET http://h HTTP/1.1\r\nHost: h\r\n\r\n").path == "/")
         #expect(try head("OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n").path == "*")
         #expect(try head("GET /a HTTP/1.0\r\n\r\n").path == "/a")
-        #expect(try head("GET /a?u=http://x HTTP/1.1\r\nHost: h\r\n\r\n").query == "u=http://x")
+        #expect(try head("GET /a?u=http://x HTTP/1.1\r\nHost: h\r\n\r\n").target == "/a?u=http://x")
     }
 
     @Test(
@@ -50,6 +54,8 @@ struct RequestHeadTests {
             ("GET / HTTP/1.1\r\nHost: h\r\nno colon\r\n\r\n", 400),
             ("GET / HTTP/1.1\r\nHost: h\r\nX: a\u{0}b\r\n\r\n", 400),
             ("GET / HTTP/1.1\r\nHost: h\r\nX: a\rb\r\n\r\n", 400),
+            ("GET /é HTTP/1.1\r\nHost: h\r\n\r\n", 400),
+            ("GET /\(String(repeating: "%C3%A9", count: 129)) HTTP/1.1\r\nHost: h\r\n\r\n", 400),
         ])
     func refused(_ text: String, _ status: Int) {
         #expect(self.status(text) == status)
@@ -67,6 +73,55 @@ struct RequestHeadTests {
             return
         }
         Issue.record("the head was not found")
+    }
+
+    @Test(
+        "costs as much as it is long, whatever is in it",
+        arguments: [
+            "§GET / HTTP/1.1\r\nHost: h\r\n\r\n", "§ / HTTP/1.1\r\nHost: h\r\n\r\n",
+            "GET /§ HTTP/1.1\r\nHost: h\r\n\r\n", "GET §://h/ HTTP/1.1\r\nHost: h\r\n\r\n",
+            "GET /?§ HTTP/1.1\r\nHost: h\r\n\r\n", "GET / §\r\nHost: h\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: h\r\n§: a\r\n\r\n",
+        ]
+            + RequestHead.Header.allCases.map {
+                "GET / HTTP/1.1\r\n\($0 == .host ? "" : "Host: h\r\n")\($0.rawValue): §\r\n\r\n"
+            })
+    func cost(_ form: String) {
+        for worst in WorstInput.allCases {
+            let growth = WorstInput.growth(at: 7000) { count in
+                let parts = form.split(separator: "§", omittingEmptySubsequences: false).map { Array($0.utf8) }
+                return parts[0] + worst.bytes(count) + parts[1]
+            } _: { text in
+                // As a client that sends slowly: in small pieces.
+                var buffer = RequestHeadBuffer()
+                for start in stride(from: 0, to: text.count, by: 16) {
+                    let progress = text[start..<min(text.count, start + 16)].withUnsafeBytes { buffer.append($0) }
+                    guard case .whole(let whole, _) = progress else { continue }
+                    if let head = try? RequestHead(whole) { use(head) }
+                    return
+                }
+            }
+            #expect(growth <= WorstInput.mostGrowth, "\(worst)")
+        }
+    }
+
+    /// Compares and hashes all that a request has.
+    private func use(_ head: RequestHead) {
+        let texts =
+            [head.method, head.target, head.path] + RequestHead.Header.allCases.compactMap { head.value(of: $0) }
+        _ = Set(texts).contains("a\u{315}\u{323}")
+        for header in RequestHead.Header.allCases { _ = head.lists("close", in: header) }
+        _ = head.persistence
+    }
+
+    @Test("may repeat a header some thousand times")
+    func repeated() {
+        let growth = WorstInput.growth(at: 1000) { count in
+            Array(("GET / HTTP/1.1\r\nHost: h\r\n" + String(repeating: "Via: a\r\n", count: count) + "\r\n").utf8)
+        } _: { text in
+            _ = try? RequestHead(text)
+        }
+        #expect(growth <= WorstInput.mostGrowth)
     }
 
     @Test("is too long by one byte, with and without an end")

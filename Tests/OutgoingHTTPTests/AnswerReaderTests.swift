@@ -20,6 +20,29 @@ struct AnswerReaderTests {
         }
     }
 
+    @Test(
+        "costs as much as it is long, however slowly it comes",
+        arguments: [
+            "HTTP/1.1 200 §\r\n\r\n", "HTTP/1.1 304 a\r\n§: a\r\n\r\n", "HTTP/1.1 200 a\r\nCache-Control: §\r\n\r\n",
+            "HTTP/1.1 200 a\r\nConnection: §\r\n\r\n", "HTTP/1.1 200 a\r\nKeep-Alive: §\r\n\r\n",
+            "HTTP/1.1 200 a\r\nTransfer-Encoding: §\r\n\r\n", "HTTP/1.1 200 a\r\nContent-Length: §\r\n\r\n",
+            "HTTP/1.1 200 a\r\nContent-Encoding: §\r\n\r\n", "HTTP/1.1 200 a\r\nTransfer-Encoding: chunked\r\n\r\n§",
+            "§",
+        ])
+    func cost(form: String) {
+        for worst in WorstInput.allCases {
+            let growth = WorstInput.growth(at: 3000) { count in
+                let filling = String(decoding: worst.bytes(count), as: UTF8.self)
+                return form.replacing("§", with: filling)
+            } _: { text in
+                guard case .success(let answer) = read(text, step: 8, longest: 10_000) else { return }
+                _ = Set(answer.fields.map(\.value)).contains("a\u{315}\u{323}")
+                _ = answer.tokens(of: "connection").contains("close")
+            }
+            #expect(growth <= WorstInput.mostGrowth, "\(worst)")
+        }
+    }
+
     @Test("is read with its body, in parts of any size", arguments: [1, 2, 7, Int.max])
     func good(step: Int) throws {
         for (text, body) in [

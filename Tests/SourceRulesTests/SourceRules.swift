@@ -109,6 +109,87 @@ enum SourceRules {
         }
     }
 
+    /// The rooms that read networks.
+    static let networkTargets = [
+        "LibWebSockets", "WebSocketServer", "OutgoingHTTP", "HTTP2", "PushClient", "PushCore", "WebhookClient",
+        "ClientTokens", "CallServer", "AdminServer", "AdminProtocol", "SignalProtocol", "WireJSON", "WebPages",
+        "SoftphoneSession", "SoftphoneKit",
+    ]
+
+    /// Where a text is made of bytes in those rooms, by file with the number of places, and why it may be.
+    private static let textPlaces: [(reason: String, files: [String: Int])] = [
+        (
+            "its bytes are known to be ASCII, or are made so",
+            [
+                "LibWebSockets/RequestHead.swift": 4, "LibWebSockets/HTTPExchange.swift": 1,
+                "LibWebSockets/Upgrade.swift": 2, "OutgoingHTTP/AnswerReader.swift": 1, "HTTP2/FieldBlock.swift": 2,
+                "PushCore/APNSErrorBody.swift": 2, "PushCore/PushAnswer+WebPush.swift": 1,
+                "ClientTokens/Base64URL.swift": 1,
+            ]
+        ),
+        (
+            "it is short",
+            [
+                "LibWebSockets/ProxyHeader.swift": 1, "LibWebSockets/PeerAddress.swift": 1,
+                "LibWebSockets/WebSocketClientConnection.swift": 1, "LibWebSockets/ClientCallbacks.swift": 1,
+                "HTTP2/FrameSession.swift": 1, "PushClient/ProviderConnection.swift": 1,
+                "CallServer/Tokens/WakeTokens.swift": 1, "PushCore/Diagnosis/PushDiagnosis.swift": 3,
+            ]
+        ),
+        (
+            "ForeignText has looked at all texts of the document, or asks for its length",
+            [
+                "PushClient/AccessTokenSource.swift": 1, "CallServer/Routes/SignInByName.swift": 1,
+                "CallServer/Backend/BackendHTTPRequest.swift": 1, "AdminProtocol/Frames/AdminFrameReader.swift": 8,
+                "AdminProtocol/Frames/AdminError.swift": 1, "WireJSON/JSONValue.swift": 2,
+                "SignalProtocol/FieldReader.swift": 1,
+            ]
+        ),
+        (
+            "it is shown, or compared byte for byte",
+            [
+                "PushCore/FCMErrorBody.swift": 1, "ClientTokens/TokenObject.swift": 6,
+                "SignalProtocol/DeepFrame.swift": 1, "SignalProtocol/Envelope.swift": 1,
+                "SignalProtocol/Client/ServerFrameReader.swift": 2, "AdminProtocol/Frames/AdminFrameWriter.swift": 1,
+            ]
+        ),
+        (
+            "it is from a file of this machine, or from the settings",
+            [
+                "PushClient/FCMServiceAccount.swift": 1, "PushCore/Payload/PayloadProfile.swift": 1,
+                "PushCore/Payload/PayloadTemplate+Parsing.swift": 4, "PushCore/Payload/PayloadTemplate.swift": 1,
+                "WebhookClient/DeliveryState.swift": 1, "WebhookClient/WebhookEndpoint.swift": 1,
+                "ClientTokens/TokenKeySet.swift": 1, "CallServer/DataFolder.swift": 1,
+                "CallServer/Tokens/RemoteKeySet.swift": 2, "CallServer/Tokens/TokenSettings.swift": 1,
+                "CallServer/Routes/Metrics/ProcessFigures.swift": 1, "CallServer/Backend/BackendToken.swift": 1,
+                "CallServer/Realm/SharedSecrets.swift": 2, "CallServer/Clock/ClockAnchor.swift": 1,
+                "CallServer/Clock/ClockSources.swift": 1,
+            ]
+        ),
+    ]
+
+    /// What others send becomes a text only where it is ASCII or short (`ForeignText`): in the listed places.
+    static func texts(_ tree: SourceTree) -> [String] {
+        let words = [
+            "String(decoding:", "String(validating:", ".longString", "JSONDecoder()", "JSONSerialization.jsonObject",
+            "(rawValue: ",
+        ]
+        // Numbers.
+        let numbers = ["StreamID(rawValue: ", "CloseCode(rawValue: ", "init(rawValue: Int"]
+        let listed = textPlaces.reduce(into: [:]) { $0.merge($1.files) { $0 + $1 } }
+        return tree.files.compactMap { file -> String? in
+            let parts = file.path.split(separator: "/")
+            guard parts.count > 2, parts[0] == "Sources", networkTargets.contains(String(parts[1])) else { return nil }
+            let found = places(file) { code, _ in
+                words.contains { code.contains($0) } && !numbers.contains { code.contains($0) }
+            }
+            let expected = listed[parts.dropFirst().joined(separator: "/"), default: 0]
+            guard found.count != expected else { return nil }
+            return "\(file.path) makes \(found.count) texts of bytes, \(expected) of them for a reason: "
+                + found.joined(separator: ", ")
+        }
+    }
+
     static func functionLengths(_ tree: SourceTree) -> [String] {
         let keywords = ["func ", "init", "deinit"]
         return tree.files.flatMap { file in

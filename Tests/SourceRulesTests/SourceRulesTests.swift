@@ -10,6 +10,7 @@ struct SourceRulesTests {
         ("imports", SourceRules.imports), ("purity", SourceRules.purity), ("phones", SourceRules.phones),
         ("simulation", SourceRules.simulation), ("storeKinds", SourceRules.storeKinds),
         ("receipts", SourceRules.receipts), ("proofs", SourceRules.proofs),
+        ("texts", SourceRules.texts),
         ("functionLengths", SourceRules.functionLengths), ("names", SourceRules.names),
         ("articles", SourceRules.articles), ("namedFiles", SourceRules.namedFiles),
         ("namedSuites", SourceRules.namedSuites), ("readme", SourceRules.readme), ("passes", SourceRules.passes),
@@ -64,6 +65,13 @@ struct SourceRulesTests {
             SourceRules.proofs(Self.tree("let a = b as! C"))
                 == ["Sources/CallCore/File.swift:1 is unsafe and says not why it holds"])
         #expect(SourceRules.proofs(Self.tree("// Proof: b is a C.\nlet a = b as! C")) == [])
+        #expect(
+            SourceRules.texts(Self.tree("switch Kind(rawValue: text) {}", in: "HTTP2"))
+                == [
+                    "Sources/HTTP2/File.swift makes 1 texts of bytes, 0 of them for a reason: "
+                        + "Sources/HTTP2/File.swift:1"
+                ])
+        #expect(SourceRules.texts(Self.tree("StreamID(rawValue: 1)", in: "HTTP2")) == [])
         let long = "    func a() {\n" + String(repeating: "        b()\n", count: 69) + "    }"
         #expect(
             SourceRules.functionLengths(Self.tree(long)) == ["Sources/CallCore/File.swift:1: a function of 71 lines"])

@@ -42,7 +42,7 @@ struct HTTPTests {
         let answer = try await curl(server, "/echo?limit=3&x=y", arguments)
         #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
         #expect(answer.contains("Content-Type: application/json\r\n"))
-        #expect(answer.contains("X-Query: limit=3&x=y\r\n"))
+        #expect(answer.contains("X-Target: /echo?limit=3&x=y\r\n"))
         #expect(answer.contains("X-Authorization: Bearer abc.def\r\n"))
         #expect(!answer.contains("X-Bad"))
         #expect(answer.hasSuffix("\r\n\r\n{\"a\":1}"))

@@ -122,7 +122,7 @@ final class EchoHandler: ShardHandler {
             responder.respond(
                 HTTPResponse(
                     status: 200, contentType: type,
-                    headers: [("X-Query", request.query), ("X-Authorization", authorization), ("X-Bad", "a\r\nb")],
+                    headers: [("X-Target", request.target), ("X-Authorization", authorization), ("X-Bad", "a\r\nb")],
                     body: request.body))
         case "/late":
             timer = LoopTimer(loop: loop) { responder.respond(.text("at last\n")) }

@@ -27,6 +27,10 @@ public enum AdminAnswer: Sendable {
 public enum AdminFrameReader {
     /// Reads a client's request.
     public static func call(_ frame: UnsafeRawBufferPointer) -> Result<AdminCall, AdminCallFailure> {
+        guard ForeignText.areComparable(inJSON: frame) else {
+            let words = "A text of the frame has more than \(ForeignText.longest) bytes and is not all ASCII."
+            return .failure(AdminCallFailure(id: nil, error: AdminError(SignalError(.invalidRequest, words))))
+        }
         let data = Data(frame)
         guard let head = try? JSONDecoder().decode(FrameHead.self, from: data) else {
             let isJSON = (try? JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)) != nil
@@ -46,7 +50,7 @@ public enum AdminFrameReader {
     private static func call(_ head: FrameHead, _ data: Data) throws(SignalError) -> AdminCall {
         guard head.jsonrpc == "2.0" else { throw SignalError(.invalidRequest, "jsonrpc: expected \"2.0\"") }
         guard let name = head.method else { throw SignalError(.invalidRequest, "method: expected a string") }
-        guard let method = AdminMethod(rawValue: name) else {
+        guard let method = AdminMethod(utf8: name.utf8) else {
             throw SignalError(.methodNotFound, "There is no method \(name.prefix(64)).")
         }
         guard let id = head.id else {

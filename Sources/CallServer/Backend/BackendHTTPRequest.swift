@@ -27,9 +27,10 @@ struct BackendHTTPRequest {
     init(_ request: HTTPRequest, _ tokens: BackendTokens) throws(BackendRefusal) {
         guard let text = request.bearerToken else { throw .noToken }
         guard let token = tokens.find(text) else { throw .unknownToken }
-        let target = request.target.prefix { $0 != "?" }
-        let parts = target.dropFirst(BackendRoute.root.count + 1).split(
-            separator: "/", omittingEmptySubsequences: false
+        // A segment may have an escaped `/`, so the segments are taken from the target.
+        let target = Array(request.target.utf8.prefix { $0 != UInt8(ascii: "?") })
+        let parts = target.dropFirst(BackendRoute.root.utf8.count + 1).split(
+            separator: UInt8(ascii: "/"), maxSplits: BackendRoute.mostSegments, omittingEmptySubsequences: false
         ).map { RequestHead.unescaped($0) ?? "" }
         switch BackendRoute.match(request.method, parts) {
         case .nothing: throw .nothing
@@ -97,6 +98,11 @@ struct BackendHTTPRequest {
     private func params(_ request: HTTPRequest, _ query: [String: String]) throws(SignalError) -> [UInt8] {
         var object: [String: Any] = [:]
         if !request.body.isEmpty {
+            guard ForeignText.areComparable(inJSON: request.body) else {
+                throw SignalError(
+                    .invalidRequest,
+                    "a text of the body has more than \(ForeignText.longest) bytes and is not all ASCII")
+            }
             guard let body = try? JSONSerialization.jsonObject(with: Data(request.body)) else {
                 throw SignalError(.parseError, "not valid JSON")
             }
@@ -164,24 +170,6 @@ enum BackendRefusal: Error {
                 SignalError(
                     .forbidden,
                     "The token \(token.name) acts for some users only; this resource is about all of them."))
-        }
-    }
-}
-
-extension HTTPRequest {
-    /// The query's parameters. The last of repeated parameters counts.
-    fileprivate var queryItems: [String: String] {
-        get throws(SignalError) {
-            var items: [String: String] = [:]
-            let query = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).dropFirst().first
-            for item in (query ?? "").split(separator: "&") {
-                let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-                guard let name = RequestHead.unescaped(parts[0]),
-                    let value = RequestHead.unescaped(parts.count > 1 ? parts[1] : "")
-                else { throw SignalError(.invalidRequest, "invalid percent escape in the query") }
-                items[name] = value
-            }
-            return items
         }
     }
 }

@@ -15,6 +15,8 @@ enum BackendRoute: CaseIterable {
     case stats, drain, stop, logLevel
 
     static let root = "/v1/backend"
+    /// The most segments below ``root``, of any path that is worth a look.
+    static let mostSegments = 8
 
     /// The method and the path below ``root``. A part in braces is a parameter.
     var place: (method: HTTPRequest.Method, path: String) {

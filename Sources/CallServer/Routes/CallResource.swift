@@ -21,13 +21,14 @@ enum CallResource: Equatable {
 
     /// nil for any other path.
     init?(path: String) {
-        guard path.hasPrefix("/") else { return nil }
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { String($0) }
-        guard parts.count >= 3, parts[0] == "v1" else { return nil }
+        guard path.hasPrefix("/v1/") else { return nil }
+        let parts = path.split(separator: "/", maxSplits: 5, omittingEmptySubsequences: false).dropFirst().map(
+            String.init)
+        guard parts.count >= 3 else { return nil }
         switch (parts[1], parts.count) {
         case ("calls", 3): self = .call(id: parts[2])
         case ("calls", 4):
-            guard let action = CallAction(rawValue: parts[3]) else { return nil }
+            guard let action = CallAction(utf8: parts[3].utf8) else { return nil }
             self = .action(action, id: parts[2])
         case ("pushes", 4) where parts[3] == "report": self = .report(push: parts[2])
         default: return nil
@@ -92,10 +93,36 @@ extension HTTPRequest {
     /// The device in the query, `?device={device_id}`; nil without one.
     fileprivate var device: DeviceID? {
         get throws(SignalError) {
-            for part in query.split(separator: "&") where part.hasPrefix("device=") {
-                return try CallResource.id(String(part.dropFirst("device=".count)), "device")
+            guard let text = try queryItems["device"] else { return nil }
+            return try CallResource.id(text, "device")
+        }
+    }
+
+    /// No resource knows more.
+    private static let mostQueryItems = 32
+
+    /// The query's parameters, percent-decoded. The last of repeated parameters counts.
+    var queryItems: [String: String] {
+        get throws(SignalError) {
+            let query = Array(target.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst())
+            let parts = query.split(separator: UInt8(ascii: "&"), maxSplits: Self.mostQueryItems)
+            guard parts.count <= Self.mostQueryItems else {
+                throw SignalError(.invalidRequest, "the query has more than \(Self.mostQueryItems) parameters")
             }
-            return nil
+            var items: [String: String] = [:]
+            for part in parts {
+                let name = part.prefix { $0 != UInt8(ascii: "=") }
+                guard let text = RequestHead.unescaped(part.dropFirst(name.count + 1)),
+                    let name = RequestHead.unescaped(name)
+                else {
+                    throw SignalError(
+                        .invalidRequest,
+                        "the query has an invalid percent escape, or a value that is too long for one that is not ASCII"
+                    )
+                }
+                items[name] = text
+            }
+            return items
         }
     }
 }

@@ -62,7 +62,9 @@ struct SignInByName: Sendable {
     }
 
     private static func user(of body: [UInt8]) throws(SignalError) -> Handle {
-        guard let body = try? JSONDecoder().decode(Body.self, from: Data(body)), let user = Handle(body.user) else {
+        guard ForeignText.areComparable(inJSON: body),
+            let body = try? JSONDecoder().decode(Body.self, from: Data(body)), let user = Handle(body.user)
+        else {
             throw SignalError(.invalidParams, "user: expected the name of a user, as in {\"user\":\"alice\"}")
         }
         return user

@@ -92,6 +92,7 @@ final class SignalShard: ShardHandler {
     func connectionOpened(_ connection: WebSocketConnection) {
         connections[connection.serial] = connection
         connection.state = ConnectionState(now: environment.clock.now())
+        connection.maxFrameBytes = FrameLimits.opening
         var welcome = environment.welcome
         welcome.time = environment.clock.time()
         send(.welcome(welcome), on: connection)
@@ -174,6 +175,7 @@ final class SignalShard: ShardHandler {
             case .open: refuseAgain(request, "This connection has a session already.", on: connection, state)
             case .unopened, .refused:
                 state.check(request, at: environment.clock.now())
+                connection.maxFrameBytes = nil
                 check(open, request, connection)
             }
         case .session, .call, .owner:

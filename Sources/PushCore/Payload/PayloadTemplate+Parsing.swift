@@ -39,7 +39,7 @@ extension PayloadTemplate.Node {
         switch value.kind {
         case .null, .bool, .integer, .fraction: self = .literal(value.raw)
         case .string:
-            let segments = try PayloadTemplate.Segment.parse(value.string ?? "", at: path)
+            let segments = try PayloadTemplate.Segment.parse(value.longString ?? "", at: path)
             self =
                 switch segments.first {
                 case .value(let placeholder) where segments.count == 1: .value(placeholder)
@@ -108,7 +108,7 @@ extension JSONValue {
         do {
             var scanner = JSONScanner(bytes)
             try scanner.enterObject()
-            while let name = try scanner.nextKey() { members.append((name.string ?? "", try scanner.value())) }
+            while let name = try scanner.nextKey() { members.append((name.longString ?? "", try scanner.value())) }
         } catch {
             throw PayloadTemplateError(error)
         }

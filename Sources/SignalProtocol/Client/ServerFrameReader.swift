@@ -7,9 +7,8 @@ struct ServerFrameReader {
 
     func frame(_ envelope: Envelope) throws(SignalError) -> ServerFrame {
         guard envelope.isVersion2 else { throw SignalError(.invalidRequest, "jsonrpc: expected \"2.0\"") }
-        if let method = envelope.method {
-            guard let name = method.string else { throw SignalError(.invalidRequest, "method: expected a string") }
-            return try notification(name, FieldReader(envelope.params ?? JSONObject()))
+        if envelope.method != nil {
+            return try notification(try envelope.methodName(), FieldReader(envelope.params ?? JSONObject()))
         }
         if let error = envelope.error {
             guard error.kind == .object else { throw SignalError(.invalidRequest, "error: expected an object") }
@@ -30,9 +29,9 @@ struct ServerFrameReader {
 
     // MARK: Notifications
 
-    private func notification(_ name: String, _ params: FieldReader) throws(SignalError) -> ServerFrame {
+    private func notification(_ name: JSONValue, _ params: FieldReader) throws(SignalError) -> ServerFrame {
         do throws(FieldFailure) {
-            switch ServerMethod(rawValue: name) {
+            switch name.choice(ServerMethod.self) {
             case .welcome?: return .message(.welcome(try welcome(params)))
             case .callIncoming?: return try event(.incoming(try incoming(params)), params)
             case .callState?: return try event(.state(try stateChange(params)), params)
@@ -41,7 +40,7 @@ struct ServerFrameReader {
             case .callUpdate?: return try event(.update(try params.update()), params)
             case .callPeer?: return try event(.peer(try peerChange(params)), params)
             case .serverDraining?: return try event(.draining(deadline: try params.duration("deadline_ms")), params)
-            case nil: return .ignored(method: name, seq: params.object["seq"]?.integer())
+            case nil: return .ignored(method: name.longString ?? "", seq: params.object["seq"]?.integer())
             }
         } catch {
             throw error.error(in: "params")
@@ -223,7 +222,7 @@ struct ServerFrameReader {
             code = try? self.code(data)
             call = (try? data.optionalIdentifier("call_id")) ?? nil
         }
-        return SignalError(code ?? .internalError, error.object["message"]?.string ?? "", call: call)
+        return SignalError(code ?? .internalError, error.object["message"]?.longString ?? "", call: call)
     }
 
     private func code(_ data: FieldReader) throws(FieldFailure) -> SignalError.Code? {

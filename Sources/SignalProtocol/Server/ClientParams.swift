@@ -60,8 +60,10 @@ extension FieldReader {
     }
 
     private func sessionOpen() throws(FieldFailure) -> SessionOpen {
-        let token = try string("token")
-        guard token.utf8.count <= FrameLimits.token else { throw tooLarge("token", FrameLimits.token) }
+        if let token = object["token"], token.textCount > FrameLimits.token {
+            throw tooLarge("token", FrameLimits.token)
+        }
+        let token = try asciiString("token", upTo: FrameLimits.token)
         let device = try object("device") { (device) throws(FieldFailure) in
             DeviceDescription(
                 id: try device.identifier("id"), platform: try device.choice("platform"),
@@ -71,7 +73,7 @@ extension FieldReader {
         let resume = try optionalObject("resume") { (resume) throws(FieldFailure) in
             ResumeRequest(
                 session: try resume.identifier("session_id"),
-                token: try resume.string("token", upTo: FrameLimits.resumeToken),
+                token: try resume.asciiString("token", upTo: FrameLimits.resumeToken),
                 lastSeq: try resume.integer("last_seq", in: 0...UInt64.max))
         }
         return SessionOpen(token: token, device: device, push: try pushTokens(), resume: resume)
@@ -110,7 +112,7 @@ extension FieldReader {
     func pushReport(_ push: PushID) throws(FieldFailure) -> PushReport {
         PushReport(
             push: push, call: try identifier("call_id"), result: try choice("result"),
-            error: try optionalString("error", upTo: FrameLimits.reportError))
+            error: try optionalLongString("error", upTo: FrameLimits.reportError))
     }
 
     /// Reads the members of `POST /v1/backend/calls`.

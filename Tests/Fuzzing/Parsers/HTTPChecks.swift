@@ -53,7 +53,7 @@ enum HTTPChecks {
         for header in RequestHead.Header.allCases {
             let isClean = head.value(of: header)?.utf8.allSatisfy { $0 != 0 && $0 != 0x0A && $0 != 0x0D } ?? true
             try require(isClean, "a line break in \(header)")
-            _ = head.words(of: header)
+            _ = head.elements(of: header)
         }
         if let list = head.value(of: .forwardedFor) { try check(forwardedFor: list) }
     }

@@ -103,6 +103,8 @@ struct SchemaTrials {
             refusal: refusal)
     }
 
+    private static func isASCII(_ schema: JSONTree) -> Bool { schema["pattern"]?.string == #"^[\u0000-\u007F]*$"# }
+
     /// Values of other types, and those no enumeration, pattern or constant has.
     private static func wrongValues(_ schema: JSONTree) -> [JSONTree] {
         var wrong: [JSONTree] = []
@@ -110,7 +112,11 @@ struct SchemaTrials {
         case "string":
             wrong = [.integer(7), .bool(true), .array([]), .object([:])]
             if schema["enum"] != nil { wrong += [.string("no such value"), .string("")] }
-            if schema["pattern"] != nil { wrong.append(.string("not so")) }
+            if isASCII(schema) {
+                wrong.append(.string("ä"))
+            } else if schema["pattern"] != nil {
+                wrong.append(.string("not so"))
+            }
             if schema["minLength"] != nil { wrong.append(.string("")) }
         case "integer":
             wrong = [.string("1"), .raw("1.5"), .raw("1e3"), .bool(true), .array([])]
@@ -136,7 +142,10 @@ struct SchemaTrials {
         }
         if let limit = schema["x-maxBytes"]?.integer.map({ Int($0) }) {
             let isTooLarge = schema["x-refusedAs"]?.string == "too_large"
-            let full = String(repeating: "ä", count: limit / 2) + String(repeating: "x", count: limit % 2)
+            let full =
+                Self.isASCII(schema)
+                ? String(repeating: "x", count: limit)
+                : String(repeating: "ä", count: limit / 2) + String(repeating: "x", count: limit % 2)
             add(.string(full), .string(full + "x"), isTooLarge ? .tooLarge(limit: limit) : .invalidParams)
         } else if let limit = schema["maxLength"]?.integer.map({ Int($0) }), schema["x-maxFrameBytes"] == nil {
             trials.append(

@@ -1,0 +1,53 @@
+/// The rule for texts of other programs.
+///
+/// Swift compares and hashes texts by canonical equivalence, for which it sorts each run of combining marks in quadratic
+/// time (6.3): one comparison of 30 kB of marks takes more than a second. So what others send becomes a text only if it
+/// is ASCII or short. Everything else stays bytes.
+public enum ForeignText {
+    /// The most bytes of a text that may contain more than ASCII.
+    public static let longest = 256
+
+    /// Whether a text of these bytes may be compared and hashed.
+    public static func isComparable(_ utf8: some Collection<UInt8>) -> Bool {
+        utf8.count <= longest || utf8.allSatisfy { $0 < 0x80 }
+    }
+
+    /// Whether all texts of a JSON document may be compared, the names of members included: for a decoder that makes a
+    /// text of each. Bytes that are no JSON have no texts to speak of.
+    public static func areComparable(inJSON bytes: some Sequence<UInt8>) -> Bool {
+        var iterator = bytes.makeIterator()
+        while let byte = iterator.next() {
+            if byte == UInt8(ascii: "\""), !isComparable(stringOf: &iterator) { return false }
+        }
+        return true
+    }
+
+    /// Reads a string to its end, behind its first quotation mark.
+    private static func isComparable(stringOf bytes: inout some IteratorProtocol<UInt8>) -> Bool {
+        var (count, isASCII) = (0, true)
+        while let byte = bytes.next(), byte != UInt8(ascii: "\"") {
+            count += 1
+            if byte >= 0x80 { isASCII = false }
+            guard byte == UInt8(ascii: "\\"), let letter = bytes.next() else { continue }
+            // `\u0000` to `\u007f` are ASCII.
+            guard letter == UInt8(ascii: "u") else { continue }
+            let digits = (0..<4).compactMap { _ in bytes.next() }
+            count += 2
+            if !digits.starts(with: "00".utf8) || digits.count < 4 || digits[2] > UInt8(ascii: "7") { isASCII = false }
+        }
+        return count <= longest || isASCII
+    }
+}
+
+extension RawRepresentable where RawValue == String, Self: CaseIterable {
+    /// The case with exactly these bytes; nil if there is none.
+    public init?(utf8 bytes: some Collection<UInt8>) {
+        let count = bytes.count
+        let found = Self.allCases.first {
+            let name = $0.rawValue.utf8
+            return name.count == count && name.elementsEqual(bytes)
+        }
+        guard let found else { return nil }
+        self = found
+    }
+}

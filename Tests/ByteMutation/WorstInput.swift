@@ -1,0 +1,66 @@
+import Glibc
+
+/// Inputs that cost a careless reader more than their length, and what they cost.
+public enum WorstInput: String, CaseIterable, Sendable {
+    /// Combining marks in the wrong order, which Swift sorts to compare texts.
+    case marks
+    /// The same, escaped as in JSON.
+    case escapedMarks
+    /// The same, escaped as in a path.
+    case percentMarks
+    case equal
+    case lineEnds
+    case blanks
+    case commas
+    case slashes
+    case percents
+    case backslashes
+
+    /// - Returns: about `count` bytes.
+    public func bytes(_ count: Int) -> [UInt8] {
+        func repeated(_ text: String, _ count: Int) -> [UInt8] {
+            let unit = Array(text.utf8)
+            return (0..<max(1, count / unit.count)).flatMap { _ in unit }
+        }
+        return switch self {
+        case .marks: repeated("\u{315}", count / 2) + repeated("\u{323}", count / 2)
+        case .escapedMarks: repeated("\\u0315", count / 2) + repeated("\\u0323", count / 2)
+        case .percentMarks: repeated("%CC%95", count / 2) + repeated("%CC%A3", count / 2)
+        case .equal: repeated("a", count)
+        case .lineEnds: repeated("\r\n", count)
+        case .blanks: repeated(" ", count)
+        case .commas: repeated("a,", count)
+        case .slashes: repeated("/", count)
+        case .percents: repeated("%2F", count)
+        case .backslashes: repeated("\\\\", count)
+        }
+    }
+
+    /// The most that twice the input may cost, where the work grows with the length.
+    public static let mostGrowth = 2.5
+
+    /// How much more the work costs for an input of twice the length. Counts the processor's time of this thread, and takes
+    /// the cheapest of some runs, so that other work on the machine changes little.
+    public static func growth<Input>(at count: Int, of input: (Int) -> Input, _ work: (Input) -> Void) -> Double {
+        let (short, long) = (input(count), input(2 * count))
+        var best = (short: Double.infinity, long: Double.infinity)
+        for run in 1...20 {
+            best.short = min(best.short, cost { work(short) })
+            best.long = min(best.long, cost { work(long) })
+            if run >= 3, best.long / best.short <= mostGrowth { break }
+        }
+        return best.long / best.short
+    }
+
+    /// In nanoseconds; at least some microseconds, below which the clock tells nothing.
+    private static func cost(_ work: () -> Void) -> Double {
+        func now() -> Double {
+            var time = timespec()
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+            return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
+        }
+        let began = now()
+        work()
+        return max(20_000, now() - began)
+    }
+}
