@@ -221,8 +221,9 @@ struct RealmTests {
             }
             (home, standby) = (standby, home)
         }
+        let mark = standby.program.errors.count
         #expect(try await home.program.end(by: SIGTERM) == .exit(0))
-        try await standby.said(Self.home, after: 0)
+        try await standby.said(Self.home, after: mark)
         let alone = try await reveille("handover")
         alone.expectFailure(1, "no server stands by")
     }

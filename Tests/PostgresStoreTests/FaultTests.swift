@@ -76,7 +76,9 @@ struct FaultTests {
         async throws
     {
         let (server, address) = try await Self.server()
-        let committer = try PostgresCommitter(store: try PostgresStore.open(address, name: "home"))
+        // A commit that waits for the end of a pause is not repeated within this test.
+        let committer = try PostgresCommitter(
+            store: try PostgresStore.open(address, name: "home"), pauses: .seconds(600) ... .seconds(600))
         let stream = Stream(committer)
         stream.goOn()
         await eventually("commits go on") { stream.acknowledged.count > 50 }
@@ -86,16 +88,11 @@ struct FaultTests {
         }
         try await server.stop("immediate")
         await eventually("the lease ends") { !committer.mayRelease }
-        // The pauses between commits that fail have grown from 50 ms: the next one is 3.2 s or longer.
-        let failures = committer.statistics.failures
-        await eventually("another commit fails") { committer.statistics.failures > failures }
+        await eventually("a commit fails") { committer.statistics.failures > 0 }
         let before = stream.acknowledged.count
         try await server.restart()
         await eventually("the lease is renewed") { committer.mayRelease }
-        let renewed = ContinuousClock.now
         await eventually("the commit is repeated") { stream.acknowledged.count > before }
-        // Without the repetition at the renewal, the rest of the pause is left: 2 s or so.
-        #expect(ContinuousClock.now - renewed < .milliseconds(1500))
         await eventually("commits go on") { stream.acknowledged.count > before + 50 }
         #expect(!sights.withLock { $0.contains(.free) })
         await watch.stop()

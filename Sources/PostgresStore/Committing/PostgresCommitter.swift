@@ -32,11 +32,13 @@ package final class PostgresCommitter: RecordLog {
     /// - Parameters:
     ///   - store: consumed: it belongs to the committer's threads, and is closed with them.
     ///   - behind: when batches may wait before they are applied to the tables.
+    ///   - pauses: the first and the longest pause after a failure.
     ///   - onHealth: called on the store's thread with a failure when commits begin to fail or the reason changes, and
     ///     with nil when they succeed again.
     package init(
         store: sending PostgresStore, capacity: Int = CommitterState.standardCapacity,
-        behind: WriteBehind = WriteBehind(), onHealth: @escaping @Sendable (StoreFailure?) -> Void = { _ in }
+        behind: WriteBehind = WriteBehind(), pauses: ClosedRange<Duration> = PostgresWorker.standardPauses,
+        onHealth: @escaping @Sendable (StoreFailure?) -> Void = { _ in }
     ) throws(StoreFailure) {
         let (loop, tablesLoop): (EventLoop, EventLoop)
         do {
@@ -52,7 +54,8 @@ package final class PostgresCommitter: RecordLog {
         lease = store.lease
         let worker = LoopBound(
             PostgresWorker(
-                store: store, loop: loop, tablesLoop: tablesLoop, shared: shared, behind: behind, onHealth: onHealth),
+                store: store, loop: loop, tablesLoop: tablesLoop, shared: shared, behind: behind, pauses: pauses,
+                onHealth: onHealth),
             on: loop)
         mailbox = Mailbox(loop: loop, capacity: capacity) { worker.value.take(&$0) }
         self.capacity = capacity

@@ -20,8 +20,8 @@ final class PostgresWorker {
     /// A commit with this many records takes no further batch, so that the first batches of a long queue need not wait
     /// for the last.
     private static let recordsPerCommit = 8192
-    private static let firstPause = Duration.milliseconds(50)
-    private static let longestPause = Duration.seconds(5)
+    /// The first pause after a failure, which doubles with each, and the longest.
+    static let standardPauses = Duration.milliseconds(50)...Duration.seconds(5)
 
     private let store: PostgresStore
     private let loop: EventLoop
@@ -44,10 +44,11 @@ final class PostgresWorker {
     /// Created when first needed; released on the thread, by ``close()``.
     private var commitTimer: LoopTimer?
     private var isPausing = false
-    private var commitPause = firstPause
+    private let pauses: ClosedRange<Duration>
+    private var commitPause: Duration
     private var tablesTimer: LoopTimer?
     private var isCatchUpDue = false
-    private var tablesPause = firstPause
+    private var tablesPause: Duration
     /// Whether the tables' thread is applying the journal.
     private var isCatchingUp = false
     /// Set by ``close()``, and when another process is the home.
@@ -56,13 +57,15 @@ final class PostgresWorker {
 
     init(
         store: PostgresStore, loop: EventLoop, tablesLoop: EventLoop, shared: CommitterState, behind: WriteBehind,
-        onHealth: @escaping @Sendable (StoreFailure?) -> Void
+        pauses: ClosedRange<Duration>, onHealth: @escaping @Sendable (StoreFailure?) -> Void
     ) {
         self.store = store
         self.loop = loop
         self.tablesLoop = tablesLoop
         self.shared = shared
         self.behind = behind
+        self.pauses = pauses
+        (commitPause, tablesPause) = (pauses.lowerBound, pauses.lowerBound)
         self.onHealth = onHealth
         load = LoadGauge(behind)
     }
@@ -91,7 +94,7 @@ final class PostgresWorker {
                     return fail(error)
                 }
             }
-            commitPause = Self.firstPause
+            commitPause = pauses.lowerBound
             commitFailure = nil
             count(group, took: ContinuousClock.now - began)
             undelivered += group
@@ -142,11 +145,11 @@ final class PostgresWorker {
     private func retryNow() {
         guard case .held = store.lease.standing() else { return }
         if isPausing {
-            commitPause = Self.firstPause
+            commitPause = pauses.lowerBound
             commitTimer?.start(after: .zero)
         }
         if isCatchUpDue {
-            tablesPause = Self.firstPause
+            tablesPause = pauses.lowerBound
             tablesTimer?.start(after: .zero)
         }
     }
@@ -195,7 +198,7 @@ final class PostgresWorker {
         commitTimer = timer
         timer.start(after: commitPause)
         isPausing = true
-        commitPause = min(commitPause * 2, Self.longestPause)
+        commitPause = min(commitPause * 2, pauses.upperBound)
     }
 
     private func updateHealth() {
@@ -280,7 +283,7 @@ final class PostgresWorker {
         case .success(let settled):
             store.note(settled)
             tablesFailure = nil
-            tablesPause = Self.firstPause
+            tablesPause = pauses.lowerBound
             shared.statistics.withLock { statistics in
                 statistics.rows += UInt64(settled?.rows ?? 0)
                 noteBehind(in: &statistics)
@@ -295,7 +298,7 @@ final class PostgresWorker {
             settling = []
             updateHealth()
             wait(tablesPause)
-            tablesPause = min(tablesPause * 2, Self.longestPause)
+            tablesPause = min(tablesPause * 2, pauses.upperBound)
         }
     }
 
