@@ -173,7 +173,7 @@ public final class CallStore {
     func writeBehind(batches: some Sequence<[StoreRecord]>) throws(StoreFailure) -> Int {
         let journal = try openJournal()
         let records = encoder.encode(batches)
-        guard records.chunk.bytes.count <= Self.mostEntryBytes else { return try write(records) }
+        guard records.chunk.count <= Self.mostEntryBytes else { return try write(records) }
         let commit = NumberedCommit(number: last + 1, records: records)
         try journal.append(commit.number, records.chunk)
         last = commit.number

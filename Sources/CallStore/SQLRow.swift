@@ -168,19 +168,21 @@ package final class SQLRow: StatementRow {
             column += 1
             return .null
         case SQLITE_INTEGER: return .integer(int())
-        case SQLITE_BLOB: return .identifier(optionalBytes().map { Array($0) } ?? [])
-        default: return .text(optionalBytes().map { Array($0) } ?? [])
+        case SQLITE_BLOB: return .identifier(withBytes { Array($0) } ?? [])
+        default: return .text(withBytes { Array($0) } ?? [])
         }
     }
 
-    /// Valid until the next row: callers copy out of it at once.
-    package func optionalBytes() -> UnsafeRawBufferPointer? {
+    package func withBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value? {
         defer { column += 1 }
         guard sqlite3_column_type(raw, column) != SQLITE_NULL else { return nil }
-        // The pointer has to be taken before the length (sqlite.org/c3ref/column_blob.html); it is nil for an empty
-        // value.
-        let start = sqlite3_column_blob(raw, column)
-        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(raw, column)))
+        // The statement frees the value with its next step, and with itself.
+        return withExtendedLifetime(self) { () -> Value in
+            // The pointer has to be taken before the length (sqlite.org/c3ref/column_blob.html); it is nil for an empty
+            // value.
+            let start = sqlite3_column_blob(raw, column)
+            return body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(raw, column))))
+        }
     }
 
     /// The failure for an unknown value in the last column read.
@@ -194,12 +196,6 @@ package final class SQLRow: StatementRow {
 
     package func failure(_ reason: StoreFailure.Reason, _ detail: String) -> StoreFailure {
         StoreFailure(reason, path: path, detail: detail)
-    }
-
-    /// Runs `body` with a blob that is valid meanwhile.
-    func withBytes(_ body: (UnsafeRawBufferPointer) throws(StoreFailure) -> Void) throws(StoreFailure) {
-        guard let bytes = optionalBytes() else { throw unreadable() }
-        try body(bytes)
     }
 }
 

@@ -182,8 +182,8 @@ extension TCPConnection: Sendable {}
 
 /// A write request and its bytes in one allocation, which libuv's callback frees.
 private struct WriteRequest {
-    let raw: UnsafeMutablePointer<uv_write_t>
-    let bytes: UnsafeMutablePointer<CChar>
+    fileprivate let raw: UnsafeMutablePointer<uv_write_t>
+    fileprivate let bytes: UnsafeMutablePointer<CChar>
 
     init(copying source: UnsafeRawBufferPointer) {
         let block = UnsafeMutableRawPointer.allocate(

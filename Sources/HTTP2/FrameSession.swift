@@ -2,7 +2,7 @@ import CNGHTTP2
 
 /// One nghttp2 session (1.52) without I/O: bytes in, inputs out; calls in, bytes out.
 ///
-/// nghttp2 calls back only within ``receive(_:)`` and ``nextBytes()``. The callbacks record inputs, and
+/// nghttp2 calls back only within ``receive(_:)`` and ``nextBytes(_:)``. The callbacks record inputs, and
 /// ``takeInputs(_:)`` returns them afterwards, when every method may be called again.
 final class FrameSession {
     /// An event from the peer.
@@ -84,12 +84,16 @@ final class FrameSession {
         if result < 0 { throw failure("read HTTP/2 frames", Int32(result)) }
     }
 
-    /// The next frame to send, valid until the next call of any method; nil when there is none.
-    func nextBytes() throws -> UnsafeRawBufferPointer? {
+    /// Passes the next frame to send to `body`, which must not call this session: the frame is valid until then.
+    /// - Returns: false when there is none.
+    func nextBytes(_ body: (UnsafeRawBufferPointer) throws -> Void) throws -> Bool {
         var bytes: UnsafePointer<UInt8>?
         let count = nghttp2_session_mem_send(raw, &bytes)
         if count < 0 { throw failure("write HTTP/2 frames", Int32(count)) }
-        return count == 0 ? nil : UnsafeRawBufferPointer(start: bytes, count: count)
+        guard count > 0 else { return false }
+        // The session owns the frame.
+        try withExtendedLifetime(self) { try body(UnsafeRawBufferPointer(start: bytes, count: count)) }
+        return true
     }
 
     /// Exchanges the recorded inputs for an emptied array, so that two arrays are reused.

@@ -235,9 +235,11 @@ final class HTTP2Channel {
     private func encode() throws -> Bool {
         guard !isBlackHole, let session, let tcp else { return true }
         while tcp.pendingBytes + (tls?.outgoingCount ?? unsent.count) < Self.writeLimit {
-            guard let bytes = try session.nextBytes() else { return true }
-            if tls != nil, unsent.count + bytes.count > Self.recordSize { try seal() }
-            unsent.append(contentsOf: bytes)
+            let isMore = try session.nextBytes { bytes in
+                if tls != nil, unsent.count + bytes.count > Self.recordSize { try seal() }
+                unsent.append(contentsOf: bytes)
+            }
+            guard isMore else { return true }
         }
         return false
     }

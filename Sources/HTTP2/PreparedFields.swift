@@ -6,7 +6,7 @@ public struct PreparedFields: Sendable {
     private final class Storage: @unchecked Sendable {
         /// The fields, followed in the same block by the bytes that they point to.
         private let block: UnsafeMutableRawPointer
-        let fields: UnsafeMutableBufferPointer<nghttp2_nv>
+        fileprivate let fields: UnsafeMutableBufferPointer<nghttp2_nv>
 
         init(_ encoder: FieldEncoder) {
             let fieldSize = encoder.spans.count * MemoryLayout<nghttp2_nv>.stride

@@ -164,7 +164,11 @@ package final class PostgresStore {
         do throws(StoreFailure) {
             var isWritten = false
             if attempt.isAmbiguous { isWritten = try journal.outcome(of: number) == .written }
-            if !isWritten { try journal.append(number, attempt.commit.records.chunk.bytes) }
+            if !isWritten {
+                try attempt.commit.records.chunk.withBytes { (operations) throws(StoreFailure) in
+                    try journal.append(number, operations)
+                }
+            }
         } catch {
             attempt.isAmbiguous = true
             self.attempt = attempt

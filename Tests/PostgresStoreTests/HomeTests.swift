@@ -21,6 +21,18 @@ import Testing
         try PostgresStore.open(address, name: "second", patience: .zero).close()
     }
 
+    @Test func `a journal whose last commit has a number that no home writes is refused`() async throws {
+        let address = try await PostgresServer.freshAddress()
+        let store = try PostgresStore.open(address, name: "first")
+        try store.commit([.call(.live())])
+        store.close()
+        for number in ["9223372036854775807", "-9223372036854775808"] {
+            try Session(address).run("UPDATE journal SET commit_no = \(number) WHERE operations IS NULL")
+            let failure = #expect(throws: StoreFailure.self) { try PostgresStore.open(address, name: "next") }
+            #expect(failure?.reason == .corrupted && failure?.detail.contains(number) == true)
+        }
+    }
+
     @Test func `a home that was killed is waited for until its lease ends`() async throws {
         let address = try await PostgresServer.freshAddress()
         let store = try PostgresStore.open(address, name: "first")

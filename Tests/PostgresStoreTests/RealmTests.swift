@@ -139,6 +139,9 @@ import Testing
         #expect(try Realm.keep("a.key", nil, in: address) == nil)
         #expect(try Realm.keep("a.key", [1, 2], in: address) == [1, 2])
         #expect(try Realm.keep("a.key", [3], in: address) == [1, 2])
+        let long = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        #expect(try Realm.keep("long.key", long, in: address) == long)
+        #expect(try Realm.kept(["a.key", "long.key", "no.key"], in: address) == ["a.key": [1, 2], "long.key": long])
         let state = KeptState("webhooks", in: address, epoch: 1)
         #expect(try state.read() == nil)
         try state.write([0, 255])

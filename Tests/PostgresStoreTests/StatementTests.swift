@@ -48,6 +48,12 @@ import Testing
         }
     }
 
+    @Test func `a column of another type is no number, and no trap`() async throws {
+        let session = try Session(try await PostgresServer.freshAddress())
+        let row = try session.connection.run("SELECT 'abc'::text, 1.5::numeric, 7::smallint, NULL::bigint, -7::bigint")
+        #expect((0..<6).map { row.int(0, $0) } == [nil, nil, 7, nil, -7, nil])
+    }
+
     /// Histories are written for the calls and legs after these numbers: of all there are, if they were lost.
     @Test func `the last numbers of calls and legs are known after each transaction`() async throws {
         let store = try PostgresStore.open(try await PostgresServer.freshAddress(), name: "a test")

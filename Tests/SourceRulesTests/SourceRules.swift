@@ -21,6 +21,25 @@ enum SourceRules {
     /// What a phone of some years ago lacks.
     private static let newerThanPhones = ["InlineArray", "Int128", "Span<", "Mutex<", "Atomic<"]
 
+    /// Targets that wrap a C library, and the one whose protocol two of them share.
+    static let wrappers = [
+        "CallStore", "ChildProcess", "EventLoop", "HTTP2", "LibWebSockets", "OutgoingHTTP", "PostgresStore",
+        "RecordTables", "TLS", "WebPages",
+    ]
+
+    /// The declarations of these targets that give a pointer away all the same, and why it outlives its use.
+    static let lastingPointers = [
+        "EventLoop.rawLoop": "for libwebsockets, whose context holds the loop until it is freed",
+        "EventLoop.readBuffer": "of the loop that calls back, which keeps it until its thread ends",
+        "EventLoop.runLoop": "nil: the form of a thread's function",
+        "EventLoop.uvLoop": "for handles of this target, which hold the loop",
+        "LWSContext.string": "private: freed with the context, after the library's use",
+        "MessageAssembly.bytes": "of a chunk, which is the argument of a callback and is kept by nobody",
+        "OperationReader.take": "private: within the bytes that the reader was given",
+        "PostgresConnection.library": "the functions of libpq, which is never unloaded",
+        "PostgresLibrary.load": "the functions of libpq, which is never unloaded",
+    ]
+
     static let longestFunction = 70
     static let longestReadme = 10_000
 
@@ -188,6 +207,50 @@ enum SourceRules {
             return "\(file.path) makes \(found.count) texts of bytes, \(expected) of them for a reason: "
                 + found.joined(separator: ", ")
         }
+    }
+
+    /// What a C library owns is passed to a closure: nothing keeps it alive after the return of a function or property.
+    static func pointers(_ tree: SourceTree) -> [String] {
+        var named: Set<String> = []
+        let files = wrappers.compactMap { tree.package.target($0) }.flatMap { tree.files(of: $0) }
+        let found = files.flatMap { file -> [String] in
+            let type = file.path.split(separator: "/").last?.prefix { $0 != "." } ?? ""
+            return file.lines.indices.compactMap { index -> String? in
+                guard let name = pointerName(file.lines, index) else { return nil }
+                guard lastingPointers["\(type).\(name)"] == nil else {
+                    named.insert("\(type).\(name)")
+                    return nil
+                }
+                return "\(file.path):\(index + 1): \(name) gives away a pointer; pass it to a closure"
+            }
+        }
+        // Only in the whole tree.
+        let isWhole = wrappers.allSatisfy { tree.package.target($0) != nil }
+        let unknown = isWhole ? Set(lastingPointers.keys).subtracting(named).sorted() : []
+        return found + unknown.map { "\($0) gives away no pointer; it is no exception" }
+    }
+
+    /// The name of what is declared in the line, or ends its declaration there, with a pointer as its type; nil for
+    /// other lines, for variables of a function and for private properties.
+    private static func pointerName(_ lines: [String], _ index: Int) -> String? {
+        let line = lines[index]
+        let code = line.firstRange(of: "//").map { line[..<$0.lowerBound] } ?? line[...]
+        guard code.contains("Unsafe") else { return nil }
+        if let arrow = code.ranges(of: "->").last,
+            code[arrow.upperBound...].prefix(while: { $0 != "{" }).contains(/Unsafe\w*Pointer/)
+        {
+            // The name may be some lines above the arrow.
+            return lines[...index].suffix(8).reversed().lazy.compactMap { line in
+                line.firstMatch(of: /\bfunc (\w+)|\b(subscript)\b/).map { String($0.1 ?? $0.2 ?? "") }
+            }.first
+        }
+        guard let match = code.firstMatch(of: /\b(?:let|var) (\w+)(?:: \[?| = )Unsafe\w*Pointer/),
+            !code.contains(/\b(?:file)?private\b(?!\(set\))/)
+        else { return nil }
+        let depth = code.prefix { $0 == " " }.count
+        let around = lines[..<index].last(where: { !$0.isEmpty && $0.prefix { $0 == " " }.count < depth })
+        let isMember = around.map { $0.contains(/\b(?:actor|class|enum|extension|protocol|struct) \w/) } ?? true
+        return isMember ? String(match.1) : nil
     }
 
     static func functionLengths(_ tree: SourceTree) -> [String] {

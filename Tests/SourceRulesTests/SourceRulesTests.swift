@@ -10,7 +10,7 @@ struct SourceRulesTests {
         ("imports", SourceRules.imports), ("purity", SourceRules.purity), ("phones", SourceRules.phones),
         ("simulation", SourceRules.simulation), ("storeKinds", SourceRules.storeKinds),
         ("receipts", SourceRules.receipts), ("proofs", SourceRules.proofs),
-        ("texts", SourceRules.texts),
+        ("texts", SourceRules.texts), ("pointers", SourceRules.pointers),
         ("functionLengths", SourceRules.functionLengths), ("names", SourceRules.names),
         ("articles", SourceRules.articles), ("namedFiles", SourceRules.namedFiles),
         ("namedSuites", SourceRules.namedSuites), ("readme", SourceRules.readme), ("passes", SourceRules.passes),
@@ -37,6 +37,29 @@ struct SourceRulesTests {
                 SourceTree.File(
                     path: "Sources/\(target)/\(target).docc/\(target).md", lines: article.components(separatedBy: "\n"))
             ])
+    }
+
+    @Test("find what gives away a pointer into memory that a C library owns")
+    func pointers() {
+        func found(_ source: String) -> [String] { SourceRules.pointers(Self.tree(source, in: "HTTP2")) }
+        func line(_ number: Int, _ name: String) -> [String] {
+            ["Sources/HTTP2/File.swift:\(number): \(name) gives away a pointer; pass it to a closure"]
+        }
+        #expect(found("func bytes(_ a: Int) -> UnsafeRawBufferPointer? {") == line(1, "bytes"))
+        #expect(found("    func rows(\n        _ a: Int\n    ) throws -> [UnsafePointer<CChar>] {") == line(3, "rows"))
+        #expect(found("subscript(a: Int) -> UnsafePointer<Int> { b }") == line(1, "subscript"))
+        #expect(found("struct A {\n    package let bytes: UnsafeRawBufferPointer\n}") == line(2, "bytes"))
+        #expect(found("struct A {\n    private(set) var bytes: UnsafeRawPointer { b }\n}") == line(2, "bytes"))
+        #expect(found("let bytes = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1)") == line(1, "bytes"))
+        let kept = [
+            "func withBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {",
+            "struct A {\n    private let bytes: UnsafeRawBufferPointer\n}",
+            "struct A {\n    func b() {\n        var bytes: UnsafePointer<UInt8>?\n    }\n}",
+            "// func bytes() -> UnsafeRawPointer {",
+        ]
+        for source in kept { #expect(found(source) == []) }
+        // Only of targets that wrap a library.
+        #expect(SourceRules.pointers(Self.tree("func bytes() -> UnsafeRawPointer {")) == [])
     }
 
     @Test("are broken by what they are for")

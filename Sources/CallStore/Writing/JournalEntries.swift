@@ -96,8 +96,9 @@ package struct JournalEntries {
         let checksum = isChecked ? "checksum" : "NULL"
         let rows = try SQLRow(database, "SELECT entry, format, operations, \(checksum) FROM journal ORDER BY entry")
         while try rows.next() {
-            var entry = Entry(number: rows.int(), format: rows.int(), operations: [])
-            try rows.withBytes { entry.operations = Array($0) }
+            let (number, format) = (rows.int(), rows.int())
+            guard let operations = rows.withBytes({ Array($0) }) else { throw rows.unreadable() }
+            let entry = Entry(number: number, format: format, operations: operations)
             if let checksum = rows.optionalInt(), let store {
                 let found = entry.operations.withUnsafeBytes {
                     EntryChecksum.of($0, entry: entry.number, store: store)

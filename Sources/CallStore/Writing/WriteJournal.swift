@@ -61,7 +61,7 @@ final class WriteJournal {
     /// Appends an entry, which is durable on return.
     func append(_ number: Int64, _ chunk: OperationChunk) throws(StoreFailure) {
         let gone = settled
-        let checksum = EntryChecksum.of(chunk.bytes, entry: number, store: store)
+        let checksum = chunk.withBytes { EntryChecksum.of($0, entry: number, store: store) }
         try StoreFailure.wrap(path) {
             try queue.inDatabase { database in
                 try database.inTransaction(.immediate) {
@@ -69,11 +69,13 @@ final class WriteJournal {
                         deleteEntries.bind(gone)
                         try deleteEntries.run()
                     }
-                    insertEntry.bind(number)
-                    insertEntry.bind(JournalFormat.current.number)
-                    insertEntry.bindInPlace(blob: chunk.bytes)
-                    insertEntry.bind(checksum)
-                    try insertEntry.run()
+                    try chunk.withBytes { operations throws in
+                        insertEntry.bind(number)
+                        insertEntry.bind(JournalFormat.current.number)
+                        insertEntry.bindInPlace(blob: operations)
+                        insertEntry.bind(checksum)
+                        try insertEntry.run()
+                    }
                     return .commit
                 }
             }

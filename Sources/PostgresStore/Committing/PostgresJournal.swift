@@ -135,6 +135,11 @@ final class PostgresJournal {
         guard let last = row.int(0, 0), let settled = row.int(0, 1) else {
             throw StoreFailure(.corrupted, path: connection.path, detail: "the table journal has no settled row")
         }
+        // One more does not overflow.
+        guard settled >= 0, settled <= last, last <= Int64.max / 2 else {
+            throw StoreFailure(
+                .corrupted, path: connection.path, detail: "the table journal holds commit \(last), settled \(settled)")
+        }
         return (last, settled)
     }
 
@@ -165,7 +170,7 @@ final class PostgresJournal {
                     .newerVersion, path: connection.path,
                     detail: "entry \(number) of the journal has the format of another version")
             }
-            entries.append(Entry(number: number, operations: rows.bytes(row, 2).map { Array($0) } ?? []))
+            entries.append(Entry(number: number, operations: rows.withBytes(row, 2) { Array($0) } ?? []))
         }
         return entries
     }

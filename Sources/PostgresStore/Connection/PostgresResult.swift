@@ -23,42 +23,49 @@ final class PostgresResult {
 
     func name(of column: Int32) -> String? { library.pointee.PQfname(raw, column).map { String(cString: $0) } }
 
-    /// Valid as long as the result; nil for NULL.
-    func bytes(_ row: Int32, _ column: Int32) -> UnsafeRawBufferPointer? {
+    /// Runs `body` with the bytes of a value, which are valid meanwhile; nil for NULL.
+    func withBytes<Value>(_ row: Int32, _ column: Int32, _ body: (UnsafeRawBufferPointer) -> Value) -> Value? {
         guard row < rowCount, column < columnCount,
             library.pointee.PQgetisnull(raw, row, column) == 0
         else {
             return nil
         }
-        return UnsafeRawBufferPointer(
-            start: library.pointee.PQgetvalue(raw, row, column),
-            count: Int(library.pointee.PQgetlength(raw, row, column)))
-    }
-
-    /// An integer or truth value of 1 to 8 bytes, most significant first; nil for NULL.
-    func int(_ row: Int32, _ column: Int32) -> Int64? {
-        guard let bytes = bytes(row, column) else { return nil }
-        switch bytes.count {
-        case 8: return Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
-        case 4: return Int64(Int32(bigEndian: bytes.loadUnaligned(as: Int32.self)))
-        case 2: return Int64(Int16(bigEndian: bytes.loadUnaligned(as: Int16.self)))
-        case 1: return Int64(bytes[0])
-        default: preconditionFailure("column \(name(of: column) ?? "") is no number")
+        // Without it, a result that nobody uses afterwards could be cleared before `body` has read from it.
+        return withExtendedLifetime(self) {
+            body(
+                UnsafeRawBufferPointer(
+                    start: library.pointee.PQgetvalue(raw, row, column),
+                    count: Int(library.pointee.PQgetlength(raw, row, column))))
         }
     }
 
+    /// An integer or truth value of 1 to 8 bytes, most significant first; nil for NULL, and for a column of another
+    /// type, which an administrator may have made.
+    func int(_ row: Int32, _ column: Int32) -> Int64? {
+        let number = withBytes(row, column) { bytes -> Int64? in
+            switch bytes.count {
+            case 8: Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
+            case 4: Int64(Int32(bigEndian: bytes.loadUnaligned(as: Int32.self)))
+            case 2: Int64(Int16(bigEndian: bytes.loadUnaligned(as: Int16.self)))
+            case 1: Int64(bytes[0])
+            default: nil
+            }
+        }
+        return number ?? nil
+    }
+
     func value(_ row: Int32, _ column: Int32) -> StoredValue {
-        guard let bytes = bytes(row, column) else { return .null }
+        guard let bytes = withBytes(row, column, { Array($0) }) else { return .null }
         // The types of `pg_type.dat`.
         switch library.pointee.PQftype(raw, column) {
         case 20, 21, 23, 16: return .integer(int(row, column) ?? 0)
-        case 2950: return .identifier(Array(bytes))
-        default: return .text(Array(bytes))
+        case 2950: return .identifier(bytes)
+        default: return .text(bytes)
         }
     }
 
     func text(_ row: Int32, _ column: Int32) -> String? {
-        bytes(row, column).map { String(decoding: $0, as: UTF8.self) }
+        withBytes(row, column) { String(decoding: $0, as: UTF8.self) }
     }
 }
 

@@ -60,9 +60,9 @@ package final class PostgresRow: StatementRow {
         return result?.int(row, column)
     }
 
-    package func optionalBytes() -> UnsafeRawBufferPointer? {
+    package func withBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value? {
         defer { column += 1 }
-        return result?.bytes(row, column)
+        return result?.withBytes(row, column, body)
     }
 
     package func value() -> StoredValue {

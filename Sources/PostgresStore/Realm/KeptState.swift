@@ -6,7 +6,8 @@ enum KeptContent {
     static func read(_ name: String, _ connection: PostgresConnection) throws(StoreFailure) -> [UInt8]? {
         var parameters = PostgresParameters()
         parameters.bind(name)
-        return try connection.run("SELECT content FROM kept WHERE name = ?", parameters).bytes(0, 0).map { Array($0) }
+        let row = try connection.run("SELECT content FROM kept WHERE name = ?", parameters)
+        return row.withBytes(0, 0) { Array($0) }
     }
 
     /// Those of these names that there are.

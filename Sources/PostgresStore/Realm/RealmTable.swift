@@ -103,10 +103,7 @@ enum RealmTable {
     private static func identifier(
         _ result: PostgresResult, _ row: Int32, _ column: Int32
     ) -> Identifier<RealmNode>? {
-        guard let bytes = result.bytes(row, column), bytes.count == 16 else { return nil }
-        return Identifier(
-            high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
-            low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+        result.withBytes(row, column) { Identifier<RealmNode>(bytes: $0) } ?? nil
     }
 }
 

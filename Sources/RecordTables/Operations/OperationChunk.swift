@@ -2,7 +2,7 @@
 ///
 /// Proof for `@unchecked`: its memory is written before the chunk is shared, and never again.
 package final class OperationChunk: @unchecked Sendable {
-    package let bytes: UnsafeRawBufferPointer
+    private let bytes: UnsafeRawBufferPointer
 
     package init(copying buffer: OperationBuffer) {
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: buffer.bytes.count, alignment: 1)
@@ -12,5 +12,13 @@ package final class OperationChunk: @unchecked Sendable {
 
     deinit { bytes.deallocate() }
 
-    package subscript(range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[range]) }
+    package var count: Int { bytes.count }
+
+    /// Runs `body` with the operations in `range`; nil for all.
+    package func withBytes<Value, Failure: Error>(
+        _ range: Range<Int>? = nil, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        defer { withExtendedLifetime(self) {} }
+        return try body(range.map { UnsafeRawBufferPointer(rebasing: bytes[$0]) } ?? bytes)
+    }
 }

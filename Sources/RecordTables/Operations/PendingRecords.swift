@@ -19,6 +19,10 @@ package struct PendingRecords {
     private struct Item {
         var chunk: OperationChunk
         var range: Range<Int>
+
+        func run(with runner: some OperationSink) throws(StoreFailure) {
+            try chunk.withBytes(range) { (operations) throws(StoreFailure) in try runner.run(operations) }
+        }
     }
 
     private enum Key: Hashable {
@@ -127,9 +131,9 @@ package struct PendingRecords {
 
     package func write(groups found: Int, with runner: some OperationSink) throws(StoreFailure) {
         for index in 0..<found {
-            if let call = groups[index].call { try runner.run(call.chunk[call.range]) }
-            if let item = groups[index].descriptions { try runner.run(item.chunk[item.range]) }
-            for other in groups[index].others { try runner.run(other.item.chunk[other.item.range]) }
+            if let call = groups[index].call { try call.run(with: runner) }
+            if let item = groups[index].descriptions { try item.run(with: runner) }
+            for other in groups[index].others { try other.item.run(with: runner) }
         }
     }
 

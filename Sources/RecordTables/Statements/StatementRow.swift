@@ -27,8 +27,8 @@ package protocol StatementRow: AnyObject {
 
     /// The next integer or truth value; nil for NULL.
     func optionalInt() -> Int64?
-    /// The next text or identifier; nil for NULL. Valid until the next row: callers copy out of it at once.
-    func optionalBytes() -> UnsafeRawBufferPointer?
+    /// Runs `body` with the bytes of the next text or identifier, which are valid meanwhile; nil for NULL.
+    func withBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value?
 
     /// The next value of any type.
     func value() -> StoredValue
@@ -73,11 +73,11 @@ extension StatementRow {
     }
 
     package func optionalText() -> String? {
-        optionalBytes().map { String(decoding: $0, as: UTF8.self) }
+        withBytes { String(decoding: $0, as: UTF8.self) }
     }
 
     package func json() -> RawJSON? {
-        optionalBytes().map { RawJSON(bytes: Array($0)) }
+        withBytes { RawJSON(bytes: Array($0)) }
     }
 
     /// The next integer; 0 for NULL.
@@ -108,8 +108,8 @@ extension StatementRow {
     }
 
     package func optionalIdentifier<Subject>() throws(StoreFailure) -> Identifier<Subject>? {
-        guard let bytes = optionalBytes() else { return nil }
-        guard let identifier = Identifier<Subject>(bytes: bytes) else { throw unreadable() }
+        guard let read = withBytes({ Identifier<Subject>(bytes: $0) }) else { return nil }
+        guard let identifier = read else { throw unreadable() }
         return identifier
     }
 
