@@ -66,10 +66,14 @@ struct SharedSecrets {
             return
         }
         guard Self.isSame(own, kept) else {
+            let path = "\(folder.path)/\(file)"
             throw DataFolder.Failure(
                 description:
-                    "\(folder.path)/\(file) differs from the realm's: tokens of one server would fail at the other; "
-                    + "move the file away to take the realm's")
+                    "\(path) differs from the realm's: tokens of one server would fail at the other. First compare "
+                    + "it with the home's, sha256sum \(path) on both machines, and with the realm's, SELECT "
+                    + "encode(sha256(content), 'hex') FROM \"\(database.realm)\".kept WHERE name = '\(file)'. If this "
+                    + "file alone is another, keep a copy of it, then move the file away to take the realm's; if the "
+                    + "files are equal, leave them and correct the table")
         }
     }
 
