@@ -26,8 +26,7 @@ public final class DescriptorWatch {
     deinit {
         loop.assertIsCurrent()
         handle.pointee.data = nil
-        uv_poll_stop(handle)
-        uv_close(UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self), freePoll)
+        loop.close(handle, freePoll)
     }
 
     fileprivate func readable() {

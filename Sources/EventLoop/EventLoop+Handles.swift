@@ -27,9 +27,20 @@ extension EventLoop {
     }
 }
 
+extension EventLoop {
+    /// Closes the handle of an owner that is released; `free` frees its memory in a later turn.
+    ///
+    /// The end of the loop has closed the handles that were open. The memory of such a handle is not freed: libuv may
+    /// still use it.
+    func close(_ handle: UnsafeMutableRawPointer, _ free: @escaping uv_close_cb) {
+        let handle = handle.assumingMemoryBound(to: uv_handle_t.self)
+        if uv_is_closing(handle) == 0 { uv_close(handle, free) }
+    }
+}
+
 private struct HandleSearch {
-    let data: UnsafeRawPointer
-    var isFound = false
+    fileprivate let data: UnsafeRawPointer
+    fileprivate var isFound = false
 }
 
 private func compareHandleData(_ handle: UnsafeMutablePointer<uv_handle_t>?, _ search: UnsafeMutableRawPointer?) {

@@ -15,13 +15,14 @@ public final class EventLoop: SerialExecutor, Sendable {
         var jobs: [@Sendable () -> Void] = []
         /// The loop waits, or will wait without another check for jobs.
         var isWaiting = false
-        var isClosed = false
     }
 
     /// The most checks for jobs in one turn, before the loop handles sockets and timers again.
     private static let mostRounds = 8
 
     private let inbox = Mutex(Inbox())
+    /// Set under `inbox`: no job is accepted afterwards.
+    @usableFromInline let stopped = Atomic<Bool>(false)
     /// The loop's thread while it runs; 0 before and after.
     private let thread = Atomic<UInt>(0)
     private let stopRequested = Atomic<Bool>(false)
@@ -115,14 +116,38 @@ public final class EventLoop: SerialExecutor, Sendable {
     public func execute(_ job: @escaping @Sendable () -> Void) -> Bool {
         let isCurrent = isCurrent
         return inbox.withLock { inbox in
-            guard !inbox.isClosed else { return false }
-            inbox.jobs.append(job)
-            // A job from the loop's own thread needs no wake-up: the loop checks for jobs before it waits.
-            if inbox.isWaiting, !isCurrent { uv_async_send(wakeUp) }
-            inbox.isWaiting = false
+            guard let mustWake = append(job, to: &inbox, isCurrent: isCurrent) else { return false }
+            if mustWake { uv_async_send(wakeUp) }
             return true
         }
     }
+
+    /// As ``execute(_:)``, but leaves it to the caller to wake the loop: a caller that holds a lock does so after it.
+    /// - Returns: whether ``wake()`` must follow; nil when the loop has stopped.
+    @usableFromInline func executeUnwoken(_ job: @escaping @Sendable () -> Void) -> Bool? {
+        let isCurrent = isCurrent
+        return inbox.withLock { inbox in append(job, to: &inbox, isCurrent: isCurrent) }
+    }
+
+    @usableFromInline func wake() {
+        inbox.withLock { _ in
+            // Freed soon after the loop has stopped, which runs the job without a wake-up.
+            guard !hasStopped else { return }
+            uv_async_send(wakeUp)
+        }
+    }
+
+    /// - Returns: whether the loop must be woken; nil when it has stopped.
+    private func append(_ job: @escaping @Sendable () -> Void, to inbox: inout Inbox, isCurrent: Bool) -> Bool? {
+        guard !hasStopped else { return nil }
+        inbox.jobs.append(job)
+        defer { inbox.isWaiting = false }
+        // A job from the loop's own thread needs no wake-up: the loop checks for jobs before it waits.
+        return inbox.isWaiting && !isCurrent
+    }
+
+    /// Whether the loop takes no jobs any more: it ends, or has ended. Any thread.
+    @inlinable public var hasStopped: Bool { stopped.load(ordering: .acquiring) }
 
     /// Runs `job` once at the end of this turn, before the loop waits.
     ///
@@ -195,7 +220,7 @@ public final class EventLoop: SerialExecutor, Sendable {
     public func stopAndWait() async {
         guard isStarted.load(ordering: .relaxed) else {
             let dropped = inbox.withLock { inbox in
-                inbox.isClosed = true
+                stopped.store(true, ordering: .releasing)
                 defer { inbox.jobs = [] }
                 return inbox.jobs
             }
@@ -267,7 +292,7 @@ public final class EventLoop: SerialExecutor, Sendable {
         while !stopRequested.load(ordering: .relaxed) || holds > 0 { uv_run(loop, UV_RUN_DEFAULT) }
         runJobs()
         // From here on `execute` returns false, and no other thread uses `wakeUp`.
-        inbox.withLock { $0.isClosed = true }
+        inbox.withLock { _ in stopped.store(true, ordering: .releasing) }
         runJobs()
         freeLoop()
         turnEndJobs = []
@@ -284,9 +309,11 @@ public final class EventLoop: SerialExecutor, Sendable {
     private func freeLoop() {
         // The callback would use this object, which may be in `deinit`.
         uv_prepare_stop(turnEnd)
-        uv_walk(loop, closeHandle, nil)
-        // Waits: a name lookup in progress cannot be cancelled.
-        while uv_loop_close(loop) == UV_EBUSY.rawValue { uv_run(loop, UV_RUN_ONCE) }
+        // Waits: a name lookup in progress cannot be cancelled. A handle that is opened meanwhile is closed too.
+        while uv_loop_close(loop) == UV_EBUSY.rawValue {
+            uv_walk(loop, closeHandle, nil)
+            uv_run(loop, UV_RUN_ONCE)
+        }
         deallocate()
     }
 

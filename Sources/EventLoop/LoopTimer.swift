@@ -37,8 +37,7 @@ public final class LoopTimer {
     deinit {
         loop.assertIsCurrent()
         handle.pointee.data = nil
-        uv_timer_stop(handle)
-        uv_close(UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self), freeTimer)
+        loop.close(handle, freeTimer)
     }
 
     fileprivate func fire() {

@@ -10,8 +10,6 @@ public final class Mailbox<Message: Sendable>: Sendable {
         @usableFromInline var messages: [Message] = []
         @usableFromInline var isWoken = false
         @usableFromInline var isPaused = false
-        /// The loop has stopped: the mailbox accepts no messages.
-        @usableFromInline var isClosed = false
         @usableFromInline var refused: UInt64 = 0
 
         init() {}
@@ -65,61 +63,57 @@ public final class Mailbox<Message: Sendable>: Sendable {
     /// Accepts as many of `messages` as fit, from the first on, and removes these from the array. The rest is refused:
     /// all of them when the loop has stopped.
     @inlinable public func post(_ messages: inout [Message]) {
-        var taken = 0
         let mustWake = state.withLock { state in
-            guard !state.isClosed else { return false }
-            taken = min(max(0, capacity - state.messages.count), messages.count)
+            let taken = min(max(0, capacity - state.messages.count), messages.count)
+            guard taken > 0 else {
+                state.refused &+= UInt64(messages.count)
+                return false
+            }
+            guard let mustWake = willDrain(&state) else { return false }
             state.refused &+= UInt64(messages.count - taken)
-            guard taken > 0 else { return false }
             if state.messages.isEmpty, taken == messages.count {
                 swap(&state.messages, &messages)
             } else {
                 state.messages.append(contentsOf: messages[..<taken])
                 messages.removeFirst(taken)
             }
-            defer { state.isWoken = true }
-            return !state.isWoken && !state.isPaused
+            return mustWake
         }
-        guard mustWake, !loop.execute({ self.drain() }) else { return }
-        // The loop has stopped meanwhile and will not drain. The mailbox was empty before, so these messages come
-        // first: the first message is the one that wakes the loop.
-        messages.insert(contentsOf: close().prefix(taken), at: 0)
+        if mustWake { loop.wake() }
     }
 
     @inlinable func take(_ messages: some Collection<Message>, limit: Int) -> Bool {
-        // nil: refused; true: the first message since the last drain, which wakes the loop.
+        // nil: refused.
         let mustWake: Bool? = state.withLock { state in
-            guard !state.isClosed else { return nil }
             guard state.messages.count + messages.count <= limit else {
                 state.refused &+= UInt64(messages.count)
                 return nil
             }
+            guard let mustWake = willDrain(&state) else { return nil }
             state.messages.append(contentsOf: messages)
-            defer { state.isWoken = true }
-            return !state.isWoken && !state.isPaused
+            return mustWake
         }
-        guard let mustWake else { return false }
-        return !mustWake || wake()
+        if mustWake == true { loop.wake() }
+        return mustWake != nil
     }
 
-    /// - Returns: false when the loop has stopped; waiting messages are dropped then.
-    @discardableResult
-    @inlinable func wake() -> Bool {
-        if loop.execute({ self.drain() }) { return true }
-        _ = close()
-        return false
-    }
-
-    /// - Returns: the messages that were never delivered.
-    @inlinable func close() -> [Message] {
-        state.withLock { state in
-            state.isClosed = true
-            defer { state.messages = [] }
-            return state.messages
+    /// Makes sure that a message that is added now is delivered. Under the lock, so that no sender relies on a wake-up
+    /// that the loop did not accept.
+    /// - Returns: whether the loop must be woken, after the lock; nil when it has stopped.
+    @inlinable func willDrain(_ state: inout State) -> Bool? {
+        // Woken: `drain` is among the loop's jobs, or runs when the pause ends.
+        if state.isWoken || state.isPaused {
+            guard !loop.hasStopped else { return nil }
+            state.isWoken = true
+            return false
         }
+        guard let mustWake = loop.executeUnwoken({ self.drain() }) else { return nil }
+        state.isWoken = true
+        return mustWake
     }
 
-    /// Suspends delivery; messages queue up to the capacity. On the loop's thread.
+    /// Suspends delivery; messages queue up to the capacity, and are dropped if the loop stops meanwhile. On the loop's
+    /// thread.
     public func pause() {
         loop.assertIsCurrent()
         state.withLock { $0.isPaused = true }

@@ -4,7 +4,7 @@ import Glibc
 /// Resolves host names off the loop's thread (libuv's thread pool runs `getaddrinfo`).
 public enum NameLookup {
     /// - Parameter completion: called once on the loop's thread, with at least one address or the error; during this call
-    ///   for what ``SocketAddress/init(host:port:)`` parses.
+    ///   for what ``SocketAddress/init(host:port:)`` parses. Not called when the loop stops first.
     public static func resolve(
         loop: EventLoop, host: String, port: UInt16,
         completion: @escaping (Result<[SocketAddress], SystemError>) -> Void
@@ -12,7 +12,7 @@ public enum NameLookup {
         loop.assertIsCurrent()
         if let address = SocketAddress(host: host, port: port) { return completion(.success([address])) }
         let request = UnsafeMutablePointer<uv_getaddrinfo_t>.allocate(capacity: 1)
-        let pending = Pending(host: host, port: port, completion: completion)
+        let pending = Pending(loop: loop, host: host, completion: completion)
         request.pointee.data = Unmanaged.passRetained(pending).toOpaque()
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -22,13 +22,13 @@ public enum NameLookup {
 }
 
 private final class Pending {
+    let loop: EventLoop
     let host: String
-    let port: UInt16
     let completion: (Result<[SocketAddress], SystemError>) -> Void
 
-    init(host: String, port: UInt16, completion: @escaping (Result<[SocketAddress], SystemError>) -> Void) {
+    init(loop: EventLoop, host: String, completion: @escaping (Result<[SocketAddress], SystemError>) -> Void) {
+        self.loop = loop
         self.host = host
-        self.port = port
         self.completion = completion
     }
 }
@@ -53,6 +53,8 @@ private func finish(
         next = entry.pointee.ai_next
     }
     uv_freeaddrinfo(found)
+    // Nothing can begin on a loop that ends: its handles are closed, and nobody would close new ones.
+    guard !pending.loop.hasStopped else { return }
     if addresses.isEmpty {
         // libuv's EAI codes are not errno values, so the text is kept and the errno is a fixed one.
         let reason = status == 0 ? "no address" : String(cString: uv_strerror(status))

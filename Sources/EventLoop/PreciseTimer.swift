@@ -48,9 +48,9 @@ public final class PreciseTimer {
     deinit {
         loop.assertIsCurrent()
         handle.pointee.data = nil
-        uv_poll_stop(handle)
+        // First: it ends the poll on the descriptor.
+        loop.close(handle, freePoll)
         Glibc.close(descriptor)
-        uv_close(UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self), freePoll)
     }
 
     fileprivate func fire() {

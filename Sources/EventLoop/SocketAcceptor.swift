@@ -81,8 +81,7 @@ public final class SocketAcceptor {
     deinit {
         loop.assertIsCurrent()
         poll.pointee.data = nil
-        uv_poll_stop(poll)
-        uv_close(UnsafeMutableRawPointer(poll).assumingMemoryBound(to: uv_handle_t.self), freePoll)
+        loop.close(poll, freePoll)
         // Removes the name first, so that no client connects to a socket that is about to close.
         file?.remove()
         close(descriptor)

@@ -168,6 +168,55 @@ struct MailboxTests {
         }
     }
 
+    @Test("delivers each message that it has accepted, whenever its loop ends")
+    func acceptedIsDelivered() async throws {
+        for _ in 0..<100 {
+            let loop = try EventLoop(name: "mailbox test")
+            loop.start()
+            let delivered = Mutex(0)
+            let mailbox = Mailbox<Int>(loop: loop, capacity: .max) { batch in delivered.withLock { $0 += batch.count } }
+            let accepted = await withTaskGroup(of: Int.self, returning: Int.self) { group in
+                group.addTask {
+                    await loop.stopAndWait()
+                    return 0
+                }
+                for sender in 0..<3 {
+                    group.addTask {
+                        var count = 0
+                        // Bounded, and not without pause: there may be fewer threads than tasks, one of which ends the
+                        // loop.
+                        while count < 100_000, sender == 0 ? mailbox.postAlways(sender) : mailbox.post(sender) {
+                            count += 1
+                            await Task.yield()
+                        }
+                        return count
+                    }
+                }
+                return await group.reduce(0, +)
+            }
+            #expect(delivered.withLock { $0 } == accepted)
+        }
+    }
+
+    @Test("accepts nothing once its loop has ended, if it was paused then, and if the loop never ran")
+    func endedUndelivered() async throws {
+        let loops = [try EventLoop(name: "mailbox test"), try EventLoop(name: "mailbox test")]
+        for (index, loop) in loops.enumerated() {
+            let journal = Journal<[Int]>()
+            let mailbox = Mailbox<Int>(loop: loop, capacity: 10) { journal.append($0) }
+            if index == 0 {
+                loop.start()
+                _ = await loop.run { mailbox.pause() }
+            }
+            #expect(mailbox.post(1))
+            await loop.stopAndWait()
+            #expect(!mailbox.post(2) && !mailbox.postAlways(3) && !mailbox.post(contentsOf: [4, 5]))
+            var list = [6, 7]
+            mailbox.post(&list)
+            #expect(list == [6, 7] && mailbox.refused == 0 && journal.entries == [])
+        }
+    }
+
     @Test("tells the sender when its loop has stopped")
     func stopped() async throws {
         let loop = try EventLoop(name: "mailbox test")

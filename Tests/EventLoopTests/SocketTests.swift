@@ -229,6 +229,31 @@ struct SocketTests {
         await loop.stopAndWait()
     }
 
+    /// Runs `job` when the loop takes no other jobs any more, right before it closes its handles.
+    private func last(on loop: EventLoop, _ job: @escaping @Sendable () -> Void) {
+        loop.execute { [self] in if loop.hasStopped { job() } else { last(on: loop, job) } }
+    }
+
+    @Test("a loop that ends drops a look-up without its completion, which may own what the end has closed")
+    func stopWithLookUp() async throws {
+        let loop = try EventLoop(name: "socket test")
+        loop.start()
+        let journal = Journal<String>()
+        last(on: loop) {
+            let timer = LoopTimer(loop: loop) { journal.append("fired") }
+            timer.start(after: .zero)
+            let precise = try? PreciseTimer(loop: loop) { journal.append("fired") }
+            NameLookup.resolve(loop: loop, host: "localhost", port: 80) { _ in
+                journal.append("found")
+                withExtendedLifetime((timer, precise)) {}
+            }
+            journal.append("begun")
+        }
+        await loop.stopAndWait()
+        #expect(journal.entries == ["begun"])
+        #expect(loop.hasStopped && !loop.execute {})
+    }
+
     @Test("addresses read and write themselves, and know the loopback")
     func addresses() {
         #expect(SocketAddress(host: "127.0.0.1", port: 80)?.description == "127.0.0.1:80")
