@@ -13,6 +13,8 @@ public final class WebClient {
     let loop: EventLoop
     let tls: TLSClientContext
     let userAgent: String
+    /// The exchanges that are not over.
+    private var exchanges: [ObjectIdentifier: WebExchange] = [:]
     /// The oldest first.
     private var idle: [WebConnection] = []
     private var isClosed = false
@@ -24,24 +26,32 @@ public final class WebClient {
         self.userAgent = userAgent
     }
 
-    /// - Parameter completion: called once on the loop, after this returns.
-    /// - Returns: the exchange, for ``WebExchange/cancel()``. It keeps itself alive until it is over.
+    /// - Parameter completion: called once on the loop, after this returns; not after ``close()``, and not when the loop
+    ///   stops first.
+    /// - Returns: the exchange, for ``WebExchange/cancel()``. The client keeps it until it is over.
     @discardableResult
     public func send(
         _ request: WebRequest, completion: @escaping (Result<WebAnswer, WebFailure>) -> Void
     ) -> WebExchange {
         loop.assertIsCurrent()
         let exchange = WebExchange(request, client: self, completion: completion)
+        exchanges[ObjectIdentifier(exchange)] = exchange
         exchange.begin()
         return exchange
     }
 
-    /// Closes the idle connections, and others when their exchange ends.
+    /// Cancels all exchanges, and closes the idle connections. Call it before the loop stops. A later exchange keeps no
+    /// connection.
     public func close() {
         isClosed = true
+        // Each removes itself.
+        for exchange in exchanges.values { exchange.cancel() }
         for connection in idle { connection.close() }
         idle = []
     }
+
+    /// The exchange is over.
+    func ended(_ exchange: WebExchange) { exchanges[ObjectIdentifier(exchange)] = nil }
 
     /// The idle connection that was used last; nil without one.
     func takeIdle(_ origin: WebAddress.Origin) -> WebConnection? {
@@ -52,7 +62,7 @@ public final class WebClient {
     /// Keeps a connection whose answer is complete.
     /// - Parameter announced: how long the peer keeps it (`Keep-Alive: timeout=`), in seconds.
     func keep(_ connection: WebConnection, announced: Int?) {
-        let limit = announced.map { min(.seconds($0 - 1), Self.idleTimeout) } ?? Self.idleTimeout
+        let limit = announced.map { min(Duration.seconds($0) - .seconds(1), Self.idleTimeout) } ?? Self.idleTimeout
         guard !isClosed, limit > .zero else { return connection.close() }
         if idle.count(where: { $0.origin == connection.origin }) == Self.mostIdleEach {
             takeOldest { $0.origin == connection.origin }

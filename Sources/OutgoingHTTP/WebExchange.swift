@@ -1,6 +1,6 @@
 import EventLoop
 
-/// One request and its answer. Confined to the loop; keeps itself alive until it is over.
+/// One request and its answer. Confined to the loop; its client keeps it until it is over.
 public final class WebExchange {
     typealias Completion = (Result<WebAnswer, WebFailure>) -> Void
 
@@ -130,17 +130,19 @@ public final class WebExchange {
         isOver = true
         // Delayed: the caller may be in the middle of an operation, or the timer may be the caller.
         let exchange = LoopBound(self, on: client.loop)
-        client.loop.execute {
+        let isTaken = client.loop.execute {
             let completion = exchange.value.completion
             exchange.value.completion = nil
             exchange.value.end()
             completion?(result)
         }
+        if !isTaken { cancel() }
     }
 
     private func end() {
         connection?.close()
         (connection, timer, attemptTimer) = (nil, nil, nil)
+        client.ended(self)
     }
 }
 

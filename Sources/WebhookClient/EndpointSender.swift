@@ -44,6 +44,8 @@ final class EndpointSender {
     /// Changes with each rewind, so that a page that was requested before it is ignored.
     private var reading = 0
     private var exchanges: [Int64: WebExchange] = [:]
+    /// The completions of test messages under way.
+    private var tests: [EventID: (Result<WebAnswer, WebFailure>) -> Void] = [:]
     private var timer: LoopTimer?
     private var lagTimer: LoopTimer?
     private var random = SystemRandomness()
@@ -65,7 +67,7 @@ final class EndpointSender {
         queue = DeliveryQueue(cursor: state.cursor)
         let now = environment.now()
         let offset = environment.wall(now) - now
-        let kept = Dictionary(uniqueKeysWithValues: state.unsettled.map { ($0.position, $0) })
+        let kept = Dictionary(state.unsettled.map { ($0.position, $0) }) { $1 }
         for event in unsettled {
             guard let old = kept[event.position], endpoint.kinds.contains(event.kind) else { continue }
             queue.restore(
@@ -126,13 +128,21 @@ final class EndpointSender {
 
     /// Sends one message, outside the queue.
     func test(id: EventID, body: [UInt8], completion: @escaping (Result<WebAnswer, WebFailure>) -> Void) {
-        client.send(request(id: id.description, body: body), completion: completion)
+        tests[id] = completion
+        client.send(request(id: id.description, body: body)) { [weak self] result in
+            self?.tests.removeValue(forKey: id)?(result)
+        }
     }
 
     /// Ends all attempts. Nothing is sent from now on.
     func stop() {
         cancelAttempts()
         (timer, lagTimer) = (nil, nil)
+        let unanswered = tests.values
+        tests = [:]
+        for completion in unanswered {
+            completion(.failure(WebFailure(description: "the endpoint was removed, or the server stops")))
+        }
     }
 
     private func cancelAttempts() {

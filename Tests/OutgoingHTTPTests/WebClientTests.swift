@@ -140,6 +140,41 @@ struct WebClientTests {
         #expect(Set(connections.prefix(11)).count == 11 && Set(connections).count == 14, "\(connections)")
     }
 
+    @Test("takes any number of seconds in Keep-Alive")
+    func oddTimeouts() async throws {
+        let (server, client) = (try await WebServer(), try await LoopClient())
+        for seconds in [Int.min, -1, 0, 1, Int.max] {
+            #expect(try await client.get(server.address("kept?\(seconds)")).text == "200 kept")
+        }
+    }
+
+    /// In their look-up, and behind it.
+    private static func begin(_ client: WebClient, _ server: WebServer, _ journal: Journal<String>) {
+        for address in [server.address("silent"), server.address("silent", host: "127.0.0.1")] {
+            client.send(WebRequest(.get, address, patience: .seconds(60), longestAnswer: 100, isRepeatable: true)) {
+                journal.append($0.text)
+            }
+        }
+    }
+
+    @Test("that is closed cancels its exchanges, wherever they are; without it they end with their loop")
+    func closed() async throws {
+        let server = try await WebServer()
+        let journal = Journal<String>()
+        for closes in [true, false] {
+            let loop = try EventLoop(name: "web client")
+            loop.start()
+            let tls = try TLSClientContext(trust: .system, speaking: .http1)
+            _ = await loop.run {
+                let client = WebClient(loop: loop, tls: tls, userAgent: "test/1")
+                Self.begin(client, server, journal)
+                if closes { client.close() }
+            }
+            await loop.stopAndWait()
+        }
+        #expect(journal.entries == [])
+    }
+
     @Test("that is closed keeps no connection; an exchange that is canceled does not call back")
     func ended() async throws {
         let (server, client) = (try await WebServer(), try await LoopClient())

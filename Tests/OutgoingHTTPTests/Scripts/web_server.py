@@ -74,6 +74,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def answer_brief(self, body):
         self.send(200, [("Keep-Alive", "timeout=1")], b"brief")
 
+    def answer_kept(self, body):
+        self.send(200, [("Keep-Alive", "timeout=" + self.path.split("?")[1])], b"kept")
+
     def answer_more(self, body):
         first = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nmore"
         self.wfile.write(first + b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged")
