@@ -37,8 +37,8 @@ final class HTTPExchange {
     /// The most bytes buffered of pipelined requests.
     private static let mostAhead = RequestHead.longest
 
-    /// nil once the connection is gone.
-    // Proof for `unowned(unsafe)`: the socket owns the exchange and clears this before it is released.
+    /// nil once the connection is a WebSocket or gone.
+    // Proof for `unowned(unsafe)`: the socket owns the exchange and clears this when it lets go of the exchange.
     private unowned(unsafe) var socket: ServerSocket?
     private var state = State.readingHead(RequestHeadBuffer())
     /// The number of the present request: a second response to an earlier one is ignored.

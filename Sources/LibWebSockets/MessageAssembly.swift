@@ -57,7 +57,8 @@ package struct MessageAssembly {
         // first part always begins a new message.
         if chunk.isFirst { gathered = [] }
         if chunk.isBinary { return fail(.binary) }
-        guard gathered.count + chunk.bytes.count + chunk.remaining <= limit else { return fail(.tooLarge) }
+        // A peer announces up to 2^63 - 1 bytes: a sum with them would overflow.
+        guard chunk.remaining <= limit - gathered.count - chunk.bytes.count else { return fail(.tooLarge) }
         if chunk.isFirst, chunk.isFinal {
             guard isValidUTF8(chunk.bytes) else { return .invalidText }
             deliver(chunk.bytes)

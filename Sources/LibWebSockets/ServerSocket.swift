@@ -60,7 +60,9 @@ package final class ServerSocket {
     var links = InlineArray<3, DeadlineLinks>(repeating: DeadlineLinks())
     /// The TLS state until the handshake is done. Outlives the library's own reference.
     private var handshake: OpaquePointer?
-    private var exchange: HTTPExchange?
+    /// nil once the connection is a WebSocket or gone. A responder may keep the exchange, which then must not use this
+    /// socket.
+    private var exchange: HTTPExchange? { didSet { oldValue?.connectionClosed() } }
     /// What `socketOpened` returned; nil before and after.
     package private(set) var owner: AnyObject?
     private var reader = FrameReader()
@@ -338,7 +340,6 @@ package final class ServerSocket {
     func gone() {
         wsi = nil
         isDeaf = true
-        exchange?.connectionClosed()
         exchange = nil
         carried = []
         dropOutput()

@@ -46,6 +46,11 @@ struct MessageAssemblyTests {
         #expect(feed([Piece(bytes: ten + [0x61], isFirst: true, isFinal: true)]).1 == .tooLarge)
         #expect(feed([Piece(bytes: [0x61], isFirst: true, remaining: 10)]).1 == .tooLarge)
         #expect(feed([Piece(bytes: ten, isFirst: true), Piece(bytes: [0x61], isFinal: true)]).1 == .tooLarge)
+        for limit in [10, Int.max] {
+            #expect(feed([Piece(bytes: [0x61], isFirst: true, remaining: .max)], limit: limit).1 == .tooLarge)
+            let second = [Piece(bytes: [0x61], isFirst: true), Piece(bytes: [], remaining: .max)]
+            #expect(feed(second, limit: limit).1 == .tooLarge)
+        }
     }
 
     @Test("binary and invalid text are told apart")

@@ -13,11 +13,12 @@ final class ForeignServer: Sendable {
 
     static let callID = "11111111-2222-4333-8444-555555555555"
 
-    init() async throws {
+    /// - Parameter script: prints its port.
+    init(script: String = script) async throws {
         let output = Journal<[UInt8]>()
         self.output = output
         process = try ChildProcess.start(
-            "/usr/bin/python3", ["-u", "-c", Self.script], output: .pipe(output.append))
+            "/usr/bin/python3", ["-u", "-c", script], output: .pipe(output.append))
         try await output.wait(for: "its port") { $0.joined().contains(UInt8(ascii: "\n")) || $0.last == [] }
         port = Self.lines(output.entries).first.flatMap { Int($0) } ?? 0
     }
@@ -33,6 +34,24 @@ final class ForeignServer: Sendable {
     }
 
     deinit { process.send(SIGKILL) }
+
+    /// A server that announces a frame of 2^63 - 1 bytes on each connection.
+    static let endlessFrame = """
+        import base64, hashlib, socket
+        listener = socket.create_server(("127.0.0.1", 0))
+        print(listener.getsockname()[1])
+        while True:
+            peer, _ = listener.accept()
+            key = b""
+            for line in iter(peer.makefile("rb").readline, b"\\r\\n"):
+                if line.lower().startswith(b"sec-websocket-key:"):
+                    key = line.split(b":")[1].strip()
+            digest = hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest()
+            peer.sendall(b"HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n")
+            peer.sendall(b"Sec-WebSocket-Accept: " + base64.b64encode(digest) + b"\\r\\n")
+            peer.sendall(b"Sec-WebSocket-Protocol: reveille.v1\\r\\n\\r\\n")
+            peer.sendall(b"\\x81\\x7f\\x7f" + b"\\xff" * 7 + b"{" * 4096)
+        """
 
     private static let script = """
         import asyncio, json, time, websockets

@@ -52,6 +52,20 @@ import Testing
             ])
     }
 
+    @Test("a frame of 2^63 - 1 bytes, as a server announces it, ends its connection, and the phone tries again")
+    func endlessFrame() async throws {
+        let server = try await ForeignServer(script: ForeignServer.endlessFrame)
+        let phone = try Softphone(configuration: Self.configuration(port: server.port))
+        let events = phone.events()
+        phone.start()
+        var codes: [UInt16?] = []
+        for await event in events {
+            if case .connection(.down(let code, _, _)) = event { codes.append(code) }
+            if codes.count == 2 { break }
+        }
+        #expect(codes == [3502, 3502])
+    }
+
     @Test("a phone that reaches nobody says why, and a phone without a server can be let go at any time")
     func nobodyThere() async throws {
         let runtime = try SoftphoneRuntime()

@@ -72,6 +72,22 @@ struct HTTPTests {
         #expect(large.utf8.count { $0 == UInt8(ascii: "y") } >= 3_000_000)
     }
 
+    @Test("a responder may outlive the WebSocket that its connection became")
+    func keptResponder() async throws {
+        // One shard: its handler keeps the responder.
+        let server = try await TestServer.start { $0.shards = 1 }
+        let client = try RawClient(port: server.address.port)
+        try await client.write("GET /kept HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        var answer: [UInt8] = []
+        while !answer.suffix(5).elementsEqual("kept\n".utf8) { answer += try await client.readMore() }
+        #expect(try await client.handshake().hasPrefix("HTTP/1.1 101"))
+        #expect(try await curl(server, "/kept/awaited").hasSuffix("\r\n\r\nfalse\n"))
+        try await client.sendFrame(opcode: 8, [0x03, 0xE8])
+        _ = try await client.readToEnd()
+        _ = try await server.journal.first("its end") { if case .closed(let serial) = $0 { serial } else { nil } }
+        #expect(try await curl(server, "/kept/awaited").hasSuffix("\r\n\r\nfalse\n"))
+    }
+
     @Test("the path of WebSockets says so to plain HTTP, and HTTP/2 is not spoken")
     func upgradeRequired() async throws {
         #expect(try await curl(server, "/v1/signal").hasPrefix("HTTP/1.1 426 Upgrade Required\r\n"))

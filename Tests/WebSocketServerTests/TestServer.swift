@@ -39,6 +39,8 @@ final class EchoHandler: ShardHandler {
     private let refusals: Journal<HandshakeRefusal>
     private var connections: [UInt64: WebSocketConnection] = [:]
     private var timer: LoopTimer?
+    /// Of the request to `/kept`, which was answered.
+    private var kept: HTTPResponder?
 
     init(
         journal: Journal<HandlerEvent>, lives: LifeCount, loop: EventLoop,
@@ -127,6 +129,13 @@ final class EchoHandler: ShardHandler {
         case "/late":
             timer = LoopTimer(loop: loop) { responder.respond(.text("at last\n")) }
             timer?.start(after: .milliseconds(20))
+        case "/kept":
+            responder.respond(.text("kept\n"))
+            kept = responder
+        case "/kept/awaited":
+            // Again, in vain.
+            kept?.respond(.text("kept\n"))
+            responder.respond(.text("\(kept?.isAwaited == true)\n"))
         case "/large":
             responder.respond(.text(String(repeating: "y", count: 3_000_000)))
         default: responder.respond(.text("no such resource\n", status: 404))
