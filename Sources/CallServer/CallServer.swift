@@ -101,7 +101,7 @@ public final class CallServer: Sendable {
                 // What is stored are times of the database's clock, whichever server was the home.
                 clock = ServerClock(clocks.shifted(by: homeLease.clockOffset))
             } else {
-                clock = ServerClock(clocks, anchor: ClockAnchor(in: configuration.data))
+                clock = ServerClock(clocks, anchor: ClockAnchor(in: configuration.data) { log.error("\($0)") })
             }
             let tokens = try await TokenAuthority(
                 folder: configuration.data, clock: clock, tokens: configuration.tokens)

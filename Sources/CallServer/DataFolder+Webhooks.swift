@@ -1,7 +1,7 @@
 import Foundation
 
 extension DataFolder {
-    private var deliveriesFile: String { path + "/webhooks.json" }
+    var deliveriesFile: String { path + "/webhooks.json" }
 
     /// The state of the webhooks' deliveries; nil when there is none.
     func deliveries() -> [UInt8]? { FileManager.default.contents(atPath: deliveriesFile).map { Array($0) } }

@@ -108,6 +108,7 @@ struct ServerParts: Sendable {
             WebhookService.Environment(
                 queries: store.queries, now: { clock.now() }, wall: { clock.wall($0) }, wallTime: { clock.wallTime() },
                 load: load, save: save,
+                place: configuration.database.map { "\($0): webhooks in the table kept" } ?? folder.deliveriesFile,
                 userAgent: CallServer.userAgent, log: log))
     }
 

@@ -13,6 +13,16 @@ struct DeliveryState: Codable, Equatable {
         var disabled: String?
         var unsettled: [Unsettled] = []
         var givenUp: UInt64 = 0
+
+        /// Whether a server can have written it: a file may be damaged, or edited by hand.
+        fileprivate var isPossible: Bool {
+            guard cursor >= 0, givenUp <= UInt64(Int64.max), Set(unsettled.map(\.position)).count == unsettled.count
+            else { return false }
+            return unsettled.allSatisfy { event in
+                (0...cursor).contains(event.position) && (0...DeliveryQueue.pauses.count).contains(event.attempts)
+                    && event.due.magnitude < 1 << 53
+            }
+        }
     }
 
     /// An event up to the cursor without a result.
@@ -25,9 +35,11 @@ struct DeliveryState: Codable, Equatable {
 
     var endpoints: [String: Endpoint] = [:]
 
-    /// nil for bytes that are no state.
+    /// nil for bytes that are no state, or one that no server writes.
     init?(_ bytes: [UInt8]) {
-        guard let state = try? JSONDecoder().decode(Self.self, from: Data(bytes)) else { return nil }
+        guard let state = try? JSONDecoder().decode(Self.self, from: Data(bytes)),
+            state.endpoints.values.allSatisfy(\.isPossible)
+        else { return nil }
         self = state
     }
 

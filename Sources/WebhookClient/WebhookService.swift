@@ -21,6 +21,8 @@ public final class WebhookService: Sendable {
         /// the start fails.
         public var load: @Sendable () throws -> [UInt8]?
         public var save: @Sendable ([UInt8]) throws -> Void
+        /// The file or the table that `load` reads, for messages.
+        public var place: String
         public var userAgent: String
         public var log: Logger
 
@@ -28,7 +30,7 @@ public final class WebhookService: Sendable {
             queries: any StoreQueries, now: @escaping @Sendable () -> Instant,
             wall: @escaping @Sendable (Instant) -> Instant, wallTime: @escaping @Sendable () -> Instant,
             load: @escaping @Sendable () throws -> [UInt8]?, save: @escaping @Sendable ([UInt8]) throws -> Void,
-            userAgent: String, log: Logger
+            place: String = "webhooks.json", userAgent: String, log: Logger
         ) {
             self.queries = queries
             self.now = now
@@ -36,6 +38,7 @@ public final class WebhookService: Sendable {
             self.wallTime = wallTime
             self.load = load
             self.save = save
+            self.place = place
             self.userAgent = userAgent
             self.log = log
         }
@@ -76,7 +79,11 @@ public final class WebhookService: Sendable {
         let bytes = try environment.load()
         let state = bytes.flatMap { DeliveryState($0) }
         if bytes != nil, state == nil, !endpoints.isEmpty {
-            environment.log.warning("the state of the webhooks is unreadable; all stored events are sent again")
+            environment.log.error(
+                """
+                the state of the webhooks is damaged; all stored events are sent again. To go on from an earlier state, \
+                stop the server and restore the file from a backup
+                """, metadata: ["file": .string(environment.place)])
         }
         let last = try await environment.queries.lastEvent()
         newest.store(last, ordering: .releasing)

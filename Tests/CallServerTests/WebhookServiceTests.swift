@@ -3,6 +3,7 @@ import CallCore
 import CallStore
 import CallVocabulary
 import Foundation
+import Glibc
 import OutgoingHTTP
 import StoreInterface
 import Synchronization
@@ -112,6 +113,67 @@ struct WebhookServiceTests {
         let status = try #require(await service.endpoints().first)
         #expect(status.backlog == 0 && status.givenUp == 4)
         await service.stop()
+    }
+
+    @Test(
+        "a state that no server writes counts as none",
+        arguments: [
+            (2, "[{\"position\":1,\"attempts\":1,\"due\":1},{\"position\":1,\"attempts\":1,\"due\":1}]", "0"),
+            (2, "[{\"position\":1,\"attempts\":-1,\"due\":1}]", "0"),
+            (2, "[{\"position\":1,\"attempts\":9223372036854775807,\"due\":1}]", "0"),
+            (2, "[{\"position\":1,\"attempts\":1,\"due\":9223372036854775807}]", "0"),
+            (2, "[{\"position\":1,\"attempts\":1,\"due\":-9223372036854775808}]", "0"),
+            (2, "[{\"position\":3,\"attempts\":1,\"due\":1}]", "0"),
+            (2, "[{\"position\":-9223372036854775808,\"attempts\":1,\"due\":1}]", "0"),
+            (.min, "[]", "0"), (2, "[]", "18446744073709551615"),
+        ] as [(Int64, String, String)])
+    func damaged(cursor: Int64, unsettled: String, givenUp: String) async throws {
+        try commit(3)
+        setState(#""cursor":\#(cursor),"isPaused":true,"unsettled":\#(unsettled),"givenUp":\#(givenUp)"#)
+        let service = try service()
+        try await service.start([try endpoint("a")])
+        #expect(await backlogs(service) == ["a": 3])
+        await service.stop()
+        // What it has written is a state again.
+        let next = try self.service()
+        try await next.start([try endpoint("a")])
+        #expect(await backlogs(next) == ["a": 3])
+        await next.stop()
+    }
+
+    @Test("a test message under way is answered when the service stops")
+    func stoppedTest() async throws {
+        try commit(0)
+        let service = try service()
+        // Takes a connection, and never answers.
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        defer { close(listener) }
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        name.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutableBytes(of: &name) {
+            // A variable has an address.
+            let raw = $0.baseAddress!.assumingMemoryBound(to: sockaddr.self)
+            return bind(listener, raw, length) == 0 && listen(listener, 1) == 0
+                && getsockname(listener, raw, &length) == 0
+        }
+        try #require(isListening)
+        let address = try #require(WebAddress("http://127.0.0.1:\(UInt16(bigEndian: name.sin_port))/"))
+        let secret = try #require(WebhookSecret(WebhookSecret.make()))
+        try await service.start([WebhookEndpoint(name: "a", address: address, secrets: [secret], kinds: [])])
+        async let result = service.test("a")
+        var accepted: Int32 = -1
+        while accepted < 0 {
+            accepted = accept(listener, nil, nil)
+            await Task.yield()
+        }
+        defer { close(accepted) }
+        await service.stop()
+        guard case .failed? = await result else {
+            Issue.record("the test message has another result")
+            return
+        }
     }
 
     @Test("events that retention has deleted are passed over")

@@ -82,6 +82,27 @@ struct EventTests {
         #expect(try reader.events(after: 0, limit: 9, bytes: .max).map(\.position) == [1, 2])
     }
 
+    @Test("a position that no store gives is an unreadable row", arguments: [Int64.min, -1, .max])
+    func impossiblePosition(_ position: Int64) throws {
+        try withStore(Self.records(1...2)) { store, reader, _ throws in
+            try store.tables.queue.write {
+                try $0.execute(sql: "UPDATE event SET position = \(position) WHERE position = 2")
+                try $0.execute(sql: "UPDATE sqlite_sequence SET seq = \(position) WHERE name = 'event'")
+            }
+            let last = failure { () throws(StoreFailure) in try reader.lastEvent() }
+            #expect(last?.reason == .unreadableRow, "\(String(describing: last))")
+            let before = failure { () throws(StoreFailure) in
+                try reader.eventPosition(before: Instant(milliseconds: 1500))
+            }
+            #expect(before?.reason == .unreadableRow)
+            let page = failure { () throws(StoreFailure) in
+                try reader.events(after: .min, limit: 9, bytes: .max).count
+            }
+            // Not after the least number.
+            #expect(page?.reason == (position == .min ? nil : .unreadableRow))
+        }
+    }
+
     @Test("the position before a time is that of the last event before it", arguments: StoreKind.allCases)
     func times(_ kind: StoreKind) async throws {
         let store = try await OpenStore.open(kind)

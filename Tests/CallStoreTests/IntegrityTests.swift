@@ -270,6 +270,28 @@ private struct KilledServer {
         }
     }
 
+    @Test(arguments: [513, 1000, 4095, 65_535] as [UInt32])
+    func `a log with a page size that SQLite does not have is no log`(_ pageSize: UInt32) throws {
+        // The header ends with its checksum, over pairs of words (sqlite.org/fileformat2.html#walformat).
+        var words: [UInt32] = [0x377F_0683, 3_007_000, pageSize, 0, 1, 2]
+        var sum: (UInt32, UInt32) = (0, 0)
+        for index in stride(from: 0, to: words.count, by: 2) {
+            sum.0 &+= words[index] &+ sum.1
+            sum.1 &+= words[index + 1] &+ sum.0
+        }
+        words += [sum.0, sum.1]
+        // One frame with the header's salt, up to the end of the file.
+        words += [1, 1, 1, 2, 0, 0]
+        let bytes = words.flatMap { word in withUnsafeBytes(of: word.bigEndian) { Array($0) } }
+        let folder = try TemporaryFolder()
+        let path = folder.parent + "/log"
+        try Data(bytes + [UInt8](repeating: 7, count: Int(pageSize))).write(to: URL(fileURLWithPath: path))
+        guard case .badHeader = LogCheck.of(path) else {
+            Issue.record("it was read: \(LogCheck.of(path))")
+            return
+        }
+    }
+
     @Test func `a mark is read as it was written, and not when any bit of it is another`() {
         let mark = CommitMark.Content(
             store: Data((0..<16).map { UInt8($0) }), through: 77, boot: Data((16..<32).map { UInt8($0) }))

@@ -280,6 +280,23 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "UPDATE settled SET through = 9223372036854775807", "UPDATE settled SET through = -1",
+        """
+        CREATE TABLE other (store, through, open_boot); INSERT INTO other DEFAULT VALUES;
+        DROP TABLE settled; ALTER TABLE other RENAME TO settled
+        """,
+    ])
+    func `a number of the last commit that no server writes is refused`(_ damage: String) throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        try store.commitBehind(batches: [[.device(.full())]])
+        try store.tables.queue.write { try $0.execute(sql: damage) }
+        let killed = try TemporaryFolder(copying: folder)
+        let thrown = failure { () throws(StoreFailure) in try CallStore.open(folder: killed.path) }
+        #expect(thrown?.reason == .corrupted && thrown?.detail.contains("the table settled") == true)
+    }
+
     @Test func `a journal is brought into no other store, nor into an older state of its own`() throws {
         try withStore { store, _, folder throws in
             try store.commit([.call(.live())])

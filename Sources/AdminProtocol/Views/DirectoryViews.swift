@@ -157,8 +157,8 @@ public struct GroupView: Codable, Equatable, Sendable {
         strategy = group.strategy
         members = group.members
         guard !group.delays.isEmpty else { return }
-        delays = Dictionary(
-            uniqueKeysWithValues: group.delays.map { ($0.key.text, Int($0.value.components.seconds)) })
+        // Handles that differ in their bytes can be equal texts.
+        delays = Dictionary(group.delays.map { ($0.key.text, Int($0.value.components.seconds)) }) { $1 }
     }
 }
 

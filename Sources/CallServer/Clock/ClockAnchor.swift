@@ -1,4 +1,5 @@
 import Foundation
+import RecordTables
 
 /// The state of a server's clock for the next process of the same boot: `clock.json` in the data folder.
 ///
@@ -14,11 +15,20 @@ public struct ClockAnchor: Codable, Equatable, Sendable {
     /// Wall time minus the timeline, in milliseconds.
     var offset: Int64
 
-    /// nil when the file is missing or unreadable: then the clock starts anew.
-    init?(in folder: DataFolder) {
-        guard let contents = FileManager.default.contents(atPath: "\(folder.path)/\(Self.file)"),
-            let anchor = try? JSONDecoder().decode(Self.self, from: contents)
-        else { return nil }
+    /// nil when the file is missing or damaged: then the clock starts anew.
+    /// - Parameter onDamage: gets what is wrong with the file, and what to do.
+    init?(in folder: DataFolder, onDamage: (String) -> Void = { _ in }) {
+        let path = "\(folder.path)/\(Self.file)"
+        guard let contents = FileManager.default.contents(atPath: path) else { return nil }
+        // Sums of larger numbers could overflow.
+        guard let anchor = try? JSONDecoder().decode(Self.self, from: contents),
+            StoredTime.isPossible(anchor.origin), StoredTime.isPossible(anchor.offset)
+        else {
+            onDamage(
+                "\(path) is damaged and is replaced: if the system clock was set since the last stop, deadlines of "
+                    + "open calls are off by as much; check them with reveille calls list")
+            return nil
+        }
         self = anchor
     }
 

@@ -4,6 +4,7 @@ import EventLoop
 import Foundation
 import Logging
 import OutgoingHTTP
+import RecordTables
 import TLS
 
 /// Keeps the key set that an identity provider serves, by ``KeySetSchedule``. Confined to the loop.
@@ -41,9 +42,12 @@ final class RemoteKeySet {
         client = WebClient(loop: loop, tls: tls, userAgent: CallServer.userAgent)
         let now = environment.clock.now()
         schedule = KeySetSchedule(now: now)
-        if let kept = Self.kept(environment.address, environment.folder), kept.end > environment.clock.wallTime() {
+        let kept = Self.kept(environment.address, environment.folder) { environment.log.error("\($0)") }
+        if let kept, kept.end > environment.clock.wallTime() {
             set = kept.set
-            schedule = KeySetSchedule(now: now, end: now + (kept.end - environment.clock.wallTime()))
+            // No server keeps them longer, whatever the file says.
+            let left = min(kept.end - environment.clock.wallTime(), KeySetSchedule.longestAge + KeySetSchedule.grace)
+            schedule = KeySetSchedule(now: now, end: now + left)
         }
     }
 
@@ -216,12 +220,23 @@ final class RemoteKeySet {
         }
     }
 
-    private static func kept(_ address: WebAddress, _ folder: DataFolder) -> (set: TokenKeySet, end: Instant)? {
-        guard let data = FileManager.default.contents(atPath: folder.path + "/" + file),
-            let kept = try? JSONDecoder().decode(Kept.self, from: data), kept.url == "\(address)",
-            let set = try? TokenKeySet(Array(kept.keySet.utf8), source: "\(address)"),
-            !set.keys.isEmpty
-        else { return nil }
+    /// - Parameter onDamage: gets what is wrong with the file, and what to do.
+    /// - Returns: nil when there are none, when they are of another provider, and when the file is damaged.
+    private static func kept(
+        _ address: WebAddress, _ folder: DataFolder, onDamage: (String) -> Void = { _ in }
+    ) -> (set: TokenKeySet, end: Instant)? {
+        let path = folder.path + "/" + file
+        guard let data = FileManager.default.contents(atPath: path) else { return nil }
+        let decoded = try? JSONDecoder().decode(Kept.self, from: data)
+        if let decoded, decoded.url != "\(address)" { return nil }
+        guard let kept = decoded, StoredTime.isPossible(kept.end),
+            let set = try? TokenKeySet(Array(kept.keySet.utf8), source: "\(address)"), !set.keys.isEmpty
+        else {
+            onDamage(
+                "\(path) is damaged: no user token is valid until the identity provider answers, which replaces the "
+                    + "file; see that it does")
+            return nil
+        }
         return (set, Instant(milliseconds: kept.end))
     }
 }
@@ -230,28 +245,29 @@ extension RemoteKeySet {
     /// The keys that the server of the folder has kept, if they still count; otherwise those that are served now.
     static func keys(of address: WebAddress, folder: DataFolder) async throws(WebFailure) -> [TokenKey] {
         if let kept = kept(address, folder), kept.end > ServerClock().wallTime() { return kept.set.keys }
-        let answers: AsyncStream<Result<Found, WebFailure>>
-        let loop: EventLoop
+        let client: LoopBound<WebClient>
         do {
-            loop = try EventLoop(name: "fetch")
-            loop.start()
-            answers = try fetchOnce(address, on: loop)
+            let tls = try TLSClientContext(trust: .system, speaking: .http1)
+            let loop = try EventLoop(name: "fetch")
+            client = LoopBound(WebClient(loop: loop, tls: tls, userAgent: CallServer.userAgent), on: loop)
         } catch {
             throw WebFailure(description: "\(error)")
         }
-        defer { loop.stop() }
-        for await answer in answers { return try answer.get().set.keys }
+        client.loop.start()
+        defer {
+            client.loop.execute { client.value.close() }
+            client.loop.stop()
+        }
+        for await answer in fetchOnce(address, with: client) { return try answer.get().set.keys }
         throw WebFailure(description: "the fetch was given up")
     }
 
     private static func fetchOnce(
-        _ address: WebAddress, on loop: EventLoop
-    ) throws -> AsyncStream<Result<Found, WebFailure>> {
-        let tls = try TLSClientContext(trust: .system, speaking: .http1)
+        _ address: WebAddress, with client: LoopBound<WebClient>
+    ) -> AsyncStream<Result<Found, WebFailure>> {
         let (answers, answer) = AsyncStream.makeStream(of: Result<Found, WebFailure>.self)
-        loop.execute {
-            let client = WebClient(loop: loop, tls: tls, userAgent: CallServer.userAgent)
-            client.send(request(address)) {
+        client.loop.execute {
+            client.value.send(request(address)) {
                 answer.yield(read($0, from: address))
                 answer.finish()
             }

@@ -47,7 +47,7 @@ enum LogCheck {
         checksum.add(bytes, 0..<24)
         let pageSize = Int(bytes.word(at: 8))
         guard checksum.first == bytes.word(at: 24), checksum.second == bytes.word(at: 28), pageSize >= 512,
-            pageSize <= 65536
+            pageSize <= 65536, pageSize.nonzeroBitCount == 1
         else { return .badHeader }
         return .read(frames(of: bytes, pageSize: pageSize, checksum))
     }

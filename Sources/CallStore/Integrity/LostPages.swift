@@ -41,7 +41,9 @@ enum LostPages {
             let word = Int(header.word(at: 16) >> 16)
             let pageSize = word == 1 ? 65536 : word
             // The size is valid only if its version equals the change counter.
-            guard pageSize >= 512, header.word(at: 24) == header.word(at: 92) else { return nil }
+            guard pageSize >= 512, pageSize.nonzeroBitCount == 1, header.word(at: 24) == header.word(at: 92) else {
+                return nil
+            }
             return (Int(header.word(at: 28)), pageSize)
         }
     }

@@ -1,5 +1,7 @@
 import Foundation
 import GRDB
+import RecordTables
+import StoreInterface
 
 /// How far the journal has been applied to the tables. The row is written in the transaction that it describes.
 struct SettledCommits: Equatable {
@@ -44,11 +46,19 @@ struct SettledCommits: Equatable {
     /// Whether the journal is a separate file, as it is since version 7.
     static func areKept(in database: Database) throws -> Bool { try database.tableExists("settled") }
 
+    /// The numbers of commits that are possible: one more does not overflow.
+    private static let possible = 0...Int64.max / 2
+
     static func read(_ database: Database) throws -> SettledCommits {
-        let row = try Row.fetchOne(database, sql: "SELECT store, through FROM settled")
-        guard let row else {
+        let rows = try SQLRow(database, "SELECT store, through FROM settled")
+        let found = try rows.first { (row) throws(StoreFailure) in
+            guard let store = row.withBytes({ Data($0) }), let through = row.optionalInt(), possible.contains(through)
+            else { throw row.failure(.corrupted, "the table settled holds no commit's number") }
+            return SettledCommits(store: store, through: through)
+        }
+        guard let found else {
             throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the table settled has no row")
         }
-        return SettledCommits(store: row["store"], through: row["through"])
+        return found
     }
 }

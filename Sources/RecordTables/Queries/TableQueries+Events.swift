@@ -27,13 +27,13 @@ extension TableQueries {
 
     /// See `StoreQueries.lastEvent()`.
     package func lastEvent() throws -> Int64 {
-        try source.statement(source.dialect.lastEvent).first { $0.int() } ?? 0
+        try source.statement(source.dialect.lastEvent).first(EventTable.readPosition) ?? 0
     }
 
     /// See `StoreQueries.eventPosition(before:)`.
     package func eventPosition(before time: Instant) throws -> Int64 {
         let row = try source.statement("SELECT position FROM event WHERE at >= ? ORDER BY position LIMIT 1")
         row.bind(time)
-        return try row.first { $0.int() }.map { $0 - 1 } ?? lastEvent()
+        return try row.first(EventTable.readPosition).map { max(0, $0 - 1) } ?? lastEvent()
     }
 }

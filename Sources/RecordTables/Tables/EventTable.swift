@@ -29,8 +29,15 @@ package enum EventTable {
         row.bindText { EventBody.append(event, to: &$0) }
     }
 
-    package static func read(_ row: some StatementRow) throws(StoreFailure) -> StoredEvent {
+    /// - Throws: `StoreFailure.Reason.unreadableRow` for a number that no store gives.
+    static func readPosition(_ row: some StatementRow) throws(StoreFailure) -> Int64 {
         let position = row.int()
+        guard (0...Int64.max / 2).contains(position) else { throw row.unreadable() }
+        return position
+    }
+
+    package static func read(_ row: some StatementRow) throws(StoreFailure) -> StoredEvent {
+        let position = try readPosition(row)
         let id: EventID = try row.identifier()
         let (kind, at): (EventKind, Instant) = (try row.value(), try row.instant())
         let call: CallID? = try row.optionalIdentifier()

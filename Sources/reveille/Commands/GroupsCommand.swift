@@ -83,7 +83,8 @@ struct GroupsCommand: AsyncParsableCommand {
             for delay in delay where !members.contains(delay.member) {
                 throw ValidationError("--delay names \(delay.member.text.shown), who is no member.")
             }
-            guard Swift.Set(delay.map(\.member)).count == delay.count else {
+            // Handles that differ in their bytes can be equal texts, which name the delays of a request.
+            guard Swift.Set(delay.map(\.member.text)).count == delay.count else {
                 throw ValidationError("--delay names each member once.")
             }
         }
