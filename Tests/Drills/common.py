@@ -18,6 +18,9 @@ from reveille import Client
 
 REVEILLE = os.environ["REVEILLE"]
 FOLDER = pathlib.Path(os.environ["DRILL_FOLDER"])
+# glibc fills memory with it when it is freed, and with its complement when it is allocated (mallopt(3)): what reads either
+# fails each time.
+PERTURBED = {"MALLOC_PERTURB_": "90"}
 # The factor of the room that limits in seconds have: more than 1 beside other work, or with a debug build.
 ROOM = float(os.environ.get("DRILL_ROOM") or 1)
 
@@ -100,7 +103,8 @@ class Server(Store):
             self.process = subprocess.Popen(
                 [*self.prefix, REVEILLE, "serve", "--data", str(self.data), "--config", str(configuration),
                  *self.options],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **self.environment})
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env={**os.environ, **PERTURBED, **self.environment})
 
     def start(self, seconds=60.0):
         """Starts the process and waits until it is ready. Raises NotStarted."""

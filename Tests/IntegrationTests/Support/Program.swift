@@ -41,6 +41,10 @@ final class Program: Sendable {
     static let reveille = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().appendingPathComponent("reveille").path
 
+    /// glibc fills memory with it when it is freed, and with its complement when it is allocated (mallopt(3)): what reads
+    /// either fails each time.
+    private static let perturbed = ["MALLOC_PERTURB_": "90"]
+
     let output: Journal<String>
     let errors: Journal<String>
     private let process: ChildProcess
@@ -48,8 +52,9 @@ final class Program: Sendable {
     init(_ path: String, _ arguments: [String], environment: [String: String] = [:]) throws {
         let (output, errors) = (Journal<String>(), Journal<String>())
         (self.output, self.errors) = (output, errors)
+        let whole = (path == Self.reveille ? Self.perturbed : [:]).merging(environment) { $1 }
         process = try ChildProcess.start(
-            path, arguments, environment: environment.mapValues { $0 }, output: .pipe(Lines(of: output).add),
+            path, arguments, environment: whole.mapValues { $0 }, output: .pipe(Lines(of: output).add),
             errors: .apart(.pipe(Lines(of: errors).add)))
     }
 
