@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import Foundation
+import GRDB
 import RecordTables
 import StoreInterface
 import Synchronization
