@@ -27,9 +27,9 @@ public struct IDPart<Subject>: Hashable, Sendable {
         else { return nil }
         let rest = Self.digits - hex.utf8.count
         func identifier(_ digits: String) -> Identifier<Subject>? {
-            guard let high = UInt64(digits.prefix(16), radix: 16), let low = UInt64(digits.suffix(16), radix: 16) else {
-                return nil
-            }
+            guard let high = UInt64(digits: digits.prefix(16), radix: 16, in: 0...UInt64.max),
+                let low = UInt64(digits: digits.suffix(16), radix: 16, in: 0...UInt64.max)
+            else { return nil }
             return Identifier(high: high, low: low)
         }
         func filled(_ digit: Character) -> String { String(repeating: digit, count: rest) }

@@ -13,19 +13,28 @@
         a.milliseconds < b.milliseconds
     }
 
+    /// The end of the year 9999: the latest time that is taken from others.
+    public static let latest = Instant(milliseconds: 253_402_300_799_999)
+
+    /// Saturates: a time of others may be any number.
     @inlinable public static func + (instant: Self, duration: Duration) -> Self {
-        Self(milliseconds: instant.milliseconds + duration.wholeMilliseconds)
+        let (sum, overflow) = instant.milliseconds.addingReportingOverflow(duration.wholeMilliseconds)
+        return Self(milliseconds: overflow ? (sum < 0 ? .max : .min) : sum)
     }
 
+    /// Saturates, as `+` does.
     @inlinable public static func - (a: Self, b: Self) -> Duration {
+        let (difference, overflow) = a.milliseconds.subtractingReportingOverflow(b.milliseconds)
+        let milliseconds: Int64 = overflow ? (difference < 0 ? .max : .min) : difference
         // One multiplication: `Duration.milliseconds` takes five times as long. `Int128` is missing on older phones.
-        let attoseconds = (a.milliseconds - b.milliseconds).multipliedFullWidth(by: Duration.attosecondsPerMillisecond)
+        let attoseconds = milliseconds.multipliedFullWidth(by: Duration.attosecondsPerMillisecond)
         return Duration(_high: attoseconds.high, low: attoseconds.low)
     }
 
     /// Whole seconds since the epoch, rounded down.
     public var wholeSeconds: Int64 {
-        milliseconds >= 0 ? milliseconds / 1000 : -((-milliseconds + 999) / 1000)
+        let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1000)
+        return rest < 0 ? seconds - 1 : seconds
     }
 }
 

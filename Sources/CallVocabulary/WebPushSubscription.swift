@@ -106,9 +106,7 @@ public struct WebPushSubscription: Hashable, Sendable {
         else { throw .host }
         guard parts.count == 2 else { return (String(host), 443) }
         guard !text.contains("@") else { throw .host }
-        guard (1...5).contains(parts[1].utf8.count), parts[1].utf8.allSatisfy(isDigit), let port = UInt16(parts[1]),
-            port > 0
-        else { throw .port }
+        guard parts[1].utf8.count <= 5, let port = UInt16(digits: parts[1], in: 1...UInt16.max) else { throw .port }
         return (String(host), port)
     }
 
