@@ -102,9 +102,9 @@ let package = Package(
         // I/O, one C library each.
         library("EventLoop", ["CLibUV"]),
         library("TLS", ["COpenSSL", "EventLoop"]),
-        library("LibWebSockets", ["CLibWebSockets", "EventLoop", "TLS"]),
+        library("LibWebSockets", ["CLibWebSockets", "CallVocabulary", "EventLoop", "TLS"]),
         library("HTTP2", ["CNGHTTP2", "EventLoop", "TLS", deque]),
-        library("OutgoingHTTP", ["EventLoop", "TLS"]),
+        library("OutgoingHTTP", ["CallVocabulary", "EventLoop", "TLS"]),
         library(
             "RecordTables", ["CallVocabulary", "CallCore", "CallEvents", "EventLoop", "StoreInterface", deque]),
         library(

@@ -1,3 +1,5 @@
+import CallVocabulary
+
 /// The requests of one HTTP connection and their responses, one after the other.
 ///
 ///     readingHead ──▶ readingBody ──whole──▶ waiting ──respond──▶ flushing ──▶ readingHead, or closed
@@ -142,10 +144,10 @@ final class HTTPExchange {
             return isChunked ? refuse(.text("send Content-Length\n", status: 411)) : ()
         }
         // Transfer-Encoding with Content-Length may be request smuggling (RFC 9112, 6.1).
-        guard !isChunked, !declared.isEmpty, declared.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else {
+        guard !isChunked, let length = Int(digits: declared, atMost: .max) else {
             return refuse(.text("Content-Length is not a number, or Transfer-Encoding is present too\n", status: 400))
         }
-        guard let length = Int(declared), length <= HTTPRequest.longestBody else {
+        guard length <= HTTPRequest.longestBody else {
             return refuse(.text("the body is longer than \(HTTPRequest.longestBody) bytes\n", status: 413))
         }
         state = .readingBody(Body(request: request, length: length, answering: answering))

@@ -57,8 +57,9 @@ package struct MessageAssembly {
         // first part always begins a new message.
         if chunk.isFirst { gathered = [] }
         if chunk.isBinary { return fail(.binary) }
-        // A peer announces up to 2^63 - 1 bytes: a sum with them would overflow.
-        guard chunk.remaining <= limit - gathered.count - chunk.bytes.count else { return fail(.tooLarge) }
+        // A peer may announce any length: its sum with another may not fit the integer.
+        let room = limit - gathered.count - chunk.bytes.count
+        guard room >= 0, (0...room).contains(chunk.remaining) else { return fail(.tooLarge) }
         if chunk.isFirst, chunk.isFinal {
             guard isValidUTF8(chunk.bytes) else { return .invalidText }
             deliver(chunk.bytes)

@@ -1,3 +1,4 @@
+import CallVocabulary
 import Glibc
 
 /// The address of a peer, in 24 bytes, because every connection stores one.
@@ -159,9 +160,8 @@ public struct AddressRange: Hashable, Sendable {
     public init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard let first = parts.first, parts.count <= 2, let address = PeerAddress(numeric: first) else { return nil }
-        guard let length = parts.count == 2 ? Int(parts[1]) : address.bitCount, 0...address.bitCount ~= length else {
-            return nil
-        }
+        let all = address.bitCount
+        guard let length = parts.count == 2 ? Int(digits: parts[1], in: 0...all) : all else { return nil }
         self.length = length
         start = address.prefix(length)
     }

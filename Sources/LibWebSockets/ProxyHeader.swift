@@ -1,3 +1,5 @@
+import CallVocabulary
+
 /// The header with which a proxy begins a connection, to tell the client's address: PROXY protocol, versions 1 and 2
 /// (HAProxy's `proxy-protocol.txt`). Takes the header byte by byte and never a byte after it.
 ///
@@ -79,8 +81,8 @@ public struct ProxyHeader {
     }
 
     private static func address(_ host: String, _ port: String, _ hasColons: Bool) -> PeerAddress? {
-        guard host.contains(":") == hasColons, !host.contains("["), port.utf8.allSatisfy({ 0x30...0x39 ~= $0 }),
-            port == "0" || !port.hasPrefix("0"), let port = UInt16(port)
+        guard host.contains(":") == hasColons, !host.contains("["), port == "0" || !port.hasPrefix("0"),
+            let port = UInt16(digits: port, in: 0...UInt16.max)
         else { return nil }
         return PeerAddress(numeric: host, port: port)
     }

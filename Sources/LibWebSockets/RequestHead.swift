@@ -1,3 +1,5 @@
+import CallVocabulary
+
 /// The head of an HTTP/1.1 request (RFC 9112): the request line and the headers in use.
 ///
 /// All its texts are ASCII, or short: Swift compares others in quadratic time. The library's own parser (lws 4.1) closes a connection with an invalid head without a response.
@@ -197,22 +199,14 @@ package struct RequestHead {
                 bytes.append(byte)
                 continue
             }
-            guard let high = rest.popFirst().flatMap(hexDigit), let low = rest.popFirst().flatMap(hexDigit) else {
+            guard rest.count >= 2, let value = UInt8(digits: rest.prefix(2), radix: 16, in: 0...UInt8.max) else {
                 return nil
             }
-            bytes.append(high << 4 | low)
+            bytes.append(value)
+            rest = rest.dropFirst(2)
         }
         guard bytes.count <= longestForeign || bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
         return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func hexDigit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }
 

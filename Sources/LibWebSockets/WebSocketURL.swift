@@ -1,3 +1,5 @@
+import CallVocabulary
+
 /// A parsed `ws://host:port/path` or `wss://host:port/path`.
 public struct WebSocketURL: Sendable, Hashable, CustomStringConvertible {
     public let isSecure: Bool
@@ -42,7 +44,8 @@ public struct WebSocketURL: Sendable, Hashable, CustomStringConvertible {
         guard isBracketed == authority.contains("]") else { return nil }
         let afterHost = isBracketed ? authority[authority.firstIndex(of: "]")!...].dropFirst() : authority
         if let colon = afterHost.firstIndex(of: ":") {
-            guard let number = UInt16(afterHost[afterHost.index(after: colon)...]), number > 0 else { return nil }
+            let digits = afterHost[afterHost.index(after: colon)...]
+            guard let number = UInt16(digits: digits, in: 1...UInt16.max) else { return nil }
             if isBracketed, colon != afterHost.startIndex { return nil }
             port = number
             host = authority[..<colon]

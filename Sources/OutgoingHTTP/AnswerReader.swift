@@ -1,3 +1,5 @@
+import CallVocabulary
+
 /// Reads one HTTP/1.1 response to a GET or POST (RFC 9112) from bytes as they arrive. Bounded; no I/O.
 package struct AnswerReader {
     private enum Phase {
@@ -17,6 +19,8 @@ package struct AnswerReader {
 
     /// The most bytes of a head, and of trailers.
     static let longestHead = 16 * 1024
+    /// An idle connection is closed after this time, and a second before the time that the peer announced.
+    package static let longestIdle = Duration.seconds(30)
 
     private let longestBody: Int
     private var phase = Phase.head
@@ -40,6 +44,13 @@ package struct AnswerReader {
     package var isReusable: Bool {
         guard case .complete = phase else { return false }
         return isPersistent && pending.isEmpty
+    }
+
+    /// How long the connection may wait for another request; nil if it cannot carry one.
+    package var idleTime: Duration? {
+        guard isReusable else { return nil }
+        guard let announced = answer.keepAliveSeconds else { return Self.longestIdle }
+        return announced > 1 ? min(.seconds(announced - 1), Self.longestIdle) : nil
     }
 
     /// - Returns: the response once it is complete; later bytes are ignored.
@@ -76,10 +87,8 @@ package struct AnswerReader {
             phase = try take(due).map { .body($0) } ?? .complete
         case .chunkLength:
             guard let line = try line() else { return false }
-            let digits = line.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }
-            guard !digits.isEmpty, digits.utf8.count <= 8, digits.allSatisfy(\.isHexDigit),
-                let length = Int(digits, radix: 16)
-            else {
+            let digits = Self.trimmed(line.prefix { $0 != ";" })
+            guard let length = Int(digits: digits, radix: 16, in: 0...0xFFFF_FFFF) else {
                 throw WebFailure(description: "a chunk has no length")
             }
             phase = length == 0 ? .trailer : .chunk(length)
@@ -137,7 +146,7 @@ package struct AnswerReader {
         guard answer.status != 0 else {
             let parts = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
             guard parts.count >= 2, parts[0] == "HTTP/1.1" || parts[0] == "HTTP/1.0", parts[1].utf8.count == 3,
-                let status = Int(parts[1]), (100...599).contains(status)
+                let status = Int(digits: parts[1], in: 100...599)
             else { throw WebFailure(description: "the response is not HTTP/1.1") }
             answer.status = status
             isPersistent = parts[0] == "HTTP/1.1"
@@ -176,7 +185,7 @@ package struct AnswerReader {
             return .chunkLength
         }
         guard let text = answer.field("content-length") else { return .untilClose }
-        guard text.utf8.count <= 18, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let length = Int(text) else {
+        guard let length = Int(digits: text, in: 0...Int.max) else {
             throw WebFailure(description: "the response has no valid length")
         }
         guard length <= longestBody else {
@@ -185,7 +194,8 @@ package struct AnswerReader {
         return length == 0 ? .complete : .body(length)
     }
 
-    private static func trimmed(_ text: Substring) -> String {
+    /// The text without the blanks around it.
+    static func trimmed(_ text: Substring) -> String {
         let isSpace = { (character: Character) in character == " " || character == "\t" }
         return String(String(text.drop(while: isSpace).reversed()).drop(while: isSpace).reversed())
     }

@@ -7,8 +7,6 @@ public final class WebClient {
     /// The most idle connections to one origin, enough for a webhook endpoint, and to all origins.
     static let mostIdleEach = 8
     static let mostIdle = 64
-    /// An idle connection is closed after it, and a second before the time that the peer announced.
-    static let idleTimeout = Duration.seconds(30)
 
     let loop: EventLoop
     let tls: TLSClientContext
@@ -60,10 +58,9 @@ public final class WebClient {
     }
 
     /// Keeps a connection whose answer is complete.
-    /// - Parameter announced: how long the peer keeps it (`Keep-Alive: timeout=`), in seconds.
-    func keep(_ connection: WebConnection, announced: Int?) {
-        let limit = announced.map { min(Duration.seconds($0) - .seconds(1), Self.idleTimeout) } ?? Self.idleTimeout
-        guard !isClosed, limit > .zero else { return connection.close() }
+    /// - Parameter limit: ``AnswerReader/idleTime`` of the answer.
+    func keep(_ connection: WebConnection, for limit: Duration) {
+        guard !isClosed else { return connection.close() }
         if idle.count(where: { $0.origin == connection.origin }) == Self.mostIdleEach {
             takeOldest { $0.origin == connection.origin }
         } else if idle.count == Self.mostIdle {

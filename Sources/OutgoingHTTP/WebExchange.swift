@@ -97,9 +97,9 @@ public final class WebExchange {
     private func received(_ bytes: UnsafeRawBufferPointer) {
         do throws(WebFailure) {
             guard let answer = try reader.receive(bytes) else { return }
-            if reader.isReusable, let connection {
+            if let idleTime = reader.idleTime, let connection {
                 self.connection = nil
-                client.keep(connection, announced: answer.keepAliveSeconds)
+                client.keep(connection, for: idleTime)
             }
             finish(.success(answer))
         } catch {
@@ -148,11 +148,3 @@ public final class WebExchange {
 
 @available(*, unavailable)
 extension WebExchange: Sendable {}
-
-extension WebAnswer {
-    /// How long the peer keeps the connection without a request; nil if it does not say.
-    fileprivate var keepAliveSeconds: Int? {
-        let prefix = "timeout="
-        return tokens(of: "keep-alive").first { $0.hasPrefix(prefix) }.flatMap { Int($0.dropFirst(prefix.count)) }
-    }
-}

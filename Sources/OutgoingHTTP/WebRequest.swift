@@ -1,3 +1,5 @@
+import CallVocabulary
+
 /// A request to another server.
 public struct WebRequest: Sendable {
     public enum Method: String, Sendable { case get = "GET", post = "POST" }
@@ -64,7 +66,20 @@ public struct WebAnswer: Equatable, Sendable {
 
     /// The members of a field that is a list, in lower case.
     func tokens(of name: String) -> [String] {
-        (field(name) ?? "").lowercased().split(separator: ",").map { String($0.filter { $0 != " " && $0 != "\t" }) }
+        (field(name) ?? "").lowercased().split(separator: ",").map { AnswerReader.trimmed($0) }
+    }
+
+    /// How long the peer keeps the connection without a request, from 0 to 3600 s (`Keep-Alive: timeout=`); 0 for what is
+    /// no number; nil if it does not say.
+    var keepAliveSeconds: Int? {
+        let prefix = "timeout="
+        return tokens(of: "keep-alive").first { $0.hasPrefix(prefix) }
+            .map { Int(digits: $0.dropFirst(prefix.count), atMost: 3600) ?? 0 }
+    }
+
+    /// `Retry-After` in seconds, at most a day; nil without it, for 0, and for a date.
+    package var retryAfter: Duration? {
+        field("retry-after").flatMap { Int(digits: $0, atMost: 86_400) }.flatMap { $0 > 0 ? .seconds($0) : nil }
     }
 
     public static func == (a: Self, b: Self) -> Bool {

@@ -108,8 +108,9 @@ public struct WebPages: Sendable {
         list(header).lowercased().split(separator: ",").contains { element -> Bool in
             let parts = element.filter { $0 != " " && $0 != "\t" }.split(separator: ";")
             guard let name = parts.first, name == "gzip" || name == "x-gzip" else { return false }
-            let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) }
-            return weight ?? 1 > 0
+            let weight = parts.dropFirst().first { $0.hasPrefix("q=") }?.dropFirst(2)
+            // A weight of 0 has no other digit: 0, 0.0, 0.00 or 0.000.
+            return weight?.utf8.contains { (UInt8(ascii: "1")...UInt8(ascii: "9")).contains($0) } ?? true
         }
     }
 

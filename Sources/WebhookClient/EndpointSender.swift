@@ -284,9 +284,4 @@ extension EndpointSender: Sendable {}
 extension WebAnswer {
     /// Whether the receiver asks for fewer messages, as Standard Webhooks has it.
     fileprivate var isOverloaded: Bool { [429, 502, 503, 504].contains(status) }
-
-    /// `Retry-After` in seconds; nil without it, and for a date.
-    fileprivate var retryAfter: Duration? {
-        field("retry-after").flatMap { Int($0) }.flatMap { $0 > 0 ? .seconds(min($0, 86_400)) : nil }
-    }
 }

@@ -46,10 +46,12 @@ struct MessageAssemblyTests {
         #expect(feed([Piece(bytes: ten + [0x61], isFirst: true, isFinal: true)]).1 == .tooLarge)
         #expect(feed([Piece(bytes: [0x61], isFirst: true, remaining: 10)]).1 == .tooLarge)
         #expect(feed([Piece(bytes: ten, isFirst: true), Piece(bytes: [0x61], isFinal: true)]).1 == .tooLarge)
-        for limit in [10, Int.max] {
-            #expect(feed([Piece(bytes: [0x61], isFirst: true, remaining: .max)], limit: limit).1 == .tooLarge)
-            let second = [Piece(bytes: [0x61], isFirst: true), Piece(bytes: [], remaining: .max)]
-            #expect(feed(second, limit: limit).1 == .tooLarge)
+        #expect(feed([Piece(bytes: [0x61], isFirst: true, remaining: 9)]).1 == nil)
+        for announced in [Int.max, .max - 1, .min, -1] {
+            #expect(feed([Piece(bytes: [0x61], isFirst: true, remaining: announced)]).1 == .tooLarge)
+            let second = [Piece(bytes: [0x61], isFirst: true), Piece(bytes: [0x62], remaining: announced)]
+            #expect(feed(second).1 == .tooLarge)
+            #expect(feed(second, limit: .max).1 == .tooLarge)
         }
     }
 

@@ -48,7 +48,9 @@ struct RequestHeadTests {
             ("GET / HTTP/2.0\r\nHost: h\r\n\r\n", 505), ("GET / HTTP/1.1 x\r\nHost: h\r\n\r\n", 400),
             ("GET / SIP/2.0\r\nHost: h\r\n\r\n", 400), ("G(T / HTTP/1.1\r\nHost: h\r\n\r\n", 400),
             ("GET a HTTP/1.1\r\nHost: h\r\n\r\n", 400), ("GET /%4 HTTP/1.1\r\nHost: h\r\n\r\n", 400),
-            ("GET /%zz HTTP/1.1\r\nHost: h\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: h\r\nHost: i\r\n\r\n", 400),
+            ("GET /%zz HTTP/1.1\r\nHost: h\r\n\r\n", 400), ("GET /%+5 HTTP/1.1\r\nHost: h\r\n\r\n", 400),
+            ("GET /%-5 HTTP/1.1\r\nHost: h\r\n\r\n", 400), ("GET /?a=% 5 HTTP/1.1\r\nHost: h\r\n\r\n", 400),
+            ("GET /%0x HTTP/1.1\r\nHost: h\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: h\r\nHost: i\r\n\r\n", 400),
             ("GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", 400),
             ("GET / HTTP/1.1\r\nHost: h\r\n folded\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost : h\r\n\r\n", 400),
             ("GET / HTTP/1.1\r\nHost: h\r\nno colon\r\n\r\n", 400),
@@ -156,7 +158,10 @@ struct RequestHeadTests {
     func ranges() {
         #expect(AddressRange("10.1.0.0/16") == AddressRange("10.1.2.3/16"))
         #expect(AddressRange("10.0.0.5") == AddressRange("::ffff:10.0.0.5"))
-        for text in ["", "10.0.0", "10.0.0.0/33", "fd00::/129", "fd00::/-1", "10.0.0.0/8/8", "host", "10.0.0.0/"] {
+        for text in [
+            "", "10.0.0", "10.0.0.0/33", "fd00::/129", "fd00::/-1", "10.0.0.0/8/8", "host", "10.0.0.0/", "10.0.0.0/+8",
+            "10.0.0.0/ 8", "10.0.0.0/8 ", "10.0.0.0/1e1", "10.0.0.0/9223372036854775807", "fd00::/99999999999999999999",
+        ] {
             #expect(AddressRange(text) == nil, "\(text)")
         }
     }

@@ -27,7 +27,9 @@ struct WebSocketURLTests {
         "that are none are refused",
         arguments: [
             "", "http://a", "ws://", "ws:///x", "ws://a:0", "ws://a:65536", "ws://a:x", "ws://a:1:2", "ws://[::1",
-            "ws://::1]", "ws://[::1]x", "ws://u@a", "ws://a b", "ws://a/\r\nHost: b", "ws://[]:1",
+            "ws://::1]", "ws://[::1]x", "ws://u@a", "ws://a b", "ws://a/\r\nHost: b", "ws://[]:1", "ws://a:+5",
+            "ws://a:-1", "ws://a:", "ws://a:1e4", "ws://a:9223372036854775807", "ws://a:18446744073709551615",
+            "ws://a:99999999999999999999", "ws://[::1]:+5",
         ])
     func refused(text: String) {
         #expect(WebSocketURL(text) == nil)

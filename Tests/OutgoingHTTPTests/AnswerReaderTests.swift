@@ -82,6 +82,20 @@ struct AnswerReaderTests {
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", "a chunk has no length"),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", "a chunk has no length"),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffff\r\n", "a chunk has no length"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\nhello", "no valid length"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 5 5\r\n\r\nhello", "no valid length"),
+            ("HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n", "no valid length"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 1e400\r\n\r\n", "no valid length"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: -9223372036854775808\r\n\r\n", "no valid length"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\n", "no valid length"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\n", "longer than 100 bytes"),
+            ("HTTP/1.1 +20 OK\r\n\r\n", "is not HTTP/1.1"), ("HTTP/1.1 -20 OK\r\n\r\n", "is not HTTP/1.1"),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5 5\r\nhello\r\n", "a chunk has no length"),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n+5\r\nhello\r\n", "a chunk has no length"),
+            (
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
+                "a chunk has no length"
+            ),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhiho\r\n", "a chunk is longer"),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", "closed within"),
             ("HTTP/1.1 200 OK\r\nBad Name: x\r\n\r\n", "no header field"),
@@ -148,6 +162,40 @@ struct AnswerReaderTests {
             }
             #expect(isComplete == !text.hasSuffix("OK\r\n\r\nhi") && reader.isReusable == isReusable, "\(text)")
         }
+    }
+
+    @Test(
+        "keeps the connection as long as the peer announces, less a second, whatever number it writes",
+        arguments: [
+            (nil, 30), ("timeout=5", 4), ("timeout=5, max=100", 4), ("max=100, Timeout=20", 19), ("timeout=2", 1),
+            ("timeout=31", 30), ("timeout=32", 30), ("timeout=3600", 30), ("timeout=9223372036854775807", 30),
+            ("timeout=18446744073709551615", 30), ("timeout=99999999999999999999", 30), ("max=5", 30), ("", 30),
+            ("timeout=1", nil), ("timeout=0", nil), ("timeout=-1", nil), ("timeout=-9223372036854775808", nil),
+            ("timeout=+5", nil), ("timeout= 5", nil), ("timeout=5 5", nil), ("timeout=1e400", nil),
+            ("timeout=", nil), ("timeout=x", nil),
+        ] as [(String?, Int?)])
+    func idleTime(announced: String?, seconds: Int?) throws {
+        let field = announced.map { "Keep-Alive: \($0)\r\n" } ?? ""
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n"
+        var reader = AnswerReader(longestBody: 100)
+        let answer = try reader.receive("\(head)\(field)\r\nhi".utf8)
+        #expect(answer?.status == 200)
+        #expect(reader.idleTime == seconds.map { .seconds($0) })
+        var closing = AnswerReader(longestBody: 100)
+        _ = try closing.receive("\(head)Connection: close\r\n\(field)\r\nhi".utf8)
+        #expect(closing.idleTime == nil)
+    }
+
+    @Test(
+        "asks for a wait of whole seconds, at most a day",
+        arguments: [
+            ("7", 7), ("86400", 86_400), ("86401", 86_400), ("9223372036854775807", 86_400),
+            ("99999999999999999999", 86_400), ("0", nil), ("-1", nil), ("-9223372036854775808", nil), ("+5", nil),
+            ("5 5", nil), ("1e400", nil), ("", nil), ("Sun, 06 Nov 1994 08:49:37 GMT", nil),
+        ] as [(String, Int?)])
+    func retryAfter(text: String, seconds: Int?) throws {
+        let answer = try read("HTTP/1.1 503 Busy\r\nRetry-After: \(text)\r\nContent-Length: 0\r\n\r\n").get()
+        #expect(answer.retryAfter == seconds.map { .seconds($0) })
     }
 
     @Test("that is broken somewhere is read the same in one part as in many, and never beyond the limit")

@@ -53,6 +53,18 @@ struct WebClientTests {
             ])
     }
 
+    @Test("goes on whatever number a peer announces for its connections")
+    func announcedTimes() async throws {
+        let (server, client) = (try await WebServer(), try await LoopClient())
+        for number in [
+            "-9223372036854775808", "9223372036854775807", "18446744073709551615", "99999999999999999999", "1e400",
+            "-1", "+5", "%205", "5%205", "", "0", "5",
+        ] {
+            #expect(try await client.get(server.address("kept?\(number)")).text == "200 kept", "\(number)")
+        }
+        #expect(try await client.get(server.address("busy")).text == "429 later")
+    }
+
     @Test("sends a request again if a kept connection ends without an answer, once, and only if it is repeatable")
     func repeated() async throws {
         let (server, client) = (try await WebServer(), try await LoopClient())

@@ -55,10 +55,10 @@ struct WebPagesTests {
         let plain = try #require(get("/reveille.js"))
         #expect(plain.contentType == "text/javascript; charset=utf-8")
         #expect(header("Content-Encoding", plain) == nil)
-        for encodings in ["identity", "gzip;q=0, br", "gzip; q=0.0", "xgzip", ""] {
+        for encodings in ["identity", "gzip;q=0, br", "gzip; q=0.0", "gzip;q=0.000", "gzip;q=nan", "xgzip", ""] {
             #expect(get("/reveille.js", encodings: encodings)?.body == plain.body, "\(encodings)")
         }
-        for encodings in ["gzip, deflate, br", "br;q=1.0, gzip;q=0.5", "X-GZIP"] {
+        for encodings in ["gzip, deflate, br", "br;q=1.0, gzip;q=0.5", "X-GZIP", "gzip;q=1e400", "gzip;q=0.001"] {
             let response = try #require(get("/reveille.js", encodings: encodings))
             #expect(header("Content-Encoding", response) == "gzip" && header("Vary", response) == "Accept-Encoding")
             let path = try folder(["page.gz": ""]) + "/page.gz"

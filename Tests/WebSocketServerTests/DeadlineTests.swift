@@ -104,6 +104,13 @@ struct DeadlineTests {
         arguments: [
             ("POST /v1/signal HTTP/1.1\r\nHost: h\r\nContent-Length: 65000\r\n\r\n", "426 "),
             ("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 65537\r\n\r\n", "413 "),
+            ("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 9223372036854775807\r\n\r\n", "413 "),
+            ("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999999999999999\r\n\r\n", "413 "),
+            ("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: -9223372036854775808\r\n\r\n", "400 "),
+            ("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: +5\r\n\r\n", "400 "),
+            ("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 5 5\r\n\r\n", "400 "),
+            ("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 1e400\r\n\r\n", "400 "),
+            ("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length:\r\n\r\n", "400 "),
             ("BREW /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 65000\r\n\r\n", "405 "),
             ("POST /refused HTTP/1.1\r\nHost: h\r\nContent-Length: 65000\r\n\r\n", "403 "),
         ])

@@ -7,6 +7,7 @@ import json
 import ssl
 import sys
 import threading
+import urllib.parse
 
 numbers = itertools.count(1)
 lock = threading.Lock()
@@ -75,7 +76,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send(200, [("Keep-Alive", "timeout=1")], b"brief")
 
     def answer_kept(self, body):
-        self.send(200, [("Keep-Alive", "timeout=" + self.path.split("?")[1])], b"kept")
+        """Announces the query as the time for which the connection is kept."""
+        number = urllib.parse.unquote(self.path.partition("?")[2])
+        self.send(200, [("Keep-Alive", "timeout=" + number)], b"kept")
 
     def answer_more(self, body):
         first = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nmore"
