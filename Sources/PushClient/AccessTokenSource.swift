@@ -1,8 +1,8 @@
 import CallVocabulary
 import EventLoop
-import Foundation
 import HTTP2
 import Logging
+import PushCore
 import TLS
 
 /// Gets the access tokens of one service account: signs a JWT, exchanges it, and caches the token. Confined to the
@@ -20,9 +20,6 @@ final class AccessTokenSource {
 
     /// A token is not used in its last minute.
     private static let margin = Duration.seconds(60)
-    private static let assumedLife: Int64 = 3600
-    /// A shorter lifetime would end before the token's use.
-    private static let shortestLife: Int64 = 30
 
     private let account: FCMServiceAccount
     private let tls: TLSClientContext
@@ -93,36 +90,24 @@ final class AccessTokenSource {
         }
     }
 
-    private struct Answer: Decodable {
-        var access_token: String?
-        var expires_in: Int64?
-        var error: String?
-        var error_description: String?
-    }
-
     private func answered(_ result: Result<HTTPSExchange.Response, HTTPSExchange.Failure>) {
         exchange = nil
         switch result {
         case .failure(let failure):
             finish(.failure(Failure(description: "no access token from \(account.tokenHost.authority): \(failure)")))
         case .success(let response):
-            let answer =
-                ForeignText.areComparable(inJSON: response.body)
-                ? try? JSONDecoder().decode(Answer.self, from: Data(response.body)) : nil
-            guard response.status == 200, let text = answer?.access_token, Self.isPrintable(text) else {
-                return finish(.failure(Failure(description: Self.words(response.status, answer))))
+            switch AccessTokenAnswer(status: response.status, body: response.body) {
+            case .refused(let words): finish(.failure(Failure(description: words)))
+            case .token(let text, let life):
+                let token = Token(text: text, expiresAt: now() + life)
+                current = token
+                log.info(
+                    "access token fetched",
+                    metadata: [
+                        "token": .string("\(text.prefix(8))…"), "seconds": .stringConvertible(life.components.seconds),
+                    ])
+                finish(.success(token))
             }
-            // At most a day, so that an error of the provider does not keep a token forever.
-            let life = min(answer?.expires_in ?? Self.assumedLife, 24 * 3600)
-            guard life >= Self.shortestLife else {
-                return finish(.failure(Failure(description: "an access token that ends after \(life) s is of no use")))
-            }
-            let token = Token(text: text, expiresAt: now() + .seconds(life))
-            current = token
-            log.info(
-                "access token fetched",
-                metadata: ["token": .string("\(text.prefix(8))…"), "seconds": .stringConvertible(life)])
-            finish(.success(token))
         }
     }
 
@@ -130,23 +115,6 @@ final class AccessTokenSource {
         let waiting = waiting
         self.waiting = []
         for completion in waiting { completion(result) }
-    }
-
-    /// Required for the value of a header field.
-    private static func isPrintable(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
-    }
-
-    private static func words(_ status: Int, _ answer: Answer?) -> String {
-        let code = answer?.error.map { String($0.prefix(60)) } ?? "HTTP \(status)"
-        let detail = answer?.error_description.map { ": \($0.prefix(120))" } ?? ""
-        let advice =
-            switch answer?.error {
-            case "invalid_grant": "; check the service account's key, and this machine's clock"
-            case "invalid_client", "unauthorized_client": "; the service account was deleted or may not do this"
-            default: ""
-            }
-        return "no access token (\(code))\(detail)\(advice)"
     }
 }
 

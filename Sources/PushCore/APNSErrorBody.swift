@@ -1,3 +1,5 @@
+import CallVocabulary
+
 /// The two fields of APNs's error bodies: `{"reason":"Unregistered","timestamp":1529354325000}`.
 ///
 /// Malformed input counts as a missing field, because the HTTP status alone yields a verdict.
@@ -6,7 +8,7 @@ struct APNSErrorBody {
     private static let longestReason = 64
 
     private(set) var reason: String?
-    /// Milliseconds since the epoch.
+    /// Milliseconds since the epoch; nil for a time after `Instant.latest`.
     private(set) var timestamp: Int64?
 
     init(_ body: [UInt8]) {
@@ -18,11 +20,11 @@ struct APNSErrorBody {
                 guard let value = scanner.string(), (1...Self.longestReason).contains(value.utf8.count) else { return }
                 reason = value
             case "timestamp":
-                guard let value = scanner.integer() else { return }
-                timestamp = value
+                guard let digits = scanner.digits() else { return }
+                timestamp = Int64(digits: digits, in: 0...Instant.latest.milliseconds)
             default:
                 // An undocumented field: strings and numbers are skipped, any other value ends the parsing.
-                guard scanner.string() != nil || scanner.integer() != nil else { return }
+                guard scanner.string() != nil || scanner.digits() != nil else { return }
             }
             guard scanner.take(",") else { return }
         }
@@ -56,13 +58,13 @@ private struct Scanner {
         return String(decoding: content, as: UTF8.self)
     }
 
-    /// Reads an unsigned integer; consumes nothing when it returns nil.
-    mutating func integer() -> Int64? {
+    /// Reads an unsigned integer of any size; consumes nothing when it returns nil.
+    mutating func digits() -> ArraySlice<UInt8>? {
         skipSpace()
         let digits = rest.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
-        guard let value = Int64(String(decoding: digits, as: UTF8.self)) else { return nil }
+        guard !digits.isEmpty else { return nil }
         rest = rest[digits.endIndex...]
-        return value
+        return digits
     }
 
     private mutating func skipSpace() {

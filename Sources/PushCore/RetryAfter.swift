@@ -9,26 +9,20 @@ public enum RetryAfter {
 
     /// - Returns: the time from `now`; nil when the text is neither.
     public static func duration(_ text: String, now: Instant) -> Duration? {
-        let seconds: Int64
-        if !text.isEmpty, text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) {
-            seconds = Int64(text) ?? .max
-        } else if let date = wholeSeconds(ofDate: text) {
-            seconds = max(0, date - now.wholeSeconds)
-        } else {
-            return nil
-        }
-        return min(longest, .seconds(min(seconds, longest.components.seconds)))
+        if let seconds = Int64(digits: text, atMost: longest.components.seconds) { return .seconds(seconds) }
+        guard let date = wholeSeconds(ofDate: text) else { return nil }
+        return min(longest, .seconds(max(0, date - now.wholeSeconds)))
     }
 
     /// Parses `Sun, 06 Nov 1994 08:49:37 GMT` to seconds since the epoch. No provider sends the two obsolete formats.
     private static func wholeSeconds(ofDate text: String) -> Int64? {
         let words = text.split(separator: " ")
-        guard words.count == 6, words[5] == "GMT", let day = Int64(words[1]), 1...31 ~= day,
-            let index = months.firstIndex(of: String(words[2])), let year = Int64(words[3]), 1970...9999 ~= year
+        guard words.count == 6, words[5] == "GMT", let day = Int64(digits: words[1], in: 1...31),
+            let index = months.firstIndex(of: String(words[2])), let year = Int64(digits: words[3], in: 1970...9999)
         else { return nil }
-        let clock = words[4].split(separator: ":").map { Int64($0) }
-        guard clock.count == 3, let hour = clock[0], let minute = clock[1], let second = clock[2],
-            0...23 ~= hour, 0...59 ~= minute, 0...60 ~= second
+        let clock = words[4].split(separator: ":")
+        guard clock.count == 3, let hour = Int64(digits: clock[0], in: 0...23),
+            let minute = Int64(digits: clock[1], in: 0...59), let second = Int64(digits: clock[2], in: 0...60)
         else { return nil }
         return days(year, Int64(index) + 1, day) * 86_400 + hour * 3600 + minute * 60 + second
     }

@@ -49,6 +49,15 @@ public struct JSONValue {
         return number
     }
 
+    /// A whole number of any size, cut to the range; nil for anything else.
+    public func integer<Number: FixedWidthInteger>(clampedTo range: ClosedRange<Number>) -> Number? {
+        guard kind == .integer else { return nil }
+        guard let number = integer(Number.self) else {
+            return bytes[0] == UInt8(ascii: "-") ? range.lowerBound : range.upperBound
+        }
+        return min(max(number, range.lowerBound), range.upperBound)
+    }
+
     /// The text of a string with its escapes resolved; nil if it is no string, or none to compare (``ForeignText``).
     public var string: String? {
         guard let text = longString, ForeignText.isComparable(text.utf8) else { return nil }

@@ -109,6 +109,30 @@ struct PushAnswerTests {
         #expect(answer(410, "{\"timestamp\":99999999999999999999}").tokenDeadSince == nil)
     }
 
+    @Test(
+        "a time that is none, or after the year 9999, is left out, and the reason counts",
+        arguments: [
+            "9223372036854775807", "18446744073709551615", "99999999999999999999", "253402300800000",
+            "00000000000000000000000000000000000009999999999999999",
+        ])
+    func absurdTime(_ number: String) {
+        for body in [
+            "{\"timestamp\":\(number),\"reason\":\"Unregistered\"}",
+            "{\"reason\":\"Unregistered\",\"timestamp\":\(number)}",
+            "{\"n\":\(number),\"reason\":\"Unregistered\"}",
+        ] {
+            let answer = answer(410, body)
+            #expect(answer.reason == "Unregistered" && answer.tokenDeadSince == nil, "\(body)")
+            #expect(answer.isAfter(registeredAt: Instant(milliseconds: .max)), "\(body)")
+        }
+        for number in ["-1", "-9223372036854775808", "+5", "1e400", "5 5", "\"5\"", ""] {
+            let answer = answer(410, "{\"reason\":\"Unregistered\",\"timestamp\":\(number)}")
+            #expect(answer.reason == "Unregistered", "\(number)")
+        }
+        let last = answer(410, "{\"reason\":\"Unregistered\",\"timestamp\":253402300799999}")
+        #expect(last.tokenDeadSince == .latest)
+    }
+
     @Test("a 410 kills the token only when it is younger than the registration")
     func timestampRule() {
         let gone = answer(410, "{\"reason\":\"Unregistered\",\"timestamp\":5000}")

@@ -125,6 +125,10 @@ struct FCMAnswerTests {
             ("0", 0), ("7", 7), ("3600", 3600), ("3601", 3600), ("99999999999999999999", 3600), ("-1", nil), ("", nil),
             ("1.5", nil), ("Sun, 06 Nov 1994 08:49:37 GMT", 10), ("Sun, 06 Nov 1994 08:49:00 GMT", 0),
             ("Mon, 07 Nov 1994 08:49:37 GMT", 3600), ("Sun, 06 Nov 1994 24:49:37 GMT", nil), ("soon", nil),
+            ("9223372036854775807", 3600), ("18446744073709551615", 3600), ("-9223372036854775808", nil),
+            ("+5", nil), (" 5", nil), ("5 5", nil), ("1e400", nil), ("Fri, 31 Dec 9999 23:59:59 GMT", 3600),
+            ("Sun, +6 Nov 1994 08:49:37 GMT", nil), ("Sun, 06 Nov +1994 08:49:37 GMT", nil),
+            ("Sun, 06 Nov 99999999999999999999 08:49:37 GMT", nil), ("Sun, 06 Nov 1994 08:-9:37 GMT", nil),
         ] as [(String, Int64?)])
     func retryAfter(_ row: (text: String, seconds: Int64?)) {
         // 08:49:27 of the day of RFC 9110's example, 784,111,777 s after the epoch.

@@ -142,7 +142,7 @@ enum SourceRules {
             [
                 "LibWebSockets/RequestHead.swift": 4, "LibWebSockets/HTTPExchange.swift": 1,
                 "LibWebSockets/Upgrade.swift": 2, "OutgoingHTTP/AnswerReader.swift": 1, "HTTP2/FieldBlock.swift": 2,
-                "PushCore/APNSErrorBody.swift": 2, "PushCore/PushAnswer+WebPush.swift": 1,
+                "PushCore/APNSErrorBody.swift": 1, "PushCore/PushAnswer+WebPush.swift": 1,
                 "ClientTokens/Base64URL.swift": 1,
             ]
         ),
@@ -158,7 +158,7 @@ enum SourceRules {
         (
             "ForeignText has looked at all texts of the document, or asks for its length",
             [
-                "PushClient/AccessTokenSource.swift": 1, "CallServer/Routes/SignInByName.swift": 1,
+                "CallServer/Routes/SignInByName.swift": 1,
                 "CallServer/Backend/BackendHTTPRequest.swift": 1, "AdminProtocol/Frames/AdminFrameReader.swift": 8,
                 "AdminProtocol/Frames/AdminError.swift": 1, "WireJSON/JSONValue.swift": 2,
                 "SignalProtocol/FieldReader.swift": 1,

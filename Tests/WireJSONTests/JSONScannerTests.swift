@@ -109,6 +109,21 @@ struct JSONScannerTests {
         #expect(try read("\"1\"", Int64.self) == nil)
     }
 
+    @Test(
+        "whole numbers of any size are cut to a range, others are none",
+        arguments: [
+            ("5", 5), ("0", 0), ("-0", 0), ("60", 60), ("61", 60), ("9223372036854775807", 60),
+            ("18446744073709551615", 60), ("99999999999999999999999999", 60), ("-1", 0), ("-9223372036854775808", 0),
+            ("-99999999999999999999", 0), ("5.0", nil), ("1e400", nil), ("-1e400", nil), ("\"5\"", nil),
+            ("null", nil), ("[5]", nil),
+        ] as [(String, Int64?)])
+    func clamping(text: String, number: Int64?) throws {
+        let wide = try withValue(text) { $0.integer(clampedTo: Int64(0)...60) }
+        #expect(wide == number)
+        let narrow = try withValue(text) { $0.integer(clampedTo: UInt8(0)...60) }
+        #expect(narrow.map { Int64($0) } == number)
+    }
+
     @Test("members come in order with the bytes they were written in")
     func members() throws {
         let bytes = Array(#" { "a" : [ 1 ] , "b":{"c" :"d"},"a":null } "#.utf8)

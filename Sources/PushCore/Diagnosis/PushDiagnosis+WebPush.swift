@@ -1,3 +1,5 @@
+import CallVocabulary
+
 extension PushDiagnosis {
     /// Explains the refusal of a Web Push service.
     /// - Parameter reason: `HTTP 403: BadJwtToken`, with the service's words if it gave any.
@@ -11,7 +13,7 @@ extension PushDiagnosis {
                     "Was push.webpush.key changed, or webpush.key in the data folder lost? Then all subscriptions are void.",
                 ])
         }
-        switch Int(reason.dropFirst(5).prefix(3)) {
+        switch Int(digits: reason.dropFirst(5).prefix(3), in: 100...999) {
         case 404, 410:
             return PushDiagnosis(
                 "The subscription is gone (\(reason)): the user blocked notifications, or the browser dropped it.",

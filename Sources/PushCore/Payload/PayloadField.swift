@@ -121,7 +121,7 @@ extension AlertTexts {
 extension Handle {
     /// The handle as a positive `Int32`, or a 31-bit hash of it (FNV-1a): ConnectyCube's plugin takes no other caller.
     fileprivate var number: Int64 {
-        if let number = Int32(text), number > 0, "\(number)" == text { return Int64(number) }
+        if let number = Int32(digits: text, in: 1...Int32.max), "\(number)" == text { return Int64(number) }
         let hash = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         return max(1, Int64(hash >> 33))
     }
