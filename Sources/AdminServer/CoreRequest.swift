@@ -76,12 +76,10 @@ extension ForwardCalls: CoreRequest {
 }
 
 extension RevokeTokens: CoreRequest {
-    /// The end of the year 9999.
-    private static let latest: Int64 = 253_402_300_799_999
-
     func command() throws(AdminRefusal) -> AdminCommand {
-        if let beforeMilliseconds, !(0...Self.latest).contains(beforeMilliseconds) {
-            throw AdminRefusal(.invalidParams, "params.before_ms: expected 0 to \(Self.latest)")
+        let latest = Instant.latest.milliseconds
+        if let beforeMilliseconds, !(0...latest).contains(beforeMilliseconds) {
+            throw AdminRefusal(.invalidParams, "params.before_ms: expected 0 to \(latest)")
         }
         return .revokeTokens(user, before: beforeMilliseconds.map { Instant(milliseconds: $0) })
     }

@@ -115,9 +115,9 @@ private enum PageCursor {
         _ text: String, _: Subject.Type
     ) throws(AdminRefusal) -> (Instant, Identifier<Subject>) {
         let parts = text.split(separator: " ", omittingEmptySubsequences: false)
-        guard parts.count == 2, let time = Int64(parts[0]), let id = Identifier<Subject>(parts[1]) else {
-            throw unreadable
-        }
+        guard parts.count == 2, let time = Int64(digits: parts[0], in: 0...Int64.max),
+            let id = Identifier<Subject>(parts[1])
+        else { throw unreadable }
         return (Instant(milliseconds: time), id)
     }
 }

@@ -48,7 +48,9 @@ extension CallOrder {
 
     fileprivate init?(cursor: String) {
         let words = cursor.split(separator: " ")
-        guard words.count == 2, let milliseconds = Int64(words[0]), let id = CallID(words[1]) else { return nil }
+        guard words.count == 2, let milliseconds = Int64(digits: words[0], in: 0...Int64.max),
+            let id = CallID(words[1])
+        else { return nil }
         self.init(createdAt: Instant(milliseconds: milliseconds), id: id)
     }
 }

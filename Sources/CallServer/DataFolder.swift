@@ -1,3 +1,4 @@
+import CallVocabulary
 import Foundation
 
 /// A server's data folder: the store, and the generated secrets.
@@ -177,7 +178,7 @@ public struct DataFolder: Sendable {
         var bytes: [UInt8] = []
         var rest = Substring(text)
         while !rest.isEmpty {
-            guard let byte = UInt8(rest.prefix(2), radix: 16) else { return nil }
+            guard let byte = UInt8(digits: rest.prefix(2), radix: 16, in: 0...UInt8.max) else { return nil }
             bytes.append(byte)
             rest = rest.dropFirst(2)
         }

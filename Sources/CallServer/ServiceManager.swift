@@ -1,3 +1,4 @@
+import CallVocabulary
 import EventLoop
 import Foundation
 
@@ -13,8 +14,8 @@ struct ServiceManager: Sendable {
             return nil
         }
         self.address = address
-        let isMeant = environment["WATCHDOG_PID"].map { Int32($0) == process } ?? true
-        let microseconds = environment["WATCHDOG_USEC"].flatMap { Int64($0) } ?? 0
+        let isMeant = environment["WATCHDOG_PID"].map { Int32(digits: $0, in: 0...Int32.max) == process } ?? true
+        let microseconds = environment["WATCHDOG_USEC"].flatMap { Int64(digits: $0, in: 0...Int64.max) } ?? 0
         watchdog = isMeant && microseconds > 0 ? .microseconds(microseconds) : nil
     }
 

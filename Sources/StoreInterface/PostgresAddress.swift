@@ -1,3 +1,5 @@
+import CallVocabulary
+
 /// The address of a PostgreSQL store: a connection URI of libpq, and the realm, whose schema has the tables.
 public struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
     public static let standardRealm = "reveille"
@@ -52,10 +54,9 @@ public struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
         var bytes: [UInt8] = []
         var rest = Array(part.utf8)[...]
         while let byte = rest.popFirst() {
-            // Signs, which the number would accept too, are below the digits.
-            let digits = rest.prefix(2).prefix { $0 >= UInt8(ascii: "0") }
+            let digits = rest.prefix(2)
             if byte == UInt8(ascii: "%"), digits.count == 2,
-                let code = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+                let code = UInt8(digits: digits, radix: 16, in: 0...UInt8.max)
             {
                 bytes.append(code)
                 rest = rest.dropFirst(2)

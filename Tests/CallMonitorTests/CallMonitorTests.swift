@@ -330,5 +330,12 @@ struct CallMonitorTests {
             #expect(throws: AdminRefusal.self) { try monitor.page(ListCalls(live: true, after: after)) }
             #expect(throws: AdminRefusal.self) { try monitor.page(ListSessions(after: after)) }
         }
+        let id = CallID(high: 1, low: 2)
+        for time in ["+5", "-1", "-9223372036854775808", "18446744073709551615", "99999999999999999999", "1e400"] {
+            #expect(throws: AdminRefusal.self) { try monitor.page(ListCalls(live: true, after: "\(time) \(id)")) }
+        }
+        for time in ["0", "9223372036854775807"] {
+            #expect(throws: Never.self) { try monitor.page(ListCalls(live: true, after: "\(time) \(id)")) }
+        }
     }
 }

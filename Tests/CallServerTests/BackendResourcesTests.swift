@@ -140,7 +140,14 @@ struct BackendResourcesTests {
         arguments: [
             ("/calls/x?after=1", "call_id: expected a UUID"), ("/calls/\(Fixture.call)?after=x", "after: "),
             ("/calls/\(Fixture.call)?after=1&wait=26", "wait: expected 0 to 25 seconds"),
+            ("/calls/\(Fixture.call)?after=+5", "after: "), ("/calls/\(Fixture.call)?after=-1", "after: "),
+            ("/calls/\(Fixture.call)?after=", "after: "), ("/calls/\(Fixture.call)?after=5%205", "after: "),
+            ("/calls/\(Fixture.call)?after=10000000000000000", "after: "),
+            ("/calls/\(Fixture.call)?after=1&wait=-1", "wait: "), ("/calls/\(Fixture.call)?after=1&wait=+5", "wait: "),
+            ("/calls/\(Fixture.call)?after=1&wait=", "wait: "), ("/calls/\(Fixture.call)?after=1&wait=1e400", "wait: "),
+            ("/calls/\(Fixture.call)?after=1&wait=99999999999999999999", "wait: "),
             ("/calls/\(Fixture.call)?a=%zz", "invalid percent escape"),
+            ("/calls/\(Fixture.call)?a=%+5", "invalid percent escape"),
         ])
     func unreadable(path: String, words: String) async throws {
         let fixture = try await Fixture()

@@ -1,6 +1,8 @@
 import AdminProtocol
+import CallVocabulary
 import Foundation
 import LibWebSockets
+import StoreInterface
 import Testing
 
 @testable import CallServer
@@ -58,6 +60,61 @@ struct BackendRouteTests {
         for route in BackendRoute.allCases {
             if case .admin(let method) = route.handler { #expect(method.notification == nil) }
         }
+    }
+
+    /// - Returns: the page; nil for a query that is refused.
+    private func export(_ query: [String: String]) -> ExportPage? {
+        do throws(SignalError) {
+            return try BackendExport(.calls, query, accept: nil).page
+        } catch {
+            #expect(error.code == .invalidParams && error.message.contains("expected"))
+            return nil
+        }
+    }
+
+    @Test(
+        "a time is from 1970 to 9999, in milliseconds or as a date",
+        arguments: [
+            ("0", 0), ("1767225600000", 1_767_225_600_000), ("253402300799999", 253_402_300_799_999),
+            ("2026-01-01T00:00:00Z", 1_767_225_600_000), ("9999-12-31T23:59:59Z", 253_402_300_799_000),
+            ("1970-01-01T00:00:00Z", 0), ("253402300800000", nil), ("9223372036854775807", nil),
+            ("-9223372036854775808", nil), ("18446744073709551615", nil), ("99999999999999999999", nil), ("-1", nil),
+            ("+5", nil), (" 5", nil), ("5 5", nil), ("1e400", nil), ("", nil), ("1969-12-31T23:59:59Z", nil),
+            ("10000-01-01T00:00:00Z", nil), ("9999999999-01-01T00:00:00Z", nil),
+            ("99999999999999999999-01-01T00:00:00Z", nil), ("-999-01-01T00:00:00Z", nil),
+        ] as [(String, Int64?)])
+    func times(text: String, milliseconds: Int64?) {
+        #expect(export(["since": text])?.since?.milliseconds == milliseconds)
+        #expect(export(["until": text])?.until?.milliseconds == milliseconds)
+    }
+
+    @Test(
+        "a limit is digits, from 1 to 200",
+        arguments: [
+            "-1", "0", "201", "+5", " 5", "5 5", "1e400", "", "9223372036854775807", "-9223372036854775808",
+            "18446744073709551615", "99999999999999999999",
+        ])
+    func numbers(_ text: String) {
+        #expect(export(["limit": text]) == nil)
+    }
+
+    @Test(
+        "a cursor is two numbers of digits",
+        arguments: [
+            "", ".", "1", "1.", ".1", "1..1", "1.1.1", "-1.1", "1.-1", "+1.1", "1.+1", " 1.1", "1 1.1", "1e400.1",
+            "18446744073709551616.1", "1.9223372036854775808", "1.18446744073709551615",
+        ])
+    func unreadableCursors(_ text: String) {
+        #expect(export(["cursor": text]) == nil)
+    }
+
+    @Test(
+        "a page continues after any row, also after one whose time is damaged",
+        arguments: [0, 1, 1_767_225_600_000, -1, .max, .min] as [Int64])
+    func cursors(_ time: Int64) {
+        let cursor = ExportCursor(at: Instant(milliseconds: time), serial: 7)
+        #expect(export(["cursor": cursor.text])?.after == cursor)
+        if time >= 0 { #expect(cursor.text == "\(time).7") }
     }
 
     @Test("a path is matched by its parts, and another method is told which there are")

@@ -1,4 +1,6 @@
 import CallVocabulary
+import ClientTokens
+import OutgoingHTTP
 import Testing
 
 @testable import CallServer
@@ -17,6 +19,13 @@ struct KeySetScheduleTests {
             ("max-age=x", nil, 300), ("max-age=-1", nil, 300), ("max-age=99999999999999999999", nil, 300),
             ("max-age=900", "-5", 900), ("max-age=900", "5000", 300), ("max-age=900", "x", 900),
             ("s-maxage=900", nil, 600), ("private", nil, 600),
+            ("max-age=9223372036854775807", nil, 86_400), ("max-age=18446744073709551615", nil, 300),
+            ("max-age=-9223372036854775808", nil, 300), ("max-age=+900", nil, 300), ("max-age= 900", nil, 900),
+            ("max-age=9 00", nil, 300), ("max-age=1e400", nil, 300), ("max-age=", nil, 300),
+            ("max-age=86400", "9223372036854775807", 300), ("max-age=86400", "99999999999999999999", 300),
+            ("max-age=9223372036854775807", "9223372036854775807", 300), ("max-age=900", "-9223372036854775808", 900),
+            ("max-age=900", "+500", 900), ("max-age=900", "5 00", 900), ("max-age=900", "1e400", 900),
+            ("max-age=900", "", 900),
         ] as [(String?, String?, Int64)])
     func ages(cacheControl: String?, age: String?, seconds: Int64) {
         var schedule = KeySetSchedule(now: at(0))
@@ -25,6 +34,26 @@ struct KeySetScheduleTests {
             at: at(101), maxAge: KeySetSchedule.maxAge(cacheControl: cacheControl, age: age))
         #expect(schedule.due == at(101 + seconds))
         #expect(schedule.end == at(101 + seconds + 86_400))
+    }
+
+    @Test(
+        "a set is taken whatever numbers stand beside it",
+        arguments: [
+            "3600", "-9223372036854775808", "9223372036854775807", "18446744073709551615", "99999999999999999999",
+            "1e400", "-1", "+5", " 5", "5 5", "",
+        ])
+    func answers(number: String) throws {
+        let address = try #require(WebAddress("https://id.example.com/jwks"))
+        // RFC 8037, appendix A.2.
+        let key = #"{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}"#
+        let fields = [("cache-control", "max-age=\(number)"), ("age", number), ("keep-alive", "timeout=\(number)")]
+        let answer = WebAnswer(
+            status: 200, fields: fields.map { (name: $0.0, value: $0.1) }, body: Array(#"{"keys":[\#(key)]}"#.utf8))
+        let found = try RemoteKeySet.read(.success(answer), from: address).get()
+        #expect(found.set.keys.count == 1)
+        var schedule = KeySetSchedule(now: at(0))
+        schedule.succeeded(at: at(0), maxAge: found.maxAge)
+        #expect(schedule.due >= at(300) && schedule.due <= at(86_400))
     }
 
     @Test("a provider that is down is asked again ever more rarely, and its keys count for a day")

@@ -57,6 +57,39 @@ import Testing
         }
     }
 
+    @Test(
+        "may have any number as a time: it is cut, compared and explained, or is no time",
+        arguments: [
+            ("0", true), ("-1", true), ("9223372036854775807", true), ("-9223372036854775808", true),
+            ("18446744073709551615", true), ("99999999999999999999", true), ("1e308", true), ("-1e308", true),
+            ("253402300800", true), ("1e400", false), ("-1e400", false), ("\"5\"", false), ("\"+5\"", false),
+            ("true", false), ("[5]", false),
+        ])
+    func anyTime(_ number: String, isTime: Bool) {
+        let now = Instant(milliseconds: 1_790_000_000_000)
+        let verifier = TokenVerifier(secrets: [tokens])
+        for claims in [
+            #"{"sub":"bob","exp":\#(number)}"#, #"{"sub":"bob","exp":4000000000,"nbf":\#(number)}"#,
+            #"{"sub":"bob","exp":4000000000,"iat":\#(number)}"#,
+        ] {
+            let token = tokens.sign(claims: claims.utf8)
+            switch read(token) {
+            case .success(let claims):
+                let times = [claims.expiresAt, claims.notBefore, claims.issuedAt].compactMap { $0?.milliseconds }
+                #expect(isTime && times.allSatisfy { abs($0) <= 1_000_000_000_000_000 }, "\(times)")
+            case .failure(let refusal): #expect(!isTime, "\(refusal)")
+            }
+            for instant in [now, Instant(milliseconds: .min), Instant(milliseconds: .max)] {
+                if case .failure(let refusal) = verifier.explain(token, at: instant).verdict {
+                    #expect((1...1500).contains(refusal.message.utf8.count))
+                }
+            }
+        }
+        for value in [number, "1001", "0.5"] {
+            #expect(refusal(#"{"sub":"bob","exp":4000000000,"calls_per_minute":\#(value)}"#) != nil, "\(value)")
+        }
+    }
+
     @Test("that is not a JWT is refused with the reason")
     func malformed() {
         let token = tokens.sign(claims: Self.good.utf8)

@@ -32,29 +32,34 @@ struct BackendExport: Sendable {
         page.since = try Self.instant("since", in: query)
         page.until = try Self.instant("until", in: query)
         if let text = query["limit"] {
-            guard let limit = Int(text), (1...Self.longestPage).contains(limit) else {
+            guard let limit = Int(digits: text, in: 1...Self.longestPage) else {
                 throw SignalError(.invalidParams, "limit: expected 1 to \(Self.longestPage)")
             }
             page.limit = limit
         }
         if let text = query["cursor"] {
-            let parts = text.split(separator: ".")
-            guard parts.count == 2, let time = Int64(parts[0]), let serial = Int64(parts[1]) else {
+            guard let cursor = ExportCursor(text) else {
                 throw SignalError(.invalidParams, "cursor: expected the next of the page before")
             }
-            page.after = ExportCursor(at: Instant(milliseconds: time), serial: serial)
+            page.after = cursor
         }
         self.page = page
     }
 
-    /// ISO 8601 in UTC, or milliseconds since 1970.
+    /// ISO 8601 in UTC, or milliseconds since 1970; from 1970 to 9999.
     private static func instant(_ name: String, in query: [String: String]) throws(SignalError) -> Instant? {
         guard let text = query[name] else { return nil }
-        if let milliseconds = Int64(text) { return Instant(milliseconds: milliseconds) }
-        guard let date = try? Date(text, strategy: .iso8601) else {
-            throw SignalError(.invalidParams, "\(name): expected a time as 2026-01-31T00:00:00Z, or in ms since 1970")
+        if let milliseconds = Int64(digits: text, in: 0...Instant.latest.milliseconds) {
+            return Instant(milliseconds: milliseconds)
         }
-        return Instant(milliseconds: Int64(date.timeIntervalSince1970 * 1000))
+        // The year has four digits: the milliseconds of a later one may not fit the integer.
+        let hasYear = text.utf8.dropFirst(4).first == UInt8(ascii: "-")
+        guard hasYear, let date = try? Date(text, strategy: .iso8601), date.timeIntervalSince1970 >= 0 else {
+            throw SignalError(
+                .invalidParams,
+                "\(name): expected a time from 1970 to 9999, as 2026-01-31T00:00:00Z or in ms since 1970")
+        }
+        return min(Instant(milliseconds: Int64(date.timeIntervalSince1970 * 1000)), .latest)
     }
 
     /// Reads the page.
@@ -89,7 +94,7 @@ struct BackendExport: Sendable {
     private func response<Line: ExportLine>(
         _ items: [Line.Item], _ next: ExportCursor?, _ unreadable: [StoreFailure], _: Line.Type
     ) -> HTTPResponse {
-        let next = (next ?? page.after).map { "\($0.at.milliseconds).\($0.serial)" }
+        let next = (next ?? page.after).map(\.text)
         var response: HTTPResponse
         switch format {
         case .json:
@@ -115,6 +120,19 @@ struct BackendExport: Sendable {
         let text = isFormula ? "'" + text : text
         guard text.contains(where: { ",\"\r\n'".contains($0) }) else { return text }
         return "\"" + text.replacing("\"", with: "\"\"") + "\""
+    }
+}
+
+extension ExportCursor {
+    /// The digits of the time's bits, as a damaged time may be negative, and of the serial.
+    var text: String { "\(UInt64(bitPattern: at.milliseconds)).\(serial)" }
+
+    fileprivate init?(_ text: String) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, let time = UInt64(digits: parts[0], in: 0...UInt64.max),
+            let serial = Int64(digits: parts[1], in: 0...Int64.max)
+        else { return nil }
+        self.init(at: Instant(milliseconds: Int64(bitPattern: time)), serial: serial)
     }
 }
 

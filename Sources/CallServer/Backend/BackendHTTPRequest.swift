@@ -84,10 +84,11 @@ struct BackendHTTPRequest {
             return .core(.hangup(id, reason), wait: nil)
         default:
             guard let after = query["after"] else { return .core(.get(id), wait: nil) }
-            guard let version = UInt64(after, radix: 16) else {
+            guard let version = UInt64(digits: after, radix: 16, in: 0...UInt64.max) else {
                 throw SignalError(.invalidParams, "after: expected the version of an earlier answer")
             }
-            guard let wait = Int(query["wait"] ?? "\(Self.longestWait)"), (0...Self.longestWait).contains(wait) else {
+            let seconds = query["wait"] ?? "\(Self.longestWait)"
+            guard let wait = Int(digits: seconds, in: 0...Self.longestWait) else {
                 throw SignalError(.invalidParams, "wait: expected 0 to \(Self.longestWait) seconds")
             }
             return .core(.follow(id, after: version), wait: .seconds(wait))
@@ -114,7 +115,7 @@ struct BackendHTTPRequest {
         for (name, text) in query { object.updateValue(Self.value(text, of: name), forKey: name) }
         for (name, text) in parameters { object[name] = text }
         guard let data = try? JSONSerialization.data(withJSONObject: object) else {
-            preconditionFailure("an object of JSON values is no JSON")
+            throw SignalError(.invalidRequest, "a number or a text in the body cannot be written as JSON again")
         }
         return Array(data)
     }
@@ -122,7 +123,7 @@ struct BackendHTTPRequest {
     /// A query parameter as a JSON value. Invalid numbers and flags stay text, which the admin API refuses.
     private static func value(_ text: String, of name: String) -> Any {
         switch name {
-        case "limit": Int(text) ?? text
+        case "limit": Int(digits: text, in: 0...Int.max) ?? text
         case "suspended": Bool(text) ?? text
         default: text
         }

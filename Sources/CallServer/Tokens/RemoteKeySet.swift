@@ -10,9 +10,9 @@ import TLS
 /// Keeps the key set that an identity provider serves, by ``KeySetSchedule``. Confined to the loop.
 ///
 /// The provider may be down: its keys count on, also after a restart, because the last set is kept in the data folder.
-final class RemoteKeySet {
+package final class RemoteKeySet {
     /// The size limit of a key set, in bytes.
-    static let longest = 64 * 1024
+    package static let longest = 64 * 1024
     static let patience = Duration.seconds(5)
     static let file = "token-keys.json"
 
@@ -129,13 +129,13 @@ final class RemoteKeySet {
     }
 
     /// The set in a response.
-    struct Found: Equatable {
-        let set: TokenKeySet
+    package struct Found: Equatable {
+        package let set: TokenKeySet
         let body: [UInt8]
-        let maxAge: Duration?
+        package let maxAge: Duration?
     }
 
-    static func read(
+    package static func read(
         _ result: Result<WebAnswer, WebFailure>, from address: WebAddress
     ) -> Result<Found, WebFailure> {
         result.flatMap { answer in
