@@ -74,7 +74,8 @@ export class ReveilleError extends Error {
     this.name = 'ReveilleError';
     this.code = code;
     this.data = data;
-    this.retryAfter = typeof data.retry_after_ms === 'number' ? data.retry_after_ms : undefined;
+    // A timer of a browser holds 31 bits.
+    this.retryAfter = data.retry_after_ms >= 0 ? Math.min(data.retry_after_ms, 2 ** 31 - 1) : undefined;
     this.whatToDo = ADVICE[code] ?? LATER;
   }
 }

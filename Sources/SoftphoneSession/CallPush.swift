@@ -31,11 +31,11 @@ public struct CallPush: Equatable, Sendable {
 
     /// Reads a payload whose values are strings, as in FCM `data`; other keys are ignored.
     ///
-    /// `nil` where `uuid`, `push_id`, `handle` or `expires_at` is missing or unreadable.
+    /// `nil` where `uuid`, `push_id`, `handle` or `expires_at` is missing or unreadable, or ends after the year 9999.
     public init?(fields: [String: String]) {
         guard let call = fields["uuid"].flatMap({ CallID($0) }), let push = fields["push_id"].flatMap({ PushID($0) }),
             let from = fields["handle"].flatMap({ Handle($0) }),
-            let expires = fields["expires_at"].flatMap({ Int64($0) })
+            let expires = fields["expires_at"].flatMap({ Int64(digits: $0, in: 0...Instant.latest.milliseconds) })
         else { return nil }
         self.init(
             call: call, push: push, from: from, fromName: fields["name"], to: fields["to"],

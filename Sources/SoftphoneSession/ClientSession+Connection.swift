@@ -102,7 +102,7 @@ extension ClientSession {
             effects.append(.disconnect)
             return goAway(.unsupportedProtocol(version: welcome.protocolVersion), now: now, effects: &effects)
         }
-        serverClockOffset = welcome.time.milliseconds - now.wholeMilliseconds
+        serverClockOffset = (welcome.time + .milliseconds(-now.wholeMilliseconds)).milliseconds
         maxFrameBytes = welcome.maxFrameBytes
         silenceLimit = welcome.pingInterval > .zero ? welcome.pingInterval * 5 / 2 : nil
         let id = takeRequestID()

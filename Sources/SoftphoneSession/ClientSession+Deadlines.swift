@@ -22,7 +22,7 @@ extension ClientSession {
     /// The call's deadline plus a grace period, on this phone's clock.
     private func serverDeadline(of call: PhoneCall) -> Duration? {
         guard let expiresAt = call.expiresAt, let offset = serverClockOffset else { return nil }
-        return .milliseconds(expiresAt.milliseconds - offset) + Self.ringGrace
+        return expiresAt - Instant(milliseconds: offset) + Self.ringGrace
     }
 
     private func mayBeAnswered(_ call: CallID) -> Bool {

@@ -121,7 +121,7 @@ public struct ClientSession: Sendable {
 
     /// The server's clock at `now`, with an error of up to the duration of the welcome; nil before the first welcome.
     public func serverTime(at now: Duration) -> Instant? {
-        serverClockOffset.map { Instant(milliseconds: now.wholeMilliseconds + $0) }
+        serverClockOffset.map { Instant(milliseconds: $0) + now }
     }
 
     /// The last event handled.

@@ -223,6 +223,78 @@ import Testing
         for missing in ["uuid", "push_id", "handle", "expires_at"] {
             #expect(CallPush(fields: fields.filter { $0.key != missing }) == nil)
         }
+        for time in [
+            "-1", "-9223372036854775808", "9223372036854775807", "18446744073709551615", "99999999999999999999",
+            "253402300800000", "1e400", "+5", " 5", "5 5", "",
+        ] {
+            #expect(CallPush(fields: fields.merging(["expires_at": time]) { $1 }) == nil, "\(time)")
+        }
+        let latest = CallPush(fields: fields.merging(["expires_at": "253402300799999"]) { $1 })
+        #expect(latest?.expiresAt == .latest)
+    }
+
+    @Test("a push may end at any time that an app reads", arguments: [.min, -1, 0, .max] as [Int64])
+    func pushTimes(_ milliseconds: Int64) {
+        var harness = H.online()
+        let push = Self.push(Self.call, expiresAt: Instant(milliseconds: milliseconds))
+        let events = harness.give(.pushReceived(push)).events
+        if milliseconds > 0 {
+            #expect(harness.session.liveCalls.map(\.id) == [Self.call])
+        } else {
+            #expect(events == [.latePush(push, .ringTimeout)])
+        }
+        _ = harness.give(.disconnected(attempt: harness.attempt, code: nil, reason: ""))
+        _ = harness.advance(.seconds(120))
+        #expect(harness.session.nextDeadline != nil)
+    }
+
+    /// Frames of a server without their first member, `jsonrpc`; each of their numbers is `number`.
+    private static func frames(_ number: String) -> [String] {
+        let id = #""call_id":"\#(call)""#
+        let times = #""expires_at":\#(number),"remaining_ms":\#(number)"#
+        return [
+            #""method":"welcome","params":{"protocol":1,"server":"r","version":"1","node":"n","time":\#(number),"#
+                + #""ping_interval_ms":\#(number),"max_frame_bytes":\#(number),"features":[]}"#,
+            #""id":1,"error":{"code":-1,"message":"m","data":{"code":"overloaded","retry_after_ms":\#(number)}}"#,
+            #""method":"server.draining","params":{"seq":\#(number),"deadline_ms":\#(number)}"#,
+            #""method":"call.incoming","params":{"seq":1,\#(id),"from":{"handle":"bob"},"to":{"user":"alice"},\#(times)}"#,
+            #""method":"call.state","params":{"seq":1,\#(id),"state":"ringing","at":\#(number),\#(times),"#
+                + #""legs":{"waking":\#(number),"ringing":\#(number)}}"#,
+            #""method":"later","params":{"seq":\#(number)}"#,
+        ]
+    }
+
+    @Test(
+        "whatever number the server writes, the phone goes on and can open a session again",
+        arguments: [
+            "0", "1", "9007199254740991", "-1", "-9223372036854775808", "9007199254740992", "9223372036854775807",
+            "18446744073709551615", "99999999999999999999", "1e400", "1.5", "\"5\"", "null",
+        ])
+    func serverNumbers(_ number: String) {
+        for frame in Self.frames(number) {
+            for state in ["welcoming", "opening", "open"] {
+                var harness = SessionHarness { $0.probesSilence = true }
+                _ = harness.give(.started(ticket: nil, limit: nil))
+                _ = harness.give(.tokenFetched(attempt: harness.attempt, token: "t"))
+                _ = harness.give(.connected(attempt: harness.attempt))
+                if state != "welcoming" { _ = harness.receive(.welcome(harness.welcome)) }
+                if state == "open" { _ = harness.answerOpen(harness.opened()) }
+                _ = harness.command(.invite(Invite(call: Self.call, to: .user(H.bob))))
+                var effects: [SessionEffect] = []
+                for second in [0, 30, 3600] {
+                    harness.now = .seconds(second)
+                    let (attempt, now) = (harness.attempt, harness.now)
+                    Array("{\"jsonrpc\":\"2.0\",\(frame)}".utf8).withUnsafeBytes {
+                        harness.session.handle(frame: $0, attempt: attempt, now: now, effects: &effects)
+                    }
+                    harness.session.handleTimeouts(now: harness.now, effects: &effects)
+                    _ = harness.session.nextDeadline
+                }
+                _ = harness.give(.abandoned)
+                harness.open()
+                #expect(harness.session.isOpen, "\(frame) while \(state)")
+            }
+        }
     }
 
     // MARK: Without a server
