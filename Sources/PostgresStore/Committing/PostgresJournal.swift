@@ -120,6 +120,8 @@ final class PostgresJournal {
 
     // MARK: Reading
 
+    private static let mostCommits: Int64 = 1 << 53
+
     struct Entry {
         var number: Int64
         var operations: [UInt8]
@@ -135,10 +137,11 @@ final class PostgresJournal {
         guard let last = row.int(0, 0), let settled = row.int(0, 1) else {
             throw StoreFailure(.corrupted, path: connection.path, detail: "the table journal has no settled row")
         }
-        // One more does not overflow.
-        guard settled >= 0, settled <= last, last <= Int64.max / 2 else {
+        // The next commit has a number, too.
+        guard settled >= 0, settled <= last, last < mostCommits else {
             throw StoreFailure(
-                .corrupted, path: connection.path, detail: "the table journal holds commit \(last), settled \(settled)")
+                .corrupted, path: connection.path,
+                detail: "the table journal has commits \(settled) to \(last); numbers are 0 to \(mostCommits)")
         }
         return (last, settled)
     }

@@ -1,4 +1,5 @@
 import CPostgreSQL
+import CallVocabulary
 import RecordTables
 
 /// A result of libpq, in binary format.
@@ -19,7 +20,9 @@ final class PostgresResult {
     var columnCount: Int32 { library.pointee.PQnfields(raw) }
 
     /// How many rows the statement has written.
-    var changedCount: Int { library.pointee.PQcmdTuples(raw).flatMap { Int(String(cString: $0)) } ?? 0 }
+    var changedCount: Int {
+        library.pointee.PQcmdTuples(raw).flatMap { Int(digits: String(cString: $0), in: 0...Int.max) } ?? 0
+    }
 
     func name(of column: Int32) -> String? { library.pointee.PQfname(raw, column).map { String(cString: $0) } }
 
@@ -53,6 +56,9 @@ final class PostgresResult {
         }
         return number ?? nil
     }
+
+    /// A count, a time or a time span in milliseconds, cut to 0 to 2^53: sums of such numbers do not overflow.
+    func amount(_ row: Int32, _ column: Int32) -> Int64? { int(row, column).map { min(max($0, 0), 1 << 53) } }
 
     func value(_ row: Int32, _ column: Int32) -> StoredValue {
         guard let bytes = withBytes(row, column, { Array($0) }) else { return .null }

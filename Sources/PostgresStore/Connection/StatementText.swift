@@ -1,3 +1,5 @@
+import CallVocabulary
+
 /// SQL for PostgreSQL, made from SQL that SQLite understands too: question marks become `$1`, `$2`, and the column
 /// `user`, which is a reserved word, is quoted.
 struct StatementText {
@@ -22,7 +24,7 @@ struct StatementText {
                 let digits = bytes.prefix { $0.isDigit }
                 bytes.removeFirst(digits.count)
                 // As in SQLite, a question mark without a number has the one after the greatest so far.
-                let number = Int(String(decoding: digits, as: UTF8.self)) ?? count + 1
+                let number = Int(digits: digits, in: 1...Int.max) ?? count + 1
                 count = max(count, number)
                 out += "$\(number)".utf8
             } else if byte.isWordByte {

@@ -87,7 +87,7 @@ package enum Lease {
             }
             let row = try connection.run(look)
             let other = Other(
-                address: row.text(0, 0) ?? "", epoch: row.int(0, 1) ?? 0, milliseconds: row.int(0, 2) ?? 0)
+                address: row.text(0, 0) ?? "", epoch: row.int(0, 1) ?? 0, milliseconds: row.amount(0, 2) ?? 0)
             let isRenewed = first.map { $0.epoch != other.epoch || $0.milliseconds < other.milliseconds } ?? false
             guard !isRenewed, ContinuousClock.now < deadline else {
                 throw StoreFailure(
@@ -119,7 +119,7 @@ package enum Lease {
     /// The database's clock less this machine's, in milliseconds, to half of a round trip.
     private static func clockOffset(_ connection: PostgresConnection) throws(StoreFailure) -> Int64 {
         let before = wallClock()
-        let time = try connection.run(clock).int(0, 0) ?? 0
+        let time = try connection.run(clock).amount(0, 0) ?? 0
         return time - (before + wallClock()) / 2
     }
 

@@ -78,13 +78,13 @@ enum RealmTable {
                     id: identifier(rows, row, 0) ?? RealmStatus.nobody, name: rows.text(row, 1) ?? "",
                     address: rows.text(row, 2) ?? "", version: rows.text(row, 3) ?? ""),
                 isHome: rows.int(row, 4) == 1, saidStandby: rows.int(row, 7) == 1, problem: rows.text(row, 8),
-                startedAt: Instant(milliseconds: rows.int(row, 5) ?? 0),
-                age: .milliseconds(max(0, rows.int(row, 6) ?? 0)))
+                startedAt: Instant(milliseconds: rows.amount(row, 5) ?? 0),
+                age: .milliseconds(rows.amount(row, 6) ?? 0))
         }
         let row = try connection.run(lease)
         return RealmStatus(
-            epoch: row.int(0, 0) ?? 0, home: row.text(0, 1), lease: .milliseconds(row.int(0, 2) ?? 0),
-            successor: identifier(row, 0, 3), members: members, unapplied: Int(row.int(0, 4) ?? 0),
+            epoch: row.int(0, 0) ?? 0, home: row.text(0, 1), lease: .milliseconds(row.amount(0, 2) ?? 0),
+            successor: identifier(row, 0, 3), members: members, unapplied: Int(row.amount(0, 4) ?? 0),
             warnings: try DatabaseState.warnings(connection),
             databaseStandbys: try DatabaseState.standbyCount(connection))
     }
