@@ -257,8 +257,8 @@ let package = Package(
         .target(
             name: "Parsers",
             dependencies: [
-                "CallStore", "CallVocabulary", "ClientTokens", "LibWebSockets", "OutgoingHTTP", "PushCore",
-                "PushVocabulary", "SignalProtocol", "StoreInterface", "WireJSON", grdb,
+                "CallServer", "CallStore", "CallVocabulary", "ClientTokens", "LibWebSockets", "OutgoingHTTP",
+                "PushCore", "PushVocabulary", "SignalProtocol", "StoreInterface", "WireJSON", grdb,
             ],
             path: "Tests/Fuzzing/Parsers", swiftSettings: strict),
         // The program for libFuzzer, built by Tests/Fuzzing/run.

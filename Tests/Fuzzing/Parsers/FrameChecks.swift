@@ -62,6 +62,10 @@ enum FrameChecks {
             try refusal { () throws(SignalError) in _ = try SignalDecoder.decode(body: bytes, of: action, in: call) }
         }
         try refusal { () throws(SignalError) in _ = try SignalDecoder.decode(backendInvite: bytes, or: call) }
+        try check(authorization: bytes)
+    }
+
+    static func check(authorization bytes: [UInt8]) throws(Violation) {
         try refusal { () throws(SignalError) in
             let answer = try AuthorizationBody.decode(bytes)
             let seconds = Duration.seconds(AuthorizationBody.longestLifetime)

@@ -3,35 +3,48 @@ import OutgoingHTTP
 
 /// Each parser gives the same result for an input in one part and in many, and enforces its limits.
 enum HTTPChecks {
-    private static let longestBody = 300
-
     // MARK: Responses
 
-    static func check(response bytes: [UInt8]) throws(Violation) {
-        let outcomes = [bytes.count, 1, 7].map { outcome(bytes, step: max(1, $0)) }
+    static func check(response bytes: [UInt8]) throws(Violation) { _ = try answer(bytes, longestBody: 300) }
+
+    /// - Returns: nil for a response that is refused.
+    static func answer(_ bytes: [UInt8], longestBody: Int) throws(Violation) -> WebAnswer? {
+        let outcomes = [bytes.count, 1, 7].map { outcome(bytes, longestBody, step: max(1, $0)) }
         for outcome in outcomes.dropFirst() {
             try require(outcome == outcomes[0], "in parts it is \(outcome), at once \(outcomes[0])")
         }
-        guard case .success(let answer) = outcomes[0] else { return }
+        let idleTime = outcomes[0].idleTime ?? AnswerReader.longestIdle
+        try require(idleTime > .zero && idleTime <= AnswerReader.longestIdle, "the connection waits for \(idleTime)")
+        guard case .success(let answer) = outcomes[0].answer else { return nil }
         // An answer of one line is complete with the connection's end.
         try require(answer.body.count <= longestBody, "the body has \(answer.body.count) bytes")
         try require((200...599).contains(answer.status), "the status is \(answer.status)")
         for field in answer.fields {
             try require(!field.name.isEmpty && field.name == field.name.lowercased(), "the field \(field)")
         }
+        return answer
     }
 
-    private static func outcome(_ bytes: [UInt8], step: Int) -> Result<WebAnswer, WebFailure> {
-        Result { () throws(WebFailure) in
-            var reader = AnswerReader(longestBody: longestBody)
+    private struct Outcome: Equatable {
+        let answer: Result<WebAnswer, WebFailure>
+        /// How long the connection waits for another request; nil when it is closed.
+        let idleTime: Duration?
+    }
+
+    private static func outcome(_ bytes: [UInt8], _ longestBody: Int, step: Int) -> Outcome {
+        var reader = AnswerReader(longestBody: longestBody)
+        let answer: Result<WebAnswer, WebFailure> = Result { () throws(WebFailure) in
             var rest = bytes[...]
+            var whole: WebAnswer?
             while !rest.isEmpty {
                 let part = rest.prefix(step)
                 rest = rest.dropFirst(part.count)
-                if let answer = try reader.receive(part) { return answer }
+                whole = try reader.receive(part)
             }
+            if let whole { return whole }
             return try reader.end()
         }
+        return Outcome(answer: answer, idleTime: reader.idleTime)
     }
 
     // MARK: Requests

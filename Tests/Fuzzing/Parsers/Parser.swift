@@ -12,8 +12,11 @@ public enum Parser: String, CaseIterable, Sendable {
     case bodies
     /// `CallStore`: the first byte says which release wrote the entry.
     case journal
-    /// `OutgoingHTTP`: responses.
+    /// `OutgoingHTTP`: responses, and whether their connections are kept.
     case responses
+    /// Whole responses to the server's own requests: of an identity provider, a receiver of events, and an authorization
+    /// hook.
+    case exchanges
     /// `LibWebSockets`: heads of requests.
     case requests
     /// `LibWebSockets`: PROXY protocol, and the addresses in `X-Forwarded-For`.
@@ -22,8 +25,11 @@ public enum Parser: String, CaseIterable, Sendable {
     case webSocketFrames = "websocket-frames"
     /// `PushCore`: the documents of payload profiles.
     case profiles
-    /// `PushCore`: the first line is the value of `Retry-After`, the rest a body of a push provider.
+    /// `PushCore`: the first line is the value of `Retry-After`, the rest a body of a push provider. A machine gets the
+    /// answers.
     case pushAnswers = "push-answers"
+    /// `PushCore`: the body of an OAuth token endpoint. A machine gets the token.
+    case accessTokens = "access-tokens"
     /// `ClientTokens`: a token, or the JSON of a header and, after a line break, of claims.
     case tokens
     /// `ClientTokens`: a JWK Set or keys in PEM.
@@ -49,11 +55,13 @@ public enum Parser: String, CaseIterable, Sendable {
         case .bodies: try FrameChecks.check(body: bytes)
         case .journal: try JournalChecks.check(bytes)
         case .responses: try HTTPChecks.check(response: bytes)
+        case .exchanges: try ExchangeChecks.check(bytes)
         case .requests: try HTTPChecks.check(request: bytes)
         case .proxyHeaders: try HTTPChecks.check(proxyHeader: bytes)
         case .webSocketFrames: try HTTPChecks.check(frames: bytes)
         case .profiles: try PushChecks.check(profile: bytes)
         case .pushAnswers: try PushChecks.check(answer: bytes)
+        case .accessTokens: try PushChecks.check(accessToken: bytes)
         case .tokens: try TokenChecks.check(token: bytes)
         case .keys: try TokenChecks.check(keys: bytes)
         case .urls: try URLChecks.check(bytes)

@@ -95,6 +95,69 @@ enum PushChecks {
             case .outcomes(let outcomes): try require(outcomes.count == 1 && status == 200, "\(outcomes)")
             case .refused(let words): try require((1...1000).contains(words.utf8.count), "refused: \(words)")
             }
+            for answer in [apple, google, browser] { try deliver(answer) }
         }
+    }
+
+    /// The longest time until the machine has something to do: the ping of an idle connection.
+    private static let longestWait = Duration.seconds(3600)
+
+    /// A machine whose push gets this answer has finished it once, or has it still.
+    private static func deliver(_ answer: PushAnswer) throws(Violation) {
+        var policy = PushPolicy()
+        policy.credential = .certificate
+        var machine = PushMachine(policy: policy, seed: 7)
+        let (push, connection) = (PushID(high: 1, low: 2), PushConnectionID(serial: 0))
+        let inputs: [PushInput] = [
+            .queued(push, terms), .opened(connection, streamLimit: .max), .cleared(push),
+            .submitted(connection, push, stream: 1), .answered(connection, stream: 1, answer),
+        ]
+        var effects: [PushEffect] = []
+        for input in inputs { machine.handle(input, now: now, effects: &effects) }
+        let ends = effects.count { if case .outcome(push, let outcome) = $0 { outcome != .returned } else { false } }
+        try require(ends == (machine.contains(push) ? 0 : 1), "\(answer) ends the push \(ends) times")
+        try checkDeadline(of: machine)
+    }
+
+    private static var terms: PushTerms {
+        let token = PushToken(provider: .apns, kind: .voip, environment: .production, topic: "t", token: "00")
+        return PushTerms(expiresAt: now + .seconds(45), tokenRegisteredAt: now, token: token, user: Handle("alice"))
+    }
+
+    private static func checkDeadline(of machine: PushMachine) throws(Violation) {
+        guard let next = machine.nextDeadline() else { return }
+        try require(next <= now + longestWait, "the next deadline is in \(next - now)")
+    }
+
+    // MARK: Access tokens
+
+    static func check(accessToken bytes: [UInt8]) throws(Violation) {
+        for status in [200, 400, 401, 503] {
+            switch AccessTokenAnswer(status: status, body: bytes) {
+            case .refused(let words): try require((1...1000).contains(words.utf8.count), "refused: \(words)")
+            case .token(let text, let life):
+                try require(status == 200, "a token with the status \(status)")
+                try require(!text.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }, "the token \(text)")
+                let isBounded = life >= AccessTokenAnswer.shortestLife && life <= AccessTokenAnswer.longestLife
+                try require(isBounded, "a life of \(life)")
+                try use(tokenUntil: now + life)
+            }
+        }
+    }
+
+    /// A machine that gets such a token announces its push.
+    private static func use(tokenUntil end: Instant) throws(Violation) {
+        var policy = PushPolicy()
+        policy.credential = .fetchedToken
+        var machine = PushMachine(policy: policy, seed: 7)
+        let push = PushID(high: 1, low: 2)
+        let inputs: [PushInput] = [
+            .queued(push, terms), .providerTokenSigned(generation: 1, expiresAt: end),
+            .opened(PushConnectionID(serial: 0), streamLimit: .max),
+        ]
+        var effects: [PushEffect] = []
+        for input in inputs { machine.handle(input, now: now, effects: &effects) }
+        try require(effects.contains(.ready(push)), "a token until \(end) is not used")
+        try checkDeadline(of: machine)
     }
 }
