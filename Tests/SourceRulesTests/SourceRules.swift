@@ -40,6 +40,19 @@ enum SourceRules {
         "PostgresLibrary.load": "the functions of libpq, which is never unloaded",
     ]
 
+    /// Where numbers of clients, of other servers or of backends are read.
+    private static let peerReaders =
+        networkTargets + ["AdminKit", "CallMonitor", "CallVocabulary", "EventLoop", "PostgresStore", "StoreInterface"]
+    /// It writes numbers, and reads files of the kernel.
+    private static let metrics = "Sources/CallServer/Routes/Metrics/"
+    /// Conversions of text that need no range: the end of the path, and the argument.
+    private static let rangelessNumbers: [(file: String, argument: String)] = [
+        // The scanner has checked the number, which may have a fraction. Infinity is refused, and a time is clamped.
+        ("ClientTokens/TokenObject.swift", "text"),
+        // Decides only whether a spreadsheet would take the text for a formula.
+        ("CallServer/Backend/BackendExport.swift", "text"),
+    ]
+
     static let longestFunction = 70
     static let longestReadme = 10_000
 
@@ -253,6 +266,27 @@ enum SourceRules {
         return isMember ? String(match.1) : nil
     }
 
+    /// A number in the text of others is read by `Int(digits:in:)`: digits only, and a range.
+    static func peerNumbers(_ tree: SourceTree) -> [String] {
+        let names = ["Int", "Int8", "Int16", "Int32", "Int64", "Double", "Float"].flatMap { ["\($0)(", "\($0).init"] }
+        let files = tree.files.filter { file in
+            peerReaders.contains { file.path.hasPrefix("Sources/\($0)/") } && !file.path.hasPrefix(metrics)
+        }
+        return files.flatMap { file in
+            places(file) { code, index in
+                // A regular expression for each line takes a minute in a debug build.
+                guard names.contains(where: { code.contains($0) }) else { return false }
+                let previous = index > 0 ? file.lines[index - 1] : ""
+                return NumberConversion.all(in: code).contains { conversion in
+                    conversion.isOfText(after: previous)
+                        && !rangelessNumbers.contains {
+                            file.path.hasSuffix($0.file) && conversion.argument == Substring($0.argument)
+                        }
+                }
+            }.map { "\($0) reads a number without a range" }
+        }
+    }
+
     static func functionLengths(_ tree: SourceTree) -> [String] {
         let keywords = ["func ", "init", "deinit"]
         return tree.files.flatMap { file in
@@ -341,5 +375,53 @@ enum SourceRules {
             let code = line.firstRange(of: "//").map { line[..<$0.lowerBound] } ?? line[...]
             return isFound(code, index) ? "\(file.path):\(index + 1)" : nil
         }
+    }
+}
+
+/// `Int(…)` and its like in a line of code.
+private struct NumberConversion {
+    /// The line before and after it.
+    let before: Substring
+    let after: Substring
+    /// nil for `Int.init`, which converts whatever it is given.
+    let argument: Substring?
+
+    static func all(in code: Substring) -> [NumberConversion] {
+        code.matches(of: /(?:^|[^\w.])(U?Int(?:8|16|32|64|128)?|Double|Float)(\(|\.init\b)/).map { match in
+            let rest = code[match.range.upperBound...]
+            var depth = 1
+            let end = rest.firstIndex { character in
+                if character == "(" { depth += 1 }
+                if character == ")" { depth -= 1 }
+                return depth == 0
+            }
+            return NumberConversion(
+                before: code[..<match.1.startIndex], after: rest[(end ?? rest.endIndex)...].dropFirst(),
+                argument: match.2 == "(" ? rest[..<(end ?? rest.endIndex)] : nil)
+        }
+    }
+
+    /// What texts are called, and are made by.
+    private static let words = [
+        "String(", "text", "digits", "words", "parts", "radix:", ".prefix", ".suffix", ".drop", "query", "fields[",
+        "field(", "header(",
+    ]
+
+    /// Whether it seems to convert a text: by its argument, or because only such a conversion can fail.
+    /// - Parameter previous: the line above.
+    func isOfText(after previous: String) -> Bool {
+        guard let argument else { return true }
+        // An initializer with a label, a size, or a number of C.
+        if argument.prefixMatch(of: /\w+:/) != nil { return false }
+        if ["ount", ".rawValue"].contains(where: { argument.hasSuffix($0) }) { return false }
+        if argument.hasPrefix("\"") || Self.words.contains(where: { argument.contains($0) }) { return true }
+        let line = before.drop { $0 == " " }
+        let isCondition =
+            ["guard ", "if ", "while ", "} else if "].contains { line.hasPrefix($0) } || previous.hasSuffix(",")
+        if isCondition, before.contains(/(?:let|var) \w+ = $/) { return true }
+        if ["flatMap", "compactMap", "split("].contains(where: { before.contains($0) }) { return true }
+        let next = after.drop { $0 == " " }
+        return ["??", "?.", "== nil", "!= nil"].contains { next.hasPrefix($0) }
+            || next.hasPrefix("!") && !next.hasPrefix("!=")
     }
 }

@@ -11,6 +11,7 @@ struct SourceRulesTests {
         ("simulation", SourceRules.simulation), ("storeKinds", SourceRules.storeKinds),
         ("receipts", SourceRules.receipts), ("proofs", SourceRules.proofs),
         ("texts", SourceRules.texts), ("pointers", SourceRules.pointers),
+        ("peerNumbers", SourceRules.peerNumbers),
         ("functionLengths", SourceRules.functionLengths), ("names", SourceRules.names),
         ("articles", SourceRules.articles), ("namedFiles", SourceRules.namedFiles),
         ("namedSuites", SourceRules.namedSuites), ("readme", SourceRules.readme), ("passes", SourceRules.passes),
@@ -60,6 +61,34 @@ struct SourceRulesTests {
         for source in kept { #expect(found(source) == []) }
         // Only of targets that wrap a library.
         #expect(SourceRules.pointers(Self.tree("func bytes() -> UnsafeRawPointer {")) == [])
+    }
+
+    @Test(
+        "refuse a number of others without a range, however it is read",
+        arguments: [
+            "let age = Int(text)", "guard let port = UInt16(rest), port > 0 else { return nil }",
+            "if parts.count == 2, let time = Int64(parts[0]) { return time }", "return UInt64(value, radix: 16)",
+            "return field(name).flatMap { Int($0) }", "let numbers = words.compactMap(Int64.init)",
+            "let clock = line.split(separator: \":\").map { Int64($0) }", "let seconds = Int(value) ?? 0",
+            "let weight = Double(value)!", "let code = UInt8(String(decoding: two, as: UTF8.self))",
+            "guard isKnown,\n    let length = Int(value)\nelse { return nil }",
+        ])
+    func numbersWithoutRange(_ source: String) {
+        #expect(SourceRules.peerNumbers(Self.tree(source, in: "OutgoingHTTP")).count == 1)
+        #expect(SourceRules.peerNumbers(Self.tree(source, in: "LoadTest")) == [])
+    }
+
+    @Test(
+        "take a number with a range, and conversions of numbers",
+        arguments: [
+            "guard let age = Int(digits: text, in: 0...9) else { return nil }",
+            "let age = Int(digits: text, atMost: 9)", "// let age = Int(text)", "let size = Int32(text.count)",
+            "let time = Int64(now.milliseconds) * 1000", "let most = UInt64(clamping: words[0])",
+            "let mask = UInt64(key) | UInt64(key) << 32", "case AF_INET: return UInt16(family)",
+            "func print(text: String) -> Int? { nil }",
+        ])
+    func numbersWithRange(_ source: String) {
+        #expect(SourceRules.peerNumbers(Self.tree(source, in: "OutgoingHTTP")) == [])
     }
 
     @Test("are broken by what they are for")
