@@ -187,7 +187,8 @@ struct LivePictureTests {
         }
         try await frames.wait(for: "three of them") { $0.count >= 3 }
         let times = frames.entries.map(\.stats.at.instant)
-        #expect(times[2] - times[0] >= .milliseconds(400) - .milliseconds(2))
+        // The first may be late.
+        #expect(times[2] - times[0] >= .milliseconds(300))
         #expect(try await client.perform(Unsubscribe(subscription: number)) == Done())
         #expect(try await client.perform(Unsubscribe(subscription: 99)) == Done())
     }

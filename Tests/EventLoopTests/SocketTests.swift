@@ -243,7 +243,7 @@ struct SocketTests {
             let timer = LoopTimer(loop: loop) { journal.append("fired") }
             timer.start(after: .zero)
             let precise = try? PreciseTimer(loop: loop) { journal.append("fired") }
-            NameLookup.resolve(loop: loop, host: "localhost", port: 80) { _ in
+            NameLookup.resolve(loop: loop, host: "no.such.name.invalid", port: 80) { _ in
                 journal.append("found")
                 withExtendedLifetime((timer, precise)) {}
             }

@@ -35,7 +35,7 @@ final class ForeignServer: Sendable {
 
     deinit { process.send(SIGKILL) }
 
-    /// A server that announces a frame of 2^63 - 1 bytes on each connection.
+    /// A server that announces a frame of 2^63 - 1 bytes.
     static let endlessFrame = """
         import base64, hashlib, socket
         listener = socket.create_server(("127.0.0.1", 0))

@@ -186,8 +186,14 @@ struct TestServer {
 
     /// A client whose handshake is complete.
     func connect() async throws -> RawClient {
+        @Sendable func opened(_ entries: [HandlerEvent]) -> Int {
+            entries.count { if case .opened = $0 { true } else { false } }
+        }
+        let before = opened(journal.entries)
         let client = try RawClient(port: address.port)
         #expect(try await client.handshake().hasPrefix("HTTP/1.1 101"))
+        // The client may know before the server has counted it.
+        try await journal.wait(for: "the connection") { opened($0) > before }
         return client
     }
 }
