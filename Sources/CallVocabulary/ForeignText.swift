@@ -40,14 +40,9 @@ public enum ForeignText {
 }
 
 extension RawRepresentable where RawValue == String, Self: CaseIterable {
-    /// The case with exactly these bytes; nil if there is none.
+    /// The case with exactly these bytes; nil if there is none. The names of cases are ASCII, and short.
     public init?(utf8 bytes: some Collection<UInt8>) {
-        let count = bytes.count
-        let found = Self.allCases.first {
-            let name = $0.rawValue.utf8
-            return name.count == count && name.elementsEqual(bytes)
-        }
-        guard let found else { return nil }
-        self = found
+        guard bytes.count <= ForeignText.longest, bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
+        self.init(rawValue: String(decoding: bytes, as: UTF8.self))
     }
 }

@@ -58,7 +58,7 @@ package struct AnswerReader {
         pending.append(contentsOf: bytes)
         if !pending.isEmpty { hasBegun = true }
         while try advance() {}
-        pending.removeFirst(consumed)
+        if consumed > 0 { pending.removeFirst(consumed) }
         searched = max(0, searched - consumed)
         consumed = 0
         if case .complete = phase { return answer }

@@ -118,7 +118,7 @@ public enum SignalDecoder {
         _ envelope: Envelope, id: RequestID?, in memory: PayloadMemory?
     ) throws(SignalError) -> ClientMessage {
         let name = try envelope.methodName()
-        guard let method = name.choice(ClientMethod.self) else { throw Envelope.unknownMethod(name) }
+        guard let method = ClientMethod.named(name) else { throw Envelope.unknownMethod(name) }
         let params = try envelope.checkedParams()
         if id == nil, !method.isNotification { throw Envelope.unanswerable(method) }
         do throws(FieldFailure) {

@@ -44,7 +44,7 @@ public enum WorstInput: String, CaseIterable, Sendable {
     public static func growth<Input>(at count: Int, of input: (Int) -> Input, _ work: (Input) -> Void) -> Double {
         let (short, long) = (input(count), input(2 * count))
         var best = (short: Double.infinity, long: Double.infinity)
-        for run in 1...20 {
+        for run in 1...60 {
             best.short = min(best.short, cost { work(short) })
             best.long = min(best.long, cost { work(long) })
             if run >= 3, best.long / best.short <= mostGrowth { break }
