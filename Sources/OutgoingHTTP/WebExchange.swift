@@ -123,7 +123,7 @@ public final class WebExchange {
         }
     }
 
-    private func fail(_ reason: String) { finish(.failure(WebFailure(description: reason))) }
+    private func fail(_ reason: String) { finish(.failure(WebFailure(description: reason, isUnsent: !isSent))) }
 
     private func finish(_ result: Result<WebAnswer, WebFailure>) {
         guard !isOver else { return }

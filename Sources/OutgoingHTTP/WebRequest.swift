@@ -90,6 +90,11 @@ public struct WebAnswer: Equatable, Sendable {
 /// Why there is no answer: the name, the connection, TLS, the timeout, or bytes that are not HTTP/1.1.
 public struct WebFailure: Error, Equatable, Sendable, CustomStringConvertible {
     public let description: String
+    /// Whether no connection was made, so that the peer has not seen the request.
+    public let isUnsent: Bool
 
-    public init(description: String) { self.description = description }
+    public init(description: String, isUnsent: Bool = false) {
+        self.description = description
+        self.isUnsent = isUnsent
+    }
 }

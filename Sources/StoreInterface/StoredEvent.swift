@@ -15,17 +15,20 @@ public struct StoredEvent: Equatable, Sendable {
     public var kind: EventKind
     public var at: Instant
     public var subject: Subject
+    /// The call's caller, or the device's user; nil for a call's event from a version that did not store it.
+    public var user: Handle?
     /// The JSON that is sent, byte for byte.
     public var body: RawJSON
 
     public init(
-        position: Int64, id: EventID, kind: EventKind, at: Instant, subject: Subject, body: RawJSON
+        position: Int64, id: EventID, kind: EventKind, at: Instant, subject: Subject, user: Handle?, body: RawJSON
     ) {
         self.position = position
         self.id = id
         self.kind = kind
         self.at = at
         self.subject = subject
+        self.user = user
         self.body = body
     }
 }

@@ -12,6 +12,8 @@ struct DeliveryState: Codable, Equatable {
         /// Why no event is sent until `webhooks resume`; nil while events are sent.
         var disabled: String?
         var unsettled: [Unsettled] = []
+        /// nil when no user is behind.
+        var behind: [Behind]?
         var givenUp: UInt64 = 0
 
         /// Whether a server can have written it: a file may be damaged, or edited by hand.
@@ -31,6 +33,15 @@ struct DeliveryState: Codable, Equatable {
         var attempts: Int
         /// Wall time of the next attempt, in milliseconds since 1970.
         var due: Int64
+    }
+
+    /// A user whose events after a position, up to the cursor, were not read yet: there was no room for more of them.
+    struct Behind: Codable, Equatable {
+        /// nil for the events that name no user.
+        var user: String?
+        var position: Int64
+        /// The number of these events.
+        var count: Int
     }
 
     var endpoints: [String: Endpoint] = [:]

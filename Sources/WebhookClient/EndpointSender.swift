@@ -73,6 +73,10 @@ final class EndpointSender {
             queue.restore(
                 event, attempts: old.attempts, due: Instant(milliseconds: old.due) + (.zero - offset))
         }
+        for lag in state.behind ?? [] {
+            queue.restore(
+                DeliveryQueue.Lag(position: lag.position, count: lag.count), of: lag.user.flatMap { Handle(known: $0) })
+        }
         timer = LoopTimer(loop: loop) { [weak self] in self?.goOn() }
     }
 
@@ -86,9 +90,12 @@ final class EndpointSender {
             DeliveryState.Unsettled(
                 position: $0.position, attempts: $0.attempts, due: environment.wall($0.due).milliseconds)
         }
+        let behind = queue.behind.map {
+            DeliveryState.Behind(user: $0.key?.text, position: $0.value.position, count: $0.value.count)
+        }
         return DeliveryState.Endpoint(
             cursor: queue.cursor, isPaused: isPaused, disabled: disabled, unsettled: unsettled,
-            givenUp: figures.givenUp)
+            behind: behind.isEmpty ? nil : behind, givenUp: figures.givenUp)
     }
 
     // MARK: Operations
@@ -162,47 +169,57 @@ final class EndpointSender {
     }
 
     private func read() {
-        guard isActive, !isReading, queue.cursor < newest, queue.hasRoom else { return }
+        guard isActive, !isReading, let source = queue.nextSource(newest: newest) else { return }
         isReading = true
         // One at a time for each endpoint.
-        Self.read(environment.queries, after: queue.cursor, for: LoopBound(self, on: loop), reading)
+        Self.read(environment.queries, source, for: LoopBound(self, on: loop), reading)
     }
 
     private static func read(
-        _ queries: any StoreQueries, after position: Int64, for sender: LoopBound<EndpointSender>, _ reading: Int
+        _ queries: any StoreQueries, _ source: DeliveryQueue.Source, for sender: LoopBound<EndpointSender>,
+        _ reading: Int
     ) {
         Task {
             // Before the events: what is in the tables by then and not among the events was deleted. After an error,
             // the store recovers or the server stops.
             let last = try? await queries.lastEvent()
-            let events = try? await queries.events(after: position, limit: page, bytes: pageBytes)
-            sender.loop.execute { sender.value.take(events, through: last, asked: reading) }
+            let events = try? await queries.events(after: source.position, limit: page, bytes: pageBytes)
+            sender.loop.execute { sender.value.take(events, from: source, through: last, asked: reading) }
         }
     }
 
     /// - Parameters:
     ///   - found: nil when they could not be read.
     ///   - last: the last event in the tables, as of before.
-    private func take(_ found: [StoredEvent]?, through last: Int64?, asked reading: Int) {
+    private func take(
+        _ found: [StoredEvent]?, from source: DeliveryQueue.Source, through last: Int64?, asked reading: Int
+    ) {
         guard reading == self.reading, timer != nil else { return }
         // A commit that was repeated has more positions than it has events.
         newest = max(newest, last ?? 0)
-        guard let found, !found.isEmpty || (last ?? 0) > queue.cursor else {
+        guard let found else { return readLater() }
+        let now = environment.now()
+        switch source {
+        case .all:
             // Committed, and not in the tables yet.
-            let retry = LoopBound(self, on: loop)
-            lagTimer = LoopTimer(loop: loop) {
-                guard reading == retry.value.reading else { return }
-                retry.value.isReading = false
-                retry.value.goOn()
-            }
-            lagTimer?.start(after: Self.lag)
-            return
+            guard !found.isEmpty || (last ?? 0) > queue.cursor else { return readLater() }
+            if found.isEmpty, let last { queue.pass(to: last) }
+            queue.take(found, of: endpoint.kinds, now: now)
+        case .user(let user, _): queue.take(found, of: user, endpoint.kinds, now: now)
         }
         isReading = false
         isChanged = true
-        if found.isEmpty, let last { queue.pass(to: last) }
-        queue.take(found, of: endpoint.kinds, now: environment.now())
         goOn()
+    }
+
+    private func readLater() {
+        let (retry, reading) = (LoopBound(self, on: loop), reading)
+        lagTimer = LoopTimer(loop: loop) {
+            guard reading == retry.value.reading else { return }
+            retry.value.isReading = false
+            retry.value.goOn()
+        }
+        lagTimer?.start(after: Self.lag)
     }
 
     private func request(id: String, body: [UInt8]) -> WebRequest {
@@ -233,7 +250,7 @@ final class EndpointSender {
             note(failure: "the receiver answered \(answer.status)", now)
             if answer.status == 410 { disable("the receiver answered 410 (Gone)") }
         case .failure(let failure):
-            outcome = .failed(retryAfter: nil)
+            outcome = failure.isUnsent ? .unreachable : .failed(retryAfter: nil)
             note(failure: failure.description, now)
         }
         let wasProbing = queue.isProbing
@@ -243,9 +260,12 @@ final class EndpointSender {
             figures.taken += 1
             figures.lastTaken = environment.wall(now)
             figures.lastFailure = nil
-            if wasProbing { log.notice("the webhook endpoint takes events again", metadata: metadata) }
-        } else if !wasProbing, queue.isProbing {
+        }
+        switch (wasProbing, queue.isProbing) {
+        case (true, false): log.notice("the webhook endpoint answers again", metadata: metadata)
+        case (false, true):
             log.error("the webhook endpoint takes no events; they are kept and sent later", metadata: metadata)
+        case (true, true), (false, false): break
         }
         guard verdict == .givenUp else { return }
         figures.givenUp += 1

@@ -130,6 +130,7 @@ public final class WebhookService: Sendable {
                     metadata: ["endpoint": .string(endpoint.name)])
                 state.cursor = last
                 state.unsettled.removeAll { $0.position > last }
+                state.behind?.removeAll { $0.position >= last }
             }
             opened.append((endpoint, state, try await environment.queries.events(at: state.unsettled.map(\.position))))
         }

@@ -2,19 +2,22 @@ import AdminProtocol
 import CallCore
 import CallStore
 import CallVocabulary
+import EventJournal
 import Foundation
 import Glibc
+import LibWebSockets
 import OutgoingHTTP
 import StoreInterface
 import Synchronization
 import TestCleanup
 import Testing
+import WebSocketServer
 import WebhookClient
 
 @testable import CallServer
 
-/// The places of endpoints in the stored events, across starts, changes and restored stores. Nobody receives: the address
-/// refuses connections.
+/// The places of endpoints in the stored events, across starts, changes and restored stores. The address refuses
+/// connections unless a test has a receiver.
 @Suite("The places of webhook endpoints", .cleanup, .timeLimit(.minutes(1)))
 struct WebhookServiceTests {
     private let folder: DataFolder
@@ -32,8 +35,10 @@ struct WebhookServiceTests {
 
     init() throws { folder = try .temporary() }
 
-    private func endpoint(_ name: String, kinds: Set<EventKind> = Set(EventKind.allCases)) throws -> WebhookEndpoint {
-        let address = try #require(WebAddress("http://127.0.0.1:1/"))
+    private func endpoint(
+        _ name: String, kinds: Set<EventKind> = Set(EventKind.allCases), port: UInt16 = 1
+    ) throws -> WebhookEndpoint {
+        let address = try #require(WebAddress("http://127.0.0.1:\(port)/"))
         let secret = try #require(WebhookSecret(WebhookSecret.make()))
         return WebhookEndpoint(name: name, address: address, secrets: [secret], kinds: kinds)
     }
@@ -64,9 +69,57 @@ struct WebhookServiceTests {
             (0..<count).map { number in
                 .event(
                     EventRecord(
-                        id: .random(), at: Instant(milliseconds: Int64(number)), subject: .device(device, .registered)))
+                        id: .random(), at: Instant(milliseconds: Int64(number)), subject: .device(device, .suspended)))
             })
         store.close()
+    }
+
+    /// Stores an event of one call of each of `users`, who are handles.
+    private func commit(callsBy users: [String]) throws {
+        let store = try CallStore.open(folder: folder.path)
+        try store.commit(
+            users.enumerated().map { number, user -> StoreRecord in
+                let call = CallRecord(
+                    id: CallID(high: 1, low: UInt64(number)),
+                    caller: Party(user: Handle(user)!, device: DeviceID(high: 1, low: 1)), callerName: nil,
+                    to: .user(Handle("bob")!), video: false, inviteDigest: 1, state: .routing,
+                    createdAt: Instant(milliseconds: 1), ringsUntil: Instant(milliseconds: 2))
+                return .event(
+                    EventRecord(
+                        id: .random(), at: Instant(milliseconds: 1),
+                        subject: .call(call, number: 1, .invited(custom: nil))))
+            })
+        store.close()
+    }
+
+    /// Refuses the events of the user mallory until it is told to accept them.
+    private final class Receiver: Sendable {
+        /// The bodies of the events that were accepted.
+        let taken = Journal<String>()
+        let refusesMallory = Mutex(true)
+
+        static func isOfMallory(_ body: String) -> Bool { body.contains(#""from":"mallory""#) }
+
+        func takes(_ body: String) -> Bool {
+            guard !Self.isOfMallory(body) || !refusesMallory.withLock({ $0 }) else { return false }
+            taken.append(body)
+            return true
+        }
+    }
+
+    private final class ReceiverShard: ShardHandler {
+        private let receiver: Receiver
+
+        init(_ receiver: Receiver) { self.receiver = receiver }
+
+        func connectionOpened(_ connection: WebSocketConnection) {}
+        func received(_ text: UnsafeRawBufferPointer, on connection: WebSocketConnection) {}
+        func connectionClosed(_ connection: WebSocketConnection) {}
+
+        func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {
+            let isTaken = receiver.takes(String(decoding: request.body, as: UTF8.self))
+            responder.respond(.text("", status: isTaken ? 200 : 400))
+        }
     }
 
     /// The backlog of each endpoint.
@@ -211,6 +264,31 @@ struct WebhookServiceTests {
         try await service.start([try endpoint("a")])
         #expect(await service.endpoints().first?.state == .paused)
         await service.stop()
+    }
+
+    @Test("events of one user that the receiver refuses hold up no other's, and none is lost, across a restart either")
+    func refusedUser() async throws {
+        let receiver = Receiver()
+        let server = try WebSocketServer(configuration: WebSocketServer.Configuration(address: .anyPort)) { _, _ in
+            ReceiverShard(receiver)
+        }
+        let port = try await server.start().port
+        atEnd { await server.stop(closeCode: 3000, reason: "", grace: .milliseconds(100)) }
+        try commit(callsBy: [String](repeating: "mallory", count: 1200) + ["alice"])
+        var service = try service()
+        try await service.start([try endpoint("a", port: port)])
+        try await receiver.taken.wait(for: "the event of alice") { !$0.isEmpty }
+        while await backlogs(service) != ["a": 1200] { await Task.yield() }
+        #expect(await service.endpoints().first?.state == .active)
+        await service.stop()
+        service = try self.service()
+        try await service.start([try endpoint("a", port: port)])
+        #expect(await backlogs(service) == ["a": 1200])
+        receiver.refusesMallory.withLock { $0 = false }
+        #expect(await service.resume("a"))
+        while await backlogs(service) != ["a": 0] { await Task.yield() }
+        await service.stop()
+        #expect(Set(receiver.taken.entries.filter(Receiver.isOfMallory)).count == 1200)
     }
 
     private func sqlite(_ path: String, _ sql: String) throws {

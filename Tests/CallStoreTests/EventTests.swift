@@ -40,6 +40,7 @@ struct EventTests {
         let first = try reader.events(after: 0, limit: 3, bytes: .max)
         #expect(first.map(\.position) == [1, 2, 3] && first.map(\.kind) == [.callInvited, .callInvited, .callInvited])
         #expect(first[0].subject == .call(Self.call(1).id) && first[0].at == Instant(milliseconds: 1000))
+        #expect(first[0].user == handle("alice"), "the caller")
         #expect(try reader.events(after: 3, limit: 3, bytes: .max).map(\.position) == [4, 5])
         // The first event that exceeds the sum still comes, so that a page is never empty.
         #expect(try reader.events(after: 0, limit: 5, bytes: 1).map(\.position) == [1])

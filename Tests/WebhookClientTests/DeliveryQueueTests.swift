@@ -10,11 +10,26 @@ struct DeliveryQueueTests {
     private static let start = Instant(milliseconds: 1_000_000)
     private static func call(_ number: UInt64) -> StoredEvent.Subject { .call(CallID(high: 0, low: number)) }
 
-    /// - Parameter bytes: of the body.
-    private static func event(_ position: Int64, of subject: StoredEvent.Subject, bytes: Int = 10) -> StoredEvent {
-        StoredEvent(
-            position: position, id: EventID(high: 0, low: UInt64(position)), kind: .callEnded, at: start,
-            subject: subject, body: RawJSON(bytes: [UInt8](repeating: 0x20, count: bytes)))
+    /// - Parameters:
+    ///   - user: without one, each call has a user of its own.
+    ///   - bytes: of the body.
+    private static func event(
+        _ position: Int64, of subject: StoredEvent.Subject, by user: String? = nil, _ kind: EventKind = .callEnded,
+        bytes: Int = 10
+    ) -> StoredEvent {
+        let owner: String =
+            switch subject {
+            case .call(let call): user ?? "u\(call.low)"
+            case .device(let key): key.user.text
+            }
+        return StoredEvent(
+            position: position, id: EventID(high: 0, low: UInt64(position)), kind: kind, at: start,
+            subject: subject, user: Handle(owner), body: RawJSON(bytes: [UInt8](repeating: 0x20, count: bytes)))
+    }
+
+    /// Events of different calls of one user.
+    private static func events(_ positions: ClosedRange<Int64>, by user: String) -> [StoredEvent] {
+        positions.map { event($0, of: call(UInt64($0)), by: user) }
     }
 
     private var random = SeededGenerator(seed: 1)
@@ -180,12 +195,14 @@ struct DeliveryQueueTests {
     @Test("what is held is bounded in events and in bytes")
     mutating func bounds() {
         #expect(queue.hasRoom)
-        take((1...Int64(DeliveryQueue.mostHeld)).map { Self.event($0, of: Self.call(1)) })
-        #expect(!queue.hasRoom)
+        take((1...Int64(DeliveryQueue.mostHeld) + 1).map { Self.event($0, of: Self.call(UInt64($0))) })
+        #expect(!queue.hasRoom && queue.cursor == Int64(DeliveryQueue.mostHeld))
+        #expect(queue.nextSource(newest: 2000) == nil)
         var large = DeliveryQueue(cursor: 0)
         large.take(
-            (1...5).map { Self.event($0, of: Self.call(1), bytes: 1 << 20) }, of: [.callEnded], now: Self.start)
-        #expect(!large.hasRoom)
+            (1...5).map { Self.event($0, of: Self.call(UInt64($0)), bytes: 1 << 20) }, of: [.callEnded],
+            now: Self.start)
+        #expect(!large.hasRoom && large.cursor == 4)
         for position in 1...2 as ClosedRange<Int64> {
             _ = large.next(at: Self.start)
             _ = large.finish(position, .taken, now: Self.start, random: &random)
@@ -230,22 +247,148 @@ struct DeliveryQueueTests {
         #expect(started() == [1, 4, 5, 6])
     }
 
+    // MARK: Users
+
+    @Test("a user whose events are refused leaves the others their part of the queue, and does not stop the endpoint")
+    mutating func refusedUser() {
+        take(Self.events(1...1200, by: "mallory"))
+        #expect(queue.hasRoom && queue.cursor == 1200)
+        #expect(queue.unsettled.count == DeliveryQueue.mostHeld / 2 && queue.count == 1200)
+        for _ in 0..<200 { for position in started() { _ = finish(position, .failed(retryAfter: nil)) } }
+        #expect(queue.failures == DeliveryQueue.mostHeld / 2 && !queue.isProbing && started() == [])
+        #expect(queue.nextSource(newest: 1201) == .all(after: 1200))
+        take([Self.event(1201, of: Self.call(1201), by: "alice")])
+        #expect(started() == [1201])
+        #expect(finish(1201) == .taken)
+        #expect(queue.count == 1200, "nothing is lost")
+    }
+
+    @Test("what stayed in the store is read when half of the user's part is free, in turns with the events of all")
+    mutating func catchingUp() {
+        let events = Self.events(1...600, by: "mallory")
+        take(events)
+        let mallory = Handle("mallory")
+        #expect(queue.behind[mallory]?.position == 500 && queue.behind[mallory]?.count == 100)
+        #expect(queue.nextSource(newest: 600) == nil)
+        for _ in 0..<60 { for position in started() { #expect(finish(position) == .taken) } }
+        #expect(queue.nextSource(newest: 700) == .all(after: 600))
+        #expect(queue.nextSource(newest: 700) == .user(mallory, after: 500))
+        #expect(queue.nextSource(newest: 700) == .all(after: 600))
+        #expect(queue.nextSource(newest: 600) == .user(mallory, after: 500))
+        queue.take(Array(events[500..<550]), of: mallory, [.callEnded], now: Self.start)
+        #expect(queue.behind[mallory]?.position == 550 && queue.behind[mallory]?.count == 50)
+        // Those that are not read yet come before newer ones.
+        take([Self.event(601, of: Self.call(601), by: "mallory")])
+        queue.take(Array(events[550...]), of: mallory, [.callEnded], now: Self.start)
+        #expect(queue.behind[mallory]?.position == 600)
+        queue.take([Self.event(601, of: Self.call(601), by: "mallory")], of: mallory, [.callEnded], now: Self.start)
+        queue.take([], of: mallory, [.callEnded], now: Self.start)
+        #expect(queue.behind.isEmpty && queue.unsettled.last?.position == 601)
+    }
+
+    @Test("a rewind keeps what a user has not got before the position, and reads the rest again for all")
+    mutating func rewindBehind() {
+        take(Self.events(1...600, by: "mallory"))
+        var later = queue
+        later.rewind(to: 550, now: Self.start)
+        #expect(later.cursor == 550 && later.behind[Handle("mallory")]?.position == 500)
+        queue.rewind(to: 400, now: Self.start)
+        #expect(queue.cursor == 400 && queue.behind.isEmpty && queue.unsettled.count == 400)
+    }
+
+    @Test("a user whose attempts do not end leaves some for others; the users whose events wait take turns")
+    mutating func slowUser() {
+        take(Self.events(1...100, by: "mallory"))
+        #expect(started() == [1, 2, 3, 4])
+        take((101...104).map { Self.event($0, of: Self.call(UInt64($0))) })
+        #expect(started() == [101, 102, 103, 104])
+        #expect(queue.nextDue == nil)
+        for position in 101...104 as ClosedRange<Int64> { #expect(finish(position) == .taken) }
+        let later = Self.start + .seconds(1)
+        for position in 1...4 as ClosedRange<Int64> { #expect(finish(position, at: later) == .taken) }
+        take([Self.event(105, of: Self.call(105))], at: later)
+        #expect(started(at: later).prefix(2) == [5, 105])
+    }
+
+    @Test("an endpoint fails when no connection is made, or the events of several users fail; one user's do not count")
+    mutating func failingEndpoint() {
+        take(Self.events(1...20, by: "mallory"))
+        for _ in 0..<2 { for position in started() { _ = finish(position, .failed(retryAfter: nil)) } }
+        #expect(queue.failures > DeliveryQueue.failuresUntilProbing && !queue.isProbing)
+        take([21, 22].map { Self.event($0, of: Self.call(UInt64($0))) })
+        #expect(Set(started()).isSuperset(of: [21, 22]))
+        _ = finish(21, .failed(retryAfter: nil))
+        #expect(!queue.isProbing)
+        _ = finish(22, .failed(retryAfter: nil))
+        #expect(queue.isProbing)
+
+        var other = DeliveryQueue(cursor: 0)
+        other.take(Self.events(1...20, by: "mallory"), of: [.callEnded], now: Self.start)
+        for _ in 0..<DeliveryQueue.failuresUntilProbing {
+            guard let event = other.next(at: Self.start) else { break }
+            _ = other.finish(event.position, .unreachable, now: Self.start, random: &random)
+        }
+        #expect(other.isProbing && other.next(at: Self.start) == nil)
+        let probe = Self.start + .seconds(2)
+        guard let event = other.next(at: probe) else {
+            Issue.record("there is no probe")
+            return
+        }
+        // The receiver is back, and refuses this event.
+        _ = other.finish(event.position, .failed(retryAfter: nil), now: probe, random: &random)
+        #expect(!other.isProbing && other.next(at: probe)?.position == 1)
+    }
+
+    @Test("a registration of a device takes the place of the one that waits behind another event, and of no other")
+    mutating func registrations() {
+        func device(_ number: UInt64) -> StoredEvent.Subject {
+            .device(DeviceKey(user: Handle("mallory")!, device: DeviceID(high: 1, low: number)))  // A handle.
+        }
+        let kinds: Set<EventKind> = [.deviceRegistered, .deviceSuspended]
+        func take(_ position: Int64, _ subject: StoredEvent.Subject, _ kind: EventKind = .deviceRegistered) {
+            queue.take([Self.event(position, of: subject, kind)], of: kinds, now: Self.start)
+        }
+        for position in 1...74 as ClosedRange<Int64> { take(position, device(1)) }
+        #expect(queue.unsettled.map(\.position) == [1, 74])
+        take(75, device(2))
+        #expect(started() == [1, 75])
+        take(76, device(1), .deviceSuspended)
+        take(77, device(1))
+        take(78, device(1))
+        #expect(queue.unsettled.map(\.position) == [1, 74, 75, 76, 78])
+        for position in [1, 74, 76, 78] as [Int64] {
+            if position > 1 { #expect(started() == [position]) }
+            #expect(finish(position) == .taken)
+        }
+        #expect(queue.unsettled.map(\.position) == [75])
+    }
+
     /// A receiver that fails at random, stops for hours and comes back, against a queue that restarts at random.
     @Test("at random: each event is taken, in the order of its call, none twice without a restart", arguments: 0..<40)
     mutating func random(seed: UInt64) {
         var choices = SeededGenerator(seed: seed)
         let events = (1...120).map { position in
-            Self.event(Int64(position), of: Self.call(UInt64.random(in: 0..<6, using: &choices)))
+            let call = UInt64.random(in: 0..<6, using: &choices)
+            return Self.event(Int64(position), of: Self.call(call), by: "u\(call % 3)")
         }
+        queue = DeliveryQueue(cursor: 0, room: 12)
         var now = Self.start
         var inFlight: [StoredEvent] = []
         var taken: [StoredEvent.Subject: [Int64]] = [:]
-        var restarts = 0
+        var wasBehind = false
         var steps = 0
         while queue.cursor < 120 || queue.count > 0, steps < 20_000 {
             steps += 1
+            wasBehind = wasBehind || !queue.behind.isEmpty
+            #expect(queue.unsettled.count <= 12)
             switch Int.random(in: 0..<100, using: &choices) {
-            case 0..<20: take(Array(events.dropFirst(Int(queue.cursor)).prefix(7)), at: now)
+            case 0..<20:
+                guard let source = queue.nextSource(newest: 120) else { continue }
+                let page = Array(events.dropFirst(Int(source.position)).prefix(7))
+                switch source {
+                case .all: take(page, at: now)
+                case .user(let user, _): queue.take(page, of: user, [.callEnded], now: now)
+                }
             case 20..<60: while let event = queue.next(at: now) { inFlight.append(event) }
             case 60..<97:
                 guard let event = inFlight.randomElement(using: &choices) else {
@@ -255,17 +398,18 @@ struct DeliveryQueueTests {
                 inFlight.removeAll { $0.position == event.position }
                 let isDown = Int.random(in: 0..<4, using: &choices) == 0
                 if !isDown { taken[event.subject, default: []].append(event.position) }
-                let verdict = queue.finish(
-                    event.position, isDown ? .failed(retryAfter: nil) : .taken, now: now, random: &choices)
+                let outcome: DeliveryQueue.Outcome =
+                    Bool.random(using: &choices) ? .unreachable : .failed(retryAfter: nil)
+                let verdict = queue.finish(event.position, isDown ? outcome : .taken, now: now, random: &choices)
                 #expect(verdict != .givenUp)
             default:
-                restarts += 1
                 let old = queue
-                queue = DeliveryQueue(cursor: old.cursor)
+                queue = DeliveryQueue(cursor: old.cursor, room: 12)
                 for unsettled in old.unsettled {
                     queue.restore(
                         events[Int(unsettled.position) - 1], attempts: unsettled.attempts, due: unsettled.due)
                 }
+                for (user, lag) in old.behind { queue.restore(lag, of: user) }
                 inFlight = []
             }
         }
@@ -273,5 +417,6 @@ struct DeliveryQueueTests {
             #expect(positions == events.filter { $0.subject == subject }.map(\.position), "seed \(seed)")
         }
         #expect(taken.values.joined().count == 120)
+        #expect(wasBehind, "seed \(seed)")
     }
 }

@@ -3,8 +3,9 @@ import CallEvents
 import CallVocabulary
 import StoreInterface
 
-/// Events for other systems, with the body that is sent. Rows are only inserted and deleted; `position` is in the order of
-/// their commits, and no position is used twice.
+/// Events for other systems, with the body that is sent. `user` is the caller of the event's call, or the user of its
+/// device. Rows are only inserted and deleted; `position` is in the order of their commits, and no position is used
+/// twice.
 package enum EventTable {
     package static let layout = TableLayout(
         name: "event", key: [], fixed: [], columns: ["id", "kind", "at", "call", "user", "device", "body"],
@@ -19,8 +20,8 @@ package enum EventTable {
         switch event.subject {
         case .call(let call, _, _):
             row.bind(call.id)
-            row.bind(String?.none)
-            row.bind(String?.none)
+            row.bind(call.caller.user)
+            row.bind(DeviceID?.none)
         case .device(let device, _):
             row.bind(CallID?.none)
             row.bind(device.key.user)
@@ -45,11 +46,11 @@ package enum EventTable {
         let device: DeviceID? = try row.optionalIdentifier()
         let subject: StoredEvent.Subject
         switch (call, user, device) {
-        case (let call?, nil, nil): subject = .call(call)
+        case (let call?, _, nil): subject = .call(call)
         case (nil, let user?, let device?): subject = .device(DeviceKey(user: user, device: device))
         default: throw row.unreadable()
         }
         guard let body = row.json() else { throw row.unreadable() }
-        return StoredEvent(position: position, id: id, kind: kind, at: at, subject: subject, body: body)
+        return StoredEvent(position: position, id: id, kind: kind, at: at, subject: subject, user: user, body: body)
     }
 }

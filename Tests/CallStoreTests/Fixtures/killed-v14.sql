@@ -125,7 +125,7 @@ CREATE TABLE event (
     position INTEGER PRIMARY KEY AUTOINCREMENT, id BLOB NOT NULL, kind TEXT NOT NULL, at INTEGER NOT NULL,
     call BLOB, user TEXT, device BLOB, body TEXT NOT NULL
 ) STRICT;
-INSERT INTO event (position, id, kind, at, call, user, device, body) VALUES (1, X'00000000000000050000000000000001', 'call.invited', 1790000005000, X'00000000000000010000000000000005', NULL, NULL, '{"type":"call.invited","timestamp":"2026-09-21T14:13:25.000Z","data":{"seq":1,"call":{"call_id":"00000000-0000-0001-0000-000000000005","state":"routing","from":"alice","from_device_id":"00000000-0000-0002-0000-000000000009","from_name":"Alice “A” \\ Example","to":"dave","video":false,"created_at":{"ms":1790000005000,"rfc3339":"2026-09-21T14:13:25.000Z"},"rings_until":{"ms":1790000050000,"rfc3339":"2026-09-21T14:14:10.000Z"}}}}');
+INSERT INTO event (position, id, kind, at, call, user, device, body) VALUES (1, X'00000000000000050000000000000001', 'call.invited', 1790000005000, X'00000000000000010000000000000005', 'alice', NULL, '{"type":"call.invited","timestamp":"2026-09-21T14:13:25.000Z","data":{"seq":1,"call":{"call_id":"00000000-0000-0001-0000-000000000005","state":"routing","from":"alice","from_device_id":"00000000-0000-0002-0000-000000000009","from_name":"Alice “A” \\ Example","to":"dave","video":false,"created_at":{"ms":1790000005000,"rfc3339":"2026-09-21T14:13:25.000Z"},"rings_until":{"ms":1790000050000,"rfc3339":"2026-09-21T14:14:10.000Z"}}}}');
 CREATE TABLE group_member (
     member TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (member, name)
 ) STRICT, WITHOUT ROWID;
