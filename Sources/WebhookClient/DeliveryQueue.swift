@@ -10,8 +10,8 @@ import StoreInterface
 /// sent. Other subjects do not wait.
 ///
 /// Users share the queue and the attempts in flight. Each may have as much of both as is free for the others, so that
-/// there is always room for one more user. The events of a user beyond that stay in the store: the user is behind. Users
-/// whose events are due take turns.
+/// there is always room for one more user. The events of a user beyond that stay in the store: the user is behind.
+/// Users whose events are due take turns.
 struct DeliveryQueue {
     /// The pause after each attempt. An event is given up when the attempt after the last pause fails. The values are
     /// the ones that Standard Webhooks recommends.
@@ -106,8 +106,8 @@ struct DeliveryQueue {
     /// Positions in order.
     private var subjects: [StoredEvent.Subject: Deque<Int64>] = [:]
     private var lines: [Handle?: Line] = [:]
-    /// The users with events in ``Line/ready``, by the time of the first one. A user who was just served comes after all
-    /// others whose events are due.
+    /// The users with events in ``Line/ready``, by the time of the first one. A user who was just served comes after
+    /// all others whose events are due.
     private var turns = DeadlineQueue<Handle?>()
     private var blocked: [Handle?] = []
     private(set) var behind: [Handle?: Lag] = [:]
@@ -148,8 +148,8 @@ struct DeliveryQueue {
 
     // MARK: Reading
 
-    /// What to read from the store, whose last event is at `newest`; nil while there is no room. Pages for users who are
-    /// behind alternate with pages for all.
+    /// What to read from the store, whose last event is at `newest`; nil while there is no room. Pages for users who
+    /// are behind alternate with pages for all.
     mutating func nextSource(newest: Int64) -> Source? {
         let isAllDue = cursor < newest && hasRoom
         let late = behind.filter { mayCatchUp($0.key) }.min { $0.value.read < $1.value.read }
@@ -231,8 +231,8 @@ struct DeliveryQueue {
         return 2 * line.count <= room - held.count && 2 * line.bytes <= Self.mostBytes - bytes
     }
 
-    /// The waiting event whose place a later one of its device takes: `device.registered` has the whole device. The first
-    /// event of the device stays, because an attempt may have been made.
+    /// The waiting event whose place a later one of its device takes: `device.registered` has the whole device. The
+    /// first event of the device stays, because an attempt may have been made.
     private func outdated(by event: StoredEvent) -> Int64? {
         guard event.kind == .deviceRegistered, let positions = subjects[event.subject], positions.count > 1,
             let last = positions.last, held[last]?.event.kind == .deviceRegistered

@@ -7,29 +7,69 @@ import Testing
 
 @Suite("Questions to an authorization hook")
 struct AuthorizationCircuitTests {
-    private func question(_ number: UInt64 = 1, to: String = "bob", custom: String? = nil) -> AuthorizationQuestion {
+    private func question(
+        _ number: UInt64 = 1, by caller: String = "alice", to: String = "bob", custom: String? = nil
+    ) -> AuthorizationQuestion {
         AuthorizationQuestion(
             number: number, call: CallID(high: number, low: number),
-            caller: Party(user: Handle("alice")!, device: DeviceID(high: 1, low: 1)), to: .user(Handle(to)!),
+            caller: Party(user: Handle(caller)!, device: DeviceID(high: 1, low: 1)), to: .user(Handle(to)!),
             video: false, custom: custom.map { RawJSON(bytes: Array($0.utf8)) })  // Literals that are handles.
     }
 
-    @Test("stop after five failures in a row, but for one each three seconds, until one is answered")
+    /// Literals that are handles.
+    private func user(_ name: String) -> Handle { Handle(name)! }
+
+    @Test("stop after five failures in a row of several users, or without a connection, until one is answered")
     func circuit() {
+        let now = Instant(milliseconds: 0)
+        let users = (0..<5).map { user("u\($0)") }
+        for isUnsent in [false, true] {
+            var circuit = AuthorizationCircuit()
+            func fail(_ users: some Sequence<Handle>) {
+                for user in users { circuit.failed(user, isUnsent: isUnsent, at: now) }
+            }
+            fail(users.prefix(4))
+            circuit.succeeded()
+            fail(users.prefix(4))
+            #expect(!circuit.isOpen && circuit.admits(users[0], at: now))
+            fail(users.suffix(1))
+            #expect(circuit.isOpen)
+            circuit.succeeded()
+            #expect(!circuit.isOpen && circuit.admits(users[0], at: now) && circuit.admits(users[0], at: now))
+        }
+    }
+
+    @Test("of one user that fail stop nobody's, however many they are; those of another are answered at once")
+    func oneUser() {
         var circuit = AuthorizationCircuit()
-        var now = Instant(milliseconds: 0)
-        for _ in 0..<4 { circuit.failed(at: now) }
-        circuit.succeeded()
-        for _ in 0..<4 { circuit.failed(at: now) }
-        #expect(!circuit.isOpen && circuit.admits(at: now))
-        circuit.failed(at: now)
-        #expect(circuit.isOpen && !circuit.admits(at: now) && !circuit.admits(at: now + .milliseconds(2999)))
-        now = now + .seconds(3)
-        #expect(circuit.admits(at: now) && !circuit.admits(at: now))
-        circuit.failed(at: now + .seconds(1))
-        #expect(!circuit.admits(at: now + .seconds(3)) && circuit.admits(at: now + .seconds(4)))
-        circuit.succeeded()
-        #expect(!circuit.isOpen && circuit.admits(at: now) && circuit.admits(at: now))
+        let now = Instant(milliseconds: 0)
+        for _ in 0..<600 { circuit.failed(user("mallory"), isUnsent: false, at: now) }
+        #expect(!circuit.isOpen && circuit.admits(user("alice"), at: now))
+        // A failure without a connection is one of the backend.
+        circuit.failed(user("alice"), isUnsent: true, at: now)
+        #expect(circuit.isOpen)
+        // Nor do they keep others from probing.
+        let later = now + .seconds(3)
+        #expect(circuit.admits(user("mallory"), at: later) && !circuit.admits(user("mallory"), at: later))
+        circuit.failed(user("mallory"), isUnsent: false, at: later)
+        #expect(circuit.admits(user("alice"), at: later))
+    }
+
+    @Test("are asked by a few users in three seconds while the circuit is open, by each once")
+    func probes() {
+        var circuit = AuthorizationCircuit()
+        let now = Instant(milliseconds: 0)
+        let users = (0..<9).map { user("u\($0)") }
+        for user in users.prefix(5) { circuit.failed(user, isUnsent: false, at: now) }
+        // The three that opened it have just asked.
+        let early = users.filter { circuit.admits($0, at: now + .milliseconds(2999)) }
+        #expect(early == [users[3]])
+        let later = now + .seconds(3)
+        let probes = users.filter { circuit.admits($0, at: later) }
+        #expect(probes == Array(users.prefix(4)))
+        circuit.failed(users[0], isUnsent: false, at: later)
+        #expect(!circuit.admits(users[8], at: later + .milliseconds(2999)))
+        #expect(circuit.admits(users[8], at: later + .seconds(3)))
     }
 
     @Test("are answered from an answer to an equal question while it counts; the oldest are forgotten")
@@ -41,14 +81,29 @@ struct AuthorizationCircuitTests {
         for other in [question(to: "carol"), question(custom: "1")] {
             #expect(RecentAnswers.key(.invite(other)) != key)
         }
-        recent.insert(key, .refused("No."), until: now + .seconds(1))
+        recent.insert(key, .refused("No."), of: user("alice"), until: now + .seconds(1))
         #expect(recent.find(key, at: now + .milliseconds(999)) == .refused("No."))
         #expect(recent.find(key, at: now + .seconds(1)) == nil)
         for name in ["u1", "u2", "u3", "u4"] {
-            recent.insert(RecentAnswers.key(.invite(question(to: name))), .failed, until: now + .seconds(9))
+            let key = RecentAnswers.key(.invite(question(to: name)))
+            recent.insert(key, .failed, of: user(name), until: now + .seconds(9))
         }
         #expect(recent.find(key, at: now) == nil)
         #expect(recent.find(RecentAnswers.key(.invite(question(to: "u4"))), at: now) == .failed)
+    }
+
+    @Test("of one user displace only that user's answers")
+    func answersOfOneUser() {
+        var recent = RecentAnswers(kept: 8)
+        let now = Instant(milliseconds: 0)
+        let key = RecentAnswers.key(.invite(question()))
+        recent.insert(key, .refused("No."), of: user("alice"), until: now + .seconds(1))
+        for number in 0..<100 {
+            let other = RecentAnswers.key(.invite(question(by: "mallory", to: "u\(number)")))
+            recent.insert(other, .failed, of: user("mallory"), until: now + .seconds(1))
+            #expect(recent.find(other, at: now) == .failed)
+        }
+        #expect(recent.find(key, at: now) == .refused("No."))
     }
 
     private func session(

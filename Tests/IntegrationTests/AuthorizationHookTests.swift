@@ -14,16 +14,24 @@ struct AuthorizationHookTests {
     private static let secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
 
     /// The article's example, on a port of its own.
-    /// - Parameter failing: the user about whose sessions it fails.
-    private func backend(failing: String = "") async throws -> (program: Program, address: WebAddress) {
+    /// - Parameters:
+    ///   - failing: the beginning of the names of the users about whom it fails; nobody when it is empty.
+    ///   - status: its answer about them.
+    private func backend(
+        failing: String = "", status: Int = 500
+    ) async throws -> (program: Program, address: WebAddress) {
         let article = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appending(path: "../../Sources/CallServer/CallServer.docc/AuthorizeCalls.md").standardized
         let text = try String(contentsOf: article, encoding: .utf8)
         let example = try #require(text.split(separator: "```python\n").last?.split(separator: "```").first)
         let start = "        if question[\"type\"] == \"session.open\":\n"
         #expect(example.contains(start))
-        let code = example.replacing(
-            start, with: "        if question.get(\"user\") == \"\(failing)\": return self.send_error(500)\n" + start)
+        let fault = """
+                    user = question.get("user") or question.get("caller")
+                    if "\(failing)" and user.startswith("\(failing)"): return self.send_error(\(status))
+
+            """
+        let code = example.replacing(start, with: fault + start)
         try FileManager.default.createDirectory(atPath: world.folder, withIntermediateDirectories: true)
         let (script, secret) = (world.folder + "/backend.py", world.folder + "/secret")
         try Data(code.utf8).write(to: URL(fileURLWithPath: script))
@@ -34,11 +42,12 @@ struct AuthorizationHookTests {
     }
 
     private func server(
-        _ address: WebAddress, secret: String = secret, includesSessions: Bool = false
+        _ address: WebAddress, secret: String = secret, includesSessions: Bool = false, allowsOnFailure: Bool = false
     ) async throws -> CallServer {
         var configuration = AuthorizationConfiguration(
             address: address, secrets: [try #require(WebhookSecret(secret))])
         configuration.policy.includesSessions = includesSessions
+        configuration.policy.allowsOnFailure = allowsOnFailure
         // Longer than a backend takes on a busy machine: 800 ms are the default.
         configuration.policy.timeout = .seconds(20)
         return try await world.startServer { [configuration] in $0.authorization = configuration }
@@ -113,6 +122,29 @@ struct AuthorizationHookTests {
         _ = try await alice.connects(to: bob)
     }
 
+    @Test("that refuses one user's calls, or fails about them, decides about those of others", arguments: [403, 500])
+    func oneUser(status: Int) async throws {
+        let isRefusal = status == 403
+        let (_, address) = try await backend(failing: "mallory", status: status)
+        // What the backend has refused is not allowed, whatever is allowed when it fails.
+        let server = try await server(address, allowsOnFailure: isRefusal)
+        let (alice, bob, mallory) = (
+            try await world.onlinePhone("alice", at: server.address),
+            try await world.onlinePhone("bob", at: server.address),
+            try await world.onlinePhone("mallory", at: server.address)
+        )
+        for _ in 0..<6 {
+            let refusal = await #expect(throws: (any Error).self) { _ = try await mallory.softphone.call(.user("bob")) }
+            let words = isRefusal ? "The call is not allowed." : "cannot be authorized"
+            #expect("\(try #require(refusal))".contains(words))
+        }
+        _ = try await alice.connects(to: bob)
+        #expect(try await questions(server, "allowed"))
+        #expect(
+            try await HTTPAnswer.curl(server, "/metrics").body.contains(
+                "reveille_authorization_circuit_open{question=\"invite\"} 0\n"))
+    }
+
     @Test("SIGHUP switches the authorization of sessions on and off")
     func sessionsReloaded() async throws {
         let (_, hook) = try await backend()
@@ -157,8 +189,8 @@ struct AuthorizationHookTests {
         func metrics(have line: String) async throws -> Bool {
             try await HTTPAnswer.curl(server, "/metrics").body.contains("reveille_authorization_\(line)\n")
         }
-        for _ in 0..<5 {
-            let mallory = try await world.phone("mallory", at: server.address).softphone
+        for number in 0..<5 {
+            let mallory = try await world.phone("mallory\(number)", at: server.address).softphone
             // It repeats a refused session.open.
             Task { _ = try? await mallory.connect() }
         }

@@ -1,29 +1,43 @@
 import CallVocabulary
 
-/// Decides whether the hook is asked: after ``failuresToOpen`` failures in a row only one question each
-/// ``probePause``, until one is answered. Pure.
+/// Decides whether the hook is asked. It opens after ``failuresToOpen`` failures in a row, if no connection was made or
+/// if the questions of ``usersToOpen`` users failed: what the backend cannot answer about one user says nothing about
+/// the others. While it is open, each of a few users may ask one question in each ``probePause``, until one is answered.
+/// Pure.
 struct AuthorizationCircuit {
     static let failuresToOpen = 5
+    static let usersToOpen = 3
     static let probePause = Duration.seconds(3)
+    /// The most questions in a ``probePause``. They are of different users, so that one whose questions always fail keeps
+    /// no other from probing.
+    static let mostProbes = 4
 
     /// In a row.
     private(set) var failures = 0
-    /// Set while the circuit is open.
-    private var nextProbe: Instant?
+    /// The users of those that reached the backend; at most ``usersToOpen``.
+    private var failingUsers: Set<Handle> = []
+    /// The end of the present ``probePause``; nil while the circuit is closed.
+    private var pauseEnd: Instant?
+    /// The users who have asked in it.
+    private var probed: Set<Handle> = []
 
-    var isOpen: Bool { nextProbe != nil }
+    var isOpen: Bool { pauseEnd != nil }
 
-    mutating func admits(at now: Instant) -> Bool {
-        guard let nextProbe else { return true }
-        guard now >= nextProbe else { return false }
-        self.nextProbe = now + Self.probePause
-        return true
+    mutating func admits(_ user: Handle, at now: Instant) -> Bool {
+        guard let pauseEnd else { return true }
+        if now >= pauseEnd { (self.pauseEnd, probed) = (now + Self.probePause, []) }
+        guard probed.count < Self.mostProbes else { return false }
+        return probed.insert(user).inserted
     }
 
-    mutating func succeeded() { (failures, nextProbe) = (0, nil) }
+    mutating func succeeded() { self = AuthorizationCircuit() }
 
-    mutating func failed(at now: Instant) {
+    /// - Parameter isUnsent: whether no connection was made.
+    mutating func failed(_ user: Handle, isUnsent: Bool, at now: Instant) {
         failures += 1
-        if failures >= Self.failuresToOpen { nextProbe = now + Self.probePause }
+        if !isUnsent, failingUsers.count < Self.usersToOpen { failingUsers.insert(user) }
+        guard pauseEnd == nil, failures >= Self.failuresToOpen, isUnsent || failingUsers.count >= Self.usersToOpen
+        else { return }
+        (pauseEnd, probed) = (now + Self.probePause, failingUsers)
     }
 }

@@ -43,6 +43,14 @@ final class AuthorizationHook: Sendable {
             }
         }
 
+        /// The caller, or the user of the session.
+        var user: Handle {
+            switch self {
+            case .invite(let question): question.caller.user
+            case .session(_, let question): question.user
+            }
+        }
+
         /// - Parameter hasCall: false leaves out the call's id, for the key of a cached answer.
         func body(hasCall: Bool = true) -> [UInt8] {
             switch self {
@@ -140,6 +148,8 @@ private final class Asker {
     private var circuits: [AuthorizationHook.Subject: AuthorizationCircuit] = [:]
     private var recent = RecentAnswers()
     private var failing: Set<AuthorizationHook.Subject> = []
+    /// Those with which the backend refused, for one log line each.
+    private var refusingStatuses: Set<Int> = []
 
     init(
         _ configuration: AuthorizationConfiguration?, client: WebClient, clock: ServerClock, log: Logger,
@@ -160,6 +170,7 @@ private final class Asker {
         circuits = [:]
         recent = RecentAnswers()
         failing = []
+        refusingStatuses = []
         report { $0.open = [] }
     }
 
@@ -167,7 +178,8 @@ private final class Asker {
         let now = clock.now()
         let key = RecentAnswers.key(question)
         if let known = recent.find(key, at: now) { return settle(question, known, .cached) }
-        guard let configuration, circuits[question.subject, default: AuthorizationCircuit()].admits(at: now)
+        guard let configuration,
+            circuits[question.subject, default: AuthorizationCircuit()].admits(question.user, at: now)
         else { return settle(question, .failed, .skipped) }
         let body = question.body()
         let fields = configuration.secrets.fields(
@@ -186,17 +198,24 @@ private final class Asker {
         _ result: Result<WebAnswer, WebFailure>, _ question: AuthorizationHook.Question, _ key: SHA256Digest
     ) {
         switch result {
-        case .failure(let failure): failed(failure.description, question)
+        case .failure(let failure): failed(failure.description, question, isUnsent: failure.isUnsent)
+        case .success(let web) where web.isRefusal:
+            noteAnswer(to: question)
+            if refusingStatuses.insert(web.status).inserted {
+                var metadata = Self.about(question)
+                metadata["status"] = .stringConvertible(web.status)
+                log.warning("the authorization hook refuses with a status, not with a JSON object", metadata: metadata)
+            }
+            settle(question, .refused(question.refusal), .denied)
         case .success(let web) where !(200...299).contains(web.status):
             failed("the response has the status \(web.status)", question)
         case .success(let web):
             do throws(SignalError) {
                 let found = try AuthorizationBody.decode(web.body, refusal: question.refusal)
-                if found.lifetime > .zero { recent.insert(key, found.answer, until: clock.now() + found.lifetime) }
-                circuits[question.subject] = nil
-                if failing.remove(question.subject) != nil {
-                    log.notice("the authorization hook answers again", metadata: Self.about(question))
+                if found.lifetime > .zero {
+                    recent.insert(key, found.answer, of: question.user, until: clock.now() + found.lifetime)
                 }
+                noteAnswer(to: question)
                 if case .refused = found.answer {
                     settle(question, found.answer, .denied)
                 } else {
@@ -208,10 +227,17 @@ private final class Asker {
         }
     }
 
-    private func failed(_ reason: String, _ question: AuthorizationHook.Question) {
+    private func noteAnswer(to question: AuthorizationHook.Question) {
+        circuits[question.subject] = nil
+        if failing.remove(question.subject) != nil {
+            log.notice("the authorization hook answers again", metadata: Self.about(question))
+        }
+    }
+
+    private func failed(_ reason: String, _ question: AuthorizationHook.Question, isUnsent: Bool = false) {
         var circuit = circuits[question.subject] ?? AuthorizationCircuit()
         let wasOpen = circuit.isOpen
-        circuit.failed(at: clock.now())
+        circuit.failed(question.user, isUnsent: isUnsent, at: clock.now())
         circuits[question.subject] = circuit
         var metadata = Self.about(question)
         metadata["reason"] = .string(reason)
@@ -244,3 +270,9 @@ private final class Asker {
 
 @available(*, unavailable)
 extension Asker: Sendable {}
+
+extension WebAnswer {
+    /// Whether the status is the backend's decision. 401 is about the server's signature, and 408 a time-out: both are
+    /// failures.
+    fileprivate var isRefusal: Bool { (400...499).contains(status) && status != 401 && status != 408 }
+}
