@@ -79,8 +79,9 @@ public final class CallCore {
     var openQuestions: [CallID: OpenQuestion] = [:]
     /// `session.open` requests that wait for a backend's answer, by connection.
     var openSessionQuestions: [ConnectionID: OpenSessionQuestion] = [:]
-    /// The number of inputs that wait in ``openQuestions``.
-    var waitingForAnswers = 0
+    /// The inputs that wait in ``openQuestions``, by caller, and ``openSessionQuestions``, by user.
+    var answerRoom = AnswerRoom()
+    var sessionAnswerRoom = AnswerRoom()
     var questionsAsked: UInt64 = 0
     /// Set while the inputs are handled that waited for this answer.
     var verdict: AuthorizationAnswer?

@@ -37,6 +37,6 @@ extension CallCore {
             calls: calls.count, legs: legCount, pushes: pushes.count, notices: notices.count,
             sessions: heldSessions, deadlines: deadlines.count + tombstones.count, lookUps: lookUpCount,
             users: directory.userCount, idleUsers: directory.idle.count,
-            authorizations: waitingForAnswers + openSessionQuestions.count)
+            authorizations: answerRoom.count + sessionAnswerRoom.count)
     }
 }

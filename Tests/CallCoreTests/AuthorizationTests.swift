@@ -209,21 +209,33 @@ struct AuthorizationTests {
         #expect(alice.ask(invite(world.newCall())).code == .draining && world.questions.count == count)
     }
 
-    @Test("beyond the number that may wait is decided by the policy at once")
+    @Test("beyond the number that may wait is decided by the policy; of a user who has too many it is refused at once")
     func bounded() throws {
-        var policy = AuthorizationPolicy()
-        policy.mostWaiting = 2
-        let (world, alice, bob, _) = Self.scene(policy)
-        let calls = (0..<2).map { _ in world.newCall() }
-        for call in calls { alice.send(.invite(Invite(call: call, to: .user(bob.user)))) }
-        let third = alice.ask(.invite(Invite(call: world.newCall(), to: .user(bob.user))))
-        #expect(third.code == .overloaded(retryAfter: .seconds(2)))
-        #expect(world.core.counters.hits(of: .authorizations) == 1)
-        #expect(
-            alice.ask(.invite(Invite(call: calls[0], to: .user(bob.user)))).code == .overloaded(retryAfter: .seconds(1))
-        )
-        world.advance(.seconds(1))
-        #expect(world.core.census.authorizations == 0 && alice.unanswered == 0)
+        for allows in [false, true] {
+            var policy = AuthorizationPolicy()
+            (policy.mostWaiting, policy.allowsOnFailure) = (4, allows)
+            let (world, alice, bob, carol) = Self.scene(policy)
+            func invite() -> ClientRequest { .invite(Invite(call: world.newCall(), to: .user(bob.user))) }
+            let call = world.newCall()
+            alice.send(.invite(Invite(call: call, to: .user(bob.user))))
+            alice.send(invite())
+            #expect(alice.ask(invite()).code == .rateLimited(retryAfter: .seconds(1)))
+            let repeated = alice.ask(.invite(Invite(call: call, to: .user(bob.user))))
+            #expect(repeated.code == .overloaded(retryAfter: .seconds(1)))
+            for phone in [carol, world.online("dave")] {
+                phone.send(invite())
+                #expect(phone.unanswered == 1)
+            }
+            #expect(world.questions.count == 4)
+            let last = world.online("erin").ask(invite())
+            #expect((last.reply != nil) == allows)
+            #expect(last.code == (allows ? nil : .overloaded(retryAfter: .seconds(2))))
+            #expect(world.core.counters.hits(of: .authorizations) == 2)
+            world.advance(.seconds(1))
+            #expect(world.core.census.authorizations == 0 && alice.unanswered == 0)
+            alice.send(invite())
+            #expect(world.questions.count == 5)
+        }
     }
 
     @Test("ends the calls that a restarted app does not know only when it is allowed")

@@ -213,6 +213,21 @@ struct SessionAuthorizationTests {
         #expect(carol.unanswered == 1 && world.sessionQuestions.count == count + 1)
     }
 
+    @Test("of a user who has too many that wait is refused at once, whatever the policy; those of others wait")
+    func shares() throws {
+        let world = Self.world { ($0.mostWaiting, $0.allowsOnFailure) = (4, true) }
+        let phones = (0..<3).map { _ in world.phone("alice") }
+        for phone in phones.dropLast() { phone.sendOpen() }
+        #expect(phones[2].open().code == .rateLimited(retryAfter: .seconds(1)))
+        let bob = world.phone("bob")
+        bob.sendOpen()
+        #expect(bob.unanswered == 1 && world.sessionQuestions.count == 3)
+        world.advance(.milliseconds(800))
+        #expect(bob.lastAnswer?.opened != nil && world.core.census.authorizations == 0)
+        phones[2].sendOpen()
+        #expect(phones[2].unanswered == 1 && world.sessionQuestions.count == 4)
+    }
+
     @Test("needs a question only while the setting is on; the answer to an earlier question still counts")
     func reconfigured() throws {
         let world = World(authorization: AuthorizationPolicy())

@@ -10,7 +10,7 @@ public struct AuthorizationPolicy: Equatable, Sendable {
     /// Whether sessions are authorized too.
     public var includesSessions = false
     /// The most inputs about calls that wait for answers, and, counted separately, the most sessions. A further invite
-    /// or session counts as unanswered.
+    /// or session counts as unanswered. A user may have as many as are free for the others; one more is refused.
     public var mostWaiting = 1000
 
     public init() {}
@@ -37,6 +37,21 @@ final class OpenQuestion {
     }
 }
 
+/// Counts what waits for a backend's answers, in all and for each user.
+struct AnswerRoom {
+    private(set) var count = 0
+    private var counts: [Handle: Int] = [:]
+
+    /// Whether the user has fewer than are free.
+    func hasRoom(for user: Handle, of most: Int) -> Bool { counts[user, default: 0] < most - count }
+
+    mutating func add(_ number: Int, of user: Handle) {
+        count += number
+        let left = counts[user, default: 0] + number
+        counts[user] = left == 0 ? nil : left
+    }
+}
+
 /// Asks a backend before an invite is accepted. Nothing is stored and nobody is told until the answer is there; then the
 /// invite is handled as if it arrived now, with the answer. Inputs of sessions that have lost their connection meanwhile
 /// have no effect: their clients repeat them.
@@ -59,15 +74,14 @@ extension CallCore {
         return true
     }
 
-    /// Asks about the invite. Without room for the question the failure policy decides.
+    /// Asks about the invite.
     /// - Returns: false when the invite is not to be handled now.
     func isAuthorized(
         _ invite: Invite, _ device: Device, _ connection: ConnectionID, _ request: RequestID
     ) -> Bool {
         guard let policy = authorization, verdict == nil else { return true }
-        guard waitingForAnswers < policy.mostWaiting else {
-            counters.hit(.authorizations)
-            return isAllowedWithoutAnswer("call", connection, request)
+        guard answerRoom.hasRoom(for: device.key.user, of: policy.mostWaiting) else {
+            return isAllowedWithoutRoom(isFull: answerRoom.count >= policy.mostWaiting, "call", connection, request)
         }
         questionsAsked += 1
         let question = OpenQuestion(
@@ -75,12 +89,29 @@ extension CallCore {
             first: .requested(connection, request, .owner(.invite(invite))))
         question.deadline = deadlines.add(.authorization(invite.call), at: now + policy.timeout)
         openQuestions[invite.call] = question
-        waitingForAnswers += 1
+        answerRoom.add(1, of: device.key.user)
         effects.append(
             .authorize(
                 AuthorizationQuestion(
                     number: question.number, call: invite.call, caller: device.party, to: invite.to,
                     video: invite.video, custom: invite.custom)))
+        return false
+    }
+
+    /// Without room for a question the failure policy decides. A user whose own part is full is refused, so that too many
+    /// requests of one user are never allowed without an answer.
+    /// - Parameters:
+    ///   - isFull: whether all of the room is taken.
+    ///   - subject: as below.
+    /// - Returns: false after refusing the request.
+    func isAllowedWithoutRoom(
+        isFull: Bool, _ subject: String, _ connection: ConnectionID, _ request: RequestID
+    ) -> Bool {
+        counters.hit(.authorizations)
+        if isFull { return isAllowedWithoutAnswer(subject, connection, request) }
+        refuse(
+            connection, request, .rateLimited(retryAfter: .seconds(1)),
+            "Too many of your requests wait to be authorized; try again shortly.")
         return false
     }
 
@@ -195,10 +226,11 @@ extension CallCore {
     private func wait(_ input: ClientInput, for question: OpenQuestion) -> Bool {
         // Questions stay open when authorization is switched off.
         guard question.waiting.count < OpenQuestion.mostWaiting,
-            waitingForAnswers < (authorization ?? AuthorizationPolicy()).mostWaiting
+            answerRoom.hasRoom(
+                for: question.caller.user, of: (authorization ?? AuthorizationPolicy()).mostWaiting)
         else { return false }
         question.waiting.append(input)
-        waitingForAnswers += 1
+        answerRoom.add(1, of: question.caller.user)
         return true
     }
 
@@ -206,6 +238,6 @@ extension CallCore {
         cancel(question.deadline)
         question.deadline = nil
         openQuestions[question.invite.call] = nil
-        waitingForAnswers -= question.waiting.count
+        answerRoom.add(-question.waiting.count, of: question.caller.user)
     }
 }

@@ -24,15 +24,16 @@ extension CallCore {
         case .refused(let reason):
             refuse(connection, request, .forbidden, reason)
             return false
-        case .failed: return isAllowedWithoutAnswer(open, grant, connection, request)
+        case .failed: return isParty(open, grant) || isAllowedWithoutAnswer("session", connection, request)
         case nil: break
         }
         guard let policy = authorization, policy.includesSessions else { return true }
-        guard openSessionQuestions.count < policy.mostWaiting else {
-            counters.hit(.authorizations)
-            return isAllowedWithoutAnswer(open, grant, connection, request)
+        guard sessionAnswerRoom.hasRoom(for: grant.user, of: policy.mostWaiting) else {
+            let isFull = sessionAnswerRoom.count >= policy.mostWaiting
+            return isParty(open, grant) || isAllowedWithoutRoom(isFull: isFull, "session", connection, request)
         }
         questionsAsked += 1
+        sessionAnswerRoom.add(1, of: grant.user)
         openSessionQuestions[connection] = OpenSessionQuestion(
             number: questionsAsked, device: DeviceKey(user: grant.user, device: open.device.id),
             input: .opened(connection, request, open, grant),
@@ -43,17 +44,11 @@ extension CallCore {
         return false
     }
 
-    /// Whether the session may open without an answer. A party of a live call may: otherwise a restart during an outage of
-    /// the backend would end its call.
-    private func isAllowedWithoutAnswer(
-        _ open: SessionOpen, _ grant: SessionGrant, _ connection: ConnectionID, _ request: RequestID
-    ) -> Bool {
-        if let device = directory.user(grant.user)?.device(open.device.id),
-            device.user.liveCalls.contains(where: { $0.isParty(device) })
-        {
-            return true
-        }
-        return isAllowedWithoutAnswer("session", connection, request)
+    /// Whether the device is a party of a live call. Its session may open without an answer: otherwise a restart during an
+    /// outage of the backend would end the call.
+    private func isParty(_ open: SessionOpen, _ grant: SessionGrant) -> Bool {
+        guard let device = directory.user(grant.user)?.device(open.device.id) else { return false }
+        return device.user.liveCalls.contains { $0.isParty(device) }
     }
 
     /// Closes the connections on which the device has asked for a session before: the newest request counts.
@@ -80,6 +75,8 @@ extension CallCore {
 
     /// Removes the question of a connection that is lost or whose question is answered.
     func forgetQuestion(on connection: ConnectionID) {
-        if let question = openSessionQuestions.removeValue(forKey: connection) { cancel(question.deadline) }
+        guard let question = openSessionQuestions.removeValue(forKey: connection) else { return }
+        sessionAnswerRoom.add(-1, of: question.device.user)
+        cancel(question.deadline)
     }
 }

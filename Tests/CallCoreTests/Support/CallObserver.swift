@@ -53,7 +53,7 @@ struct CallObserver {
             otherPushes: pushes.filter { $0.call != scene.call },
             eventCounts: scene.phones.mapValues(\.events.count), closeCounts: scene.phones.mapValues(\.closes.count),
             lateAnswerCounts: scene.phones.mapValues(\.lateAnswers.count),
-            waiting: world.core.waitingForAnswers + world.core.lookUpCount, questions: world.questions.count,
+            waiting: world.core.answerRoom.count + world.core.lookUpCount, questions: world.questions.count,
             searches: Int(world.core.counters.callsLookedUp))
     }
 
