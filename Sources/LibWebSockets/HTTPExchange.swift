@@ -38,6 +38,10 @@ final class HTTPExchange {
 
     /// The most bytes buffered of pipelined requests.
     private static let mostAhead = RequestHead.longest
+    /// The requests of one connection that are refused with a status of ``refusals``; then it is closed. A client that
+    /// goes on costs a refusal as much as a service, and has to connect again, which is limited by address.
+    private static let mostRefused = 4
+    private static let refusals: Set<Int> = [401, 426, 429]
 
     /// nil once the connection is a WebSocket or gone.
     // Proof for `unowned(unsafe)`: the socket owns the exchange and clears this when it lets go of the exchange.
@@ -48,6 +52,8 @@ final class HTTPExchange {
     /// Bytes after the present request.
     private var ahead: [UInt8] = []
     private var isReadingAhead = false
+    /// Requests refused with a status of ``refusals``.
+    private var refused = 0
     /// The connection's own peer, which may be a proxy.
     private let peer: PeerAddress
 
@@ -165,7 +171,9 @@ final class HTTPExchange {
         }
         ahead.append(contentsOf: bytes.dropFirst(missing))
         events.watch(socket, .work)
-        if body.answering.isPreflight { return respond(AllowedOrigins.preflight, to: number) }
+        if body.answering.isPreflight {
+            return respond(events.rateRefusal(of: body.request) ?? AllowedOrigins.preflight, to: number)
+        }
         var request = body.request
         request.body = body.bytes
         events.requested(request, HTTPResponder(exchange: self, request: number))
@@ -179,8 +187,11 @@ final class HTTPExchange {
         switch state {
         case .readingBody: refuse(response)
         case .waiting(let answering):
-            // After an overflow of `ahead` no further request can be read.
-            let mayStay = ahead.count <= Self.mostAhead && socket?.admission.isReserve == false
+            if Self.refusals.contains(response.status) { refused += 1 }
+            // After an overflow of `ahead` no further request can be read. A proxy's requests are those of many clients.
+            let mayStay =
+                ahead.count <= Self.mostAhead && socket?.admission.isReserve == false
+                && (refused < Self.mostRefused || socket?.admission.proxies != nil)
             let persistence = mayStay ? answering.persistence : .close
             put(response, to: answering, persistence, then: persistence == .close ? .close : .keep)
         case .readingHead, .flushing, .ended: break

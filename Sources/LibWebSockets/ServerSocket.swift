@@ -423,6 +423,8 @@ package protocol ServerSocketEvents: AnyObject {
     func admitsForwarded(_ socket: ServerSocket) -> Bool
     /// The response that refuses a WebSocket handshake, whatever the path; nil to permit it.
     func refusal(of credentials: Credentials) -> HTTPResponse?
+    /// The response that refuses a request which the listener answers itself, beyond a rate; nil to answer it.
+    func rateRefusal(of request: HTTPRequest) -> HTTPResponse?
     /// A WebSocket handshake failed: the path or subprotocol is not served, the request is invalid, or it was refused.
     func handshakeRefused(_ refusal: HandshakeRefusal)
     /// A request's head is complete. A response now skips its body.

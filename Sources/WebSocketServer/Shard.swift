@@ -428,6 +428,8 @@ extension Shard: ServerSocketEvents {
         return isReading || bearerToken.isShown(by: credentials) ? nil : BearerToken.refusal
     }
 
+    func rateRefusal(of request: HTTPRequest) -> HTTPResponse? { handler?.rateRefusal(of: request) }
+
     func handshakeRefused(_ refusal: HandshakeRefusal) {
         counters.handshakesRefused.add()
         handler?.handshakeRefused(refusal)
@@ -456,6 +458,7 @@ extension Shard: ServerSocketEvents {
             return refusal
         }
         guard request.path == path else { return nil }
+        if let refusal = rateRefusal(of: request) { return refusal }
         return HTTPResponse(
             status: 426, contentType: "text/plain", headers: [("Upgrade", "websocket")],
             body: Array("this path speaks WebSocket\n".utf8))

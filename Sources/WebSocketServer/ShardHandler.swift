@@ -24,6 +24,10 @@ public protocol ShardHandler: AnyObject {
     /// A WebSocket handshake was refused, or any request without the listener's token.
     func handshakeRefused(_ refusal: HandshakeRefusal)
 
+    /// The response that refuses a request which the listener answers itself, a preflight or one for the WebSockets'
+    /// path, beyond a rate; nil to answer it.
+    func rateRefusal(of request: HTTPRequest) -> HTTPResponse?
+
     /// The head of a plain HTTP request whose body is still to come. An answer now refuses the request without waiting
     /// for its body. Otherwise ``requested(_:_:)`` follows.
     func requestBegan(_ request: HTTPRequest, _ responder: HTTPResponder)
@@ -38,6 +42,8 @@ extension ShardHandler {
     public func handshakeRefused(_ refusal: HandshakeRefusal) {}
 
     public func takesControlFrame(on connection: WebSocketConnection) -> Bool { true }
+
+    public func rateRefusal(of request: HTTPRequest) -> HTTPResponse? { nil }
 
     public func requestBegan(_ request: HTTPRequest, _ responder: HTTPResponder) {}
 

@@ -1,3 +1,4 @@
+import CallCore
 import CallServer
 import CallVocabulary
 import ChildProcess
@@ -11,10 +12,11 @@ import Testing
 /// machine's own have no limit.
 @Suite("A limit for a minute in a running server", .world)
 struct RateLimitTests {
-    private func start(_ limits: [RateLimit: Int]) async throws -> CallServer {
+    private func start(_ limits: [RateLimit: Int], backends: [BackendToken] = []) async throws -> CallServer {
         let proxy = try #require(AddressRange("127.0.0.1"))
         return try await world.startServer {
             $0.proxies.addresses = [proxy]
+            $0.backendTokens = backends
             for (limit, value) in limits { $0.rates[limit] = value }
         }
     }
@@ -80,6 +82,51 @@ struct RateLimitTests {
         }
         #expect(try await hits(server, .requestsPerAddress) == 1)
         #expect(try await hits(server, .connectsPerAddress) == 1)
+    }
+
+    private func status(
+        _ server: CallServer, _ path: String, from address: String, _ options: [String] = []
+    ) async throws -> Int {
+        let header = ["--header", "X-Forwarded-For: \(address)"]
+        return try await HTTPAnswer.curl(header + options + ["http://\(server.address)\(path)"]).status
+    }
+
+    @Test("requests of strangers that cost little: health checks, preflights, the WebSockets' path, unknown paths")
+    func strangers() async throws {
+        let server = try await start([.requestsPerAddress: 2])
+        let preflight = [
+            "--request", "OPTIONS", "--header", "Origin: https://app.example", "--header",
+            "Access-Control-Request-Method: GET",
+        ]
+        let rows: [(path: String, options: [String], status: Int)] = [
+            ("/readyz", [], 200), ("/healthz", [], 200), ("/homez", [], 200), ("/v1/signal", [], 426),
+            ("/v1/turn", preflight, 204), ("/v1/backend/calls", [], 401), ("/v1/nothing", [], 404),
+        ]
+        for (number, row) in rows.enumerated() {
+            var statuses: [Int] = []
+            for _ in 0..<3 {
+                statuses.append(try await status(server, row.path, from: "203.0.113.\(number)", row.options))
+            }
+            #expect(statuses == [row.status, row.status, 429], "\(row.path)")
+        }
+        // Health checks have their own count, so that a flood of requests stops no load balancer's.
+        #expect(try await status(server, "/v1/nothing", from: "203.0.113.1") == 404)
+        #expect(try await status(server, "/healthz", from: "203.0.113.6") == 200)
+    }
+
+    @Test("made-up tokens of backends; a backend's own token has no limit")
+    func backendTokens() async throws {
+        let made = BackendToken.make(name: "pbx", role: .read, scope: BackendScope())
+        let server = try await start(
+            [.failedTokensPerAddress: 2, .requestsPerAddress: 4], backends: try BackendToken.read(made.line))
+        func get(_ token: String) async throws -> Int {
+            let options = ["--header", "Authorization: Bearer \(token)"]
+            return try await status(server, "/v1/backend/calls", from: "203.0.113.9", options)
+        }
+        var statuses: [Int] = []
+        for number in 0..<3 { statuses.append(try await get("made-up-\(number)")) }
+        #expect(statuses == [401, 401, 429])
+        for _ in 0..<6 { #expect(try await get(made.text) == 200) }
     }
 
     @Test("calls of one user, over all of its devices; another user's are placed")

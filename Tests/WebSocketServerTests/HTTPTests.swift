@@ -111,6 +111,29 @@ struct HTTPTests {
         #expect(server.server.statistics.shards[0].requests == 302)
     }
 
+    @Test("a connection ends with its fourth refused request, so that a flood of them has to connect again")
+    func refusedOften() async throws {
+        let (served, refused) = ("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", "GET /limited HTTP/1.1\r\nHost: x\r\n\r\n")
+        let client = try RawClient(port: server.address.port)
+        try await client.write(String(repeating: served + refused, count: 9))
+        let text = String(decoding: try await client.readToEnd(), as: UTF8.self)
+        let answers = text.components(separatedBy: "HTTP/1.1 ").dropFirst()
+        #expect(answers.map { $0.prefix(3) } == ["200", "429", "200", "429", "200", "429", "200", "429"])
+        #expect(answers.map { $0.contains("Connection: close\r\n") }.firstIndex(of: true) == 7)
+    }
+
+    @Test("a proxy's connection stays: its requests are those of many clients")
+    func refusedOftenBehindProxy() async throws {
+        let proxy = try #require(AddressRange("127.0.0.1"))
+        let server = try await TestServer.start { $0.proxies = TrustedProxies(addresses: [proxy]) }
+        let client = try RawClient(port: server.address.port)
+        let refused = "GET /limited HTTP/1.1\r\nHost: x\r\n\r\n"
+        let last = "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        try await client.write(String(repeating: refused, count: 9) + last)
+        let text = String(decoding: try await client.readToEnd(), as: UTF8.self)
+        #expect(text.components(separatedBy: "HTTP/1.1 429").count == 10 && text.hasSuffix("fine\n"))
+    }
+
     @Test("curl sends its requests on one connection; HTTP/1.0 has to ask for that")
     func kept() async throws {
         let url = "http://127.0.0.1:\(server.address.port)/healthz"

@@ -40,6 +40,7 @@ struct ServerContextsTests {
         func socketReleased(_ socket: ServerSocket) { journal.append(.released) }
         func admitsForwarded(_ socket: ServerSocket) -> Bool { true }
         func refusal(of credentials: Credentials) -> HTTPResponse? { nil }
+        func rateRefusal(of request: HTTPRequest) -> HTTPResponse? { nil }
         func handshakeRefused(_ refusal: HandshakeRefusal) {}
         func requestBegan(_ request: HTTPRequest, _ responder: HTTPResponder) {}
         func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {}

@@ -118,6 +118,7 @@ final class EchoHandler: ShardHandler {
         journal.append(.requested("\(request.method.rawValue) \(request.path)"))
         switch request.path {
         case "/healthz": responder.respond(.text("fine\n"))
+        case "/limited": responder.respond(.text("too many\n", status: 429))
         case "/echo":
             let type = request.contentType ?? "none"
             let authorization = request.authorization ?? "none"

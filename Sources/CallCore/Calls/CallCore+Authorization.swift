@@ -98,8 +98,8 @@ extension CallCore {
         return false
     }
 
-    /// Without room for a question the failure policy decides. A user whose own part is full is refused, so that too many
-    /// requests of one user are never allowed without an answer.
+    /// Without room for a question the failure policy decides. A user whose own part is full is refused, so that too
+    /// many requests of one user are never allowed without an answer.
     /// - Parameters:
     ///   - isFull: whether all of the room is taken.
     ///   - subject: as below.

@@ -44,8 +44,8 @@ extension CallCore {
         return false
     }
 
-    /// Whether the device is a party of a live call. Its session may open without an answer: otherwise a restart during an
-    /// outage of the backend would end the call.
+    /// Whether the device is a party of a live call. Its session may open without an answer: otherwise a restart during
+    /// an outage of the backend would end the call.
     private func isParty(_ open: SessionOpen, _ grant: SessionGrant) -> Bool {
         guard let device = directory.user(grant.user)?.device(open.device.id) else { return false }
         return device.user.liveCalls.contains { $0.isParty(device) }

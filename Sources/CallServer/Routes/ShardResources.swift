@@ -37,7 +37,9 @@ final class ShardResources {
     /// Refuses a request by its head. A request without a body is answered.
     func began(_ request: HTTPRequest, _ responder: HTTPResponder) {
         if BackendRoute.isBackend(path: request.path) {
-            backends.examine(request, respond: respond(to: request, responder))
+            let respond = respond(to: request, responder)
+            if let refusal = rateRefusal(ofBackend: request) { return respond(refusal, nil) }
+            backends.examine(request, respond: respond)
         } else if let resource = CallResource(path: request.path) {
             calls.examine(resource, request, respond: respond(to: request, responder))
         } else if request.path != SignInByName.path {
@@ -48,14 +50,11 @@ final class ShardResources {
 
     func answer(_ request: HTTPRequest, _ responder: HTTPResponder) {
         let respond = respond(to: request, responder)
-        if BackendRoute.isBackend(path: request.path) { return backends.ask(request, respond: respond) }
-        let isAlwaysServed = HTTPRoutes.alwaysServed.contains(request.path)
-        if !isAlwaysServed, let network = request.network,
-            let wait = environment.wait(.requestsPerAddress, RateLimiter.Key(network))
-        {
-            let words = "Too many requests from your address; try again later."
-            return respond(.refusal(SignalError(.rateLimited(retryAfter: wait), words)), nil)
+        if BackendRoute.isBackend(path: request.path) {
+            if let refusal = rateRefusal(ofBackend: request) { return respond(refusal, nil) }
+            return backends.ask(request, respond: respond)
         }
+        if let refusal = rateRefusal(of: request) { return respond(refusal, nil) }
         let resource = CallResource(path: request.path)
         guard resource != nil || request.path == TurnResource.path else {
             if request.path.hasPrefix("/v1/") {
@@ -64,13 +63,46 @@ final class ShardResources {
             if request.path == SignInByName.path {
                 return signIn.answer(request, on: environment.loop, respond: respond)
             }
-            return isAlwaysServed ? serve(request, responder) : servePage(request, responder, respond)
+            return HTTPRoutes.alwaysServed.contains(request.path)
+                ? serve(request, responder) : servePage(request, responder, respond)
         }
         if let resource {
             calls.ask(resource, request, respond: respond)
         } else {
             turn.ask(request, respond: respond)
         }
+    }
+
+    /// An address whose health checks are counted: apart from its other requests, so that neither are refused because
+    /// of the others.
+    private struct CheckingAddress: Hashable {
+        let network: PeerAddress
+        let isChecking = true
+    }
+
+    /// Counts a request against the limit of its address.
+    /// - Returns: the refusal of one beyond the limit.
+    func rateRefusal(of request: HTTPRequest) -> HTTPResponse? {
+        guard let network = request.network else { return nil }
+        let isCheck = HTTPRoutes.alwaysServed.contains(request.path)
+        let key = isCheck ? RateLimiter.Key(CheckingAddress(network: network)) : RateLimiter.Key(network)
+        guard let wait = environment.wait(.requestsPerAddress, key) else { return nil }
+        return .refusal(
+            SignalError(.rateLimited(retryAfter: wait), "Too many requests from your address; try again later."))
+    }
+
+    /// As above, for a request below the path of backends; a backend's token has no limit. An unknown one counts as a
+    /// refused token, too.
+    private func rateRefusal(ofBackend request: HTTPRequest) -> HTTPResponse? {
+        let token = request.bearerToken
+        if let token, environment.backends.tokens.find(token) != nil { return nil }
+        if let refusal = rateRefusal(of: request) { return refusal }
+        guard token != nil, let network = request.network else { return nil }
+        let (failures, key) = (environment.rates[.failedTokensPerAddress], RateLimiter.Key(network))
+        let now = Int64(environment.loop.milliseconds)
+        if let wait = failures.wait(key, now: now) { return .refusal(.tooManyFailedTokens(failures.spread(wait))) }
+        failures.charge(key, now: now)
+        return nil
     }
 
     private func serve(_ request: HTTPRequest, _ responder: HTTPResponder) {

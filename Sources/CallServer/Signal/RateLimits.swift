@@ -4,7 +4,7 @@ import WebSocketServer
 /// its name in settings and metrics.
 public enum RateLimit: String, CaseIterable, Sendable {
     case connectsPerAddress = "connects_per_address"
-    /// HTTP requests, without health checks and those of backends.
+    /// HTTP requests, without those of backends. Health checks are counted apart.
     case requestsPerAddress = "requests_per_address"
     case failedTokensPerAddress = "failed_tokens_per_address"
     case opensPerUser = "opens_per_user"

@@ -232,6 +232,8 @@ final class SignalShard: ShardHandler {
         if state?.holder != nil { environment.core.postAlways(.connectionLost(id(connection))) }
     }
 
+    func rateRefusal(of request: HTTPRequest) -> HTTPResponse? { resources.rateRefusal(of: request) }
+
     func requestBegan(_ request: HTTPRequest, _ responder: HTTPResponder) { resources.began(request, responder) }
 
     func requested(_ request: HTTPRequest, _ responder: HTTPResponder) { resources.answer(request, responder) }
