@@ -184,7 +184,7 @@ final class PushDispatcher {
         } catch {
             return finish(id, .unsent(reason: error.reason))
         }
-        guard hasRoom(pool) else { return finish(id, .unsent(reason: "push queue full")) }
+        guard hasRoom(pool, for: job.intent.user) else { return finish(id, .unsent(reason: "push queue full")) }
         pool.preparing += 1
         preparing[id] = pool
         if job.mapped != nil { mapped[id] = job.intent.token }
@@ -197,26 +197,35 @@ final class PushDispatcher {
         let pool =
             switch try pools.destination(of: job.intent) {
             case .pool(let pool): pool
-            case .service(let route): try poolOfService(route)
+            case .service(let route): try poolOfService(route, for: job.intent.user)
             }
         pools.use(pool)
         return pool
     }
 
-    private func poolOfService(_ route: PushRoute) throws(PushPools.NoWay) -> PushPool {
-        try pools.makeRoom(for: route)
+    private func poolOfService(_ route: PushRoute, for user: Handle) throws(PushPools.NoWay) -> PushPool {
+        try pools.makeRoom(for: route, of: user)
         let pool = makePool(route, accessTokens: nil)
+        pool.opener = user
         pools.add(pool)
         return pool
     }
 
-    /// The machine decides which of the prepared pushes to drop. Push services share one limit, as devices choose how many
-    /// there are, and those that devices may have invented have a small part of it.
-    private func hasRoom(_ pool: PushPool) -> Bool {
+    /// The machine decides which of the prepared pushes to drop. Push services share one limit, as devices choose how
+    /// many there are, and those that devices may have invented have a small part of it. A user may have as much of this
+    /// part as is free for the others.
+    private func hasRoom(_ pool: PushPool, for user: Handle) -> Bool {
         let capacity = pool.endpoint.policy.queueCapacity
         guard pool.preparing < capacity else { return false }
         guard pool.endpoint.provider == .webpush else { return true }
-        if pool.isUnproven, pools.unprovenLoad >= capacity / WebPushEndpoint.unprovenShare { return false }
+        if pool.isUnproven {
+            let unproven = pools.unprovenPools
+            let free = capacity / WebPushEndpoint.unprovenShare - unproven.reduce(0) { $0 + $1.load }
+            let prepared = unprepared.count { job in
+                job.intent.user == user && preparing[job.intent.id]?.isUnproven == true
+            }
+            guard unproven.reduce(prepared, { $0 + $1.load(of: user) }) < free else { return false }
+        }
         return pools.webPushLoad < capacity
     }
 
@@ -330,7 +339,9 @@ final class PushDispatcher {
         }
         do {
             let pool = try destination(of: job)
-            guard hasRoom(pool) else { return finish(job.intent.id, .unsent(reason: "push queue full")) }
+            guard hasRoom(pool, for: job.intent.user) else {
+                return finish(job.intent.id, .unsent(reason: "push queue full"))
+            }
             pool.queue(prepared)
         } catch {
             finish(job.intent.id, .unsent(reason: error.reason))

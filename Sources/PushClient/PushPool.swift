@@ -94,6 +94,11 @@ package final class PushPool {
     /// Whether this is a push service that a device may have invented: a name below a `*` of `push.webpush.hosts` that has
     /// never accepted a push.
     var isUnproven: Bool { !endpoint.isListed && machine.counters.accepted == 0 }
+    /// The user whose push the pool was made for, if it is one of a push service.
+    var opener: Handle?
+
+    /// Pushes of one user, waiting or on the wire.
+    func load(of user: Handle) -> Int { requests.values.count { $0.terms.user == user } }
 
     package var statistics: PushStatistics.Pool {
         var statistics = PushStatistics.Pool(

@@ -11,8 +11,8 @@ extension PushPools {
         all.reduce(0) { $1.endpoint.provider == .webpush ? $0 + $1.load : $0 }
     }
 
-    /// Pushes in the pools of push services that may be inventions of devices.
-    var unprovenLoad: Int { webPushPools.reduce(0) { $1.isUnproven ? $0 + $1.load : $0 } }
+    /// The pools of push services that may be inventions of devices.
+    var unprovenPools: [PushPool] { webPushPools.filter(\.isUnproven) }
 
     func webPushDestination(of token: PushToken) throws(NoWay) -> Destination {
         guard let webPush else { throw NoWay(reason: reason(for: token, covered: [], isProviderKnown: false)) }
@@ -36,10 +36,16 @@ extension PushPools {
 
     /// Closes an idle pool when there are as many as there may be: first one whose service never accepted a push, else
     /// the least recently used. Devices choose the names below a `*`, so new ones never displace the pools of listed
-    /// hosts, and few are tried at a time. An idle pool has no outcome to tell when it closes.
-    mutating func makeRoom(for route: PushRoute) throws(NoWay) {
+    /// hosts, and few are tried at a time: for one user no more than are left for the others. An idle pool has no
+    /// outcome to tell when it closes.
+    mutating func makeRoom(for route: PushRoute, of user: Handle) throws(NoWay) {
         let pools = webPushPools
         let unproven = pools.filter(\.isUnproven)
+        let tried = unproven.filter { !$0.isIdle }
+        guard
+            route.isListed
+                || tried.count(where: { $0.opener == user }) < WebPushEndpoint.mostUnproven - tried.count
+        else { throw NoWay(reason: Self.tooManyServices) }
         let evicted: PushPool?
         if !route.isListed, unproven.count >= WebPushEndpoint.mostUnproven {
             evicted = leastRecentlyUsed(unproven)
@@ -51,12 +57,14 @@ extension PushPools {
             return
         }
         guard let evicted else {
-            throw NoWay(reason: "pushes wait for as many push services as are tried at a time")
+            throw NoWay(reason: Self.tooManyServices)
         }
         remove(evicted)
         remember(evicted)
         evicted.close()
     }
+
+    private static let tooManyServices = "pushes wait for as many push services as are tried at a time"
 
     private func leastRecentlyUsed(_ pools: [PushPool]) -> PushPool? {
         pools.filter(\.isIdle).min { $0.lastUse < $1.lastUse }

@@ -15,10 +15,11 @@ struct WebPushServiceTests {
     private static let browser = WebPushTestBrowser()
 
     private static func order(
-        _ number: UInt64 = 1, to token: PushToken, purpose: PushPurpose = .call, call: UInt64? = nil,
-        ring: Duration = .seconds(45)
+        _ number: UInt64 = 1, to token: PushToken, of user: String = "bob", purpose: PushPurpose = .call,
+        call: UInt64? = nil, ring: Duration = .seconds(45)
     ) throws -> PushIntent {
         var intent = try Fixture.order(number, ring: ring)
+        intent.user = try #require(Handle(user))
         intent.token = token
         intent.purpose = purpose
         intent.call = CallID(high: 8, low: call ?? number)
@@ -237,33 +238,61 @@ struct WebPushServiceTests {
         await fixture.stop()
     }
 
-    @Test("names that devices invent below a pattern take a few pools and a part of the queue, and no other's place")
-    func invented() async throws {
-        let server = try await Self.strict()
-        let fixture = try await Self.start(server) {
-            // No name below `invalid` exists (RFC 6761).
+    /// A service with a pattern below which no name exists (RFC 6761), and a queue of 80.
+    private static func startWithPattern(_ server: PushTestServer) async throws -> Fixture {
+        try await start(server) {
             $0.hosts += [WebPushHost("*.push.invalid")].compactMap { $0 }
             $0.policy.queueCapacity = 80
         }
-        func order(_ number: UInt64, host: String) throws -> PushIntent {
-            try Self.order(number, to: Self.browser.token(host: host, port: 443, key: Self.key))
-        }
+    }
+
+    private static func order(_ number: UInt64, host: String, of user: String) throws -> PushIntent {
+        try order(number, to: browser.token(host: host, port: 443, key: key), of: user)
+    }
+
+    @Test("names that devices invent below a pattern take a few pools and a part of the queue, and no other's place")
+    func invented() async throws {
+        let server = try await Self.strict()
+        let fixture = try await Self.startWithPattern(server)
         let real = Self.browser.token(port: server.port, key: Self.key)
         #expect(try await fixture.send(Self.order(1000, to: real)) == .accepted)
         for number in 1...UInt64(WebPushEndpoint.mostUnproven) {
-            fixture.service.queue(try order(number, host: "a\(number).push.invalid"))
+            fixture.service.queue(try Self.order(number, host: "a\(number).push.invalid", of: "u\(number)"))
         }
         #expect(
-            try await fixture.outcome(queueing: order(100, host: "b.push.invalid"))
+            try await fixture.outcome(queueing: Self.order(100, host: "b.push.invalid", of: "u100"))
                 == .unsent(reason: "pushes wait for as many push services as are tried at a time"))
         // An eighth of the queue: ten, of which eight wait.
         for number in 101...102 as ClosedRange<UInt64> {
-            fixture.service.queue(try order(number, host: "a1.push.invalid"))
+            fixture.service.queue(try Self.order(number, host: "a1.push.invalid", of: "u\(number)"))
         }
         #expect(
-            try await fixture.outcome(queueing: order(103, host: "a2.push.invalid"))
+            try await fixture.outcome(queueing: Self.order(103, host: "a2.push.invalid", of: "u103"))
                 == .unsent(reason: "push queue full"))
         #expect(try await fixture.send(Self.order(1001, to: real)) == .accepted)
+        await fixture.stop()
+    }
+
+    @Test("names that one user's devices invent leave as many pools, and as much of their queue, for the others")
+    func inventedByOne() async throws {
+        let server = try await Self.strict()
+        let fixture = try await Self.startWithPattern(server)
+        let half = UInt64(WebPushEndpoint.mostUnproven / 2)
+        for number in 1...half {
+            fixture.service.queue(try Self.order(number, host: "a\(number).push.invalid", of: "mallory"))
+        }
+        #expect(
+            try await fixture.outcome(queueing: Self.order(20, host: "b.push.invalid", of: "mallory"))
+                == .unsent(reason: "pushes wait for as many push services as are tried at a time"))
+        // Of the ten pushes that may wait for such services, mallory has four, then five.
+        fixture.service.queue(try Self.order(21, host: "a1.push.invalid", of: "mallory"))
+        #expect(
+            try await fixture.outcome(queueing: Self.order(22, host: "a1.push.invalid", of: "mallory"))
+                == .unsent(reason: "push queue full"))
+        fixture.service.queue(try Self.order(30, host: "c.push.invalid", of: "alice"))
+        await eventually("the push of alice waits too") {
+            fixture.service.statistics.pools.reduce(0) { $0 + $1.queueDepth } == 6
+        }
         await fixture.stop()
     }
 
