@@ -93,7 +93,8 @@ struct WebClientTests {
             ("long", .seconds(20), "the response is longer than 100000 bytes"),
             ("garbage", .seconds(20), "the response is not HTTP/1.1"),
         ] {
-            #expect(try await client.get(server.address(path), patience: patience).text == text)
+            let result = try await client.get(server.address(path), patience: patience)
+            #expect(result == .failure(WebFailure(description: text, isUnsent: false)))
         }
         // Nothing of them is kept.
         #expect(try await client.get(server.address("busy")).text == "429 later")
@@ -109,6 +110,13 @@ struct WebClientTests {
         let port = try freePort()
         let refused = try #require(WebAddress("http://127.0.0.1:\(port)/"))
         #expect(try await client.get(refused).text.contains("refused"))
+        for address in [unknown, refused] {
+            guard case .failure(let failure) = try await client.get(address) else {
+                Issue.record("nobody answers there")
+                return
+            }
+            #expect(failure.isUnsent, "\(failure)")
+        }
     }
 
     @Test("speaks TLS with a server whose certificate it trusts and that has the name, on one connection")
