@@ -26,12 +26,12 @@ public final class CallCore {
     var directory: Directory
     var calls: [CallID: Call] = [:]
     var pushes: [PushID: Push] = [:]
-    var pairBounds = PairBounds()
     var followers = Followers()
     /// Whether this step changed calls that requests wait for.
     var hasChangedFollowedCalls = false
-    /// Notices without an outcome.
+    /// Notices without an outcome, and how many are about calls of each user.
     var notices: [PushID: Notice] = [:]
+    var noticeShares = UserShares()
     var deadlines = DeadlineQueue<Deadline>()
     /// Ended calls, in order of their time to leave memory. Calls out of that order are in ``deadlines`` instead.
     var tombstones = Tombstones()
@@ -43,14 +43,17 @@ public final class CallCore {
     /// The number of sessions with a socket or in their resume window.
     var heldSessions = 0
     var knownCalls = KnownCalls()
-    /// The number of unregistered handles in call targets, over all live calls.
+    /// The number of unregistered handles in call targets, over all live calls, and of the calls of each caller.
     var awaitedHandles = 0
+    var awaitedShares = UserShares()
     /// Inputs that wait for the store to look something up.
     var lanes: [Lane: OpenLookUp] = [:]
     var laneOfLookUp: [UInt64: Lane] = [:]
     /// Where the `session.open` of a device waits.
     var openingDevices: [DeviceKey: Lane] = [:]
     var lookUpCount = 0
+    /// Those of each user.
+    var lookUpShares = UserShares()
     var lookUpsAsked: UInt64 = 0
     /// The present generation of records, the latest one that the store's tables are known to contain, and the latest
     /// one of what has left memory.
@@ -61,8 +64,10 @@ public final class CallCore {
     var settlingSince: Instant?
     /// Calls that leave memory once the store's tables contain them.
     var leavingCalls: [Call] = []
-    /// The number of history pages being read.
+    /// The number of history pages being read, those of each user, and whose they are.
     var historyReads = 0
+    var historyShares = UserShares()
+    var historyReaders: [ConnectionID: (user: Handle, reads: Int)] = [:]
     /// Set while inputs are handled whose call the store does not have, so that they are not looked up again.
     var absentCall: CallID?
     /// Set while inputs are handled that waited for the holders of these tokens: those in memory are all there are.
@@ -82,11 +87,15 @@ public final class CallCore {
     /// The inputs that wait in ``openQuestions``, by caller, and ``openSessionQuestions``, by user.
     var answerRoom = AnswerRoom()
     var sessionAnswerRoom = AnswerRoom()
+    /// The connection on which each device in ``openSessionQuestions`` waits.
+    var connectionsAsked: [DeviceKey: ConnectionID] = [:]
     var questionsAsked: UInt64 = 0
     /// Set while the inputs are handled that waited for this answer.
     var verdict: AuthorizationAnswer?
-    /// The number of legs of calls restored from the archive; a call without legs counts as one.
+    /// The number of legs of calls restored from the archive; a call without legs counts as one. Also those that each
+    /// user has asked for.
     var archivedLegs = 0
+    var archivedShares = UserShares()
     private var random: any RandomNumberGenerator
     /// Valid during a step only.
     var now = Instant(milliseconds: 0)
@@ -205,9 +214,9 @@ public final class CallCore {
     /// - Returns: false when none is due.
     private func fallDueNext() -> Bool {
         if let forgets = tombstones.next, deadlines.next.map({ forgets <= $0 }) ?? true,
-            let call = tombstones.popDue(now: now)
+            let id = tombstones.popDue(now: now)
         {
-            forget(call)
+            if let call = takeTombstone(of: id)?.call { forget(call) }
             return true
         }
         guard let due = deadlines.popDue(now: now) else { return false }

@@ -25,8 +25,8 @@ public struct CallTimers: Equatable, Sendable {
     public var notice = Duration.seconds(3600)
     /// The window of ``CoreLimits/backgroundPushes``.
     public var backgroundWindow = Duration.seconds(3600)
-    /// The window of ``CoreLimits/pushesPerDevice``, ``CoreLimits/pushingCallsPerPair`` and
-    /// ``CoreLimits/pushingCallsPerCaller``.
+    /// The window of ``CoreLimits/pushesPerDevice``, ``CoreLimits/pushingCallsPerPair``,
+    /// ``CoreLimits/pushingCallsPerCaller`` and ``CoreLimits/pushesPerCaller``.
     public var pushWindow = Duration.seconds(30)
     /// The pause before each probe of a suspended device; the last one repeats. A suspended device has left three
     /// pushes unreported. If its app is broken, iOS has stopped delivering anyway, and four more pushes in 31 hours do
@@ -48,7 +48,15 @@ public struct CallTimers: Equatable, Sendable {
 /// All limits of the core. ``CoreCounters`` counts how often each was hit.
 public struct CoreLimits: Equatable, Sendable {
     public var liveCalls = 200_000
+    /// Live calls that one user has placed. Calls to the user do not count: others place them.
     public var liveCallsPerUser = 100
+    /// The memory of the calls that one user has placed, live or ended, as ``CallCore`` estimates it. Beyond it the
+    /// user's ended calls leave memory first.
+    public var callBytesPerUser = 16 << 20
+    /// What one user's requests and calls write to disk in a minute: a token bucket of bytes, as the core estimates them.
+    public var storedBytesPerUser = 4 << 20
+    /// `device.update` requests of one user in a minute.
+    public var deviceUpdatesPerUser = 120
     public var legsPerCall = 1_000
     public var devicesPerUser = 16
     public var tokensPerDevice = FrameLimits.pushTokens
@@ -64,10 +72,14 @@ public struct CoreLimits: Equatable, Sendable {
     /// Pushes to one device in ``CallTimers/pushWindow``: a token bucket that holds this number and refills evenly
     /// within the window. Neither a person nor ten callers together call one phone more than six times in 30 seconds.
     public var pushesPerDevice = 10
-    /// The same for calls by one user to one other user that cause a push.
+    /// The same for calls by one user to one other user that cause a push, in whatever way the call names the other one.
     public var pushingCallsPerPair = 6
-    /// The same for all calls by one user that cause a push. A call to a group counts once.
+    /// The same for all calls by one user that cause a push. A list counts once for each of its users that is pushed, a
+    /// group once.
     public var pushingCallsPerCaller = 60
+    /// The same for the pushes of all calls by one user: as many as the largest call has legs. Counted separately, as many
+    /// pushes about missed calls.
+    public var pushesPerCaller = 1_000
     public var missedPerUser = 100
     /// Pushes about missed calls without an outcome.
     public var notices = 100_000
@@ -80,7 +92,8 @@ public struct CoreLimits: Equatable, Sendable {
     public var forwards = 3
     /// Unregistered handles in call targets, over all live calls.
     public var awaitedHandles = 1_000_000
-    /// Inputs that may wait for the store to look something up.
+    /// Inputs that may wait for the store to look something up. As of ``awaitedHandles``, ``notices``, ``archivedLegs`` and
+    /// ``AuthorizationPolicy/mostWaiting``, one user has at most a tenth of them, but at least 100.
     public var lookUps = 10_000
     /// Users in memory without a session, a call or a notice. Beyond that those not needed for longest leave memory.
     public var idleUsers = 10_000

@@ -1,7 +1,11 @@
-/// The names of the core's limits, as in counters and metrics. ``CoreLimits`` has their values.
+/// The names of the core's limits, as in counters and metrics. ``CoreLimits`` has their values. A share of a limit counts
+/// as the limit.
 public enum CoreLimit: String, Sendable, CaseIterable {
     case liveCalls = "live_calls"
     case liveCallsPerUser = "live_calls_per_user"
+    case callBytesPerUser = "call_bytes_per_user"
+    case storedBytesPerUser = "stored_bytes_per_user"
+    case deviceUpdatesPerUser = "device_updates_per_user"
     /// `to`, `sdp` and `custom` of one invite together.
     case inviteContent = "invite_content"
     case legsPerCall = "legs_per_call"
@@ -22,4 +26,5 @@ public enum CoreLimit: String, Sendable, CaseIterable {
     case pushesPerDevice = "pushes_per_device"
     case pushingCallsPerPair = "pushing_calls_per_pair"
     case pushingCallsPerCaller = "pushing_calls_per_caller"
+    case pushesPerCaller = "pushes_per_caller"
 }

@@ -46,6 +46,8 @@ extension CoreLimits {
     public var problem: String? {
         let all: [(String, Int)] = [
             ("live_calls", liveCalls), ("live_calls_per_user", liveCallsPerUser), ("legs_per_call", legsPerCall),
+            ("call_bytes_per_user", callBytesPerUser), ("stored_bytes_per_user", storedBytesPerUser),
+            ("device_updates_per_user", deviceUpdatesPerUser), ("pushes_per_caller", pushesPerCaller),
             ("devices_per_user", devicesPerUser), ("tokens_per_device", tokensPerDevice), ("sessions", sessions),
             ("replay_events", replayEvents), ("replay_bytes", replayBytes),
             ("buffered_candidates", bufferedCandidates), ("buffered_candidate_bytes", bufferedCandidateBytes),

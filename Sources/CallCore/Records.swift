@@ -93,6 +93,8 @@ public struct CallRecord: Equatable, Sendable {
     public var caller: Party
     public var callerName: String?
     public var to: CallTarget
+    /// The length of a list of which `to` has the first handles only: the call has rung nobody. nil for a whole one.
+    public var toCount: Int?
     public var video: Bool
     /// Distinguishes a repeated invite from one with another body under the same id.
     public var inviteDigest: UInt64
@@ -295,6 +297,8 @@ public struct DescriptionsRecord: Equatable, Sendable {
     }
 
     public var isEmpty: Bool { offer == nil && custom == nil && answer == nil }
+
+    var bytes: Int { [offer, custom, answer].reduce(0) { $0 + ($1?.bytes.count ?? 0) } }
 }
 
 /// A period in which a party of a live call had no connection. Key: `call`, `role`, `lostAt`.

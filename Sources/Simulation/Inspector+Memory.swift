@@ -101,13 +101,20 @@ extension Inspector {
         if census.lookUps > core.limits.lookUps { violate("\(census.lookUps) inputs wait for the store") }
         let notices = decided.openPushes.count { decided.pushes[$0]?.purpose != .call }
         if census.notices != notices { violate("\(census.notices) notices in memory, \(notices) are open") }
-        if census.idleUsers > core.limits.idleUsers, !isSettling { checkIdle(census) }
+        if census.idleUsers > core.limits.idleUsers, !isSettling { checkIdle(census, core.limits) }
         if areDeadlinesDone, !isSettling { checkParts(census, of: calls) }
     }
 
     /// More users than the limit are idle only while rate limits are spent.
-    private func checkIdle(_ census: CoreCensus) {
+    private func checkIdle(_ census: CoreCensus, _ limits: CoreLimits) {
         let since = now + (.zero - .seconds(60))
+        // What a request or a forwarded call writes is spent for a second, with a low limit for a minute. The request may
+        // have waited.
+        let isLow = limits.storedBytesPerUser < CoreLimits().storedBytesPerUser
+        let soon = now + (.zero - .seconds(isLow ? 70 : 10))
+        if heardAt.map({ $0 > soon }) == true || decided.calls.values.contains(where: { $0.isForwarded(since: soon) }) {
+            return
+        }
         if !decided.pushes.values.contains(where: { $0.intendedAt > since }) {
             violate("\(census.idleUsers) users are in memory that nothing needs")
         }
@@ -136,4 +143,8 @@ extension Inspector {
         if census.pushes > pushes { violate("\(census.pushes) pushes in memory, \(pushes) are needed") }
         if census.deadlines > deadlines { violate("\(census.deadlines) deadlines, \(deadlines) are needed") }
     }
+}
+
+extension CallRecord {
+    fileprivate func isForwarded(since time: Instant) -> Bool { forwards.last.map { $0.at > time } ?? false }
 }

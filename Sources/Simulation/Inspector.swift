@@ -41,6 +41,8 @@ final class Inspector {
     var coverage = Coverage()
     private(set) var step = 0
     private(set) var input: CoreInput?
+    /// When a client last sent anything.
+    private(set) var heardAt: Instant?
     /// When a device last showed, other than by a report, that its app runs.
     var lastLife: [DeviceKey: Instant] = [:]
     var invites: [CallID: Invite] = [:]
@@ -127,6 +129,7 @@ final class Inspector {
     /// Notes an input before the core gets it.
     func hear(_ input: CoreInput, now: Instant) {
         self.input = input
+        if case .client = input { heardAt = now }
         if let device = actor(of: input) { lastLife[device] = now }
         switch input {
         case .client(.opened(let connection, _, let open, let grant)):

@@ -156,6 +156,13 @@ struct Odds {
             limits.pushesPerDevice = Int.random(in: 1...4, using: &random)
             limits.pushingCallsPerPair = Int.random(in: 1...3, using: &random)
             limits.pushingCallsPerCaller = Int.random(in: 2...6, using: &random)
+            // From a copy: the other runs stay as they are.
+            var own = random
+            limits.pushesPerCaller = Int.random(in: 3...8, using: &own)
+            limits.deviceUpdatesPerUser = Int.random(in: 1...4, using: &own)
+            // A call to a few devices takes some 10 kB of each.
+            limits.storedBytesPerUser = Int.random(in: 20_000...100_000, using: &own)
+            limits.callBytesPerUser = Int.random(in: 20_000...60_000, using: &own)
         }
         // Short enough that all devices are dropped once their phones stay away.
         if Int.random(in: 0..<6, using: &random) == 0 {

@@ -48,6 +48,17 @@ import Testing
         }
     }
 
+    @Test("a long call_to and a long list are compared in time for both, not for their product")
+    func longLists() {
+        let handles = (0..<1000).map { "user\($0)" }
+        let allowance = CallAllowance(targets: handles.map { $0 + "x" } + (0..<100).map { "number\($0)*" } + handles)
+        let target = CallTarget.users(handles.compactMap { Handle($0) })
+        let times = (0..<5).map { _ in
+            ContinuousClock().measure { #expect(allowance.firstExcluded(of: target) == nil) }
+        }
+        #expect(times.min() ?? .zero < .milliseconds(100))
+    }
+
     @Test("calls_per_minute counts the calls of all devices of a user; a refusal says when the next call is allowed")
     func rate() throws {
         let limit = CallAllowance(callsPerMinute: 3)

@@ -110,6 +110,53 @@ import Testing
         #expect(kept.count == 12)
     }
 
+    /// The time in which a new buffer decides on a batch: the least of some, as others use the machine too.
+    private func time(_ values: [String], _ limits: CoreLimits) -> Duration {
+        let batch = CallCandidates(call: world.newCall(), candidates: values.map(RawJSON.init))
+        let times = (0..<7).map { _ in
+            var buffer = CandidateBuffer()
+            return ContinuousClock().measure { _ = buffer.append(batch, limits: limits) }
+        }
+        return times.min() ?? .zero
+    }
+
+    @Test("the greatest frame is decided on in no time, whether its candidates are all the same or all different")
+    func greatestFrame() {
+        // With a comma each, as much as a frame may contain.
+        let same = Array(repeating: "1", count: FrameLimits.content / 2)
+        let different = (0..<9000).map { "\(1000 + $0)" } + (0..<2732).map { "\(10_000 + $0)" }
+        for values in [same, different] {
+            #expect(values.reduce(0) { $0 + $1.utf8.count + 1 } <= FrameLimits.content)
+            #expect(time(values, CoreLimits()) <= .milliseconds(5))
+        }
+    }
+
+    @Test("twice as many candidates take twice the time, whether they are all the same or all different")
+    func linear() {
+        var limits = CoreLimits()
+        (limits.bufferedCandidates, limits.bufferedCandidateBytes) = (10_000, 1 << 20)
+        for make in [{ _ in "same" }, { "c\($0)" }] as [(Int) -> String] {
+            let (half, whole) = (time((0..<5000).map(make), limits), time((0..<10_000).map(make), limits))
+            #expect(whole <= half * 2.5, "\(half) and \(whole)")
+        }
+    }
+
+    @Test("more values than a buffer holds are refused, repeated or not; as many as it holds are compared with all")
+    func repeated() {
+        bob.ask(.close)
+        let call = alice.call(bob)
+        #expect(alice.ask(candidates: Array(repeating: "1", count: 128), of: call).reply == .done)
+        #expect(
+            alice.ask(candidates: Array(repeating: "1", count: 129), of: call).code
+                == .overloaded(retryAfter: .seconds(1)))
+        #expect(alice.ask(candidates: (0..<128).map { "\($0)" }, of: call).reply == .done)
+        #expect(alice.ask(candidates: ["128"], of: call).code == .overloaded(retryAfter: .seconds(1)))
+        // A batch that was refused leaves nothing behind.
+        #expect(alice.ask(candidates: ["0", "127"], of: call).reply == .done)
+        bob.open()
+        #expect(bob.candidates(of: call).count == 128)
+    }
+
     @Test("a batch as large as a frame is passed on in pieces")
     func largeBatch() {
         let call = alice.call(bob)

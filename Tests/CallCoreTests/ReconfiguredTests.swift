@@ -142,8 +142,8 @@ extension CoreLimits {
             \.replayEvents, \.replayBytes, \.bufferedCandidates, \.bufferedCandidateBytes, \.unreportedStreak,
             \.missedPerUser, \.notices, \.noticesPerDevice, \.backgroundPushes,
             \.awaitedHandles, \.lookUps, \.idleUsers, \.endedCalls, \.archivedLegs, \.pushesPerDevice,
-            \.pushingCallsPerPair,
-            \.pushingCallsPerCaller,
+            \.pushingCallsPerPair, \.pushingCallsPerCaller, \.pushesPerCaller, \.callBytesPerUser,
+            \.storedBytesPerUser, \.deviceUpdatesPerUser,
         ]
         for limit in all { limits[keyPath: limit] = 1 }
         return limits

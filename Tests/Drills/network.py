@@ -419,7 +419,8 @@ async def slow_readers():
     allowed = float(os.environ.get("DRILL_MEMORY") or 30 + readers * 1.3)
     server = await started("slow", **{
         "limits.messages_per_second": 10000, "limits.invites_per_user": 1000000, "limits.messages_per_user": 10000000,
-        "limits.live_calls_per_user": 100000})
+        "limits.live_calls_per_user": 100000, "limits.stored_bytes_per_user": 1 << 36,
+        "limits.call_bytes_per_user": 1 << 36})
     traffic = Traffic(server)
     await traffic.open()
     phones = [Phone(f"slow{number}") for number in range(readers)]

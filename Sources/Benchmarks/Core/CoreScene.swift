@@ -45,6 +45,7 @@ final class CoreScene {
         // Two phones replace many, and call each other all the time.
         var limits = CoreLimits()
         (limits.pushesPerDevice, limits.pushingCallsPerPair, limits.pushingCallsPerCaller) = (1 << 30, 1 << 30, 1 << 30)
+        (limits.pushesPerCaller, limits.storedBytesPerUser, limits.callBytesPerUser) = (1 << 30, 1 << 40, 1 << 40)
         limits.idleUsers = 1 << 30
         core = CallCore(limits: limits, random: SeededGenerator(seed: 6))
         // The store is empty, so the core never looks up a new call.

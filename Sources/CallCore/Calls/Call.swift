@@ -53,7 +53,11 @@ final class Call {
     let id: CallID
     let caller: Party
     let callerName: String?
-    let to: CallTarget
+    private(set) var to: CallTarget
+    /// The bytes of `to` in a frame.
+    private var toBytes: Int
+    /// The length of a list of which `to` has the first handles only.
+    private(set) var toCount: Int?
     private(set) var callees: Callees
     let video: Bool
     let inviteDigest: UInt64
@@ -89,8 +93,8 @@ final class Call {
     var callerCandidates = CandidateBuffer()
     /// Whether the store has candidates of this call.
     var hasStoredCandidates = false
-    /// A push was made for the call. It counts once against the caller's push bounds.
-    var hasPushed = false
+    /// The users for whom a push was made, while the call is unanswered.
+    private var pushedUsers: Set<ObjectIdentifier> = []
     /// The tokens pushed for the call, while it is unanswered. A token gets at most one push per call, even when it
     /// moves to another device.
     private var spentTokens: [PushToken.Address: ObjectIdentifier] = [:]
@@ -108,6 +112,12 @@ final class Call {
     var generation: UInt64 = 0
     /// The call was restored from the archive.
     let isFromArchive: Bool
+    /// The user who asked for a call of the archive.
+    var archivedBy: Handle?
+    /// When the call is to leave memory, while it is one of the ``Tombstones``.
+    var leavesAt: Instant?
+    /// The bytes that its caller's share of the memory was last charged with.
+    var countedBytes = 0
 
     init(
         invite: Invite, digest: UInt64, callees: Callees, callerDevice: Device, callerName: String?,
@@ -118,6 +128,7 @@ final class Call {
         self.callerDevice = callerDevice
         self.callerName = callerName
         to = invite.to
+        toBytes = invite.to.wireBytes
         self.callees = callees
         video = invite.video
         inviteDigest = digest
@@ -137,6 +148,8 @@ final class Call {
         self.callerDevice = callerDevice
         callerName = record.callerName
         to = record.to
+        toBytes = record.to.wireBytes
+        toCount = record.toCount
         callees = Callees(record)
         video = record.video
         inviteDigest = record.inviteDigest
@@ -152,6 +165,9 @@ final class Call {
         self.isFromArchive = isFromArchive
         isAnnounced = true
     }
+
+    /// The present target.
+    var target: CallTarget { forwards.last?.to ?? to }
 
     var isUnanswered: Bool { state.isRingingPhase }
     var isLive: Bool { state.isLive }
@@ -205,12 +221,55 @@ final class Call {
 
     /// Whether the user is the caller or has a leg that has not ended.
     func engages(_ user: User) -> Bool {
-        callerDevice.user === user || legs.contains { $0.device.user === user && $0.state != .ended }
+        func isEngaged(_ device: Device) -> Bool { leg(of: device).map { $0.state != .ended } ?? false }
+        return callerDevice.user === user || user.devices.contains(where: isEngaged)
+            || user.dropped.values.contains(where: isEngaged)
     }
+
+    /// Whether a push was made in this call, and whether one was made for a device of the user.
+    var hasPushed: Bool { !pushedUsers.isEmpty }
+    func hasPushed(to user: User) -> Bool { pushedUsers.contains(ObjectIdentifier(user)) }
+    func notePush(to user: User) { pushedUsers.insert(ObjectIdentifier(user)) }
 
     /// Whether this unanswered call goes from `callee` to `caller` alone, and so collides with one the other way.
     func isGlaring(with caller: User, to callee: User) -> Bool {
         isUnanswered && callees.isOne && callees.handles == [caller.handle] && callerDevice.user === callee
+    }
+
+    // MARK: Memory
+
+    /// About how many bytes the call takes in memory, with its legs, its pushes and the names that it waits for.
+    var bytes: Int {
+        let content = toBytes + descriptions.bytes + callerCandidates.bytes
+        return Self.bytes(content: content, callees: callees.handles.count)
+            + members.count * Self.bytesOfName + legs.count * Self.bytesOfLeg
+    }
+
+    /// The same for a call that an invite would begin, without its devices.
+    static func bytes(of invite: Invite) -> Int {
+        let callees = if case .users(let handles) = invite.to { handles.count } else { 1 }
+        return bytes(content: invite.payloadBytes, callees: callees) + callees * bytesOfName
+    }
+
+    private static func bytes(content: Int, callees: Int) -> Int { 2_300 + content + callees * 50 }
+
+    /// A name that nobody has. That of a user is in memory anyway.
+    private static let bytesOfName = 500
+    private static let bytesOfLeg = 1_200
+
+    /// Of a call that ends and has rung nobody: keeps of more than a few callees only those who exist, and of a list only
+    /// the first handles and its length.
+    func keepCallees(who exist: (Handle) -> Bool) {
+        guard legs.isEmpty, forwards.isEmpty else { return }
+        if case .users(let handles) = to, handles.count > Callees.few {
+            toCount = handles.count
+            to = .users(Array(handles.prefix(Callees.few)))
+            toBytes = to.wireBytes
+        } else if callees.handles.count <= Callees.few {
+            return
+        }
+        callees.keep(exist)
+        hunt = nil
     }
 
     // MARK: Legs
@@ -293,6 +352,7 @@ final class Call {
         precondition(isUnanswered, "a call is answered once")
         endHunt()
         spentTokens = [:]
+        pushedUsers = []
         phase = .answered(Answer(leg: leg, at: now, connectsUntil: connectsUntil))
     }
 
@@ -317,6 +377,7 @@ final class Call {
         if case .connected(_, let at) = phase { connectedAt = at }
         endHunt()
         spentTokens = [:]
+        pushedUsers = []
         phase = .ended(
             Ending(
                 reason: reason, by: by, at: now, answer: answer, connectedAt: connectedAt, mergedInto: mergedInto,
@@ -329,6 +390,7 @@ final class Call {
         var record = CallRecord(
             id: id, caller: caller, callerName: callerName, to: to, video: video, inviteDigest: inviteDigest,
             state: state, createdAt: createdAt, ringsUntil: ringsUntil)
+        record.toCount = toCount
         record.ringingAt = firstRangAt
         switch phase {
         case .routing, .waking, .ringing: break

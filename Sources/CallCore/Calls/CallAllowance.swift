@@ -22,14 +22,35 @@ public struct CallAllowance: Equatable, Sendable {
             case .users(let users): users.map(\.text)
             case .group(let name): [name]
             }
-        return callees.first { callee in !targets.contains { Self.allows($0, callee) } }
+        let allowed = Patterns(targets)
+        return callees.first { !allowed.contains($0) }
     }
 
+    /// Handles and beginnings of handles, found by their hash: a token may have many of them, and a list as many callees.
     /// Compares bytes, as handles are compared.
-    private static func allows(_ pattern: String, _ callee: String) -> Bool {
-        let (pattern, callee) = (pattern.utf8, callee.utf8)
-        if pattern.last == UInt8(ascii: "*") { return callee.starts(with: pattern.dropLast()) }
-        return pattern.elementsEqual(callee)
+    private struct Patterns {
+        private var handles: Set<ArraySlice<UInt8>> = []
+        private var beginnings: Set<ArraySlice<UInt8>> = []
+        /// The lengths of the beginnings, each once.
+        private let lengths: [Int]
+
+        init(_ patterns: [String]) {
+            for pattern in patterns {
+                let bytes = Array(pattern.utf8)[...]
+                if bytes.last == UInt8(ascii: "*") {
+                    beginnings.insert(bytes.dropLast())
+                } else {
+                    handles.insert(bytes)
+                }
+            }
+            lengths = Set(beginnings.map(\.count)).sorted()
+        }
+
+        func contains(_ callee: String) -> Bool {
+            let bytes = Array(callee.utf8)[...]
+            return handles.contains(bytes)
+                || lengths.contains { $0 <= bytes.count && beginnings.contains(bytes.prefix($0)) }
+        }
     }
 }
 

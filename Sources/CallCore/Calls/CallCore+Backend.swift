@@ -182,7 +182,8 @@ struct Followers {
     /// - Returns: whether requests wait for the call.
     mutating func noteChange(of call: CallID) -> Bool {
         guard waiting[call] != nil else { return false }
-        changed.append(call)
+        // Most steps change one call, some of them often.
+        if changed.last != call { changed.append(call) }
         return true
     }
 

@@ -79,11 +79,15 @@ extension CallCore {
         case .logout:
             logOut(session, connection, request)
         case .updateDevice(let tokens):
+            let user = session.device.user
+            guard mayUpdateDevice(user, tokens, connection, request) else { return }
             let wanted = Wanted(tokens: wantedHolders(of: tokens, on: session.device))
             guard
                 isAtHand(
                     wanted, for: .client(.requested(connection, request, .owner(command))), in: .tokens(connection))
             else { return }
+            user.deviceUpdateBound.spend(at: now, limits.deviceUpdatesPerUser, in: Self.minute)
+            spendStorage(StoredBytes.of(tokens), of: user)
             let isChanged = setTokens(tokens, of: session.device)
             persist(session.device)
             if isChanged { record(.registered, of: session.device) }
@@ -93,6 +97,10 @@ extension CallCore {
         case .list(let cursor, let limit):
             readHistory(HistoryQuery(party: session.device.party, after: cursor, limit: limit), connection, request)
         case .clearMissed(let upTo):
+            if let refusal = storageRefusal(of: session.device.user, StoredBytes.call) {
+                return refuse(connection, request, refusal)
+            }
+            spendStorage(StoredBytes.call, of: session.device.user)
             session.device.user.missed.removeAll { $0.at <= upTo }
             persist(.missedCleared(user: session.device.key.user, upTo: upTo), about: session.device.user)
             withdrawNotices(to: session.device.user, upTo: upTo)
@@ -117,23 +125,17 @@ extension CallCore {
         case .ack(let seq): acknowledge(session, seq)
         case .candidates(let batch):
             if holdsCandidates(batch, session.device, connection, request) { return }
-            guard take(batch, from: session) else {
-                let error = SignalError(
-                    .overloaded(retryAfter: .seconds(1)),
-                    "call.candidates: more are waiting for the other side than there is room for; send these again.",
-                    call: batch.call)
-                return refuse(connection, request, error)
-            }
+            if let refusal = take(batch, from: session) { return refuse(connection, request, refusal) }
         }
         if let request { reply(connection, request, .done) }
     }
 
     /// Takes candidates; drops those without use, such as candidates for a call that has ended.
-    /// - Returns: false when the client must send them again.
-    private func take(_ batch: CallCandidates, from session: Session) -> Bool {
+    /// - Returns: why the client must send them again; nil when they are taken.
+    private func take(_ batch: CallCandidates, from session: Session) -> SignalError? {
         guard session.mayAct(on: batch.call), let call = calls[batch.call],
             let party = role(of: session.device, in: call)
-        else { return true }
+        else { return nil }
         session.inheritedCalls.removeAll { $0 == call.id }
         if case .callee(let leg) = party { noteAct(on: leg, byWakeToken: session.scope != .full) }
         return relay(batch, call, party)
@@ -247,6 +249,8 @@ extension CallCore {
     /// Stores the winner's SDP, because either side may have to be told again, even after a restart.
     private func describe(_ call: Call, _ sdp: RawJSON) {
         call.descriptions.answer = sdp
+        if let winner = call.answer?.leg { spendStorage(sdp.bytes.count, of: winner.device.user) }
+        countMemory(of: call)
         noteFollowed(call)
         persist(.descriptions(call.descriptions))
     }

@@ -16,6 +16,7 @@ extension CallCore {
         liveCallCount -= 1
         // `reason` is a member of `allCases`.
         counters.callsEnded[EndReason.allCases.firstIndex(of: reason)!] += 1
+        call.keepCallees { directory.user($0)?.isRegistered == true }
         // Persist the end first, then tell the parties.
         persist(call, .ended)
         for leg in call.legs where leg.state != .ended {
@@ -95,8 +96,12 @@ extension CallCore {
     /// has.
     private func keepMissed(_ call: Call, _ reason: EndReason) {
         guard reason != .glare else { return }
-        for user in call.members where user !== call.callerDevice.user && user.isRegistered && call.hasRung(user) {
-            if call.isDeclined(by: user) || isBlocked(call, by: user) { continue }
+        let users = call.members.filter { user in
+            user !== call.callerDevice.user && user.isRegistered && call.hasRung(user) && !call.isDeclined(by: user)
+                && !isBlocked(call, by: user)
+        }
+        recordMissed(by: users, of: call)
+        for user in users {
             let missed = MissedCall(
                 call: call.id, from: call.caller.user, fromName: call.callerName, at: now, reason: reason,
                 video: call.video)
@@ -106,36 +111,65 @@ extension CallCore {
                 counters.hit(.missedPerUser)
             }
             persist(.missed(user: user.handle, missed), about: user)
-            record(.missed(by: user.handle), of: call)
             giveNotice(of: call, to: user)
         }
     }
 
+    /// Nothing waits for the callees any more: those that nothing else needs may leave memory.
     private func leaveLiveCalls(_ call: Call) {
-        call.callerDevice.user.liveCalls.removeAll { $0 === call }
-        for user in call.members { user.liveCalls.removeAll { $0 === call } }
+        let caller = call.callerDevice.user
+        caller.liveCalls.removeAll { $0 === call }
+        caller.ownCalls.removeAll { $0 === call }
+        for user in call.members {
+            user.liveCalls.removeAll { $0 === call }
+            directory.release(user)
+        }
+        call.members = []
         awaitedHandles -= call.awaitedHandles
+        awaitedShares.remove(call.awaitedHandles, from: caller.handle)
         call.awaitedHandles = 0
     }
 
     /// Keeps an ended call in memory for late commands, for ``CallTimers/tombstone``.
     func retire(_ call: Call) {
         let until = now + timers.tombstone
-        // After that time was lowered, an earlier call may stay longer; then this one is not appended.
-        if !tombstones.add(call, until: until) { call.deadline = deadlines.add(.forget(call), at: until) }
+        if tombstones.add(call.id, until: until) {
+            call.leavesAt = until
+            call.callerDevice.user.endedCalls.append(call.id)
+        } else {
+            // After that time was lowered, an earlier call may stay longer.
+            call.deadline = deadlines.add(.forget(call), at: until)
+        }
+        countMemory(of: call)
         mayExceedEndedCalls = true
+    }
+
+    /// Takes the call out of the ``tombstones``.
+    /// - Returns: the call, and the time at which it was to leave; nil for a call that has left them before.
+    func takeTombstone(of id: CallID) -> (call: Call, until: Instant)? {
+        guard let call = calls[id], let until = call.leavesAt else { return nil }
+        call.leavesAt = nil
+        tombstones.noteTaken()
+        let caller = call.callerDevice.user
+        while let first = caller.endedCalls.first, calls[first]?.leavesAt == nil { caller.endedCalls.removeFirst() }
+        return (call, until)
     }
 
     /// Removes the oldest ended calls from memory before their time while there are more than
     /// ``CoreLimits/endedCalls``. A call stays while a woken device may not know its end.
     func leaveToStore() {
         mayExceedEndedCalls = false
-        while tombstones.count > limits.endedCalls, let (call, until) = tombstones.popFirst() {
-            if call.legs.contains(where: { $0.device.isOwedEnd(of: $0) }) {
-                call.deadline = deadlines.add(.forget(call), at: until)
-            } else {
-                if forget(call) { counters.callsLeftToStore += 1 }
-            }
+        while tombstones.count > limits.endedCalls, let oldest = tombstones.popFirst() {
+            if let call = takeTombstone(of: oldest) { leaveEarly(call.call, until: call.until) }
+        }
+    }
+
+    /// Removes an ended call from memory before its time, unless a woken device may not know its end.
+    func leaveEarly(_ call: Call, until: Instant) {
+        if call.legs.contains(where: { $0.device.isOwedEnd(of: $0) }) {
+            call.deadline = deadlines.add(.forget(call), at: until)
+        } else {
+            if forget(call) { counters.callsLeftToStore += 1 }
         }
     }
 
@@ -146,6 +180,7 @@ extension CallCore {
             call.deadline = deadlines.add(.forget(call), at: now + timers.report)
             return false
         }
+        releaseMemory(of: call)
         guard call.generation <= settledGeneration else {
             leavingCalls.append(call)
             settle()
@@ -155,9 +190,10 @@ extension CallCore {
         calls[call.id] = nil
         call.callerDevice.placedCalls -= 1
         directory.release(call.callerDevice.user)
-        for member in call.members { directory.release(member) }
-        call.members = []
-        if call.isFromArchive { archivedLegs -= max(1, call.legs.count) }
+        if call.isFromArchive {
+            archivedLegs -= max(1, call.legs.count)
+            archivedShares.remove(max(1, call.legs.count), from: call.archivedBy)
+        }
         legCount -= call.legs.count
         for leg in call.legs {
             leg.device.remove(leg)

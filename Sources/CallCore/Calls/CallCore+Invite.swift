@@ -20,7 +20,7 @@ extension CallCore {
         var invite = invite
         if let target = permit.to { invite.to = target }
         if let ringTime = permit.ringTime { invite.ringTime = min(ringTime, timers.longestRing) }
-        guard mayInvite(invite, caller.user, ending: inheritedCalls(of: session).count, connection, request),
+        guard mayInvite(invite, caller.user, ending: inheritedCalls(of: session), connection, request),
             isAtHand(wanted(for: invite), for: work, in: .call(invite.call)),
             isAuthorized(invite, caller, connection, request),
             let callees = callees(of: invite, from: caller, connection, request)
@@ -46,11 +46,15 @@ extension CallCore {
         return false
     }
 
-    /// The callees of an invite; nil, with a refusal, beyond the bounds of pushes.
+    /// The callees of an invite; nil, with a refusal, beyond the bounds of pushes and of what the caller may store.
     func callees(
         of invite: Invite, from caller: Device, _ connection: ConnectionID, _ request: RequestID
     ) -> Callees? {
         let callees = Callees(of: invite.to, in: directory)
+        if let refusal = storageRefusal(of: caller.user, storedBytes(of: invite, callees)) {
+            refuse(connection, request, refusal)
+            return nil
+        }
         guard let refusal = pushRefusal(of: callees, from: caller) else { return callees }
         counters.hit(refusal.limit)
         refuse(
@@ -58,6 +62,10 @@ extension CallCore {
             "Too many calls that push (\(refusal.limit.rawValue)); call again in \(Self.seconds(until: refusal.until, from: now)) s."
         )
         return nil
+    }
+
+    private func storedBytes(of invite: Invite, _ callees: Callees) -> Int {
+        invite.payloadBytes + storedBytes(of: callees.handles, to: invite.to)
     }
 
     /// Begins the call of an accepted invite.
@@ -68,6 +76,7 @@ extension CallCore {
         let call = Call(
             invite: invite, digest: digest, callees: callees, callerDevice: caller, callerName: name, createdAt: now,
             ringsUntil: now + ringTime(of: callees, forwards: 0, caller: caller.key.user, asked: invite.ringTime))
+        spendStorage(storedBytes(of: invite, callees), of: caller.user)
         admit(call)
         replyInvited(call, connection, request)
         call.isAnnounced = true
@@ -89,9 +98,9 @@ extension CallCore {
     }
 
     /// Refuses an invite beyond the limits.
-    /// - Parameter ending: the number of the caller's live calls that the invite will end.
+    /// - Parameter ending: the caller's live calls that the invite will end.
     func mayInvite(
-        _ invite: Invite, _ caller: User, ending: Int = 0, _ connection: ConnectionID, _ request: RequestID
+        _ invite: Invite, _ caller: User, ending: [Call] = [], _ connection: ConnectionID, _ request: RequestID
     ) -> Bool {
         let refusal: (SignalError.Code, String)
         var limit: CoreLimit?
@@ -103,14 +112,22 @@ extension CallCore {
                 .tooLarge(limit: FrameLimits.content),
                 "to, sdp and custom together are larger than \(FrameLimits.content) bytes."
             )
-        } else if liveCallCount - ending >= limits.liveCalls {
+        } else if liveCallCount - ending.count >= limits.liveCalls {
             limit = .liveCalls
             refusal = (.overloaded(retryAfter: .seconds(1)), "Too many calls; try again shortly.")
-        } else if caller.liveCalls.count - ending >= limits.liveCallsPerUser {
+        } else if caller.ownCalls.count - ending.count(where: { $0.callerDevice.user === caller })
+            >= limits.liveCallsPerUser
+        {
             limit = .liveCallsPerUser
             refusal = (
                 .limitReached(limit: limits.liveCallsPerUser),
-                "\(caller.handle) has \(limits.liveCallsPerUser) live calls; end some first."
+                "\(caller.handle) has placed \(limits.liveCallsPerUser) live calls; end some first."
+            )
+        } else if !makeRoom(for: Call.bytes(of: invite), of: caller) {
+            limit = .callBytesPerUser
+            refusal = (
+                .rateLimited(retryAfter: .seconds(1)),
+                "The calls of \(caller.handle) take more than \(limits.callBytesPerUser) bytes of memory (call_bytes_per_user); end some, or call again in 1 s."
             )
         } else {
             return true
@@ -162,6 +179,7 @@ extension CallCore {
     /// Adds the call to the live calls of its caller and all callees.
     func enterLiveCalls(_ call: Call) {
         call.callerDevice.user.liveCalls.append(call)
+        call.callerDevice.user.ownCalls.append(call)
         enterLiveCalls(call, from: 0)
     }
 
@@ -170,17 +188,20 @@ extension CallCore {
         for handle in call.callees.handles[first...] {
             let user = directory.known(handle)
             if user.devices.isEmpty {
-                guard awaitedHandles < limits.awaitedHandles else {
+                let share = CoreLimits.share(of: limits.awaitedHandles)
+                guard awaitedHandles < limits.awaitedHandles, awaitedShares.count(of: call.caller.user) < share else {
                     counters.hit(.awaitedHandles)
                     continue
                 }
                 awaitedHandles += 1
+                awaitedShares.add(to: call.caller.user)
                 call.awaitedHandles += 1
             }
             call.members.append(user)
             directory.hold(user)
             if user !== call.callerDevice.user { user.liveCalls.append(call) }
         }
+        countMemory(of: call)
     }
 
     /// Resolves glare, two users who call each other at the same time: the lower `call_id` continues, the other ends in
@@ -188,7 +209,7 @@ extension CallCore {
     /// - Returns: the call that continues in place of `call`; nil when that is `call` itself.
     private func resolveGlare(_ call: Call) -> CallID? {
         guard call.callees.isOne, let callee = call.members.first else { return nil }
-        let glaring = callee.liveCalls.filter { other in
+        let glaring = callee.ownCalls.filter { other in
             other !== call && other.callerDevice !== call.callerDevice
                 && other.isGlaring(with: call.callerDevice.user, to: callee)
         }

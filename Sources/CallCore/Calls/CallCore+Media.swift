@@ -5,68 +5,94 @@ import CallVocabulary
 /// An accepted message reaches the next session of the other side that may act on the call. A refused one must be sent
 /// again by its client.
 extension CallCore {
-    /// - Returns: false when there is no room for the batch; then none of it is relayed.
-    func relay(_ batch: CallCandidates, _ call: Call, _ party: PartyRole) -> Bool {
-        guard call.isLive else { return true }
+    /// - Returns: why nothing of the batch is relayed; nil when it is, or is of no use.
+    func relay(_ batch: CallCandidates, _ call: Call, _ party: PartyRole) -> SignalError? {
+        guard call.isLive else { return nil }
         switch (party, call.answer) {
-        case (.caller, let answer?): return pass(batch, to: answer.leg.device, of: call, from: nil)
+        case (.caller, let answer?):
+            return pass(batch, to: answer.leg.device, of: call, from: nil, call.callerDevice.user)
         case (.caller, nil):
             // A device told later gets them with the offer; a device told already gets them now.
-            guard keep(batch, in: &call.callerCandidates, of: call, from: nil) else { return false }
+            let user = call.callerDevice.user
+            if let refusal = keep(batch, in: &call.callerCandidates, of: call, from: nil, user) { return refusal }
+            countMemory(of: call)
             for leg in call.legs where leg.isOpen && leg.told != nil {
                 guard let session = leg.device.session, leg.told?.session == session.id else { continue }
                 deliver(batch, to: session)
             }
-            return true
+            return nil
         case (.callee(let leg), let answer?):
-            guard answer.leg === leg else { return true }
-            return pass(batch, to: call.callerDevice, of: call, from: leg.device.key)
+            guard answer.leg === leg else { return nil }
+            return pass(batch, to: call.callerDevice, of: call, from: leg.device.key, leg.device.user)
         case (.callee(let leg), nil):
             // The winner is not known yet, and the caller cannot use candidates before the answer.
-            return !leg.isOpen || keep(batch, in: &leg.candidates, of: call, from: leg.device.key)
+            guard leg.isOpen else { return nil }
+            return keep(batch, in: &leg.candidates, of: call, from: leg.device.key, leg.device.user)
         }
     }
 
     /// Keeps candidates until the answer.
     private func keep(
-        _ batch: CallCandidates, in buffer: inout CandidateBuffer, of call: Call, from device: DeviceKey?
-    ) -> Bool {
+        _ batch: CallCandidates, in buffer: inout CandidateBuffer, of call: Call, from device: DeviceKey?, _ user: User
+    ) -> SignalError? {
+        if let refusal = storageRefusal(of: user, StoredBytes.of(batch)) { return refuse(batch, refusal) }
         let wasFinal = buffer.isFinal
-        guard let new = buffer.append(batch, limits: limits) else { return refuseCandidates(batch) }
-        if !new.isEmpty || buffer.isFinal != wasFinal { store(new, batch.isFinal, of: call, from: device) }
-        return true
+        guard let new = buffer.append(batch, limits: limits) else { return refuse(batch) }
+        if !new.isEmpty || buffer.isFinal != wasFinal { store(new, batch.isFinal, of: call, from: device, user) }
+        return nil
     }
 
     /// Relays candidates to the other side of an answered call.
-    private func pass(_ batch: CallCandidates, to device: Device, of call: Call, from sender: DeviceKey?) -> Bool {
-        if let session = device.session(for: call) {
-            guard session.hasRoom(for: .candidates(batch), limits, isLive: isLive) else {
-                return refuseCandidates(batch)
-            }
+    private func pass(
+        _ batch: CallCandidates, to device: Device, of call: Call, from sender: DeviceKey?, _ user: User
+    ) -> SignalError? {
+        let session = device.session(for: call)
+        if session?.connection == nil, isStoredForReturn(batch, of: call),
+            let refusal = storageRefusal(of: user, StoredBytes.of(batch))
+        {
+            return refuse(batch, refusal)
+        }
+        if let session {
+            guard session.hasRoom(for: .candidates(batch), limits, isLive: isLive) else { return refuse(batch) }
             deliver(batch, to: session)
             // A session without a socket keeps them for the resume; the store keeps them in case of a restart.
-            if session.connection == nil { storeForReturn(batch, of: call, from: sender) }
-            return true
+            if session.connection == nil { storeForReturn(batch, of: call, from: sender, user) }
+            return nil
         }
-        guard device.hold(batch, limits) else { return refuseCandidates(batch) }
+        guard device.hold(batch, limits) else { return refuse(batch) }
         noteFollowed(call)
-        storeForReturn(batch, of: call, from: sender)
-        return true
+        storeForReturn(batch, of: call, from: sender, user)
+        return nil
     }
 
-    private func refuseCandidates(_ batch: CallCandidates) -> Bool {
+    /// - Parameter error: nil when there is no room for the batch.
+    private func refuse(_ batch: CallCandidates, _ error: SignalError? = nil) -> SignalError {
         counters.candidatesRefused += UInt64(batch.candidates.count)
-        return false
+        var error =
+            error
+            ?? SignalError(
+                .overloaded(retryAfter: .seconds(1)),
+                "call.candidates: more are waiting for the other side than there is room for; send these again.")
+        error.call = batch.call
+        return error
     }
 
-    private func storeForReturn(_ batch: CallCandidates, of call: Call, from sender: DeviceKey?) {
-        // Once media flows, a client that returns negotiates anew.
-        if call.state == .answered { store(Array(batch.candidates), batch.isFinal, of: call, from: sender) }
+    private func storeForReturn(_ batch: CallCandidates, of call: Call, from sender: DeviceKey?, _ user: User) {
+        guard isStoredForReturn(batch, of: call) else { return }
+        store(Array(batch.candidates), batch.isFinal, of: call, from: sender, user)
+    }
+
+    private func isStoredForReturn(_ batch: CallCandidates, of call: Call) -> Bool {
+        // Once media flows, a client that returns negotiates anew. A restart drops a batch that is larger than a buffer.
+        call.state == .answered && !batch.candidates.hasMore(than: limits.bufferedCandidates)
     }
 
     /// Stores candidates that the other side may get only after a restart.
-    private func store(_ candidates: [RawJSON], _ areFinal: Bool, of call: Call, from device: DeviceKey?) {
+    private func store(
+        _ candidates: [RawJSON], _ areFinal: Bool, of call: Call, from device: DeviceKey?, _ user: User
+    ) {
         call.hasStoredCandidates = true
+        spendStorage(StoredBytes.of(candidates), of: user)
         persist(
             .candidates(CandidateRecord(call: call.id, device: device, candidates: candidates, isFinal: areFinal)))
     }

@@ -68,7 +68,7 @@ extension CallCore {
     func refuses(_ call: Call, _ user: User) -> Bool { user.policy.doNotDisturb || isBlocked(call, by: user) }
 
     func isBlocked(_ call: Call, by user: User) -> Bool {
-        user.rules.blocked.contains(call.caller.user)
+        user.blocked.contains(call.caller.user)
     }
 
     /// - Returns: nil when the call has reached ``CoreLimits/legsPerCall``.
@@ -82,6 +82,7 @@ extension CallCore {
         device.add(leg)
         directory.hold(device.user)
         legCount += 1
+        countMemory(of: call)
         persist(leg)
         return leg
     }
@@ -134,8 +135,10 @@ extension CallCore {
         guard call.callees.firstDelay == nil else { return !call.legs.contains(where: \.isOpen) }
         var start = hunt.rung - 1
         while start > call.callees.first, huntStep(to: start, of: call) == .zero { start -= 1 }
-        let present = call.callees.handles[start..<hunt.rung]
-        return !call.legs.contains { $0.isOpen && present.contains($0.device.key.user) }
+        let present = start..<hunt.rung
+        return !call.legs.contains { leg in
+            leg.isOpen && call.callees.position(of: leg.device.key.user).map { present.contains($0) } ?? false
+        }
     }
 
     // MARK: Telling the devices
@@ -189,7 +192,10 @@ extension CallCore {
         guard leg.deliveryDeadline != nil else { return }
         cancel(leg.deliveryDeadline)
         leg.deliveryDeadline = nil
-        leg.device.undelivered.removeAll { $0 === leg }
+        // The oldest are told or pushed first, so a linear search finds them soon.
+        if let index = leg.device.undelivered.firstIndex(where: { $0 === leg }) {
+            leg.device.undelivered.remove(at: index)
+        }
     }
 
     /// A ringing device has lost its socket. Its app may reconnect by itself; otherwise a push starts it again.

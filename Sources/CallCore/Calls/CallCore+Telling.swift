@@ -67,9 +67,15 @@ extension CallCore {
     /// not know ended. Newest first, as many as fit a frame; the call of a wake token is always included.
     func snapshots(for device: Device, _ session: Session) -> [CallSnapshot] {
         var views: [CallSnapshot] = []
-        for call in device.user.liveCalls where session.mayAct(on: call.id) {
+        // The reply drops the last calls that do not fit, so none is made beyond the first of those.
+        var room = FrameLimits.content
+        func add(_ view: CallSnapshot) {
+            views.append(view)
+            room -= view.wireBytes - (view.sdp?.bytes.count ?? 0) - (view.custom?.bytes.count ?? 0)
+        }
+        for call in device.user.liveCalls where session.mayAct(on: call.id) && room >= 0 {
             guard let party = role(of: device, in: call), standing(of: call, for: party).0.isLive else { continue }
-            views.append(snapshot(of: call, for: party))
+            add(snapshot(of: call, for: party))
         }
         switch session.scope {
         case .call(let id):
@@ -77,8 +83,8 @@ extension CallCore {
                 views.append(snapshot(of: call, for: .callee(leg)))
             }
         case .full:
-            for leg in device.endsToTell.reversed() where leg.push?.record.report != nil {
-                views.append(snapshot(of: leg.call, for: .callee(leg)))
+            for leg in device.endsToTell.reversed() where leg.push?.record.report != nil && room >= 0 {
+                add(snapshot(of: leg.call, for: .callee(leg)))
             }
         }
         return views

@@ -11,6 +11,7 @@ extension CallSnapshot {
         self.init(
             call: call.id, role: role, state: hasLeft ? .ended : call.state, from: call.caller.user,
             fromName: call.callerName, to: call.to, video: call.video, createdAt: call.createdAt)
+        toCount = call.toCount
         reason = hasLeft ? leg?.endReason : call.endReason
         expiresAt = state == .ended ? nil : call.expiresAt
         answeredAt = call.answeredAt

@@ -3,6 +3,8 @@ import CallVocabulary
 /// The users behind `to` and behind the targets that the call was forwarded to, as resolved at the time.
 struct Callees {
     private static let longList = 16
+    /// The most handles that the record of a call keeps which has rung nobody, whoever they are.
+    static let few = 16
 
     /// Each handle once, in ring order; aliases and groups are resolved. Some may be unknown to the directory.
     private(set) var handles: [Handle]
@@ -98,6 +100,14 @@ struct Callees {
         (isHunted, isOne, isTold) = (next.isHunted, next.isOne, false)
         index()
         return true
+    }
+
+    /// Keeps some of the handles of a call that is over.
+    mutating func keep(_ isKept: (Handle) -> Bool) {
+        handles = handles.filter(isKept)
+        (first, isHunted, steps, isOne, isTold) = (0, false, [], false, false)
+        positions = [:]
+        index()
     }
 
     /// The steps between some of the handles; delays from the start of the target stay as they are.

@@ -4,22 +4,29 @@ import CallVocabulary
 struct CandidateBuffer {
     private(set) var candidates: [RawJSON] = []
     private(set) var isFinal = false
-    private var bytes = 0
+    private(set) var bytes = 0
+    /// The same candidates: a repeated one is found by its hash.
+    private var known: Set<RawJSON> = []
 
     var isEmpty: Bool { candidates.isEmpty && !isFinal }
 
-    /// Appends a batch, or nothing when it does not fit.
+    /// Appends a batch, or nothing when it does not fit. A batch of more values than the buffer may hold does not,
+    /// repeated or not: the limits bound the work, not the sender.
     /// - Returns: the candidates that were new; nil when the batch does not fit.
     mutating func append(_ batch: CallCandidates, limits: CoreLimits) -> [RawJSON]? {
+        guard !batch.candidates.hasMore(than: limits.bufferedCandidates) else { return nil }
         var new: [RawJSON] = []
+        var size = bytes
         for candidate in batch.candidates {
             // A client repeats all of its candidates in a new session.
-            if candidates.contains(candidate) || new.contains(candidate) { continue }
+            guard known.insert(candidate).inserted else { continue }
             new.append(candidate)
-        }
-        let size = new.reduce(bytes) { $0 + $1.bytes.count }
-        guard candidates.count + new.count <= limits.bufferedCandidates, size <= limits.bufferedCandidateBytes else {
-            return nil
+            size += candidate.bytes.count
+            guard candidates.count + new.count <= limits.bufferedCandidates, size <= limits.bufferedCandidateBytes
+            else {
+                known.subtract(new)
+                return nil
+            }
         }
         candidates += new
         bytes = size

@@ -51,10 +51,11 @@ extension CallCore {
         guard (1...CallGroup.mostMembers).contains(group.members.count) else {
             return refuse(.invalidParams, "A group has 1 to \(CallGroup.mostMembers) members.")
         }
-        guard Set(group.members).count == group.members.count else {
+        let members = Set(group.members)
+        guard members.count == group.members.count else {
             return refuse(.invalidParams, "Each member is named once.")
         }
-        if let odd = group.delays.keys.sorted().first(where: { !group.members.contains($0) }) {
+        if let odd = group.delays.keys.sorted().first(where: { !members.contains($0) }) {
             return refuse(.invalidParams, "\(odd) has a delay, and is no member.")
         }
         guard group.delays.values.allSatisfy({ (.zero...CallGroup.longestDelay).contains($0) }) else {

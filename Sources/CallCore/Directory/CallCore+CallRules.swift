@@ -5,7 +5,8 @@ import CallVocabulary
 extension CallCore {
     func block(_ user: Handle, _ callers: [Handle]) -> Result<AdminReply, AdminRefusal> {
         change(user) { rules throws(AdminRefusal) in
-            for caller in callers.map(directory.resolve) where !rules.blocked.contains(caller) {
+            var known = Set(rules.blocked)
+            for caller in callers.map(directory.resolve) where known.insert(caller).inserted {
                 guard caller != user else { throw AdminRefusal(.invalidParams, "\(user) cannot block itself.") }
                 rules.blocked.append(caller)
             }
@@ -19,10 +20,11 @@ extension CallCore {
     func unblock(_ user: Handle, _ callers: [Handle]) -> Result<AdminReply, AdminRefusal> {
         change(user) { rules throws(AdminRefusal) in
             let callers = callers.map(directory.resolve)
-            if let other = callers.first(where: { !rules.blocked.contains($0) }) {
+            let (known, unblocked) = (Set(rules.blocked), Set(callers))
+            if let other = callers.first(where: { !known.contains($0) }) {
                 throw AdminRefusal(.notFound, "\(user) does not block \(other).")
             }
-            rules.blocked.removeAll { callers.contains($0) }
+            rules.blocked.removeAll { unblocked.contains($0) }
         }
     }
 

@@ -30,6 +30,7 @@ extension CallCore {
         for sync in entry.sentSyncs {
             user.backgroundBudgets[sync.device, default: BackgroundBudget()].spend(at: sync.sentAt, limits)
         }
+        if user.isNobody { directory.demote(user) }
     }
 
     /// Drops devices that were not seen for long.
@@ -80,10 +81,18 @@ extension CallCore {
         directory.remove(user)
     }
 
+    /// So much of ``CoreLimits/storedBytesPerUser``, as time, may be forgotten with a user: each request spends some, and a
+    /// user who comes back to spend it again comes back too seldom for more than the limit.
+    private static let negligible = Duration.milliseconds(100)
+
     /// Whether nothing of the user's rate limits is spent: they are not stored.
     private func hasFullBounds(_ user: User) -> Bool {
         let window = max(timers.pushWindow, Self.minute)
-        return user.pushBound.isFull(at: now, in: window) && user.allowanceBound.isFull(at: now, in: window)
+        let bounds = [
+            user.pushBound, user.devicePushBound, user.noticeBound, user.allowanceBound, user.deviceUpdateBound,
+        ]
+        return user.pairBounds.isFull(at: now, in: window) && bounds.allSatisfy { $0.isFull(at: now, in: window) }
+            && user.storageBound.isFull(at: now + Self.negligible, in: window)
             && user.devices.allSatisfy {
                 $0.pushBound.isFull(at: now, in: window) && $0.noticeBound.isFull(at: now, in: window)
             }

@@ -34,10 +34,11 @@ extension CallCore {
         }
         questionsAsked += 1
         sessionAnswerRoom.add(1, of: grant.user)
+        let device = DeviceKey(user: grant.user, device: open.device.id)
         openSessionQuestions[connection] = OpenSessionQuestion(
-            number: questionsAsked, device: DeviceKey(user: grant.user, device: open.device.id),
-            input: .opened(connection, request, open, grant),
+            number: questionsAsked, device: device, input: .opened(connection, request, open, grant),
             deadline: deadlines.add(.sessionAuthorization(connection), at: now + policy.timeout))
+        connectionsAsked[device] = connection
         effects.append(
             .authorizeSession(
                 connection, SessionQuestion(number: questionsAsked, user: grant.user, device: open.device)))
@@ -51,12 +52,11 @@ extension CallCore {
         return device.user.liveCalls.contains { $0.isParty(device) }
     }
 
-    /// Closes the connections on which the device has asked for a session before: the newest request counts.
-    func dropQuestions(of device: DeviceKey) {
-        for (connection, question) in openSessionQuestions where question.device == device {
-            forgetQuestion(on: connection)
-            effects.append(.disconnect(connection, .replaced))
-        }
+    /// Closes the connection on which the device has asked for a session before: the newest request counts.
+    func dropQuestion(of device: DeviceKey) {
+        guard let connection = connectionsAsked[device] else { return }
+        forgetQuestion(on: connection)
+        effects.append(.disconnect(connection, .replaced))
     }
 
     /// Handles the answer to a question; ignores a late answer.
@@ -77,6 +77,7 @@ extension CallCore {
     func forgetQuestion(on connection: ConnectionID) {
         guard let question = openSessionQuestions.removeValue(forKey: connection) else { return }
         sessionAnswerRoom.add(-1, of: question.device.user)
+        connectionsAsked[question.device] = nil
         cancel(question.deadline)
     }
 }

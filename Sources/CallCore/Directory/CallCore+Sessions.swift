@@ -105,7 +105,7 @@ extension CallCore {
                 "\(grant.user) is an alias of \(directory.resolve(grant.user)); open as that user.")
             return false
         }
-        dropQuestions(of: DeviceKey(user: grant.user, device: open.device.id))
+        dropQuestion(of: DeviceKey(user: grant.user, device: open.device.id))
         let known = directory.user(grant.user)?.device(open.device.id)
         if let known, resumable(open.resume, known, grant) != nil { return true }
         return isAuthorized(open, grant, connection, request)
@@ -139,6 +139,8 @@ extension CallCore {
         // The record is persisted below.
         _ = restoreHealth(of: device)
         if let tokens = open.push, setTokens(tokens, of: device) { isRegistered = true }
+        // `limits.opens_per_user` bounds these, so they are counted and never refused.
+        spendStorage(StoredBytes.of(device.tokens.map(\.token)), of: user)
         persist(device)
         if isRegistered { record(.registered, of: device) }
         return device
@@ -397,8 +399,10 @@ extension CallCore {
         noteLife(of: device)
         for leg in device.undelivered {
             guard let told = leg.told, told.session == session.id, told.seq <= seq else { continue }
-            endDelivery(of: leg)
+            cancel(leg.deliveryDeadline)
+            leg.deliveryDeadline = nil
         }
+        device.undelivered.removeAll { $0.deliveryDeadline == nil }
         device.acknowledged(seq, in: session)
     }
 }

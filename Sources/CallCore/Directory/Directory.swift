@@ -39,6 +39,7 @@ struct Directory {
     mutating func hold(_ user: User) { idle.hold(user) }
     mutating func release(_ user: User) { idle.release(user) }
     mutating func renew(_ user: User) { idle.renew(user) }
+    mutating func demote(_ user: User) { idle.demote(user) }
 
     /// Removes an idle user from memory.
     mutating func remove(_ user: User) {

@@ -17,7 +17,13 @@ final class Session {
 
         /// Whether the other side of a live call sent the event.
         func isRelayed(_ isLive: (CallID) -> Bool) -> Bool {
-            event.relayed?.relayedCall.map(isLive) ?? false
+            switch event {
+            case .candidates(let batch): isLive(batch.call)
+            case .update(let update): isLive(update.call)
+            // Only its candidates were relayed.
+            case .incoming(let offer): !offer.candidates.isEmpty && isLive(offer.call)
+            case .state, .ended, .peer, .draining: false
+            }
         }
     }
 

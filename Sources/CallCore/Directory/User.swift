@@ -1,4 +1,5 @@
 import CallVocabulary
+import DequeModule
 
 /// What the server knows of one name: the user, the alias or the group. A name that nobody has is an empty user, so
 /// that calls to it can wait for its first device.
@@ -10,7 +11,9 @@ final class User {
     /// Whether an administrator has set the user's policy; otherwise the default applies.
     var hasOwnPolicy = false
     /// Block list and forwarding.
-    var rules = CallRules()
+    var rules = CallRules() { didSet { blocked = Set(rules.blocked) } }
+    /// The block list: each call to the user is compared with it.
+    private(set) var blocked: Set<Handle> = []
     /// The user's tokens from before this time are refused.
     var revokedBefore: Instant?
     /// In the order in which they were first seen.
@@ -21,10 +24,24 @@ final class User {
     var backgroundBudgets: [DeviceID: BackgroundBudget] = [:]
     /// The live calls this user has a part in, oldest first.
     var liveCalls: [Call] = []
+    /// Those that this user has placed.
+    var ownCalls: [Call] = []
+    /// The ended calls in memory that this user has placed, oldest first. May contain some that have left.
+    var endedCalls: Deque<CallID> = []
+    /// What the calls that this user has placed take of ``CoreLimits/callBytesPerUser``.
+    var callBytes = 0
     /// Bounds the calls by this user that cause a push.
     var pushBound = RateBound()
+    /// The same for each callee.
+    var pairBounds = PairBounds()
+    /// Bounds the pushes of the calls by this user; `noticeBound` bounds those about missed calls.
+    var devicePushBound = RateBound()
+    var noticeBound = RateBound()
     /// Bounds the calls by this user, as the token says.
     var allowanceBound = RateBound()
+    /// Bounds the bytes that this user's requests and calls write to disk.
+    var storageBound = RateBound()
+    var deviceUpdateBound = RateBound()
     /// Newest last.
     var missed: [MissedCall] = []
 
@@ -57,9 +74,16 @@ final class User {
     /// Whether an administrator has listed the user, in a group or behind an alias.
     var isListed: Bool { !memberships.isEmpty || !aliases.isEmpty }
 
-    /// Whether another call makes the user busy for `call`.
+    /// Whether nobody has the name: it is no user, no alias and no group.
+    var isNobody: Bool { !isRegistered && !isListed && aliasOf == nil && group == nil }
+
+    /// Whether another call makes the user busy for `call`: one that the user has placed, or in which a device of the
+    /// user has a leg that has not ended.
     func isBusy(but call: Call) -> Bool {
-        !policy.callWaiting && liveCalls.contains { $0 !== call && $0.engages(self) }
+        guard !policy.callWaiting else { return false }
+        func isEngaged(_ device: Device) -> Bool { device.liveLegs.contains { $0.call !== call } }
+        return ownCalls.contains { $0 !== call } || devices.contains(where: isEngaged)
+            || dropped.values.contains(where: isEngaged)
     }
 
     func device(_ id: DeviceID) -> Device? { devices.first { $0.key.device == id } }
@@ -89,10 +113,19 @@ struct IdleUsers {
         if user.holds == 1 { remove(user) }
     }
 
-    /// One thing less needs the user.
+    /// One thing less needs the user. A name that nobody has leaves before those that somebody has: a caller can make up
+    /// any number of them.
     mutating func release(_ user: User) {
         user.holds -= 1
-        if user.holds == 0 { append(user) }
+        guard user.holds == 0 else { return }
+        if user.isNobody { prepend(user) } else { append(user) }
+    }
+
+    /// Makes the user, if nothing holds it, the first to leave.
+    mutating func demote(_ user: User) {
+        guard user.holds == 0 else { return }
+        remove(user)
+        prepend(user)
     }
 
     /// Makes the user the one that was needed last.
@@ -106,6 +139,14 @@ struct IdleUsers {
         last?.newer = user
         last = user
         if first == nil { first = user }
+        count += 1
+    }
+
+    private mutating func prepend(_ user: User) {
+        user.newer = first
+        first?.older = user
+        first = user
+        if last == nil { last = user }
         count += 1
     }
 

@@ -21,6 +21,19 @@ extension CallCore {
         if recordsEvents, !device.isDropped { add(.device(device.record, change)) }
     }
 
+    /// Records that the users have missed the call, which has ended. The call is stored once for all of them.
+    func recordMissed(by users: [User], of call: Call) {
+        guard recordsEvents, !users.isEmpty else { return }
+        let before = call.eventCount
+        call.eventCount += users.count
+        persist(call)
+        var record = call.record
+        for (index, user) in users.enumerated() {
+            record.eventCount = before + index + 1
+            add(.call(record, number: record.eventCount, .missed(by: user.handle)))
+        }
+    }
+
     private func add(_ subject: EventRecord.Subject) {
         persist(.event(EventRecord(id: makeEventID(), at: now, subject: subject)))
     }

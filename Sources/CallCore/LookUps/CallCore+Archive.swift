@@ -42,7 +42,8 @@ extension CallCore {
         enter(report, from: leg)
     }
 
-    func revive(_ stored: StoredCall) {
+    /// - Parameter user: the one who asked first; nil for a backend.
+    func revive(_ stored: StoredCall, for user: Handle?) {
         let call = restore(stored.call, descriptions: nil, isFromArchive: true)
         var legs: [PushID: Leg] = [:]
         for record in stored.legs { legs[record.push] = restore(record, of: call) }
@@ -53,7 +54,9 @@ extension CallCore {
             // As in ``recover(_:now:effects:)``: a pushed device without tokens has logged out.
             if leg.device.tokens.isEmpty, leg.device.session == nil { leg.device.hasLoggedOut = true }
         }
+        call.archivedBy = user
         archivedLegs += max(1, call.legs.count)
+        archivedShares.add(max(1, call.legs.count), to: user)
         call.deadline = deadlines.add(.forget(call), at: now + timers.archive)
     }
 }

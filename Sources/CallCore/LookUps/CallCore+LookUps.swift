@@ -21,18 +21,41 @@ extension CallCore {
         var wanted = wanted
         // What the last question brought may have left memory before the next answer.
         if let answered { wanted.merge(answered) }
-        let isFull = wanted.call != nil && archivedLegs >= limits.archivedLegs
         // Nobody repeats the request of a call that is forwarded.
         let isForwarding = if case .forwarding = lane { true } else { false }
-        guard isForwarding || !isFull && lookUpCount < limits.lookUps else {
-            counters.hit(isFull ? .archivedLegs : .lookUps)
+        if !isForwarding, let limit = fullLimit(for: deferred.user, isForCall: wanted.call != nil) {
+            counters.hit(limit)
             putOff(deferred)
             return false
         }
         precondition(lanes[lane] == nil, "an input waits behind the earlier ones of its lane")
-        lookUpCount += 1
+        noteWaiting([deferred])
         ask(wanted, in: lane, [deferred], until: now + Self.halfPatience)
         return false
+    }
+
+    /// The limit that leaves no room for another input of the user, for all or in the user's share; nil when there is room.
+    private func fullLimit(for user: Handle?, isForCall: Bool) -> CoreLimit? {
+        let (legs, inputs) = (limits.archivedLegs, limits.lookUps)
+        if isForCall, archivedLegs >= legs || archivedShares.count(of: user) >= CoreLimits.share(of: legs) {
+            return .archivedLegs
+        }
+        let isFull = lookUpCount >= inputs || lookUpShares.count(of: user) >= CoreLimits.share(of: inputs)
+        return isFull ? .lookUps : nil
+    }
+
+    private func noteWaiting(_ inputs: some Sequence<Deferred>) {
+        for input in inputs {
+            lookUpCount += 1
+            lookUpShares.add(to: input.user)
+        }
+    }
+
+    private func noteTaken(_ inputs: some Sequence<Deferred>) {
+        for input in inputs {
+            lookUpCount -= 1
+            lookUpShares.remove(from: input.user)
+        }
     }
 
     private func ask(
@@ -72,12 +95,13 @@ extension CallCore {
 
     /// - Returns: true; the input may be put off at once.
     func wait(_ work: Deferred.Work, in lane: Lane) -> Bool {
-        if lookUpCount < limits.lookUps {
-            lookUpCount += 1
-            lanes[lane]?.inputs.append(deferred(work))
+        let deferred = deferred(work)
+        if let limit = fullLimit(for: deferred.user, isForCall: false) {
+            counters.hit(limit)
+            putOff(deferred)
         } else {
-            counters.hit(.lookUps)
-            putOff(deferred(work))
+            noteWaiting([deferred])
+            lanes[lane]?.inputs.append(deferred)
         }
         return true
     }
@@ -95,13 +119,13 @@ extension CallCore {
                 isSecondHalf: lookUp.isSecondHalf)
         }
         close(lane, lookUp)
-        lookUpCount -= lookUp.inputs.count
+        noteTaken(lookUp.inputs)
         if let stored = found.call, calls[stored.call.id] == nil {
             if let refusal = refusal(of: stored, to: lookUp.inputs) {
                 return lookUp.inputs.forEach { turnAway($0, refusal.code, refusal.message) }
             }
             takeIn(found.entries)
-            revive(stored)
+            revive(stored, for: lookUp.inputs.lazy.compactMap(\.user).first)
         } else {
             takeIn(found.entries)
         }
@@ -122,7 +146,7 @@ extension CallCore {
         }
         (verdict, absentCall, answered, turnedAway) = (nil, nil, nil, nil)
         soughtTokens = []
-        lookUpCount += rest.count
+        noteWaiting(rest)
         lanes[lane]?.inputs += rest
     }
 
@@ -169,7 +193,7 @@ extension CallCore {
             return ask(
                 lookUp.wanted, in: lane, lookUp.inputs, attempts: lookUp.attempts + 1, until: now + Self.halfPatience)
         }
-        lookUpCount -= lookUp.inputs.count
+        noteTaken(lookUp.inputs)
         lookUp.inputs.forEach(putOff)
     }
 
@@ -177,7 +201,7 @@ extension CallCore {
     func forgetLane(of connection: ConnectionID) {
         guard let lookUp = lanes[.connection(connection)] else { return }
         close(.connection(connection), lookUp)
-        lookUpCount -= lookUp.inputs.count
+        noteTaken(lookUp.inputs)
         lookUp.inputs.forEach(enterReport)
     }
 
@@ -240,6 +264,16 @@ extension CallCore {
 }
 
 extension Deferred {
+    /// The user who has sent it; nil for an administrator, a backend and the core itself.
+    var user: Handle? {
+        guard case .client(let input) = work else { return nil }
+        switch input {
+        case .opened(_, _, _, let grant), .asked(_, _, _, let grant, _), .tokenShown(_, _, let grant, _):
+            return grant.user
+        case .requested, .notified, .backend: return device?.user
+        }
+    }
+
     /// The device whose `session.open` with a user's token this is.
     fileprivate var opening: DeviceKey? {
         guard case .client(.opened(_, _, let open, let grant)) = work, grant.scope == .full else { return nil }

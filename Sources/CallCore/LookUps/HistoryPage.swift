@@ -38,16 +38,19 @@ public struct HistoryPage: Equatable, Sendable {
 /// `call.list`: the store reads the page, and the core replaces calls that it has in memory by their current state.
 extension CallCore {
     func readHistory(_ query: HistoryQuery, _ connection: ConnectionID, _ request: RequestID) {
-        guard historyReads < limits.lookUps else {
+        let user = query.party.user
+        guard historyReads < limits.lookUps, historyShares.count(of: user) < CoreLimits.share(of: limits.lookUps) else {
             counters.hit(.lookUps)
             return putOffHistory(connection, request)
         }
         historyReads += 1
+        historyShares.add(to: user)
+        historyReaders[connection, default: (user, 0)].reads += 1
         effects.append(.readHistory(connection, request, query))
     }
 
     func takeUpHistory(_ page: HistoryPage?, _ connection: ConnectionID, _ request: RequestID) {
-        historyReads -= 1
+        noteHistoryRead(for: connection)
         guard let device = directory.session(on: connection)?.device else { return }
         guard var page else {
             return putOffHistory(connection, request)
@@ -60,6 +63,14 @@ extension CallCore {
         }
         page = page.fittingFrame()
         reply(connection, request, .calls(page.calls, next: page.next))
+    }
+
+    private func noteHistoryRead(for connection: ConnectionID) {
+        historyReads -= 1
+        guard var reader = historyReaders[connection] else { return }
+        historyShares.remove(from: reader.user)
+        reader.reads -= 1
+        historyReaders[connection] = reader.reads > 0 ? reader : nil
     }
 
     private func putOffHistory(_ connection: ConnectionID, _ request: RequestID) {

@@ -26,9 +26,15 @@ public struct Wanted: Equatable, Sendable {
     /// Adds what `other` wants.
     mutating func merge(_ other: Wanted) {
         call = call ?? other.call
-        names += other.names.filter { !names.contains($0) }
-        groups += other.groups.filter { !groups.contains($0) }
-        tokens += other.tokens.filter { !tokens.contains($0) }
+        Self.merge(other.names, into: &names)
+        Self.merge(other.groups, into: &groups)
+        Self.merge(other.tokens, into: &tokens)
+    }
+
+    /// Takes linear time: a list has a thousand names.
+    private static func merge<Element: Hashable>(_ new: [Element], into elements: inout [Element]) {
+        var known = Set(elements)
+        elements += new.filter { known.insert($0).inserted }
     }
 }
 

@@ -10,8 +10,10 @@ extension CallCore {
         let content = Notice.Content(from: call.caller.user, fromName: call.callerName, video: call.video)
         for device in user.devices where !device.isTold(purpose, of: call.id) {
             guard let token = device.token(for: purpose, at: now) else { continue }
-            guard mayAlert(device, purpose) else { continue }
-            guard notices.count < limits.notices else {
+            guard mayPush(device, purpose, by: call.callerDevice.user) else { continue }
+            guard notices.count < limits.notices,
+                noticeShares.count(of: content.from) < CoreLimits.share(of: limits.notices)
+            else {
                 counters.hit(.notices)
                 counters.noticesDropped += 1
                 continue
@@ -35,16 +37,21 @@ extension CallCore {
         }
     }
 
-    /// Whether the device gets an alert of its own for this call. The call is recorded as missed in any case.
-    private func mayAlert(_ device: Device, _ purpose: PushPurpose) -> Bool {
-        guard purpose == .missedCall else { return true }
-        let (burst, window) = (limits.pushesPerDevice, timers.pushWindow)
-        guard device.noticeBound.nextAllowed(at: now, burst, in: window) == nil else {
-            counters.hit(.pushesPerDevice)
+    /// Whether the device may be pushed about this call. The call is recorded as missed in any case. Alerts count for the
+    /// device, and all of them for the caller.
+    private func mayPush(_ device: Device, _ purpose: PushPurpose, by caller: User) -> Bool {
+        let (ofDevice, ofCaller, window) = (limits.pushesPerDevice, limits.pushesPerCaller, timers.pushWindow)
+        let isAlert = purpose == .missedCall
+        var full: CoreLimit?
+        if isAlert, device.noticeBound.nextAllowed(at: now, ofDevice, in: window) != nil { full = .pushesPerDevice }
+        if caller.noticeBound.nextAllowed(at: now, ofCaller, in: window) != nil { full = .pushesPerCaller }
+        if let full {
+            counters.hit(full)
             counters.noticesDropped += 1
             return false
         }
-        device.noticeBound.spend(at: now, burst, in: window)
+        if isAlert { device.noticeBound.spend(at: now, ofDevice, in: window) }
+        caller.noticeBound.spend(at: now, ofCaller, in: window)
         return true
     }
 
@@ -61,6 +68,7 @@ extension CallCore {
 
     private func hold(_ notice: Notice) {
         notices[notice.id] = notice
+        noticeShares.add(to: notice.content.from)
         notice.device.notices.append(notice)
         directory.hold(notice.device.user)
         ledger.add(status: notice.record.status, report: notice.record.report)
@@ -222,6 +230,7 @@ extension CallCore {
         notice.deadline = nil
         ledger.remove(status: notice.record.status, report: notice.record.report)
         notices[notice.id] = nil
+        noticeShares.remove(from: notice.content.from)
         notice.device.notices.removeAll { $0 === notice }
         directory.release(notice.device.user)
     }

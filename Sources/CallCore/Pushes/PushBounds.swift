@@ -7,12 +7,13 @@ struct RateBound {
     /// When the whole burst is available again; nil or past when it is available now.
     private var fullAt: Instant?
 
-    /// When the next one is allowed.
-    /// - Returns: nil when it is allowed now.
-    func nextAllowed(at now: Instant, _ burst: Int, in window: Duration) -> Instant? {
+    /// When so many at once are allowed.
+    /// - Parameter count: at most `burst`.
+    /// - Returns: nil when they are allowed now.
+    func nextAllowed(_ count: Int = 1, at now: Instant, _ burst: Int, in window: Duration) -> Instant? {
         // Ignores a time that no burst can reach: it remains from before the clock was set back.
         guard let fullAt, fullAt <= now + window else { return nil }
-        let next = fullAt + (window / burst - window)
+        let next = fullAt + (window / burst * count - window)
         return next > now ? next : nil
     }
 
@@ -27,73 +28,68 @@ struct RateBound {
         fullAt = max(fullAt ?? theirs, theirs)
     }
 
-    mutating func spend(at now: Instant, _ burst: Int, in window: Duration) {
+    /// Never spends more than there is.
+    mutating func spend(_ count: Int = 1, at now: Instant, _ burst: Int, in window: Duration) {
         let start = fullAt.map { $0 <= now + window ? max($0, now) : now } ?? now
-        fullAt = start + window / burst
+        fullAt = min(start + window / burst * count, now + window)
     }
 }
 
-/// The bounds of pairs of a caller and a callee. Only pairs of the last window are kept.
+/// The bounds of the pairs of one caller and each callee. Only pairs of the last window are kept.
 struct PairBounds {
-    private struct Pair: Hashable {
-        let caller: Handle
-        let callee: Handle
-    }
-
     private struct Spent {
-        let pair: Pair
+        let callee: Handle
         let at: Instant
     }
 
-    /// Beyond this number the oldest pairs are dropped; the bounds of devices and callers still apply.
-    private static let most = 100_000
+    /// Beyond this number the oldest pairs are dropped; the bounds of devices and of the caller still apply.
+    private static let most = 10_000
 
-    private var bounds: [Pair: RateBound] = [:]
-    /// In chronological order; a pair occurs as often as it was spent.
+    private var bounds: [Handle: RateBound] = [:]
+    /// In chronological order; a callee occurs as often as the pair was spent.
     private var spent: Deque<Spent> = []
-    private var times: [Pair: Int] = [:]
+    private var times: [Handle: Int] = [:]
 
     var count: Int { bounds.count }
 
-    func nextAllowed(_ caller: Handle, _ callee: Handle, at now: Instant, _ burst: Int, in window: Duration)
-        -> Instant?
-    {
-        bounds[Pair(caller: caller, callee: callee)]?.nextAllowed(at: now, burst, in: window)
+    func nextAllowed(_ callee: Handle, at now: Instant, _ burst: Int, in window: Duration) -> Instant? {
+        bounds[callee]?.nextAllowed(at: now, burst, in: window)
     }
 
-    mutating func spend(_ caller: Handle, _ callee: Handle, at now: Instant, _ burst: Int, in window: Duration) {
+    /// Whether nothing is spent, under the same rule as ``RateBound/isFull(at:in:)``.
+    func isFull(at now: Instant, in window: Duration) -> Bool {
+        spent.last.map { $0.at + window <= now || $0.at > now } ?? true
+    }
+
+    mutating func spend(_ callee: Handle, at now: Instant, _ burst: Int, in window: Duration) {
         while let first = spent.first, spent.count >= Self.most || first.at + window <= now { forgetFirst() }
-        let pair = Pair(caller: caller, callee: callee)
-        bounds[pair, default: RateBound()].spend(at: now, burst, in: window)
-        spent.append(Spent(pair: pair, at: now))
-        times[pair, default: 0] += 1
+        bounds[callee, default: RateBound()].spend(at: now, burst, in: window)
+        spent.append(Spent(callee: callee, at: now))
+        times[callee, default: 0] += 1
     }
 
     /// Forgets the oldest entry: at most one window after its last use a bound is full again.
     private mutating func forgetFirst() {
-        let pair = spent.removeFirst().pair
-        let left = (times[pair] ?? 1) - 1
-        times[pair] = left == 0 ? nil : left
-        if left == 0 { bounds[pair] = nil }
+        let callee = spent.removeFirst().callee
+        let left = (times[callee] ?? 1) - 1
+        times[callee] = left == 0 ? nil : left
+        if left == 0 { bounds[callee] = nil }
     }
 }
 
-/// The rate limits of calls that cause pushes: far above normal use, and low enough to stop abuse.
+/// The rate limits of calls that cause pushes: far above normal use, and low enough to stop abuse. They hold for each
+/// device and each user that a call pushes, whether the caller named the user alone, in a list or by a group, or a callee
+/// forwarded the call.
 extension CallCore {
-    /// Longer lists of callees are not checked before the invite is accepted.
-    private static let fewCallees = 16
-
     /// The bound for which an invite is refused: every reachable device would need a push beyond its bounds.
     /// - Returns: the bound, and when it allows the next call; nil when the invite is within the bounds.
     func pushRefusal(of callees: Callees, from caller: Device) -> (limit: CoreLimit, until: Instant)? {
-        guard callees.handles.count <= Self.fewCallees else { return nil }
         var refusal: (limit: CoreLimit, until: Instant)?
         for handle in callees.handles {
             for device in directory.user(handle)?.devices ?? [] where device !== caller {
                 if device.session?.scope == .full { return nil }
                 guard device.token(for: .call, at: now) != nil else { continue }
-                let pair = callees.isOne ? handle : nil
-                guard let bound = pushBound(of: device, caller.user, pair: pair) else { return nil }
+                guard let bound = pushBound(of: device, caller.user, asFirst: (true, true)) else { return nil }
                 if refusal.map({ bound.until < $0.until }) ?? true { refusal = bound }
             }
         }
@@ -102,47 +98,49 @@ extension CallCore {
 
     /// The bound that delays a push to the device for this call, and until when.
     func pushBound(of device: Device, in call: Call) -> (limit: CoreLimit, until: Instant)? {
-        if call.hasPushed { return deviceBound(of: device) }
-        return pushBound(of: device, call.callerDevice.user, pair: pair(in: call))
+        pushBound(of: device, call.callerDevice.user, asFirst: firsts(to: device.user, in: call))
     }
 
-    /// Counts a push of this leg against all bounds.
+    /// Counts a push of this leg against all bounds. Call it before the leg gets its push.
     func spendPush(of leg: Leg) {
-        let (call, window) = (leg.call, timers.pushWindow)
+        let (call, caller, window) = (leg.call, leg.call.callerDevice.user, timers.pushWindow)
+        let isFirst = firsts(to: leg.device.user, in: call)
         leg.device.pushBound.spend(at: now, limits.pushesPerDevice, in: window)
-        guard !call.hasPushed else { return }
-        call.hasPushed = true
-        call.callerDevice.user.pushBound.spend(at: now, limits.pushingCallsPerCaller, in: window)
-        guard let callee = pair(in: call) else { return }
-        pairBounds.spend(call.caller.user, callee, at: now, limits.pushingCallsPerPair, in: window)
+        caller.devicePushBound.spend(at: now, limits.pushesPerCaller, in: window)
+        if isFirst.ofCall { caller.pushBound.spend(at: now, limits.pushingCallsPerCaller, in: window) }
+        if isFirst.ofPair {
+            caller.pairBounds.spend(leg.device.key.user, at: now, limits.pushingCallsPerPair, in: window)
+        }
+        call.notePush(to: leg.device.user)
     }
 
-    /// The callee of a call to one user. A call to several users counts for its caller and each device only.
-    private func pair(in call: Call) -> Handle? {
-        call.callees.isOne ? call.callees.handles[call.callees.first] : nil
+    /// Whether a push to the user is the first of the pair in this call, and counts as a call that pushes: a list is a
+    /// call to each of its users, a group, which an administrator has made, is one call.
+    private func firsts(to user: User, in call: Call) -> (ofPair: Bool, ofCall: Bool) {
+        guard !call.hasPushed(to: user) else { return (false, false) }
+        if case .group = call.target { return (true, !call.hasPushed) }
+        return (true, true)
     }
 
-    private func pushBound(of device: Device, _ caller: User, pair callee: Handle?) -> (
+    private func pushBound(of device: Device, _ caller: User, asFirst isFirst: (ofPair: Bool, ofCall: Bool)) -> (
         limit: CoreLimit, until: Instant
     )? {
         let window = timers.pushWindow
-        var bound = deviceBound(of: device)
+        var bound: (limit: CoreLimit, until: Instant)?
         func consider(_ limit: CoreLimit, _ until: Instant?) {
             if let until, bound.map({ $0.until < until }) ?? true { bound = (limit, until) }
         }
-        consider(
-            .pushingCallsPerCaller, caller.pushBound.nextAllowed(at: now, limits.pushingCallsPerCaller, in: window))
-        if let callee {
+        consider(.pushesPerDevice, device.pushBound.nextAllowed(at: now, limits.pushesPerDevice, in: window))
+        consider(.pushesPerCaller, caller.devicePushBound.nextAllowed(at: now, limits.pushesPerCaller, in: window))
+        if isFirst.ofCall {
+            consider(
+                .pushingCallsPerCaller, caller.pushBound.nextAllowed(at: now, limits.pushingCallsPerCaller, in: window))
+        }
+        if isFirst.ofPair {
             consider(
                 .pushingCallsPerPair,
-                pairBounds.nextAllowed(caller.handle, callee, at: now, limits.pushingCallsPerPair, in: window))
+                caller.pairBounds.nextAllowed(device.key.user, at: now, limits.pushingCallsPerPair, in: window))
         }
         return bound
-    }
-
-    private func deviceBound(of device: Device) -> (limit: CoreLimit, until: Instant)? {
-        device.pushBound.nextAllowed(at: now, limits.pushesPerDevice, in: timers.pushWindow).map {
-            (.pushesPerDevice, $0)
-        }
     }
 }

@@ -46,6 +46,19 @@ public struct CandidateList: Hashable, Sendable {
         }
     }
 
+    /// Whether there are more than `limit` values. Looks at no more than that.
+    public func hasMore(than limit: Int) -> Bool {
+        bytes.withUnsafeBytes { bytes in
+            var (start, count) = (0, 0)
+            while start < bytes.count {
+                if count == limit { return true }
+                start = Self.range(ofValueAt: start, in: bytes).upperBound
+                count += 1
+            }
+            return false
+        }
+    }
+
     private static func range(ofValueAt start: Int, in bytes: UnsafeRawBufferPointer) -> Range<Int> {
         precondition(bytes.count - start >= lengthSize, "a value stands behind its length")
         let first = start + lengthSize

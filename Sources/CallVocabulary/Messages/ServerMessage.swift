@@ -157,6 +157,8 @@ public struct CallSnapshot: Equatable, Sendable {
     public var from: Handle
     public var fromName: String?
     public var to: CallTarget
+    /// The length of a list of which `to` has the first handles only.
+    public var toCount: Int?
     public var video: Bool
     public var createdAt: Instant
     /// The ring deadline, after the answer the connect deadline; nil when neither is pending.

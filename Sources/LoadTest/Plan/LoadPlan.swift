@@ -116,10 +116,12 @@ public struct LoadPlan: Sendable {
         if faults { limits["unreported_pushes"] = 1000 }
         // A phone of the load sleeps again as soon as its call is over, and is called more often than any person's.
         if needsPushes {
-            for limit in ["pushes_per_device", "pushing_calls_per_pair", "pushing_calls_per_caller"] {
-                limits[limit] = 1_000_000
-            }
+            for limit in [
+                "pushes_per_device", "pushing_calls_per_pair", "pushing_calls_per_caller", "pushes_per_caller",
+            ] { limits[limit] = 1_000_000 }
         }
+        // A caller of the load places more calls than any person, to more devices.
+        for limit in ["stored_bytes_per_user", "call_bytes_per_user"] { limits[limit] = 1 << 36 }
         return limits
     }
 

@@ -58,7 +58,17 @@ extension Setting {
     /// Those of the core, each with its place there.
     static let ofCore: [(setting: Setting, path: any WritableKeyPath<CoreLimits, Int> & Sendable)] = [
         limit("live_calls", 1...10_000_000, \.liveCalls, "Calls that have not ended."),
-        limit("live_calls_per_user", 1...100_000, \.liveCallsPerUser, "Those of one user."),
+        limit("live_calls_per_user", 1...100_000, \.liveCallsPerUser, "Those that one user has placed."),
+        limit(
+            "call_bytes_per_user", 1_048_576...68_719_476_736, \.callBytesPerUser,
+            "Bytes of memory, about, for the calls that one user has placed, ended ones included; those leave memory first."
+        ),
+        limit(
+            "stored_bytes_per_user", 65_536...1_099_511_627_776, \.storedBytesPerUser,
+            "Bytes, about, that one user's requests and calls write to disk in a minute: as many at once, then evenly."),
+        limit(
+            "device_updates_per_user", 1...10_000_000, \.deviceUpdatesPerUser,
+            "Requests device.update in a minute from all devices of one user."),
         limit("legs_per_call", 1...10_000, \.legsPerCall, "Devices that one call reaches."),
         limit("sessions", 1...10_000_000, \.sessions, "Sessions, those that can be resumed included."),
         limit("devices_per_user", 1...1000, \.devicesPerUser, "Devices of one user."),
@@ -73,7 +83,11 @@ extension Setting {
             "The same of calls by one user to one other that push; more are refused as rate_limited."),
         limit(
             "pushing_calls_per_caller", 1...1_000_000, \.pushingCallsPerCaller,
-            "The same of all calls by one user that push. A call to a group counts once."),
+            "The same of all calls by one user that push. A list counts for each user in it, a group once."),
+        limit(
+            "pushes_per_caller", 1...1_000_000, \.pushesPerCaller,
+            "The same of the pushes of all calls by one user; fewer than limits.legs_per_call cut the largest calls short."
+        ),
         limit("replay_events", 16...100_000, \.replayEvents, "Events kept for a session's resume."),
         limit("replay_bytes", 65_536...67_108_864, \.replayBytes, "The same, in bytes."),
         limit(

@@ -108,6 +108,8 @@ final class World: Sendable {
         configuration.limits.pushesPerDevice = Self.pushes
         configuration.limits.pushingCallsPerPair = Self.pushes
         configuration.limits.pushingCallsPerCaller = Self.pushes
+        configuration.limits.pushesPerCaller = Self.pushes
+        configuration.limits.storedBytesPerUser = 1 << 30
         configuration.database = database.withLock { $0 }
         configure(&configuration)
         let server = try await CallServer.start(configuration, clocks: clocks, log: Self.log)

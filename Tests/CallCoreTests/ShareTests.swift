@@ -1,0 +1,251 @@
+import CallVocabulary
+import RecordModel
+import Testing
+
+@testable import CallCore
+
+/// What users share has a share for each: one user at the limit, and the calls of another go on at once.
+@Suite struct ShareTests {
+    private func invite(_ phone: Phone, _ to: CallTarget, sdp: String? = nil) -> Result<Reply, SignalError> {
+        phone.ask(.invite(Invite(call: phone.world.newCall(), to: to, sdp: sdp.map(RawJSON.init))))
+    }
+
+    private func handles(_ name: String, _ count: Int) -> [Handle] { (0..<count).map { Handle("\(name)\($0)")! } }
+
+    /// The time after which a refused request may be repeated.
+    private func retryAfter(_ answer: Result<Reply, SignalError>) -> Duration? {
+        if case .rateLimited(let wait)? = answer.code { wait } else { nil }
+    }
+
+    @Test("a share is a tenth, but at least 100, and never more than the whole")
+    func tenth() {
+        #expect([1, 20, 100, 500, 1000, 1001, 10_000].map(CoreLimits.share) == [1, 20, 100, 100, 100, 100, 1000])
+        // One call to the largest group has room.
+        let limits = CoreLimits()
+        #expect(limits.pushesPerCaller >= limits.legsPerCall && limits.legsPerCall >= CallGroup.mostMembers)
+        #expect(limits.storedBytesPerUser >= 2 * CallGroup.mostMembers * (StoredBytes.callee + StoredBytes.device))
+    }
+
+    // MARK: The disk
+
+    @Test("what invites write is bounded for each caller")
+    func storedInvites() throws {
+        var limits = CoreLimits()
+        limits.storedBytesPerUser = 65_536
+        let (world, alice, bob) = World.pair(limits: limits)
+        let carol = world.online("carol")
+        let sdp = String(repeating: "s", count: 30_000)
+        let answers = (0..<5).map { _ in invite(alice, .user(bob.user), sdp: sdp) }
+        #expect(answers.map { $0.code == nil } == [true, true, false, false, false])
+        let wait = try #require(retryAfter(answers[4]))
+        #expect(wait > .zero && wait <= .seconds(60))
+        #expect(world.core.counters.hits(of: .storedBytesPerUser) == 3 && world.core.liveCalls == 2)
+        #expect(bob.offers(of: carol.call(bob, sdp: sdp)).count == 1)
+        world.advance(wait)
+        #expect(invite(alice, .user(bob.user), sdp: sdp).code == nil)
+    }
+
+    @Test("candidates that are stored count for the one who sends them, and those that are relayed do not")
+    func storedCandidates() throws {
+        var limits = CoreLimits()
+        limits.storedBytesPerUser = 65_536
+        let (world, alice, bob) = World.pair(limits: limits)
+        bob.ask(.close)
+        let calls = (0..<2).map { _ in alice.call(bob) }
+        let candidates = (0..<4).map { "\($0)".padded(to: 10_000) }
+        #expect(alice.ask(candidates: candidates, of: calls[0]).reply == .done)
+        let refused = alice.ask(candidates: candidates, of: calls[1])
+        let wait = try #require(retryAfter(refused))
+        #expect(wait <= .seconds(60) && refused.error?.call == calls[1])
+        #expect(world.store.candidates.count == 1 && world.core.counters.candidatesRefused == 4)
+        bob.open()
+        #expect(bob.answer(calls[1]).reply == .won)
+        for _ in 0..<3 { #expect(alice.ask(candidates: candidates, of: calls[1]).reply == .done) }
+        #expect(bob.ask(candidates: candidates, of: calls[1]).reply == .done)
+    }
+
+    @Test("a device is updated so many times a minute, and others' devices as often")
+    func deviceUpdates() throws {
+        let (world, alice, bob) = World.pair()
+        let most = world.limits.deviceUpdatesPerUser
+        for number in 0..<most { #expect(alice.ask(.updateDevice(push: [.voip("a\(number)")])).reply == .done) }
+        let refused = alice.ask(.updateDevice(push: [.voip("last")]))
+        let wait = try #require(retryAfter(refused))
+        #expect(wait == .milliseconds(500) && world.core.counters.hits(of: .deviceUpdatesPerUser) == 1)
+        #expect(world.store.devices[alice.key]?.tokens.map(\.token) == [.voip("a\(most - 1)")])
+        #expect(bob.ask(.updateDevice(push: [.voip("b")])).reply == .done)
+        world.advance(wait)
+        #expect(alice.ask(.updateDevice(push: [.voip("last")])).reply == .done)
+    }
+
+    @Test("a call that rang nobody keeps the number of its targets, and the list is in no memory and on no disk")
+    func nobody() {
+        let world = World()
+        let alice = world.online("alice")
+        let strangers = handles("nobody", 950)
+        let call = world.newCall()
+        let invite = ClientRequest.invite(Invite(call: call, to: .users(strangers), sdp: RawJSON("0")))
+        let ended = Reply.inviteEnded(call, .unknownCallee)
+        #expect(alice.ask(invite).reply == ended)
+        let record = world.store.calls[call]
+        #expect(record?.to == .users(Array(strangers.prefix(16))) && record?.toCount == 950 && record?.members == [])
+        #expect(world.core.calls[call].map { $0.bytes < 3_000 && $0.callees.handles.isEmpty } == true)
+        #expect(alice.ask(invite).reply == ended)
+        world.advance(world.timers.tombstone)
+        #expect(world.core.calls.isEmpty && alice.ask(invite).reply == ended, "from the store")
+        #expect(alice.ask(.get(call)).snapshot?.toCount == 950)
+        // A few are kept as they are.
+        let few = alice.call(.users(Array(strangers.prefix(16))))
+        #expect(world.store.calls[few]?.to == .users(Array(strangers.prefix(16))))
+        #expect(world.store.calls[few]?.toCount == nil && world.store.calls[few]?.members == nil)
+    }
+
+    @Test("those of a list or group who exist keep the call that reached nobody", arguments: [false, true])
+    func nobodyButUsers(isGroup: Bool) {
+        let world = World()
+        let (alice, bob) = (world.online("alice"), world.asleep("bob", pushable: false))
+        let members = handles("nobody", 20) + [bob.user]
+        world.administer(.setGroup(CallGroup(name: "desk", strategy: .hunt, members: members)))
+        let call = alice.call(isGroup ? .group("desk") : .users(members))
+        #expect(world.store.calls[call]?.members == [bob.user] && world.store.calls[call]?.endReason == .noDevices)
+        #expect(bob.open().opened?.missed.map(\.call) == [call])
+        #expect(bob.ask(.get(call)).snapshot?.role == .callee)
+        world.restart()
+        bob.open()
+        #expect(bob.ask(.get(call)).snapshot?.toCount == (isGroup ? nil : 21))
+    }
+
+    @Test("a call that a thousand users miss is stored once, with an event for each of them")
+    func missedByMany() {
+        let world = World()
+        let alice = world.online("alice")
+        let phones = (0..<50).map { world.asleep("user\($0)", pushable: false) }
+        world.step(.reconfigured(CoreSettings(recordsEvents: true)))
+        let call = alice.call(.users(phones.map(\.user)))
+        let events = world.store.events[call] ?? []
+        let kinds: [EventKind] = [.callInvited, .callEnded] + Array(repeating: EventKind.callMissed, count: 50)
+        #expect(events.map(\.kind) == kinds)
+        #expect(world.store.calls[call]?.eventCount == 52 && world.violations.isEmpty)
+    }
+
+    // MARK: Memory
+
+    @Test("live calls take a share of the memory for each caller")
+    func liveMemory() {
+        var limits = CoreLimits()
+        limits.callBytesPerUser = 1 << 20
+        let (world, alice, bob) = World.pair(limits: limits)
+        let carol = world.online("carol")
+        let crowd = CallTarget.users([bob.user] + handles("nobody", 950))
+        let first = alice.call(crowd)
+        #expect(bob.offers(of: first).count == 1)
+        #expect(retryAfter(invite(alice, crowd)) == .seconds(1))
+        #expect(world.core.counters.hits(of: .callBytesPerUser) == 1)
+        #expect(bob.offers(of: carol.call(crowd)).count == 1)
+        // An ended call waits for nobody.
+        alice.hangUp(first)
+        #expect(invite(alice, crowd).code == nil)
+    }
+
+    @Test("a caller's ended calls leave memory before one is refused, and those of others stay")
+    func endedMemory() throws {
+        var limits = CoreLimits()
+        limits.callBytesPerUser = 1 << 20
+        let (world, alice, bob) = World.pair(limits: limits)
+        let carol = world.online("carol")
+        let other = carol.call(bob)
+        carol.hangUp(other)
+        for _ in 0..<500 { alice.hangUp(alice.call(bob)) }
+        let caller = try #require(world.core.directory.user(alice.user))
+        #expect(caller.callBytes <= 1 << 20 && caller.callBytes > 1 << 19)
+        #expect(world.core.counters.callsLeftToStore > 0 && world.core.counters.hits(of: .callBytesPerUser) == 0)
+        #expect(world.core.calls[other] != nil)
+        world.advance(world.timers.tombstone)
+        #expect(world.core.calls.isEmpty && caller.callBytes == 0 && caller.endedCalls.isEmpty)
+        #expect(world.core.census.deadlines == 0)
+    }
+
+    @Test("names that nobody has leave memory before users do")
+    func names() {
+        var limits = CoreLimits()
+        limits.idleUsers = 3
+        let world = World(limits: limits)
+        let (alice, idle) = (world.online("alice"), (0..<3).map { world.asleep("user\($0)") })
+        alice.call(.users(handles("nobody", 100)))
+        #expect(idle.allSatisfy { world.core.directory.user($0.user) != nil })
+        #expect(world.core.census.idleUsers == 3)
+    }
+
+    @Test("handles that nobody has registered are awaited for each caller")
+    func awaited() {
+        var limits = CoreLimits()
+        limits.awaitedHandles = 1000
+        let (world, alice, bob) = World.pair(limits: limits)
+        let carol = world.online("carol")
+        let call = alice.call(.users([bob.user] + handles("a", 150)))
+        #expect(world.core.awaitedHandles == 100)
+        carol.call(.users([bob.user] + handles("c", 10)))
+        #expect(world.core.awaitedHandles == 110)
+        alice.hangUp(call)
+        #expect(world.core.awaitedHandles == 10 && world.core.awaitedShares.count(of: alice.user) == 0)
+    }
+
+    @Test("calls that others place take none of a user's own")
+    func calls() {
+        let (world, alice, bob) = World.pair()
+        let carol = world.online("carol")
+        for _ in 0..<world.limits.liveCallsPerUser { alice.call(.users([bob.user, carol.user])) }
+        #expect(invite(alice, .user(bob.user)).code == .limitReached(limit: 100))
+        #expect(carol.offers(of: bob.call(carol)).count == 1)
+    }
+
+    // MARK: Waiting
+
+    @Test("requests that wait for the store leave room for those of others")
+    func lookUps() {
+        var limits = CoreLimits()
+        limits.lookUps = 1000
+        let (world, alice, _) = World.pair(limits: limits)
+        let carol = world.online("carol")
+        world.answersUserLookUps = false
+        for name in handles("x", 150) { alice.send(.invite(Invite(call: world.newCall(), to: .user(name)))) }
+        #expect(alice.lastAnswer?.code == .overloaded(retryAfter: .seconds(1)) && alice.unanswered == 100)
+        carol.send(.invite(Invite(call: world.newCall(), to: .user(Handle("y")!))))
+        #expect(carol.unanswered == 1 && world.core.counters.hits(of: .lookUps) == 50)
+        world.answerLookUps()
+        #expect(alice.unanswered + carol.unanswered == 0 && world.core.lookUpCount == 0)
+        #expect(world.core.lookUpShares.count(of: alice.user) == 0)
+    }
+
+    @Test("calls that one user has brought back from the store leave room for those of others")
+    func archive() {
+        var limits = CoreLimits()
+        (limits.archivedLegs, limits.liveCallsPerUser) = (1000, 1000)
+        let (world, alice, bob) = World.pair(limits: limits)
+        let carol = world.online("carol")
+        let calls = (0..<150).map { _ in alice.call(bob) }
+        let other = carol.call(bob)
+        for call in calls { alice.hangUp(call) }
+        carol.hangUp(other)
+        world.advance(world.timers.tombstone)
+        #expect(calls.count { alice.ask(.get($0)).snapshot != nil } == 100)
+        #expect(world.core.counters.hits(of: .archivedLegs) == 50)
+        #expect(carol.ask(.get(other)).snapshot != nil)
+        world.advance(world.timers.archive)
+        #expect(alice.ask(.get(calls[149])).snapshot != nil)
+    }
+
+    @Test("pushes about missed calls leave room for those about the calls of others")
+    func notices() {
+        var (limits, policy) = (CoreLimits(), UserPolicy())
+        limits.notices = 1000
+        policy.missedCalls = .alert
+        let world = World(limits: limits, policy: policy)
+        let (alice, carol) = (world.online("alice"), world.online("carol"))
+        let phones = (0..<150).map { world.asleep("user\($0)", tokens: [.alert("a\($0)")]) }
+        alice.hangUp(alice.call(.users(phones.map(\.user))))
+        #expect(world.core.census.notices == 100 && world.core.counters.hits(of: .notices) == 50)
+        carol.hangUp(carol.call(phones[149]))
+        #expect(world.core.census.notices == 101)
+    }
+}
