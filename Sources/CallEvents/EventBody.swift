@@ -64,7 +64,7 @@ extension JSONWriter {
         field("from", call.caller.user.text)
         field("from_device_id", call.caller.device)
         field("from_name", call.callerName)
-        field("to", call.to)
+        field("to", call.to, count: call.toCount)
         if let forward = call.forwards.last { field("forwarded_to", forward.to) }
         field("video", call.video)
         time("created_at", call.createdAt)
@@ -140,7 +140,8 @@ extension JSONWriter {
         time("registered_at", registeredAt)
     }
 
-    private mutating func field(_ name: StaticString, _ target: CallTarget) {
+    /// - Parameter count: the length of a list that was cut before.
+    private mutating func field(_ name: StaticString, _ target: CallTarget, count: Int? = nil) {
         switch target {
         case .user(let user): field(name, user.text)
         case .users(let users):
@@ -154,7 +155,7 @@ extension JSONWriter {
                     for user in shown { json.string(user.text) }
                 }
             }
-            if shown.count < users.count { field("to_count", users.count) }
+            if let count = count ?? (shown.count < users.count ? users.count : nil) { field("to_count", count) }
         case .group(let group):
             field(name) { json in
                 json.object { $0.field("group", group) }

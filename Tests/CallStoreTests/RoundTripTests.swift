@@ -115,6 +115,16 @@ import Testing
         }
     }
 
+    @Test(arguments: StoreKind.allCases)
+    func `a list that was cut comes back with its length`(kind: StoreKind) async throws {
+        var record = CallRecord.ended(to: .users([handle("a"), handle("b")]))
+        (record.toCount, record.members) = (950, [])
+        let call = record
+        try await withStore(kind, [.call(call)]) { store, _ throws in
+            #expect(try store.whole().calls == [call])
+        }
+    }
+
     @Test(
         arguments: StoreKind.allCases,
         [

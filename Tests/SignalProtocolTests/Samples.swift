@@ -66,6 +66,7 @@ enum Samples {
         var call = CallSnapshot(
             call: otherCall, role: .callee, state: .ended, from: phone, fromName: "Bob \"B\" Ä",
             to: .users([alice, phone]), video: true, createdAt: now)
+        call.toCount = 950
         call.expiresAt = deadline
         call.answeredAt = now
         call.connectedAt = now + .seconds(1)

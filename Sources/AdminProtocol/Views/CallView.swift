@@ -8,6 +8,8 @@ public struct CallView: Codable, Equatable, Sendable {
     public var fromDeviceID: DeviceID?
     public var fromName: String?
     public var to: TargetView
+    /// The length of a list of which `to` has the first handles only.
+    public var toCount: Int?
     /// The target that rings or rang last, for a call that was forwarded.
     public var forwardedTo: TargetView?
     public var video: Bool
@@ -49,6 +51,7 @@ public struct CallView: Codable, Equatable, Sendable {
         case callID = "call_id"
         case fromDeviceID = "from_device_id"
         case fromName = "from_name"
+        case toCount = "to_count"
         case forwardedTo = "forwarded_to"
         case createdAt = "created_at"
         case ringsUntil = "rings_until"

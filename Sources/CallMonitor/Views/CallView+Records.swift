@@ -10,6 +10,7 @@ extension CallView {
             createdAt: Timestamp(call.createdAt), ringsUntil: Timestamp(call.ringsUntil))
         fromDeviceID = call.caller.device
         fromName = call.callerName
+        toCount = call.toCount
         forwardedTo = call.forwards.last.map { TargetView($0.to) }
         ringingAt = Timestamp(call.ringingAt)
         answeredAt = Timestamp(call.answeredAt)

@@ -17,7 +17,7 @@ package enum CallTable {
         row.bind(record.id)
         bind(record.caller, to: &row)
         row.bind(record.callerName)
-        row.bindText { CallTargetText.append(record.to, to: &$0) }
+        row.bindText { CallTargetText.append(record.to, count: record.toCount, to: &$0) }
         row.bind(record.video)
         row.bind(Int64(bitPattern: record.inviteDigest))
         row.bind(record.state)
@@ -49,11 +49,12 @@ package enum CallTable {
         let id: CallID = try row.identifier()
         guard let caller = try readParty(row) else { throw row.unreadable() }
         let callerName = row.optionalText()
-        guard let target = CallTargetText.read(try row.text()) else { throw row.unreadable() }
+        guard let target = CallTargetText.readCut(try row.text()) else { throw row.unreadable() }
         var record = CallRecord(
-            id: id, caller: caller, callerName: callerName, to: target, video: row.flag(),
+            id: id, caller: caller, callerName: callerName, to: target.target, video: row.flag(),
             inviteDigest: UInt64(bitPattern: row.int()), state: try row.value(), createdAt: try row.instant(),
             ringsUntil: try row.instant())
+        record.toCount = target.count
         record.ringingAt = try row.optionalInstant()
         record.answeredAt = try row.optionalInstant()
         record.answeredBy = try readParty(row)

@@ -196,6 +196,7 @@ struct ServerFrameReader {
             call: try fields.identifier("call_id"), role: try fields.choice("role"), state: try fields.choice("state"),
             from: from.handle, fromName: from.name, to: try fields.target { Handle(known: $0) },
             video: try fields.bool("video") ?? false, createdAt: try fields.instant("created_at"))
+        call.toCount = try fields.optionalInteger("to_count", in: 0...Int.max)
         call.expiresAt = try deadline(fields)
         call.answeredAt = try fields.optionalInstant("answered_at")
         call.connectedAt = try fields.optionalInstant("connected_at")

@@ -112,6 +112,7 @@ extension JSONWriter {
         field("state", call.state.rawValue)
         caller(call.from, call.fromName)
         field("to", call.to)
+        field("to_count", call.toCount)
         field("video", call.video)
         field("created_at", call.createdAt)
         deadline(call.expiresAt, now: now)
