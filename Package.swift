@@ -153,6 +153,7 @@ let package = Package(
                 "LibWebSockets", "ServerLog", "StoreInterface", "OutgoingHTTP",
                 log,
                 crypto,
+                deque,
             ]),
         library(
             "ServerSettings",

@@ -79,6 +79,20 @@ struct CallAdmissionTests {
         #expect(world.turn(.milliseconds(200), then: 15) == 8)
     }
 
+    @Test("one user's flood gets a quarter of the window, and the calls of others go on at once")
+    func shares() throws {
+        let world = World()
+        for _ in 1...10 { _ = world.turn(.milliseconds(200), then: 8) }
+        let flooding = try #require(Handle("mallory"))
+        let others = try (0..<6).map { try #require(Handle("user\($0)")) }
+        let taken = (0..<100).count { _ in world.admission.refusal(for: 1, of: flooding) == nil }
+        #expect(taken == 2)
+        #expect(others.allSatisfy { world.admission.refusal(for: 2, of: $0) == nil })
+        // The share is that of one turn.
+        _ = world.turn(.milliseconds(200), then: 0)
+        #expect(world.admission.refusal(for: 1, of: flooding) == nil)
+    }
+
     @Test("of the calls beyond the window, a turn accepts one after each eight refusals")
     func refusals() {
         let world = World()

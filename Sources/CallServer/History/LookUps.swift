@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import DequeModule
 import EventLoop
 import Logging
 import Synchronization
@@ -16,7 +17,7 @@ final class LookUps: Sendable {
     private static let mostAtOnce = 64
 
     private struct State {
-        var waiting: [(number: UInt64, wanted: Wanted)] = []
+        var waiting: Deque<(number: UInt64, wanted: Wanted)> = []
         var isReading = false
     }
 

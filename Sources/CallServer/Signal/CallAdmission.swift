@@ -9,7 +9,7 @@ import Logging
 /// of the turns of the shard's loop and of the core's loop therefore measure the queuing delay. As in CoDel (RFC 8289),
 /// a delay that was short within the last ``interval`` is a burst. A delay that stayed long is a standing queue. During
 /// a standing queue each turn accepts a limited number of calls, the window. Long turns shrink the window, short turns
-/// let it grow.
+/// let it grow. One user gets at most a part of it, so that one user's calls do not shut out those of all others.
 ///
 /// One instance for each shard, confined to the shard's loop.
 final class CallAdmission {
@@ -30,6 +30,8 @@ final class CallAdmission {
     static let refusalsPerCall = 8
     /// The factor by which one turn lets the window grow.
     static let growth = 1.05
+    /// One user may have at most the window divided by this.
+    static let sharesOfWindow = 4
     /// The time without a refusal by the window after which the overload counts as over.
     static let calm = Duration.seconds(1)
     private static let betweenReports = Duration.seconds(30)
@@ -67,6 +69,8 @@ final class CallAdmission {
     private var window: Double?
     /// The calls accepted in the present turn.
     private var accepted = 0
+    /// Those of each user, while there is a window.
+    private var acceptedOfUser: [Handle: Int] = [:]
     /// The calls refused in the present turn.
     private var refused = 0
     /// Whether the window refused a call of the present turn.
@@ -90,9 +94,11 @@ final class CallAdmission {
     }
 
     /// Decides on a new call.
-    /// - Parameter serial: the serial of its connection or request. Spreads the times of the retries.
+    /// - Parameters:
+    ///   - serial: the serial of its connection or request. Spreads the times of the retries.
+    ///   - user: the user who places it; nil for a backend.
     /// - Returns: nil when the call is accepted.
-    func refusal(for serial: UInt64) -> SignalError? {
+    func refusal(for serial: UInt64, of user: Handle? = nil) -> SignalError? {
         let now = clock.now()
         let loads = loads()
         let (shardEnded, coreEnded) = (shard.note(loads.shard, now: now), core.note(loads.core, now: now))
@@ -101,9 +107,18 @@ final class CallAdmission {
         }
         calledAt = now
         if isLate(loads.shard, loads.core) { return refuse(serial, now: now) }
-        if let window, accepted >= Int(window) + refused / Self.refusalsPerCall {
-            (isExhausted, exhaustedAt) = (true, now)
-            return refuse(serial, now: now)
+        if let window {
+            if accepted >= Int(window) + refused / Self.refusalsPerCall {
+                (isExhausted, exhaustedAt) = (true, now)
+                return refuse(serial, now: now)
+            }
+            if let user {
+                guard acceptedOfUser[user, default: 0] < max(1, Int(window) / Self.sharesOfWindow) else {
+                    exhaustedAt = now
+                    return refuse(serial, now: now)
+                }
+                acceptedOfUser[user, default: 0] += 1
+            }
         }
         accepted += 1
         return nil
@@ -114,7 +129,10 @@ final class CallAdmission {
     }
 
     private func turnEnded(after delay: Duration, now: Instant) {
-        defer { (accepted, refused, isExhausted) = (0, 0, false) }
+        defer {
+            (accepted, refused, isExhausted) = (0, 0, false)
+            acceptedOfUser.removeAll(keepingCapacity: true)
+        }
         if delay <= Self.target {
             longSince = nil
         } else if longSince == nil || now - calledAt > delay + Self.interval {

@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import ClientTokens
+import DequeModule
 import EventLoop
 import LibWebSockets
 import Logging
@@ -62,7 +63,7 @@ final class SignalShard: ShardHandler {
     private var limits: ConnectionLimits
     private var connections: [UInt64: WebSocketConnection] = [:]
     /// Connections without a session, ordered by their deadline to open one.
-    private var unopened: [(deadline: Instant, serial: UInt64)] = []
+    private var unopened: Deque<(deadline: Instant, serial: UInt64)> = []
     private var unopenedTimer: LoopTimer?
     /// One buffer for all frames that this shard writes.
     private var frames = FrameBatch()
@@ -196,7 +197,7 @@ final class SignalShard: ShardHandler {
                 .rateLimited(retryAfter: wait),
                 "You place too many calls; call again in \(wait.wholeMilliseconds) ms.")
         }
-        return admission.refusal(for: connection.serial)
+        return admission.refusal(for: connection.serial, of: state.holder?.grant.user)
     }
 
     /// What is wrong with the first token that this server cannot push to, or not as the token asks.
@@ -303,15 +304,15 @@ final class SignalShard: ShardHandler {
     }
 
     private func closeUnopened(at now: Instant) {
-        let due = unopened.prefix { $0.deadline <= now }
-        unopened.removeFirst(due.count)
-        for entry in due {
-            guard let connection = connections[entry.serial], let state = connection.state as? ConnectionState,
+        var due: [UInt64] = []
+        while let first = unopened.first, first.deadline <= now { due.append(unopened.removeFirst().serial) }
+        for serial in due {
+            guard let connection = connections[serial], let state = connection.state as? ConnectionState,
                 !state.isOpen
             else { continue }
             // A request that was read late still gets its full time for the answer.
             if let answerDue = state.answerDue(within: limits.openWithin, at: now) {
-                expectSession(on: entry.serial, by: answerDue)
+                expectSession(on: serial, by: answerDue)
                 continue
             }
             // A client that asked in time may reconnect: the delay is the server's.
