@@ -142,10 +142,11 @@ extension CoreLimits {
             \.replayEvents, \.replayBytes, \.bufferedCandidates, \.bufferedCandidateBytes, \.unreportedStreak,
             \.missedPerUser, \.notices, \.noticesPerDevice, \.backgroundPushes,
             \.awaitedHandles, \.lookUps, \.idleUsers, \.endedCalls, \.archivedLegs, \.pushesPerDevice,
-            \.pushingCallsPerPair, \.pushingCallsPerCaller, \.pushesPerCaller, \.callBytesPerUser,
-            \.storedBytesPerUser, \.deviceUpdatesPerUser,
+            \.pushingCallsPerPair, \.pushingCallsPerCaller, \.pushesPerCaller, \.deviceUpdatesPerUser,
         ]
         for limit in all { limits[keyPath: limit] = 1 }
+        // The least that can be set.
+        (limits.callBytesPerUser, limits.storedBytesPerUser) = (1 << 20, 1 << 16)
         return limits
     }
 }

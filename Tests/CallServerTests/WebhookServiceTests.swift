@@ -3,6 +3,7 @@ import CallCore
 import CallStore
 import CallVocabulary
 import EventJournal
+import EventLoop
 import Foundation
 import Glibc
 import LibWebSockets

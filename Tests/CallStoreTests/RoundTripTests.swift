@@ -13,7 +13,8 @@ import Testing
         let leg = LegRecord.full(of: call)
         let records: [Any] = [DeviceRecord.full(), call, leg, PushRecord.full(of: leg)]
         for record in records {
-            for (name, value) in Mirror(reflecting: record).children {
+            // Only a list that was cut has `toCount`.
+            for (name, value) in Mirror(reflecting: record).children where name != "toCount" {
                 let isNil = Mirror(reflecting: value).displayStyle == .optional && "\(value)" == "nil"
                 #expect(!isNil, "\(type(of: record)).\(name ?? "?") is nil")
             }
@@ -120,8 +121,8 @@ import Testing
         var record = CallRecord.ended(to: .users([handle("a"), handle("b")]))
         (record.toCount, record.members) = (950, [])
         let call = record
-        try await withStore(kind, [.call(call)]) { store, _ throws in
-            #expect(try store.whole().calls == [call])
+        try await withStore(kind, [.call(call)]) { _, reader throws in
+            #expect(try reader.calls(CallFilter(limit: 9)) == [call])
         }
     }
 

@@ -41,6 +41,7 @@ struct DocumentedKeysTests {
     private static func call() -> CallView {
         var call = Scenarios.wokenAndAnswered.call
         call.mergedInto = Scenarios.id(1)
+        call.toCount = 950
         call.lostAt = Scenarios.begin
         call.forwards = [
             CallRecord.Forward(reason: .busy, to: .group("sales"), at: Scenarios.begin, firstMember: 1)

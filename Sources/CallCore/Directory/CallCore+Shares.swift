@@ -1,4 +1,5 @@
 import CallVocabulary
+import DequeModule
 
 /// How much each user has of something that all users share.
 struct UserShares {
