@@ -36,7 +36,7 @@ SETTINGS = {
     "calls.connect_seconds": 5, "calls.report_seconds": 8, "calls.delivery_seconds": 1, "sessions.resume_seconds": 8,
     "limits.pushes_per_device": 1000000, "limits.pushing_calls_per_pair": 1000000,
     "limits.pushing_calls_per_caller": 1000000, "limits.pushes_per_caller": 1000000,
-    "limits.stored_bytes_per_user": 1 << 36, "limits.unreported_pushes": 1000,
+    "limits.stored_bytes_per_user": 1 << 36, "limits.call_bytes_per_user": 1 << 36, "limits.unreported_pushes": 1000,
     "limits.opens_per_device": 1000000, "limits.opens_per_user": 1000000}
 
 

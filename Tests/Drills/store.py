@@ -341,6 +341,10 @@ class Simulator:
         self.process.wait(20)
 
 
+# One user places all calls of the load.
+LOADED = {"limits.stored_bytes_per_user": 1 << 36, "limits.call_bytes_per_user": 1 << 36, "limits.invites_per_user": 1000000}
+
+
 def load(server):
     """Calls to groups of 120 devices, which make the server use its journal."""
     return subprocess.Popen(
@@ -474,7 +478,7 @@ def run_fault(simulator, drill, name, seed, is_killed):
     kind, folder = KINDS[drill], f"{drill}-{seed}"
     faults = FullMemory(FOLDER / folder) if name == MEMORY else Faults(folder)
     server = Server(
-        folder, options=["--push-sim", "--push-sim-data", str(simulator.folder)], environment=faults.environment)
+        folder, LOADED, ["--push-sim", "--push-sim-data", str(simulator.folder)], faults.environment)
     began, starts = time.monotonic(), ""
     try:
         server.start()
@@ -614,7 +618,7 @@ def is_acknowledged(data):
 
 def realistic_store(simulator):
     """Two data folders: of a server that was killed while calls ran, and of one that was stopped."""
-    server = Server("realistic", options=["--push-sim", "--push-sim-data", str(simulator.folder)])
+    server = Server("realistic", LOADED, options=["--push-sim", "--push-sim-data", str(simulator.folder)])
 
     async def calls(seed, standing):
         phones = Phones(server, Books(), seed)
