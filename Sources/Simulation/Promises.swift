@@ -16,8 +16,8 @@ struct Promises {
 
     /// - Parameters:
     ///   - request: the request of the reply.
-    ///   - isPushed: whether a push is recorded. A device may report a call that arrived over its socket, and get the
-    ///     push later, after losing the socket. That report does not concern the push.
+    ///   - isPushed: whether a push is recorded as sent. A device may report a call that arrived over its socket, and
+    ///     get the push later, after losing the socket. That report does not concern the push.
     mutating func note(_ reply: Reply, to request: ServerRequest, isPushed: (PushID) -> Bool) {
         switch reply {
         case .invited(let id, let state, _): raise(id, to: state)

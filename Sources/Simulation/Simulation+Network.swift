@@ -72,7 +72,7 @@ extension Simulation {
         if case .reply(let id, let reply) = message, let request = inspector.requests[id],
             !inspector.isWithdrawn(request)
         {
-            promises.note(reply, to: request) { disk.pushes[$0] != nil }
+            promises.note(reply, to: request) { disk.pushes[$0]?.sentAt != nil }
             if case .won = reply, let call = request.call { checkWinner(of: call, request, process) }
         }
         if case .reply(_, .backendCall(let call)) = message { backendHears(call) }

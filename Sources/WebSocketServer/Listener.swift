@@ -9,6 +9,7 @@ import Synchronization
 /// |---|---|
 /// | below the limit | is accepted |
 /// | at the limit, some unvouched | is accepted, and the oldest unvouched one is evicted |
+/// | at the limit, none unvouched, but one is still arriving or leaving | waits in the kernel |
 /// | at the limit, all vouched for | is accepted for the reserved paths only, and the oldest of these is evicted |
 /// | at limit and reserve, one can be evicted or is still arriving | waits in the kernel |
 /// | at limit and reserve otherwise, or at a limit for its address | is closed at once |
@@ -104,12 +105,14 @@ final class Listener: Sendable {
         if stoppingLoop { loop.stop() }
     }
 
-    /// - Returns: false when the reserve is full, but a connection is being evicted or can be once its shard has it.
+    /// - Returns: false when there is no room, but a connection is being evicted or can be once its shard has it.
     private func hasRoom() -> Bool {
-        let most = bounds.withLock { $0.connections + $0.reserve }
-        guard held >= most else { return true }
-        guard targets.allSatisfy({ $0.counters.unsettled == 0 }) else { return false }
-        return !evict()
+        let (limit, reserve) = bounds.withLock { ($0.connections, $0.reserve) }
+        let held = held
+        guard held >= limit else { return true }
+        let isSettled = targets.allSatisfy { $0.counters.unsettled == 0 }
+        guard held >= limit + reserve else { return isSettled || targets.contains { $0.counters.evictable > 0 } }
+        return isSettled && !evict()
     }
 
     private func place(_ descriptor: Int32) {

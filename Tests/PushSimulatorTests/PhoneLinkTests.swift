@@ -150,8 +150,10 @@ struct PhoneLinkTests {
             #expect(try await client.send(push).status == 200)
         }
         var reached: Set<String> = []
-        for _ in devices {
-            guard case (let device, .push(let push))? = await iterator.next() else { return #expect(Bool(false)) }
+        while reached.count < devices.count {
+            guard let (device, event) = await iterator.next() else { return #expect(Bool(false)) }
+            // On a busy machine the first apps are ended meanwhile, since these do not report.
+            guard case .push(let push) = event else { continue }
             #expect(push.id == Self.id(of: device))
             reached.insert(device)
         }
