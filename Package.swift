@@ -287,7 +287,9 @@ let package = Package(
         tests("CallMonitorTests", ["CallMonitor", "AdminProtocol", "CallCore", "CallVocabulary", "Determinism"]),
         tests("CallEventsTests", ["CallEvents", "AdminProtocol", "CallCore", "CallMonitor", "CallVocabulary"]),
         tests("DeterminismTests", ["Determinism", "CallVocabulary"]),
-        tests("CallCoreTests", ["PushVocabulary", "CallCore", "CallVocabulary", "Determinism", "RecordModel"]),
+        tests(
+            "CallCoreTests",
+            ["PushVocabulary", "CallCore", "ByteMutation", "CallVocabulary", "Determinism", "RecordModel"]),
         tests(
             "PushCoreTests", ["PushVocabulary", "PushCore", "CallVocabulary", "Determinism", crypto],
             exclude: ["Recorded"]),
@@ -368,7 +370,8 @@ let package = Package(
         tests("EventLoopTests", ["EventLoop", "EventJournal", "TestCleanup"]),
         tests("TerminalScreenTests", ["TerminalScreen"]),
         tests(
-            "WatchTests", ["AdminProtocol", "CallVocabulary", "TerminalScreen", "reveille"], exclude: ["Screens"]),
+            "WatchTests", ["AdminProtocol", "ByteMutation", "CallVocabulary", "TerminalScreen", "reveille"],
+            exclude: ["Screens"]),
         tests("LibWebSocketsTests", ["LibWebSockets", "ByteMutation", "Determinism"]),
         tests("WebPagesTests", ["ChildProcess", "LibWebSockets", "TestCleanup", "WebPages"]),
         tests(

@@ -45,22 +45,23 @@ public enum WorstInput: String, CaseIterable, Sendable {
         let (short, long) = (input(count), input(2 * count))
         var best = (short: Double.infinity, long: Double.infinity)
         for run in 1...60 {
-            best.short = min(best.short, cost { work(short) })
-            best.long = min(best.long, cost { work(long) })
+            // At least some microseconds, below which the clock tells nothing.
+            best.short = min(best.short, max(20_000, processorTime(of: { work(short) }) / .nanoseconds(1)))
+            best.long = min(best.long, max(20_000, processorTime(of: { work(long) }) / .nanoseconds(1)))
             if run >= 3, best.long / best.short <= mostGrowth { break }
         }
         return best.long / best.short
     }
 
-    /// In nanoseconds; at least some microseconds, below which the clock tells nothing.
-    private static func cost(_ work: () -> Void) -> Double {
-        func now() -> Double {
+    /// The time that the work has had a processor: what other programs take is not in it.
+    public static func processorTime(of work: () -> Void) -> Duration {
+        func now() -> Duration {
             var time = timespec()
             clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-            return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
+            return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
         }
         let began = now()
         work()
-        return max(20_000, now() - began)
+        return now() - began
     }
 }

@@ -1,3 +1,4 @@
+import ByteMutation
 import CallVocabulary
 import RecordModel
 import Testing
@@ -110,14 +111,13 @@ import Testing
         #expect(kept.count == 12)
     }
 
-    /// The time in which a new buffer decides on a batch: the least of some, as others use the machine too.
-    private func time(_ values: [String], _ limits: CoreLimits) -> Duration {
-        let batch = CallCandidates(call: world.newCall(), candidates: values.map(RawJSON.init))
-        let times = (0..<7).map { _ in
-            var buffer = CandidateBuffer()
-            return ContinuousClock().measure { _ = buffer.append(batch, limits: limits) }
-        }
-        return times.min() ?? .zero
+    private func batch(_ values: [String]) -> CallCandidates {
+        CallCandidates(call: world.newCall(), candidates: values.map(RawJSON.init))
+    }
+
+    private func decide(_ batch: CallCandidates, _ limits: CoreLimits) {
+        var buffer = CandidateBuffer()
+        _ = buffer.append(batch, limits: limits)
     }
 
     @Test("the greatest frame is decided on in no time, whether its candidates are all the same or all different")
@@ -127,7 +127,9 @@ import Testing
         let different = (0..<9000).map { "\(1000 + $0)" } + (0..<2732).map { "\(10_000 + $0)" }
         for values in [same, different] {
             #expect(values.reduce(0) { $0 + $1.utf8.count + 1 } <= FrameLimits.content)
-            #expect(time(values, CoreLimits()) <= .milliseconds(5))
+            let batch = batch(values)
+            let times = (0..<7).map { _ in WorstInput.processorTime { decide(batch, CoreLimits()) } }
+            #expect(times.min() ?? .zero <= .milliseconds(5))
         }
     }
 
@@ -136,8 +138,8 @@ import Testing
         var limits = CoreLimits()
         (limits.bufferedCandidates, limits.bufferedCandidateBytes) = (10_000, 1 << 20)
         for make in [{ _ in "same" }, { "c\($0)" }] as [(Int) -> String] {
-            let (half, whole) = (time((0..<5000).map(make), limits), time((0..<10_000).map(make), limits))
-            #expect(whole <= half * 2.5, "\(half) and \(whole)")
+            let growth = WorstInput.growth(at: 5000, of: { batch((0..<$0).map(make)) }) { decide($0, limits) }
+            #expect(growth <= WorstInput.mostGrowth)
         }
     }
 

@@ -355,6 +355,7 @@ enum SourceRules {
     }
 
     /// The tests of the first pass, which runs all of them at the same time, are those without sockets and processes.
+    /// They read no clock: what takes long is measured by `WorstInput`, which counts the processor's time.
     static func passes(_ tree: SourceTree) -> [String] {
         let pure = tree.package.targets.filter { target in
             target.kind == .tests
@@ -362,6 +363,10 @@ enum SourceRules {
         }.map(\.name)
         return tree.firstPass.subtracting(pure).sorted().map { "\($0) has sockets or processes, and is in Tests/pure" }
             + Set(pure).subtracting(tree.firstPass).sorted().map { "\($0) is missing in Tests/pure" }
+            + tree.files.filter { file in
+                tree.firstPass.contains { file.path.hasPrefix("Tests/\($0)/") && $0 != "SourceRulesTests" }
+                    && file.text.contains(/(Continuous|Suspending)Clock/)
+            }.map { "\($0.path) reads a clock, and is in Tests/pure" }
     }
 
     static func readme(_ tree: SourceTree) -> [String] {

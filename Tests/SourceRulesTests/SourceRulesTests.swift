@@ -147,5 +147,10 @@ struct SourceRulesTests {
         #expect(
             SourceRules.passes(SourceTree(package: tests, files: [], firstPass: ["ATests", "BTests"]))
                 == ["BTests has sockets or processes, and is in Tests/pure", "CTests is missing in Tests/pure"])
+        let clock = SourceTree.File(path: "Tests/ATests/A.swift", lines: ["ContinuousClock().measure {}"])
+        let one = PackageDescription(#"tests("ATests", [])"#)
+        #expect(
+            SourceRules.passes(SourceTree(package: one, files: [clock], firstPass: ["ATests"]))
+                == ["Tests/ATests/A.swift reads a clock, and is in Tests/pure"])
     }
 }

@@ -142,9 +142,12 @@ public final class GroupCommitter: RecordLog {
     }
 
     func startPageChecks(pace: PageCheckPace, onDamage: @escaping @Sendable (StoreFailure) -> Void) {
+        // Read here: a reader may meet a damaged page before the loop's thread has begun.
+        let mismatches = PageChecksums.mismatches
         pagesLoop.execute { [checks, path, shared, pageCheckStop] in
             checks.value.checker = PageChecker(
-                path, loop: checks.loop, pace: pace, shared: shared, stop: pageCheckStop, onDamage: onDamage)
+                path, loop: checks.loop, pace: pace, after: mismatches, shared: shared, stop: pageCheckStop,
+                onDamage: onDamage)
         }
     }
 

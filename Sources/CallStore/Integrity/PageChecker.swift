@@ -28,13 +28,15 @@ final class PageChecker {
     private var timer: LoopTimer?
     private var looks: LoopTimer?
     /// The number of reads of damaged pages before the end of the last pass.
-    private var mismatches = PageChecksums.mismatches
+    private var mismatches: UInt64
 
     /// Create and release it on the loop's thread.
+    /// - Parameter mismatches: the number of reads of damaged pages before the checks were asked for.
     init(
-        _ path: String, loop: EventLoop, pace: PageCheckPace, shared: CommitterState, stop: PageCheckStop,
-        onDamage: @escaping @Sendable (StoreFailure) -> Void
+        _ path: String, loop: EventLoop, pace: PageCheckPace, after mismatches: UInt64, shared: CommitterState,
+        stop: PageCheckStop, onDamage: @escaping @Sendable (StoreFailure) -> Void
     ) {
+        self.mismatches = mismatches
         self.path = path
         self.loop = loop
         self.pace = pace

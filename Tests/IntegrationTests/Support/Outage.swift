@@ -97,6 +97,9 @@ final class Outage: Sendable {
             if number % 50 == 0 { try await sample() }
         }
         await enter(nil)
+        _ = try await eventually("every call is placed") {
+            state.withLock { $0.taken.count + $0.failed.count == $0.placed.count } ? true : nil
+        }
     }
 
     private func enter(_ stage: Stage) async {
@@ -109,12 +112,23 @@ final class Outage: Sendable {
         let callee: Handle =
             number % 10 == 9 ? Handle(stringLiteral: "phone\(number / 10 % Self.phones)") : sleepers[number]
         state.withLock { $0.placed[call] = callee }
-        let invite = Invite(call: call, to: .user(callee))
-        callers[number % Self.callers].softphone.submit(.invite(invite)) { [weak self] result in
-            self?.state.withLock { state in
-                switch result {
-                case .success: state.taken.insert(call)
-                case .failure(let error): state.failed.append("\(call): \(error)")
+        invite(Invite(call: call, to: .user(callee)), by: callers[number % Self.callers])
+    }
+
+    private func invite(_ invite: Invite, by caller: Phone) {
+        caller.softphone.submit(.invite(invite)) { [weak self] result in
+            guard let self else { return }
+            switch result {
+            case .success:
+                state.withLock { _ = $0.taken.insert(invite.call) }
+            case .failure(let error):
+                guard case .refused(let refusal) = error, case .overloaded(let wait) = refusal.code else {
+                    return state.withLock { $0.failed.append("\(invite.call): \(error)") }
+                }
+                // On a busy machine the server has no time for some calls. They are placed again, as it says.
+                Task {
+                    try await Task.sleep(for: wait)
+                    self.invite(invite, by: caller)
                 }
             }
         }
