@@ -80,6 +80,14 @@ public struct CoreLimits: Equatable, Sendable {
     /// The same for the pushes of all calls by one user: as many as the largest call has legs. Counted separately, as many
     /// pushes about missed calls.
     public var pushesPerCaller = 1_000
+    /// Calls by one user that ring at one other at a time: each new session of a device is offered all of them.
+    public var ringingCallsPerPair = 10
+    /// The same for the calls by all users.
+    public var ringingCallsPerCallee = 50
+    /// The content of ``ringingCallsPerPair``: `to`, SDP, custom data, and the candidates so far.
+    public var ringingPairBytes = 256 * 1024
+    /// The content of ``ringingCallsPerCallee``.
+    public var ringingCalleeBytes = 512 * 1024
     public var missedPerUser = 100
     /// Pushes about missed calls without an outcome.
     public var notices = 100_000

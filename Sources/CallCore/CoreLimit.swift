@@ -27,4 +27,8 @@ public enum CoreLimit: String, Sendable, CaseIterable {
     case pushingCallsPerPair = "pushing_calls_per_pair"
     case pushingCallsPerCaller = "pushing_calls_per_caller"
     case pushesPerCaller = "pushes_per_caller"
+    case ringingCallsPerPair = "ringing_calls_per_pair"
+    case ringingCallsPerCallee = "ringing_calls_per_callee"
+    case ringingPairBytes = "ringing_pair_bytes"
+    case ringingCalleeBytes = "ringing_callee_bytes"
 }

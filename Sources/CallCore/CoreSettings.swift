@@ -56,6 +56,8 @@ extension CoreLimits {
             ("awaited_handles", awaitedHandles), ("look_ups", lookUps), ("idle_users", idleUsers),
             ("ended_calls", endedCalls), ("archived_legs", archivedLegs), ("pushes_per_device", pushesPerDevice),
             ("pushing_calls_per_pair", pushingCallsPerPair), ("pushing_calls_per_caller", pushingCallsPerCaller),
+            ("ringing_calls_per_pair", ringingCallsPerPair), ("ringing_calls_per_callee", ringingCallsPerCallee),
+            ("ringing_pair_bytes", ringingPairBytes), ("ringing_callee_bytes", ringingCalleeBytes),
         ]
         // The missed-call policy turns background pushes off; nothing turns the others off.
         return all.first { $0.1 < 1 }.map { "\($0.0) is at least 1" }

@@ -143,6 +143,8 @@ extension CoreLimits {
             \.missedPerUser, \.notices, \.noticesPerDevice, \.backgroundPushes,
             \.awaitedHandles, \.lookUps, \.idleUsers, \.endedCalls, \.archivedLegs, \.pushesPerDevice,
             \.pushingCallsPerPair, \.pushingCallsPerCaller, \.pushesPerCaller, \.deviceUpdatesPerUser,
+            \.ringingCallsPerPair, \.ringingCallsPerCallee, \.ringingPairBytes,
+            \.ringingCalleeBytes,
         ]
         for limit in all { limits[keyPath: limit] = 1 }
         // The least that can be set.

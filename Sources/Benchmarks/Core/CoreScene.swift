@@ -46,6 +46,8 @@ final class CoreScene {
         var limits = CoreLimits()
         (limits.pushesPerDevice, limits.pushingCallsPerPair, limits.pushingCallsPerCaller) = (1 << 30, 1 << 30, 1 << 30)
         (limits.pushesPerCaller, limits.storedBytesPerUser, limits.callBytesPerUser) = (1 << 30, 1 << 40, 1 << 40)
+        (limits.ringingCallsPerPair, limits.ringingCallsPerCallee) = (1 << 30, 1 << 30)
+        (limits.ringingPairBytes, limits.ringingCalleeBytes) = (1 << 30, 1 << 30)
         limits.idleUsers = 1 << 30
         core = CallCore(limits: limits, random: SeededGenerator(seed: 6))
         // The store is empty, so the core never looks up a new call.

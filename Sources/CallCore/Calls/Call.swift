@@ -231,6 +231,15 @@ final class Call {
     func hasPushed(to user: User) -> Bool { pushedUsers.contains(ObjectIdentifier(user)) }
     func notePush(to user: User) { pushedUsers.insert(ObjectIdentifier(user)) }
 
+    /// Whether a device of the user may still answer the call.
+    func isOffered(to user: User) -> Bool { user.devices.contains { leg(of: $0)?.isOpen == true } }
+
+    /// Bytes of the caller's data in `call.incoming`, and in the candidates that follow it.
+    var contentBytes: Int {
+        (descriptions.offer?.bytes.count ?? 0) + (descriptions.custom?.bytes.count ?? 0) + toBytes
+            + callerCandidates.bytes
+    }
+
     /// Whether this unanswered call goes from `callee` to `caller` alone, and so collides with one the other way.
     func isGlaring(with caller: User, to callee: User) -> Bool {
         isUnanswered && callees.isOne && callees.handles == [caller.handle] && callerDevice.user === callee

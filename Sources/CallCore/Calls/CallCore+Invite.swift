@@ -46,7 +46,8 @@ extension CallCore {
         return false
     }
 
-    /// The callees of an invite; nil, with a refusal, beyond the bounds of pushes and of what the caller may store.
+    /// The callees of an invite; nil, with a refusal, beyond the bounds of pushes, of ringing calls and of what the caller
+    /// may store.
     func callees(
         of invite: Invite, from caller: Device, _ connection: ConnectionID, _ request: RequestID
     ) -> Callees? {
@@ -55,13 +56,27 @@ extension CallCore {
             refuse(connection, request, refusal)
             return nil
         }
-        guard let refusal = pushRefusal(of: callees, from: caller) else { return callees }
+        if let refusal = pushRefusal(of: callees, from: caller) {
+            refuseForNow(connection, request, "Too many calls that push", refusal)
+            return nil
+        }
+        if let refusal = ringingRefusal(of: callees, bytes: invite.payloadBytes, from: caller.key.user) {
+            refuseForNow(connection, request, "Too many calls ring there already", refusal)
+            return nil
+        }
+        return callees
+    }
+
+    private func refuseForNow(
+        _ connection: ConnectionID, _ request: RequestID, _ words: String,
+        _ refusal: (limit: CoreLimit, until: Instant)
+    ) {
         counters.hit(refusal.limit)
+        // A call whose forwarding is being looked up may ring a little longer than that.
+        let wait = max(.milliseconds(1), refusal.until - now)
         refuse(
-            connection, request, .rateLimited(retryAfter: refusal.until - now),
-            "Too many calls that push (\(refusal.limit.rawValue)); call again in \(Self.seconds(until: refusal.until, from: now)) s."
-        )
-        return nil
+            connection, request, .rateLimited(retryAfter: wait),
+            "\(words) (\(refusal.limit.rawValue)); call again in \(Self.seconds(until: refusal.until, from: now)) s.")
     }
 
     private func storedBytes(of invite: Invite, _ callees: Callees) -> Int {

@@ -56,6 +56,7 @@ extension CallCore {
             if refuses(call, user) { return .refused }
             if user.isBusy(but: call) { return .busy }
         }
+        guard hasRoom(toRing: call, at: user) else { return .busy }
         var legs: [Leg] = []
         for device in user.devices where device !== call.callerDevice && isReachable(device, for: call) {
             guard let leg = addLeg(of: device, to: call) else { break }
@@ -85,6 +86,55 @@ extension CallCore {
         countMemory(of: call)
         persist(leg)
         return leg
+    }
+
+    // MARK: Bounds
+
+    /// The bound for which an invite is refused: at each callee as many calls ring as may.
+    /// - Parameters:
+    ///   - bytes: the content of the invite.
+    ///   - caller: the caller's handle.
+    /// - Returns: the bound, and when a call that rings now ends at the latest; nil when the invite is within the bounds.
+    func ringingRefusal(
+        of callees: Callees, bytes: Int, from caller: Handle
+    ) -> (limit: CoreLimit, until: Instant)? {
+        var refusal: (limit: CoreLimit, until: Instant)?
+        for handle in callees.handles {
+            guard let user = directory.user(handle), let bound = ringingBound(of: user, adding: bytes, from: caller)
+            else { return nil }
+            if refusal.map({ bound.until < $0.until }) ?? true { refusal = bound }
+        }
+        return refusal
+    }
+
+    /// Whether the call may ring at the user, besides the calls that ring there already.
+    func hasRoom(toRing call: Call, at user: User) -> Bool {
+        guard !call.isOffered(to: user),
+            let bound = ringingBound(of: user, adding: call.contentBytes, from: call.caller.user)
+        else { return true }
+        counters.hit(bound.limit)
+        return false
+    }
+
+    /// The bound that one more call of the caller would exceed at the user.
+    private func ringingBound(
+        of user: User, adding bytes: Int, from caller: Handle
+    ) -> (limit: CoreLimit, until: Instant)? {
+        var all = RingingCalls()
+        var own = RingingCalls()
+        for call in user.liveCalls where call.isUnanswered && call.isOffered(to: user) {
+            all.add(call)
+            if call.caller.user == caller { own.add(call) }
+        }
+        if let until = own.until {
+            if own.count >= limits.ringingCallsPerPair { return (.ringingCallsPerPair, until) }
+            if own.bytes + bytes > limits.ringingPairBytes { return (.ringingPairBytes, until) }
+        }
+        if let until = all.until {
+            if all.count >= limits.ringingCallsPerCallee { return (.ringingCallsPerCallee, until) }
+            if all.bytes + bytes > limits.ringingCalleeBytes { return (.ringingCalleeBytes, until) }
+        }
+        return nil
     }
 
     // MARK: Hunting
@@ -209,5 +259,19 @@ extension CallCore {
         guard leg.call.isUnanswered, leg.isOpen, !leg.isAttended else { return }
         guard leg.state != .waking || !isReachable(leg) else { return }
         pushOrGiveUp(leg)
+    }
+}
+
+/// The calls that ring at one user, counted.
+private struct RingingCalls {
+    private(set) var count = 0
+    private(set) var bytes = 0
+    /// When the first of them ends at the latest; nil for none.
+    private(set) var until: Instant?
+
+    mutating func add(_ call: Call) {
+        count += 1
+        bytes += call.contentBytes
+        until = until.map { min($0, call.ringsUntil) } ?? call.ringsUntil
     }
 }

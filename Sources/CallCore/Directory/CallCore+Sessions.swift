@@ -250,11 +250,15 @@ extension CallCore {
             guard call.callerDevice !== device else { continue }
             if let leg = call.leg(of: device) {
                 // The device was unreachable and told nothing; now it has connected by itself.
-                if leg.record.endReason == .noDevices, mayStillRing(device.user, call) {
+                if leg.record.endReason == .noDevices, mayStillRing(device.user, call),
+                    hasRoom(toRing: call, at: device.user)
+                {
                     reopen(leg)
                 }
                 if leg.isOpen { legs.append(leg) }
-            } else if mayStillRing(device.user, call), let leg = addLeg(of: device, to: call) {
+            } else if mayStillRing(device.user, call), hasRoom(toRing: call, at: device.user),
+                let leg = addLeg(of: device, to: call)
+            {
                 legs.append(leg)
             }
         }

@@ -88,6 +88,18 @@ extension Setting {
             "pushes_per_caller", 1...1_000_000, \.pushesPerCaller,
             "The same of the pushes of all calls by one user; fewer than limits.legs_per_call cut the largest calls short."
         ),
+        limit(
+            "ringing_calls_per_pair", 1...100_000, \.ringingCallsPerPair,
+            "Calls by one user that ring at one other at once; more are refused as rate_limited."),
+        limit(
+            "ringing_calls_per_callee", 1...100_000, \.ringingCallsPerCallee,
+            "The same of the calls by all users. A user's new sessions are offered each of them."),
+        limit(
+            "ringing_pair_bytes", 65_536...67_108_864, \.ringingPairBytes,
+            "Content of the calls by one user that ring at one other at once, with their ICE candidates so far."),
+        limit(
+            "ringing_callee_bytes", 65_536...67_108_864, \.ringingCalleeBytes,
+            "The same of the calls by all users."),
         limit("replay_events", 16...100_000, \.replayEvents, "Events kept for a session's resume."),
         limit("replay_bytes", 65_536...67_108_864, \.replayBytes, "The same, in bytes."),
         limit(
