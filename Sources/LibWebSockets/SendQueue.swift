@@ -1,8 +1,15 @@
 /// Messages that wait until the kernel accepts more bytes. Allocates nothing while empty.
 package struct SendQueue {
-    private var messages: [[UInt8]] = []
+    private enum Message {
+        case whole([UInt8])
+        /// Written when its turn has come.
+        case late((inout [UInt8]) -> Void)
+    }
+
+    private var messages: [Message] = []
     /// The index of the first message; earlier elements are empty.
     private var first = 0
+    /// Without late messages.
     package private(set) var byteCount = 0
 
     package init() {}
@@ -10,16 +17,24 @@ package struct SendQueue {
     package var isEmpty: Bool { first == messages.count }
 
     package mutating func append(_ message: [UInt8]) {
-        messages.append(message)
+        messages.append(.whole(message))
         byteCount += message.count
     }
 
+    /// Appends a message that `write` makes once it is the first.
+    package mutating func append(late write: @escaping (inout [UInt8]) -> Void) { messages.append(.late(write)) }
+
     package mutating func removeFirst() -> [UInt8]? {
         guard first < messages.count else { return nil }
-        let message = messages[first]
-        messages[first] = []
+        var message: [UInt8] = []
+        switch messages[first] {
+        case .whole(let bytes):
+            message = bytes
+            byteCount -= bytes.count
+        case .late(let write): write(&message)
+        }
+        messages[first] = .whole([])
         first += 1
-        byteCount -= message.count
         if first == messages.count {
             removeAll()
         } else if first >= 32, first * 2 >= messages.count {

@@ -82,8 +82,11 @@ public final class WebSocketConnection {
         }
     }
 
-    /// Bytes of queued messages.
+    /// Bytes of queued messages, without those of ``send(later:)``.
     public var queuedBytes: Int { queue.byteCount }
+
+    /// Whether the client has not read all that was sent to it, as far as its socket tells.
+    public var isBehind: Bool { !isDirect }
 
     /// Sends one text message, at once if nothing is queued.
     /// - Returns: false when it was not accepted: the connection is closed or closing, or its queue would exceed
@@ -110,6 +113,21 @@ public final class WebSocketConnection {
         var isTaken = true
         batch.forEachMessage { isTaken = isTaken && enqueue(Array($0)) }
         return isTaken
+    }
+
+    /// Sends one text message, which `write` makes once the client has read what was sent before. Until then it takes no
+    /// memory for its bytes and counts against no limit: for what a client has to be told at once, whatever its speed. The
+    /// number of such messages is the caller's to bound.
+    public func send(later write: @escaping (inout [UInt8]) -> Void) {
+        guard isOpen else { return }
+        guard !isDirect else {
+            var text: [UInt8] = []
+            write(&text)
+            send(text)
+            return
+        }
+        queue.append(late: write)
+        socket.requestWritable()
     }
 
     /// Closes with `code` after the queued messages, or after a few seconds. The peer has the same time to answer.

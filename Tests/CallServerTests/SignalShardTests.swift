@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import Dispatch
 import EventJournal
 import EventLoop
 import LibWebSockets
@@ -239,6 +240,35 @@ struct SignalShardTests {
                 #expect(world.inputs.entries.count { if case .client(.opened) = $0 { true } else { false } } == opened)
             }
         }
+    }
+
+    @Test("what a new session is told at once waits until its client reads, and closes no connection")
+    func pacedOpening() async throws {
+        let world = try await World(room: 100)
+        let (client, frames) = try await world.connect()
+        try await world.open(client)
+        // The literals are handles.
+        let (alice, bob) = (Handle("alice")!, Handle("bob")!)
+        let opened = SessionOpened(
+            session: .random(), user: alice, resumeToken: "r", resumeWindow: .seconds(30), resumed: false, calls: [],
+            missed: [])
+        let sdp = RawJSON(bytes: Array("\"\(String(repeating: "s", count: 60_000))\"".utf8))
+        let offer = IncomingCall(
+            call: .random(), from: bob, fromName: nil, to: .user(alice), video: false, sdp: sdp, candidates: [],
+            custom: nil, expiresAt: Instant(milliseconds: 0), push: nil)
+        // Meanwhile the client reads nothing.
+        let gate = DispatchSemaphore(value: 0)
+        world.clientLoop.execute { gate.wait() }
+        world.tell(
+            [.send(1, .reply(.number(0), .opened(opened)))]
+                + (1...90).map { .send(1, .event(seq: UInt64($0), .incoming(offer))) })
+        await World.eventually { world.server.statistics.shards[0].unreadBytes > 0 }
+        gate.signal()
+        try await frames.wait(for: "the result and all events, or the end") {
+            $0.count == 92 || $0.last?.hasPrefix("closed") == true
+        }
+        #expect(frames.entries.dropFirst(2).allSatisfy { $0.contains("call.incoming") })
+        #expect(world.server.statistics.shards[0].slowConsumers == 0)
     }
 
     @Test("each client gets all messages in order, and a close after earlier messages")

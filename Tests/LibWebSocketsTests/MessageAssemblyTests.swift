@@ -78,21 +78,37 @@ struct MessageAssemblyTests {
 
 @Suite("The send queue")
 struct SendQueueTests {
-    @Test("gives back in order and counts its bytes, over any mix of putting in and taking out")
+    @Test("gives back in order and counts its bytes, but for late ones, over any mix of putting in and taking out")
     func order() {
         var queue = SendQueue()
         var (next, expected) = (0, 0)
+        var late: Set<Int> = []
+        var written = 0
         var generator = SystemRandomNumberGenerator()
+        func message(_ number: Int) -> [UInt8] {
+            [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: number % 7)
+        }
         for _ in 0..<5000 {
-            if Bool.random(using: &generator) {
-                queue.append([UInt8](repeating: UInt8(truncatingIfNeeded: next), count: next % 7))
+            switch Int.random(in: 0..<4, using: &generator) {
+            case 0:
+                queue.append(message(next))
                 next += 1
-            } else if let message = queue.removeFirst() {
-                #expect(message == [UInt8](repeating: UInt8(truncatingIfNeeded: expected), count: expected % 7))
+            case 1:
+                let number = next
+                late.insert(number)
+                queue.append { text in
+                    written += 1
+                    text += message(number)
+                }
+                next += 1
+            default:
+                guard let taken = queue.removeFirst() else { continue }
+                #expect(taken == message(expected))
                 expected += 1
             }
             #expect(queue.isEmpty == (next == expected))
-            #expect(queue.byteCount == (expected..<next).reduce(0) { $0 + $1 % 7 })
+            #expect(queue.byteCount == (expected..<next).reduce(0) { late.contains($1) ? $0 : $0 + $1 % 7 })
+            #expect(written == late.count { $0 < expected }, "each is written when it is taken out")
         }
         queue.removeAll()
         #expect(queue.isEmpty)

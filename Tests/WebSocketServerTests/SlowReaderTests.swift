@@ -107,6 +107,26 @@ struct SlowReaderTests {
         await server.stop()
     }
 
+    @Test("what is sent as the client reads fills no queue, however much it is, and keeps its place in the order")
+    func later() async throws {
+        let server = try await TestServer.start()
+        let client = try await server.connect()
+        try await client.sendFrame(opcode: 1, Array("tell me all".utf8))
+        try await server.journal.wait(for: "the messages") { entries in
+            entries.firstIndex(of: .received(1, "tell me all")).map { entries[$0...].contains(.batchEnded) } ?? false
+        }
+        #expect(figures(server).slowConsumers == 0)
+        #expect(figures(server).unreadBytes < 200_000, "the messages are not made yet")
+        var bytes: [UInt8] = []
+        let last = Array("that was all".utf8)
+        while !bytes.suffix(last.count).elementsEqual(last) { bytes += try await client.readMore() }
+        let texts = frames(in: bytes).map { String(decoding: $0.payload.prefix(12), as: UTF8.self) }
+        let numbers = texts.compactMap { $0.hasPrefix("xxx") ? nil : $0.split(separator: " ").first.map(String.init) }
+        #expect(numbers == (0..<100).map { "\($0)" } + ["that"])
+        #expect(figures(server).slowConsumers == 0)
+        await server.stop()
+    }
+
     @Test("an HTTP client that does not read its response is cut")
     func http() async throws {
         let server = try await start()

@@ -67,6 +67,12 @@ final class EchoHandler: ShardHandler {
         case "say bye and close me":
             connection.close(after: batch(["bye"]), code: 3503, reason: "as you wish")
         case "make me wait": makeWait(connection)
+        case "tell me all":
+            makeWait(connection)
+            for number in 0..<100 {
+                connection.send(later: { $0 += Array("\(number) ".utf8) + [UInt8](repeating: 0x78, count: 60_000) })
+            }
+            connection.send(Array("that was all".utf8))
         case "make me wait, say bye and close me":
             makeWait(connection)
             connection.close(after: batch(["bye"]), code: 3503, reason: "as you wish")

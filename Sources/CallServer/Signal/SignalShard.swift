@@ -363,12 +363,18 @@ final class SignalShard: ShardHandler {
     /// Writes all messages of one connection.
     private func deliver(_ share: Delivery<WebSocketConnection>.Share, of messages: [ShardMessage], now: Instant) {
         var next: Int? = share.first
+        // All that the core tells a new session at once follows the result of its `session.open`.
+        var isOpening = false
         while let index = next {
             switch messages[index] {
             case .send(_, let message):
                 if let answer = share.state.note(message) {
+                    if case .opened = answer { isOpening = true }
                     noted(answer, share.connection, share.state)
                     frames.append { SignalEncoder.encode(withServerDetails(message), now: now, into: &$0) }
+                } else if isOpening, share.connection.isBehind {
+                    write(to: share.connection)
+                    sendLater(message, on: share.connection, now: now)
                 } else {
                     frames.append { SignalEncoder.encode(message, now: now, into: &$0) }
                 }
@@ -379,6 +385,13 @@ final class SignalShard: ShardHandler {
             next = delivery.message(after: index)
         }
         write(to: share.connection)
+    }
+
+    /// Sends a message of a session that opens, once the client has read the ones before: as many calls as there are, they
+    /// do not fill its queue.
+    private func sendLater(_ message: ServerMessage, on connection: WebSocketConnection, now: Instant) {
+        let (clock, since) = (environment.clock, environment.clock.now())
+        connection.send(later: { SignalEncoder.encode(message, now: now + (clock.now() - since), into: &$0) })
     }
 
     /// Adds TURN credentials and the VAPID key to the result of `session.open`: the core does not know them.
