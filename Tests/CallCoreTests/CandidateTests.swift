@@ -73,7 +73,8 @@ import Testing
     func snapshot() {
         let calls = (0..<4).map { _ in alice.call(bob, sdp: String(repeating: "s", count: 20 * 1024)) }
         bob.open()
-        #expect(bob.session?.calls.map(\.call) == calls)
+        #expect(bob.session?.calls.map(\.call) == calls.reversed())
+        #expect(bob.session?.calls.map { $0.sdp != nil } == [true, true, false, false], "the newest has its offer")
         let bytes = bob.session!.calls.reduce(0) { $0 + ($1.sdp?.bytes.count ?? 0) }
         #expect(bytes == 40 * 1024, "two more would not fit into the frame")
         #expect(calls.allSatisfy { bob.offers(of: $0).last?.sdp != nil })

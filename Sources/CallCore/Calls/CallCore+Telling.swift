@@ -64,7 +64,8 @@ extension CallCore {
     }
 
     /// The calls sent to a device that opens a session: its live calls, and the ended calls it was woken for and may
-    /// not know ended. Newest first, as many as fit a frame; the call of a wake token is always included.
+    /// not know ended. The live ones first, and of both the newest first; the call of a wake token is always included.
+    /// Those at the end are left out where a frame does not hold all.
     func snapshots(for device: Device, _ session: Session) -> [CallSnapshot] {
         var views: [CallSnapshot] = []
         // The reply drops the last calls that do not fit, so none is made beyond the first of those.
@@ -73,7 +74,7 @@ extension CallCore {
             views.append(view)
             room -= view.wireBytes - (view.sdp?.bytes.count ?? 0) - (view.custom?.bytes.count ?? 0)
         }
-        for call in device.user.liveCalls where session.mayAct(on: call.id) && room >= 0 {
+        for call in device.user.liveCalls.reversed() where session.mayAct(on: call.id) && room >= 0 {
             guard let party = role(of: device, in: call), standing(of: call, for: party).0.isLive else { continue }
             add(snapshot(of: call, for: party))
         }
