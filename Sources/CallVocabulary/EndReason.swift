@@ -29,6 +29,17 @@ public enum EndReason: String, Sendable, CaseIterable {
         }
     }
 
+    /// Whether a party ends a call with it by an act: a hang-up or a decline. Otherwise the server ends the call, even
+    /// where it names a party, as the one that was lost.
+    public var isAct: Bool {
+        switch self {
+        case .hangup, .declined, .cancelled, .busy, .iceFailed, .mediaFailed: true
+        case .ringTimeout, .connectTimeout, .answeredElsewhere, .declinedElsewhere, .noDevices, .unknownCallee, .glare,
+            .connectionLost, .forbidden, .admin, .maxDuration:
+            false
+        }
+    }
+
     /// The corresponding SIP response code (RFC 3261; RFC 8599 for a woken device).
     public var sipStatus: Int {
         switch self {

@@ -20,7 +20,7 @@ extension CallCore {
         // Persist the end first, then tell the parties.
         persist(call, .ended)
         for leg in call.legs where leg.state != .ended {
-            closeLeg(leg, reason, by: party, isOwnAct: party == leg.device.party)
+            closeLeg(leg, reason, by: party, isOwnAct: reason.isAct && party == leg.device.party)
         }
         if wasUnanswered { keepMissed(call, reason) }
         dropDescriptions(of: call)
@@ -30,7 +30,8 @@ extension CallCore {
         }
         leaveLiveCalls(call)
         if let session = call.callerDevice.session(for: call) {
-            deliver(.ended(ended(call, reason, by: party, isOwnAct: party == call.caller)), to: session)
+            let isOwnAct = reason.isAct && party == call.caller
+            deliver(.ended(ended(call, reason, by: party, isOwnAct: isOwnAct)), to: session)
         }
         retire(call)
     }

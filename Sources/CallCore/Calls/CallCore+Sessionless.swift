@@ -56,7 +56,7 @@ extension CallCore {
         _ call: Call, to grant: SessionGrant, _ device: Device?, isNamed: Bool, _ connection: ConnectionID,
         _ request: RequestID
     ) {
-        guard let view = view(of: call, for: grant.user, device: device) else {
+        guard let view = view(of: call, for: grant.user, device: device, isNamed: isNamed) else {
             return refuseStranger(connection, request)
         }
         if let leg = device.flatMap({ call.leg(of: $0) }) ?? (isNamed ? nil : onlyPushedLeg(of: call, grant.user)) {

@@ -36,15 +36,25 @@ extension CallCore {
     }
 
     /// The snapshot of the call for a user and one of the user's devices; nil for a stranger. A device without a leg
-    /// sees its user's other legs; a member who was never rung sees the call.
-    func view(of call: Call, for user: Handle, device: Device?) -> CallSnapshot? {
+    /// sees its user's other legs, whose acts are not its own; a member who was never rung sees the call.
+    /// - Parameter isNamed: whether the request names a device, known or not.
+    func view(of call: Call, for user: Handle, device: Device?, isNamed: Bool = true) -> CallSnapshot? {
         if let device, let party = role(of: device, in: call) { return snapshot(of: call, for: party) }
-        if call.caller.user == user { return snapshot(of: call, for: .caller) }
-        let legs = call.legs.filter { $0.device.key.user == user }
-        if let leg = legs.first(where: { $0 === call.answer?.leg }) ?? legs.first(where: \.isOpen) ?? legs.first {
-            return snapshot(of: call, for: .callee(leg))
+        var view: CallSnapshot
+        if call.caller.user == user {
+            view = snapshot(of: call, for: .caller)
+        } else {
+            let legs = call.legs.filter { $0.device.key.user == user }
+            if let leg = legs.first(where: { $0 === call.answer?.leg }) ?? legs.first(where: \.isOpen) ?? legs.first {
+                view = snapshot(of: call, for: .callee(leg))
+            } else if call.callees.position(of: user) != nil {
+                view = snapshot(of: call, for: nil)
+            } else {
+                return nil
+            }
         }
-        return call.callees.position(of: user) == nil ? nil : snapshot(of: call, for: nil)
+        if isNamed { view.isOwnAct = false }
+        return view
     }
 
     /// - Parameter party: nil for a callee without a leg.

@@ -1,7 +1,7 @@
 import CallVocabulary
 
 extension CallSnapshot {
-    /// The snapshot of a call for one party, from its records.
+    /// The snapshot of a call for one party, from its records. ``isOwnAct`` is of the party's device.
     /// - Parameters:
     ///   - role: the caller, or a callee.
     ///   - leg: the callee's leg; nil for a member who was never rung.
@@ -20,7 +20,7 @@ extension CallSnapshot {
         by = call.state == .ended ? call.endedBy : call.answeredBy
         mergedInto = call.mergedInto
         guard role == .callee else {
-            isOwnAct = call.endedBy == call.caller
+            isOwnAct = call.isEnded(by: call.caller)
             return
         }
         guard let leg else {
@@ -42,7 +42,7 @@ extension CallSnapshot {
     }
 
     /// The snapshot of a call for a user and one of the user's devices. A device without a leg sees its user's other
-    /// legs.
+    /// legs, whose acts are not its own.
     /// - Parameter legs: the user's legs.
     public init(_ call: CallRecord, for party: Party, legs: [LegRecord]) {
         let own = legs.first { $0.device.device == party.device }
@@ -52,10 +52,14 @@ extension CallSnapshot {
             let answered = legs.first { Party(user: $0.device.user, device: $0.device.device) == call.answeredBy }
             self.init(call, role: .callee, leg: own ?? answered ?? legs.first { $0.state != .ended } ?? legs.first)
         }
+        if own == nil, call.caller != party { isOwnAct = false }
     }
 }
 
 extension CallRecord {
+    /// Whether the party's device has ended the call by an act.
+    func isEnded(by party: Party) -> Bool { endedBy == party && endReason?.isAct == true }
+
     /// When the present stage times out.
     var expiresAt: Instant? {
         switch state {
@@ -72,10 +76,11 @@ extension LegRecord {
         switch endReason {
         // Only the device itself has `declined`: its siblings get `declinedElsewhere`.
         case .declined, .busy: true
-        case .answeredElsewhere, .declinedElsewhere, nil: false
-        case .hangup, .cancelled, .ringTimeout, .connectTimeout, .noDevices, .unknownCallee, .glare, .iceFailed,
-            .mediaFailed, .connectionLost, .forbidden, .admin, .maxDuration:
-            call.endedBy == Party(user: device.user, device: device.device)
+        case .hangup, .cancelled, .iceFailed, .mediaFailed:
+            call.isEnded(by: Party(user: device.user, device: device.device))
+        case .ringTimeout, .connectTimeout, .answeredElsewhere, .declinedElsewhere, .noDevices, .unknownCallee, .glare,
+            .connectionLost, .forbidden, .admin, .maxDuration, nil:
+            false
         }
     }
 }
