@@ -83,7 +83,7 @@ final class EndedCallsTests {
     @Test("the newest come first, where a frame does not hold them all")
     func many() throws {
         var calls: [CallID] = []
-        for _ in 0..<80 {
+        for _ in 0..<160 {
             bob.ask(.close)
             calls.append(alice.call(bob))
             _ = try world.deliver(calls[calls.count - 1], to: bob)
@@ -91,7 +91,7 @@ final class EndedCallsTests {
             bob.open()
         }
         let told = try #require(sleepAndOpen())
-        #expect(told.count > 30 && told.count < 80 && told == calls.suffix(told.count).reversed())
+        #expect(told.count > 100 && told.count < 160 && told == calls.suffix(told.count).reversed())
     }
 
     @Test("one whose push was never sent is not told")

@@ -84,6 +84,52 @@ import Testing
         #expect(carol.ask(.list(after: nil, limit: nil)).calls == [])
     }
 
+    @Test func `a page has the calls that it may have, where a frame holds them`() {
+        for _ in 0..<120 { alice.hangUp(alice.call(bobs[0])) }
+        #expect(bobs[0].ask(.list(after: nil, limit: nil)).calls?.count == 50)
+        #expect(bobs[0].ask(.list(after: nil, limit: 100)).calls?.count == 100)
+    }
+
+    @Test func `only the device that has hung up or declined has ended the call itself`() throws {
+        // A device of each user without a part in the call.
+        let others = [world.online("alice"), carol]
+        func own(_ phone: Phone, _ call: CallID) -> Bool? {
+            // Listed first: `call.get` brings back for a moment what has left memory.
+            let listed = phone.ask(.list(after: nil, limit: nil)).calls?.first { $0.call == call }
+            let got = phone.ask(.get(call)).snapshot
+            #expect(got == listed)
+            world.advance(.seconds(10))
+            return got?.isOwnAct
+        }
+        for end in ["caller", "callee", "decline", "lost"] {
+            let call = alice.call(bobs[0])
+            if end != "decline" {
+                bobs[0].answer(call)
+                bobs[0].connect(call, with: alice)
+            }
+            switch end {
+            case "caller": alice.hangUp(call)
+            case "callee": bobs[0].hangUp(call)
+            case "decline": bobs[0].decline(call)
+            default:
+                bobs[0].lose()
+                world.advance(world.timers.resume)
+                bobs[0].open()
+            }
+            let late = world.online("bob")
+            for isInMemory in [true, false] {
+                #expect(own(alice, call) == (end == "caller"), "\(end)")
+                #expect(own(bobs[0], call) == (end == "callee" || end == "decline"), "\(end)")
+                for phone in [others[0], bobs[1], late] { #expect(own(phone, call) == false, "\(end)") }
+                #expect(others[1].ask(.get(call)).code == .forbidden)
+                if isInMemory { world.advance(.seconds(300)) }
+            }
+            let other = world.ask(.get(call), as: alice.user, device: others[0].id, scope: .full)
+            #expect(other?.snapshot?.isOwnAct == false, "by HTTP")
+            late.ask(.logout)
+        }
+    }
+
     @Test func `what cannot be read, is refused, and may be asked for again`() {
         world.failsHistory = true
         #expect(alice.ask(.list(after: nil, limit: nil)).code == .overloaded(retryAfter: .seconds(1)))

@@ -105,6 +105,39 @@ struct FrameLimitTests {
         #expect(call.wireBytes <= FrameLimits.content)
     }
 
+    @Test("a snapshot is taken for little more than it is, whatever it has")
+    func snapshotSizes() {
+        var bare = Samples.bare
+        (bare.createdAt, bare.role) = (later, .callee)
+        var calls = [bare]
+        for change in [
+            { $0.expiresAt = later }, { $0.answeredAt = later }, { $0.connectedAt = later }, { $0.endedAt = later },
+            { $0.peerAwaySince = later }, { $0.reason = .declinedElsewhere }, { $0.push = Samples.push },
+            { $0.by = Party(user: widest, device: Samples.device) }, { $0.mergedInto = Samples.call },
+            { $0.fromName = "\u{1}" }, { $0.sdp = string(100) }, { $0.custom = string(100) },
+            { $0.to = .group("sales") }, { $0.from = widest },
+        ] as [(inout CallSnapshot) -> Void] {
+            var call = bare
+            change(&call)
+            calls.append(call)
+        }
+        for call in calls + [Samples.full, Samples.answered, largestSnapshot] {
+            var frame: [UInt8] = []
+            SignalEncoder.encode(.call(call), now: Instant(milliseconds: 0), into: &frame)
+            // With the comma behind it in a list.
+            #expect(frame.count < call.wireBytes && frame.count > call.wireBytes - 250, "\(call)")
+        }
+        let missed = MissedCall(
+            call: Samples.call, from: widest, fromName: "\u{1}", at: later, reason: .declinedElsewhere, video: false)
+        let opened = SessionOpened(
+            session: Samples.session, user: Samples.alice, resumeToken: "r", resumeWindow: .seconds(30), resumed: false,
+            calls: [], missed: [missed, missed])
+        var without = opened
+        without.missed = [missed]
+        let bytes = size(.reply(.number(1), .opened(opened))) - size(.reply(.number(1), .opened(without)))
+        #expect(bytes <= missed.wireBytes && bytes > missed.wireBytes - 40)
+    }
+
     @Test("session.open's result is made to fit: first without sdp, then without the oldest missed calls")
     func openedFits() {
         let missed = (0..<200).map { number in
@@ -145,9 +178,15 @@ struct FrameLimitTests {
     func pageFits() {
         let calls = Array(repeating: largestSnapshot, count: 3)
         #expect(calls.prefixThatFitsFrame.count == 1)
-        let small = Array(repeating: Samples.bare, count: FrameLimits.listedCalls)
+        // As most calls of a history are.
+        var usual = Samples.bare
+        (usual.state, usual.reason) = (.ended, .answeredElsewhere)
+        usual.by = Party(user: Samples.alice, device: Samples.device)
+        (usual.answeredAt, usual.connectedAt, usual.endedAt) = (later, later, later)
+        (usual.fromName, usual.push) = ("Front desk", Samples.push)
+        let small = Array(repeating: usual, count: FrameLimits.listedCalls)
         let page = Array(small.prefixThatFitsFrame)
-        #expect(page.count >= 40)
+        #expect(page.count == FrameLimits.listedCalls)
         #expect(
             size(.reply(.number(.min), .calls(page, next: HistoryCursor(before: later, call: Samples.call))))
                 <= FrameLimits.frame)
