@@ -255,7 +255,7 @@ public struct PushRecord: Equatable, Sendable {
     public var answeredAt: Instant?
     /// When the device's report arrived or was given up.
     public var reportedAt: Instant?
-    /// The report deadline, while the report is awaited.
+    /// The report deadline, while a report is awaited or may still follow an act.
     public var reportDueAt: Instant?
 
     public init(

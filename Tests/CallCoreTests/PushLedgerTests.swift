@@ -92,6 +92,7 @@ import Testing
         let record = try #require(world.store.pushes[id])
         #expect((record.answeredAt != nil) == (outcome == .accepted), "an answer is the provider's")
         #expect((record.reason != nil) == (outcome != .accepted))
+        #expect(record.reason?.hasPrefix("the device reported it; ") != false, "the proof first")
         let steps = CallTimeline(call: try #require(world.store.calls[call]), legs: [], pushes: [record]).entries
         #expect(steps.contains { $0.step == .pushAccepted } == (outcome == .accepted))
         #expect(world.store.devices[bob.key]?.tokens.count == 1)

@@ -63,7 +63,6 @@ import Testing
             perform(act, call)
             #expect(report(of: push) == .acted)
             #expect(world.store.pushes[push]?.reportedAt == world.now)
-            #expect(world.store.pushes[push]?.reportDueAt == nil)
             if bob.isOnline { bob.ask(.close) }
             alice.hangUp(call)
             world.advance(.seconds(60))
@@ -115,6 +114,50 @@ import Testing
         world.advance(.seconds(15))
         bob.report(late, next)
         #expect(report(of: late) == .reportedLate)
+    }
+
+    /// What the provider says of a push that the device has proved; nil for nothing.
+    static let outcomes: [PushOutcome?] = [
+        nil, .accepted, .unknown(reason: "no answer in time"), .rejected(reason: "Unregistered", isTokenDead: true),
+        .unsent(reason: "expired"),
+    ]
+
+    @Test("a report after an act is late by its deadline alone, whatever the provider says", arguments: outcomes)
+    func deadlineAlone(outcome: PushOutcome?) throws {
+        for isLate in [false, true] {
+            let (call, push) = try alice.call(bob, push: .onWire)
+            bob.wake(call)
+            // Longer than the time for a report: it begins with the provider's answer.
+            world.advance(.seconds(20))
+            if let outcome { world.settle(push, outcome) }
+            world.advance(.milliseconds(isLate ? 15_000 : 14_999))
+            bob.report(push, call)
+            #expect(report(of: push) == (isLate && outcome != nil ? .reportedLate : .reported))
+            #expect(world.store.pushes[push]?.reportDueAt == nil)
+            bob.ask(.close)
+            alice.hangUp(call)
+        }
+    }
+
+    @Test("an act that proves an unknown push leaves the report its deadline, and so does a restart")
+    func deadlineStays() throws {
+        for isLate in [false, true] {
+            let (call, push) = try alice.call(bob, push: .onWire)
+            world.advance(.seconds(10))
+            world.settle(push, .unknown(reason: "no answer in time"))
+            world.advance(.seconds(10))
+            bob.wake(call)
+            #expect(world.store.pushes[push]?.status == .accepted && report(of: push) == .acted)
+            #expect(world.store.pushes[push]?.reason == "the device used its wake token; no answer in time")
+            world.restart()
+            world.advance(.milliseconds(isLate ? 4000 : 3999))
+            alice.open()
+            bob.wake(call)
+            bob.report(push, call)
+            #expect(report(of: push) == (isLate ? .reportedLate : .reported))
+            bob.ask(.close)
+            alice.hangUp(call)
+        }
     }
 
     @Test("an act in one call closes that call's push alone; a session closes every push that was out")
@@ -174,7 +217,8 @@ import Testing
         let record = try #require(world.store.pushes[push])
         #expect(record.status == (byWakeToken ? .accepted : .rejected))
         #expect(record.report == (byWakeToken ? .acted : nil))
-        #expect((record.answeredAt == nil) == byWakeToken && record.reason == "Unregistered")
+        #expect(record.answeredAt == nil || !byWakeToken)
+        #expect(record.reason == (byWakeToken ? "the device used its wake token; Unregistered" : "Unregistered"))
         #expect(device?.tokens.count == (byWakeToken ? 1 : 0))
     }
 

@@ -201,12 +201,15 @@ extension CallCore {
     private func settle(delivered push: Push, _ outcome: PushOutcome) {
         switch outcome {
         case .accepted: preconditionFailure("the provider says what the device has proved")
-        case .unknown(let reason), .rejected(let reason, _): change(push) { $0.acceptByProof(reason) }
+        case .unknown(let reason), .rejected(let reason, _), .unsent(let reason): acceptByProof(push, reason)
         case .returned:
             effects.append(.dropPush(push.id))
-            change(push) { $0.acceptByProof("returned as not processed") }
-        case .unsent(let reason): change(push) { $0.acceptByProof(reason) }
+            acceptByProof(push, "returned as not processed")
         }
+    }
+
+    private func acceptByProof(_ push: Push, _ reason: String) {
+        change(push) { $0.acceptByProof(reason, reportDueAt: now + timers.report) }
     }
 
     private func giveUp(_ push: Push, _ reason: String) {
@@ -300,9 +303,7 @@ extension CallCore {
         case .awaited, .unreported, .acted:
             cancel(push.reportDeadline)
             push.reportDeadline = nil
-            let due = (push.record.answeredAt ?? push.record.sentAt).map { $0 + timers.report }
-            let isLate = due.map { $0 <= now } ?? false
-            change(push) { $0.report(report.result, error: report.error, isLate: isLate, at: now) }
+            change(push) { $0.report(report.result, error: report.error, at: now) }
             confirmToken(of: push)
         case nil, .reported, .notRequired, .filtered, .reportFailed, .reportedLate: break
         }
@@ -325,7 +326,7 @@ extension CallCore {
         case .intended: restoreIntended(push)
         case .sent:
             // The bytes may have been sent: the push is never sent again.
-            if push.isDelivered { return change(push) { $0.acceptByProof("the server stopped before the answer") } }
+            if push.isDelivered { return acceptByProof(push, "the server stopped before the answer") }
             change(push) {
                 $0.loseTrack("the server stopped before the answer", at: now, reportDueAt: now + timers.report)
             }

@@ -101,8 +101,17 @@ class LedgerLine {
         precondition(record.status == .sent, "an answer belongs to a push that was sent")
         record.status = .accepted
         record.answeredAt = now
-        if record.report == .awaited { record.reportDueAt = reportDueAt }
+        beginReportTime(until: reportDueAt)
         custody = .none
+    }
+
+    /// From the provider's answer, or from when it was given up, the device has some time for its report. An act does not
+    /// end that time: a report may follow it.
+    private func beginReportTime(until due: Instant) {
+        switch record.report {
+        case .awaited, .acted: record.reportDueAt = due
+        case nil, .reported, .notRequired, .filtered, .reportFailed, .unreported, .reportedLate: break
+        }
     }
 
     func reject(_ reason: String, at now: Instant) {
@@ -113,6 +122,7 @@ class LedgerLine {
         // An act since then came from an app that ran without this push.
         record.report = nil
         record.reportedAt = nil
+        record.reportDueAt = nil
         custody = .none
     }
 
@@ -121,18 +131,24 @@ class LedgerLine {
         record.status = .unknown
         record.reason = reason
         record.answeredAt = now
-        if record.report == .awaited { record.reportDueAt = reportDueAt }
+        beginReportTime(until: reportDueAt)
         custody = .none
     }
 
     /// The device has proved that the push arrived, and the provider did not accept it.
     /// - Parameter reason: the provider's answer, or why it is missing.
-    func acceptByProof(_ reason: String) {
+    func acceptByProof(_ reason: String, reportDueAt: Instant) {
         precondition(record.status == .sent && isDelivered, "only a device proves what its provider does not say")
         record.status = .accepted
-        record.reason = reason
+        record.reason = "\(proof); \(reason)"
         record.answeredAt = nil
+        beginReportTime(until: reportDueAt)
         custody = .none
+    }
+
+    /// What the device has proved the push's delivery by.
+    private var proof: String {
+        record.report == .acted ? "the device used its wake token" : "the device reported it"
     }
 
     func cancel(_ status: ProviderStatus, reason: String?, at now: Instant) {
@@ -144,9 +160,10 @@ class LedgerLine {
         custody = .none
     }
 
-    /// Enters the device's report. A push with an unknown outcome thereby becomes accepted.
-    /// - Parameter isLate: whether the report deadline has passed; used where an act closed the push before.
-    func report(_ result: ReportResult, error: String?, isLate: Bool, at now: Instant) {
+    /// Enters the device's report, which is late after the report deadline. A push with an unknown outcome thereby becomes
+    /// accepted.
+    func report(_ result: ReportResult, error: String?, at now: Instant) {
+        let isLate = record.reportDueAt.map { $0 <= now } ?? false
         switch record.report {
         case .awaited: record.report = result.status
         case .acted: record.report = isLate ? .reportedLate : result.status
@@ -164,10 +181,14 @@ class LedgerLine {
     func act(byWakeToken: Bool, at now: Instant) {
         precondition(isOut, "only what has left can have woken anybody")
         switch record.report {
-        case .awaited, .unreported:
+        case .awaited:
             record.report = .acted
             record.reportedAt = now
-            record.reportDueAt = nil
+        case .unreported:
+            record.report = .acted
+            // The deadline was when the server stopped waiting.
+            record.reportDueAt = record.reportedAt
+            record.reportedAt = now
         case .acted: break
         case nil, .reported, .notRequired, .filtered, .reportFailed, .reportedLate:
             preconditionFailure("an act says nothing where a report is there or none is owed")
@@ -176,10 +197,11 @@ class LedgerLine {
         learnDelivery()
     }
 
-    /// Sets an unknown push to accepted. `reason` still tells why the provider's answer is missing.
+    /// Sets an unknown push to accepted. `reason` names the proof, then why the provider's answer is missing.
     private func learnDelivery() {
         guard record.status == .unknown, isDelivered else { return }
         record.status = .accepted
+        record.reason = record.reason.map { "\(proof); \($0)" } ?? proof
         record.answeredAt = nil
     }
 
