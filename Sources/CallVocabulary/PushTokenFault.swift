@@ -20,8 +20,6 @@ extension PushToken {
     /// The number of digits of an APNs device token. Apple's have 64 today, and the length is opaque: these bounds
     /// exclude only obvious errors.
     public static let deviceTokenDigits = 16...longest
-    /// Apple's limit, in bytes.
-    public static let longestTopic = 255
     /// The suffix of a VoIP topic, after the app's bundle id.
     public static let voipSuffix = ".voip"
 
@@ -61,11 +59,14 @@ extension PushToken {
     }
 
     private var apnsTopicFault: PushTokenFault? {
+        guard topic.utf8.count <= FrameLimits.topic else {
+            return PushTokenFault(member: .topic, expected: "a string of at most \(FrameLimits.topic) bytes")
+        }
         let isVoIP = kind == .voip
         let bundle = isVoIP && topic.hasSuffix(Self.voipSuffix) ? topic.dropLast(Self.voipSuffix.count) : topic[...]
         let isBundle =
             !bundle.hasPrefix(".") && !bundle.hasSuffix(".") && !bundle.hasSuffix(Self.voipSuffix)
-            && !bundle.isEmpty && topic.utf8.count <= Self.longestTopic && bundle.utf8.allSatisfy(Self.isOfBundle)
+            && !bundle.isEmpty && bundle.utf8.allSatisfy(Self.isOfBundle)
         guard isBundle, topic.hasSuffix(Self.voipSuffix) == isVoIP else {
             let rule = isVoIP ? "with .voip behind it, as kind is voip" : "without .voip behind it, as kind is alert"
             return PushTokenFault(member: .topic, expected: "the app's bundle id \(rule)")

@@ -24,8 +24,8 @@ public enum FrameLimits {
     /// A person's, device's or app's name. Longer display names are shortened when written.
     public static let name = 256
     public static let pushTokens = 8
-    /// The `topic` of a push token: a bundle id or a Firebase project.
-    public static let topic = 256
+    /// The `topic` of a push token, of any provider. APNs takes no longer one.
+    public static let topic = 255
     /// The name of a payload profile.
     public static let profile = 64
     /// The `error` of a push report.
