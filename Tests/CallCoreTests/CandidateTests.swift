@@ -101,6 +101,25 @@ import Testing
         #expect(bob.candidates(of: second).count == 4)
     }
 
+    @Test("for a side that is away the bounds are the same while its session can be resumed")
+    func away() {
+        for (size, taken) in [(10, world.limits.bufferedCandidates), (10 * 1024, 4)] {
+            let call = alice.call(bob)
+            bob.answer(call)
+            bob.ack()
+            bob.lose()
+            var batches = 0
+            while alice.ask(candidates: ["\(batches).".padded(to: size)], of: call).reply == .done { batches += 1 }
+            #expect(batches == taken)
+            bob.resume()
+            #expect(bob.candidates(of: call).count == taken)
+            bob.ack()
+            #expect(alice.ask(candidates: ["more"], of: call).reply == .done)
+            alice.hangUp(call)
+            bob.ack()
+        }
+    }
+
     @Test("what the buffer does not take is not written to disk either, nor is the end said again")
     func boundsOnDisk() {
         bob.ask(.close)

@@ -47,16 +47,21 @@ extension CallCore {
         _ batch: CallCandidates, to device: Device, of call: Call, from sender: DeviceKey?, _ user: User
     ) -> SignalError? {
         let session = device.session(for: call)
-        if session?.connection == nil, isStoredForReturn(batch, of: call),
+        let isAway = session?.connection == nil
+        if isAway, isStoredForReturn(batch, of: call),
             let refusal = storageRefusal(of: user, StoredBytes.of(batch))
         {
             return refuse(batch, refusal)
         }
         if let session {
-            guard session.hasRoom(for: .candidates(batch), limits, isLive: isLive) else { return refuse(batch) }
+            // The limit for a device that is away is the same with a session as without one.
+            guard session.hasRoom(for: .candidates(batch), limits, isLive: isLive),
+                !isAway
+                    || CandidateBuffer.new(in: batch, behind: session.unacknowledgedMedia, limits: limits) != nil
+            else { return refuse(batch) }
             deliver(batch, to: session)
             // A session without a socket keeps them for the resume; the store keeps them in case of a restart.
-            if session.connection == nil { storeForReturn(batch, of: call, from: sender, user) }
+            if isAway { storeForReturn(batch, of: call, from: sender, user) }
             return nil
         }
         guard device.hold(batch, limits) else { return refuse(batch) }

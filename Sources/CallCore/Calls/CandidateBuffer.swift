@@ -33,4 +33,16 @@ struct CandidateBuffer {
         isFinal = isFinal || batch.isFinal
         return new
     }
+
+    /// What is new in a batch for a device that is away.
+    /// - Parameter waiting: what waits for the device.
+    /// - Returns: nil when there is no room for the batch.
+    static func new(in batch: CallCandidates, behind waiting: [ServerEvent], limits: CoreLimits) -> [RawJSON]? {
+        var buffer = CandidateBuffer()
+        for case .candidates(let earlier) in waiting where earlier.call == batch.call {
+            // The candidates left by a session may exceed a buffer.
+            guard buffer.append(earlier, limits: limits) != nil else { return nil }
+        }
+        return buffer.append(batch, limits: limits)
+    }
 }

@@ -91,12 +91,7 @@ final class Device {
     /// Holds candidates for the next session that may act on their call.
     /// - Returns: false when there is no room.
     func hold(_ batch: CallCandidates, _ limits: CoreLimits) -> Bool {
-        var buffer = CandidateBuffer()
-        for case .candidates(let held) in heldMedia where held.call == batch.call {
-            // The candidates left by a session may exceed a buffer.
-            guard buffer.append(held, limits: limits) != nil else { return false }
-        }
-        guard let new = buffer.append(batch, limits: limits) else { return false }
+        guard let new = CandidateBuffer.new(in: batch, behind: heldMedia, limits: limits) else { return false }
         if !new.isEmpty || batch.isFinal {
             heldMedia.append(
                 .candidates(CallCandidates(call: batch.call, candidates: new, isFinal: batch.isFinal)))
