@@ -150,7 +150,7 @@ let package = Package(
                 "TLS", "AdminServer", "CLinux", "ClientTokens", "PushVocabulary", "AdminProtocol", "CallMonitor",
                 "CallVocabulary", "CallCore", "PushCore", "PushClient", "SignalProtocol", "EventLoop",
                 "WebPages", "WebSocketServer", "WebhookClient", "CallStore", "PostgresStore", "RecordTables",
-                "LibWebSockets", "ServerLog", "StoreInterface", "OutgoingHTTP",
+                "LibWebSockets", "ServerLog", "StoreInterface", "OutgoingHTTP", "WireJSON",
                 log,
                 crypto,
                 deque,

@@ -156,6 +156,33 @@ struct BackendResourcesTests {
         #expect(response.status == 400 && String(decoding: response.body, as: UTF8.self).contains(words))
     }
 
+    @Test("a token of some users reads the records of their calls, and no other's")
+    func records() throws {
+        let made = BackendToken.make(name: "crm", role: .read, scope: BackendScope(users: ["alice", "desk-*"]))
+        let tokens = BackendTokens(try BackendToken.read(made.line))
+        func asked(_ path: String) throws(BackendRefusal) -> BackendHTTPRequest {
+            try BackendHTTPRequest(
+                HTTPRequest(
+                    method: .get, target: BackendRoute.root + path, path: BackendRoute.root + path,
+                    authorization: "Bearer \(made.text)"), tokens)
+        }
+        let record = try asked("/calls/\(Fixture.call)/record")
+        for (json, status) in [
+            (#"{"call":{"from":"alice"}}"#, nil), (#"{"call":{"from":"desk-2","to":"bob"},"legs":[]}"#, nil),
+            (#"{"call":{"from":"bob","to":"alice"}}"#, 403), ("{}", 403),
+        ] as [(String, Int?)] {
+            #expect(record.refusal(of: Array(json.utf8))?.response.status == status, "\(json)")
+        }
+        for path in ["/calls", "/pushes", "/pushes/\(Fixture.call)", "/groups", "/users/bob", "/stats"] {
+            do throws(BackendRefusal) {
+                _ = try asked(path)
+                Issue.record("\(path) is allowed")
+            } catch {
+                #expect(error.response.status == 403, "\(path)")
+            }
+        }
+    }
+
     @Test("the requests of a shard are bounded, waiting ones too")
     func bounds() async throws {
         let fixture = try await Fixture()

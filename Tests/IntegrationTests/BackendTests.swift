@@ -137,6 +137,22 @@ struct BackendTests {
             #expect(try await crm(method, path).status == 403, "\(path)")
         }
         #expect(try await crm("POST", "/calls", #"{"from":"alice","to":"bob"}"#).status == 403)
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        let carol = try await world.onlinePhone("carol", at: server.address)
+        let own = try #require(
+            try await crm("POST", "/calls", #"{"from":"bob","to":"alice"}"#).object["call_id"] as? String)
+        let other = try await alice.softphone.call(.user("carol"))
+        try await carol.rings(other)
+        for path in ["/calls/\(own)", "/calls/\(own)/record"] {
+            #expect(try await crm("GET", path).status == 200, "\(path)")
+        }
+        for path in ["/calls/\(other)", "/calls/\(other)/record"] {
+            let refusal = try await crm("GET", path)
+            #expect(try refusal.status == 403 && refusal.errorCode == "forbidden", "\(path)")
+        }
+        for path in ["/calls/\(CallID.random())", "/calls/\(CallID.random())/record"] {
+            #expect(try await crm("GET", path).status == 404, "\(path)")
+        }
         let unknown = try await Backend(server: server, token: "rvb_0")("GET", "/groups")
         #expect(unknown.status == 401 && unknown.headers["www-authenticate"] == #"Bearer error="invalid_token""#)
         let none = try await HTTPAnswer.curl("http://\(server.address)/v1/backend/groups")

@@ -20,17 +20,14 @@ extension CallCore {
             guard case .invite(let body) = command else {
                 return refuse(connection, request, .notFound, Self.noSuchCall)
             }
-            guard scope.includes(body.from) else {
-                return refuse(connection, request, .forbidden, "This token does not act for \(body.from).")
-            }
+            guard scope.includes(body.from) else { return refuseCaller(connection, request) }
             var wanted = wanted(body.from)
             wanted.merge(self.wanted(for: body.invite))
             guard isAtHand(wanted, for: work, in: .call(id)) else { return }
             return place(body, connection, request)
         }
-        guard scope.includes(call.caller.user) else {
-            return refuse(connection, request, .notFound, Self.noSuchCall)
-        }
+        let caller = if case .invite(let body) = command { body.from } else { call.caller.user }
+        guard scope.includes(caller) else { return refuseCaller(connection, request) }
         switch command {
         case .invite(let body):
             guard call.isFromBackend, call.caller.user == body.from, call.inviteDigest == body.digest else {
@@ -46,7 +43,11 @@ extension CallCore {
         }
     }
 
-    private static let noSuchCall = "There is no such call of a user that this token acts for."
+    private static let noSuchCall = "There is no such call."
+
+    private func refuseCaller(_ connection: ConnectionID, _ request: RequestID) {
+        refuse(connection, request, .forbidden, "This token does not act for the caller of this call.")
+    }
 
     private func act(_ command: CallRequest, on call: Call, _ connection: ConnectionID, _ request: RequestID) {
         guard call.isFromBackend else {

@@ -23,6 +23,8 @@ extension CallCore {
         switch input {
         case .opened(_, _, _, let grant), .asked(_, _, _, let grant, _), .tokenShown(_, _, let grant, _):
             user = grant.user
+        // The id is taken, whoever placed the call.
+        case .backend(_, _, .invite, _): return true
         case .backend(_, _, _, let scope): return scope.includes(stored.call.caller.user)
         case .requested, .notified:
             guard let device = deferred.device else { return false }

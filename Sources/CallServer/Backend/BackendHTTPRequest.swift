@@ -4,6 +4,7 @@ import CallVocabulary
 import Foundation
 import LibWebSockets
 import SignalProtocol
+import WireJSON
 
 /// A backend's request, read from HTTP: its token, its resource and its parameters.
 struct BackendHTTPRequest {
@@ -42,10 +43,22 @@ struct BackendHTTPRequest {
         guard token.scope.users != nil else { return }
         switch route.handler {
         case .call: break
+        // See ``refusal(of:)``.
+        case .admin where route == .callRecord: break
         case .admin, .export:
             guard let user = parameters["user"] else { throw .allUsers(token) }
             guard let handle = Handle(known: user), token.scope.includes(handle) else { throw .user(user, token) }
         }
+    }
+
+    /// The refusal of a record that the token may not read: only its users' calls, if it acts for some users.
+    func refusal(of record: [UInt8]) -> BackendRefusal? {
+        guard route == .callRecord, token.scope.users != nil else { return nil }
+        let caller = record.withUnsafeBytes { bytes in
+            (try? JSONScanner.document(bytes))?.member("call")?.member("from")?.string.flatMap { Handle(known: $0) }
+        }
+        guard let caller, token.scope.includes(caller) else { return .caller(token) }
+        return nil
     }
 
     /// Whether the call's id comes from the request's `Idempotency-Key`.
@@ -138,6 +151,8 @@ enum BackendRefusal: Error {
     case methods([HTTPRequest.Method])
     case role(BackendToken.Role, BackendToken)
     case user(String, BackendToken)
+    /// The caller of the call is none of the token's users.
+    case caller(BackendToken)
     case allUsers(BackendToken)
 
     var response: HTTPResponse {
@@ -166,6 +181,8 @@ enum BackendRefusal: Error {
                 headers: [("WWW-Authenticate", "Bearer error=\"insufficient_scope\", scope=\"\(role.rawValue)\"")])
         case .user(let user, let token):
             .refusal(SignalError(.forbidden, "The token \(token.name) does not act for \(user)."))
+        case .caller(let token):
+            .refusal(SignalError(.forbidden, "The token \(token.name) does not act for the caller of this call."))
         case .allUsers(let token):
             .refusal(
                 SignalError(

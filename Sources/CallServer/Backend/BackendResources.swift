@@ -104,7 +104,7 @@ final class BackendResources {
             }
         case .admin(let method, let params):
             guard let serial = requests.begin(respond, within: patience, Context()) else { return }
-            administer(method, params, asked.token, request, serial)
+            administer(method, params, asked, request, serial)
         case .export(let export):
             guard reads < Self.mostReads else { return requests.turnAway(respond) }
             guard let serial = requests.begin(respond, within: patience, Context()) else { return }
@@ -134,18 +134,20 @@ final class BackendResources {
     func lost(_ serial: UInt64) { requests.lost(serial) }
 
     private func administer(
-        _ method: AdminMethod, _ params: [UInt8], _ token: BackendToken, _ request: HTTPRequest, _ serial: UInt64
+        _ method: AdminMethod, _ params: [UInt8], _ asked: BackendHTTPRequest, _ request: HTTPRequest,
+        _ serial: UInt64
     ) {
         let me = LoopBound(WeakResources(resources: self), on: loop)
         do throws(AdminError) {
             let question = try BackendQuestion(
-                method, params: params, peer: request.peer, credential: "backend \(token.name)"
+                method, params: params, peer: request.peer, credential: "backend \(asked.token.name)"
             ) { answer in
-                me.loop.execute { me.value.resources?.finish(serial, HTTPResponse(answer)) }
+                let response = HTTPResponse(answer, to: asked)
+                me.loop.execute { me.value.resources?.finish(serial, response) }
             }
             if !services.ask(question) { lost(serial) }
         } catch {
-            finish(serial, HTTPResponse(.failure(error)))
+            finish(serial, HTTPResponse(.failure(error), to: asked))
         }
     }
 
@@ -189,9 +191,14 @@ extension HTTPResponse {
         HTTPResponse(status: 204, contentType: "", headers: [("Cache-Control", "no-store")])
     }
 
-    fileprivate init(_ answer: BackendQuestion.Answer) {
+    fileprivate init(_ answer: BackendQuestion.Answer, to asked: BackendHTTPRequest) {
         switch answer {
-        case .success(let json): self = .json(json)
+        case .success(let json):
+            if let refusal = asked.refusal(of: json) {
+                self = refusal.response
+                return
+            }
+            self = .json(json)
         case .failure(let error): self = .json(AdminFrameWriter.json(error), status: error.httpStatus)
         }
         headers = [("Cache-Control", "no-store")]
