@@ -326,6 +326,7 @@ extension ServerConfiguration {
         listener.maxConnectionsPerAddress = maxConnectionsPerAddress
         listener.maxUnreadBytes = Self.unreadBytes(of: maxUnreadBytes, shards: shards)
         listener.reservedPaths = HTTPRoutes.alwaysServed
+        listener.refusalForm = { .errorObject(for: $0) }
         listener.vouchesForAll = false
         listener.tls = tls
         listener.proxies = proxies

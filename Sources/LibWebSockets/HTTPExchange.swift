@@ -185,7 +185,7 @@ final class HTTPExchange {
     func respond(_ response: HTTPResponse, to request: Int) {
         guard request == number else { return }
         switch state {
-        case .readingBody: refuse(response)
+        case .readingBody(let body): put(response, to: body.answering, .close, then: .linger)
         case .waiting(let answering):
             if Self.refusals.contains(response.status) { refused += 1 }
             // After an overflow of `ahead` no further request can be read. A proxy's requests are those of many clients.
@@ -207,8 +207,9 @@ final class HTTPExchange {
         }
     }
 
-    /// Responds before the request is complete, and closes.
+    /// Refuses the request before it is complete, and closes.
     private func refuse(_ response: HTTPResponse) {
+        let response = socket?.server?.refusalForm(response) ?? response
         switch state {
         case .readingHead: put(response, to: nil, .close, then: .linger)
         case .readingBody(let body): put(response, to: body.answering, .close, then: .linger)

@@ -10,6 +10,8 @@ public struct ServerRole {
     let maxFrameBytes: Int
     /// The paths served to a connection of the reserve; other requests get 503.
     let reservedPaths: Set<String>
+    /// Turns a refusal by the listener itself, which is plain text, into the form of its other errors.
+    let refusalForm: @Sendable (HTTPResponse) -> HTTPResponse
     /// The initial certificate; nil without TLS.
     let tls: TLSCertificate?
     /// Of the certificates that clients must show; nil asks for none.
@@ -20,8 +22,8 @@ public struct ServerRole {
     package init(
         path: String, upgradeRefusal: HTTPResponse? = nil, subprotocol: String, origins: AllowedOrigins = .any,
         maxFrameBytes: Int = 65_536,
-        reservedPaths: Set<String> = [], tls: TLSCertificate?, clients: ClientAuthorities? = nil,
-        events: any ServerSocketEvents
+        reservedPaths: Set<String> = [], refusalForm: @escaping @Sendable (HTTPResponse) -> HTTPResponse = { $0 },
+        tls: TLSCertificate?, clients: ClientAuthorities? = nil, events: any ServerSocketEvents
     ) {
         self.path = path
         self.upgradeRefusal = upgradeRefusal
@@ -29,6 +31,7 @@ public struct ServerRole {
         self.origins = origins
         self.maxFrameBytes = maxFrameBytes
         self.reservedPaths = reservedPaths
+        self.refusalForm = refusalForm
         self.tls = tls
         self.clients = clients
         self.events = events

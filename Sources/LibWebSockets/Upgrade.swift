@@ -27,7 +27,11 @@ enum Upgrade {
         guard head.value(of: .transferEncoding) == nil, head.value(of: .contentLength) ?? "0" == "0" else {
             return .text("a WebSocket begins with a request without a body\n", status: 400)
         }
-        guard head.method == "GET" else { return .text("a WebSocket begins with GET\n", status: 405) }
+        guard head.method == "GET" else {
+            var refusal = HTTPResponse.text("a WebSocket begins with GET\n", status: 405)
+            refusal.headers = [("Allow", "GET")]
+            return refusal
+        }
         guard head.path == server.path else {
             return .text(
                 server.path.isEmpty ? "no WebSockets are served here\n" : "WebSockets are served at \(server.path)\n",

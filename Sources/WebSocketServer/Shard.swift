@@ -27,6 +27,7 @@ final class Shard {
     private var bearerToken: BearerToken?
     private var readingToken: BearerToken?
     private let isPublic: @Sendable (_ path: String) -> Bool
+    private let refusalForm: @Sendable (HTTPResponse) -> HTTPResponse
     /// Whether the request being answered shows ``readingToken``. A handshake opens its connection in the same call.
     private var isReading = false
     private var contexts: ServerContexts?
@@ -82,6 +83,7 @@ final class Shard {
         bearerToken = configuration.bearerToken
         readingToken = configuration.readingToken
         isPublic = configuration.isPublic
+        refusalForm = configuration.refusalForm
         lastSerial = configuration.firstSerial - 1
         requests = DeadlineList(span: configuration.requestTimeout)
         answers = DeadlineList(span: configuration.answerTimeout)
@@ -93,8 +95,9 @@ final class Shard {
         let role = ServerRole(
             path: configuration.path, upgradeRefusal: configuration.upgradeRefusal,
             subprotocol: configuration.subprotocol, origins: configuration.origins,
-            maxFrameBytes: configuration.maxFrameBytes, reservedPaths: configuration.reservedPaths, tls: certificate,
-            clients: configuration.clientAuthorities, events: self)
+            maxFrameBytes: configuration.maxFrameBytes, reservedPaths: configuration.reservedPaths,
+            refusalForm: configuration.refusalForm, tls: certificate, clients: configuration.clientAuthorities,
+            events: self)
         contexts = try ServerContexts(
             loop: loop, role: role,
             width: ServerContexts.width(
@@ -459,9 +462,10 @@ extension Shard: ServerSocketEvents {
         }
         guard request.path == path else { return nil }
         if let refusal = rateRefusal(of: request) { return refusal }
-        return HTTPResponse(
-            status: 426, contentType: "text/plain", headers: [("Upgrade", "websocket")],
-            body: Array("this path speaks WebSocket\n".utf8))
+        return refusalForm(
+            HTTPResponse(
+                status: 426, contentType: "text/plain", headers: [("Upgrade", "websocket")],
+                body: Array("this path speaks WebSocket\n".utf8)))
     }
 
     /// `owner` is always the value that `socketOpened` returned.

@@ -51,6 +51,8 @@ public final class WebSocketServer: Sendable {
         public var origins = AllowedOrigins.any
         /// Paths that the reserve of connections serves when all others are in use.
         public var reservedPaths: Set<String> = []
+        /// Turns a refusal by the listener itself, which is plain text, into the form of the handlers' errors.
+        public var refusalForm: @Sendable (HTTPResponse) -> HTTPResponse = { $0 }
         /// Whether WebSockets are vouched for from their handshake on. Otherwise, until
         /// ``WebSocketConnection/vouch()``, the connection is evicted when a new one needs room.
         public var vouchesForAll = true

@@ -63,9 +63,10 @@ private final class Fixture {
     }
 
     /// Requests the call `count` times; the responses are numbered from 0.
-    func ask(_ count: Int = 1) async {
+    func ask(_ count: Int = 1, query: String = "") async {
         let request = HTTPRequest(
-            method: .get, path: "/v1/calls/\(Self.call)", authorization: "Bearer \(token)")
+            method: .get, target: "/v1/calls/\(Self.call)\(query)", path: "/v1/calls/\(Self.call)",
+            authorization: "Bearer \(token)")
         let first = asked
         asked += count
         await loop.run { [slot, report] in
@@ -200,6 +201,7 @@ struct CallResourcesTests {
             (.forbidden, 403, nil), (.overloaded(retryAfter: .milliseconds(1001)), 503, "2"),
             (.rateLimited(retryAfter: .seconds(3)), 429, "3"), (.draining, 503, nil), (.invalidParams, 400, nil),
             (.internalError, 500, nil), (.callEnded(.hangup), 409, nil), (.notFound, 404, nil),
+            (.unauthenticated, 401, nil),
         ]
         for (code, status, retryAfter) in cases {
             await fixture.ask()
@@ -208,8 +210,19 @@ struct CallResourcesTests {
             #expect(answer.response.status == status)
             #expect(answer.header["Retry-After"] == retryAfter)
             #expect(answer.header["Cache-Control"] == "no-store")
+            #expect((answer.header["WWW-Authenticate"] != nil) == (status == 401))
             #expect(answer.text.hasPrefix(#"{"code":\#(code.number),"message":"No.","data":{"code":"\#(code.name)""#))
         }
+    }
+
+    @Test("a token of one device is refused for another, with the challenge of every refused token")
+    func otherDevice() async throws {
+        let fixture = try await Fixture()
+        await fixture.ask(query: "?device=\(DeviceID(high: 1, low: 1))")
+        let answer = try await fixture.nextAnswer()
+        #expect(answer.response.status == 401)
+        #expect(answer.header["WWW-Authenticate"] == #"Bearer error="invalid_token""#)
+        #expect(answer.text.contains("The token is for another device: \(Fixture.device)."))
     }
 
     @Test("the OpenAPI document has these resources with their methods, and no other")

@@ -232,6 +232,7 @@ struct HTTPCallTests {
         let tooLarge = try await HTTPAnswer.report(
             server, push: wakeUp.push.push, token: wake, body: wakeUp.reportBody + filler)
         #expect(tooLarge.status == 413)
+        #expect(try tooLarge.errorCode == "too_large")
         #expect(try await HTTPAnswer.curl(server, "/v1/calls", token: wake).status == 404)
         for method in ["GET", "POST", "PUT", "DELETE"] {
             let nothing = try await HTTPAnswer.curl(server, call + "/legs", token: wake, "--request", method)
@@ -239,6 +240,25 @@ struct HTTPCallTests {
             #expect(try nothing.errorCode == "not_found")
         }
         try wakeUp.expectUntouched(.acted)
+    }
+
+    @Test("what the listener refuses by itself is the error object, too")
+    func listener() async throws {
+        let server = try await world.startServer()
+        let (call, push) = ("/v1/calls/\(CallID.random())", "/v1/pushes/\(PushID.random())/report")
+        let long = "X-Long: " + String(repeating: "x", count: 40_000)
+        for (path, options, status, code) in [
+            (push, ["--header", "Transfer-Encoding: chunked", "--data", "{}"], 411, "invalid_request"),
+            (push, ["--header", "Expect:", "--data", String(repeating: " ", count: 65_537)], 413, "too_large"),
+            (push, ["--request", "POST", "--header", "Content-Length: many"], 400, "invalid_request"),
+            (call, ["--header", long], 431, "too_large"), (call, ["--request", "BREW"], 405, "method_not_found"),
+            ("/v1/signal", [], 426, "invalid_request"), ("/v1/nothing", [], 404, "not_found"),
+        ] as [(String, [String], Int, String)] {
+            let answer = try await HTTPAnswer.curl(options + ["http://\(server.address)\(path)"])
+            #expect(answer.status == status, "\(path)")
+            #expect(answer.headers["content-type"] == "application/json", "\(status)")
+            #expect(try answer.errorCode == code, "\(status)")
+        }
     }
 
     @Test("an action is refused with its reason and a status, and acts only for the device that is named")
@@ -267,6 +287,7 @@ struct HTTPCallTests {
             let answer = try await act(action, body, token: token)
             #expect(answer.status == status, "\(action) \(body ?? "")")
             #expect(try answer.errorCode == code, "\(action) \(body ?? "")")
+            #expect((answer.headers["www-authenticate"] != nil) == (status == 401), "\(action) \(body ?? "")")
         }
         try wakeUp.expectUntouched()
         let get = try await HTTPAnswer.curl(wakeUp.server, "/v1/calls/\(wakeUp.call)/answer", token: wake)

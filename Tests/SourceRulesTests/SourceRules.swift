@@ -156,7 +156,7 @@ enum SourceRules {
                 "LibWebSockets/RequestHead.swift": 4, "LibWebSockets/HTTPExchange.swift": 1,
                 "LibWebSockets/Upgrade.swift": 2, "OutgoingHTTP/AnswerReader.swift": 1, "HTTP2/FieldBlock.swift": 2,
                 "PushCore/APNSErrorBody.swift": 1, "PushCore/PushAnswer+WebPush.swift": 1,
-                "ClientTokens/Base64URL.swift": 1,
+                "ClientTokens/Base64URL.swift": 1, "CallServer/Routes/HTTPResponse+Signal.swift": 1,
             ]
         ),
         (

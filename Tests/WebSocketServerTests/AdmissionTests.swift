@@ -71,6 +71,7 @@ struct AdmissionTests {
         let server = try await TestServer.start {
             $0.maxConnections = 2
             $0.reservedPaths = ["/healthz"]
+            $0.refusalForm = { HTTPResponse(status: $0.status, contentType: "x/formed", headers: $0.headers) }
             $0.onPressure = { reports.append($0.cause) }
         }
         let clients = [try await server.connect(), try await server.connect()]
@@ -80,6 +81,7 @@ struct AdmissionTests {
         }
         let refused = try await get(server, "/echo")
         #expect(refused.hasPrefix("HTTP/1.1 503 ") && refused.contains("Retry-After: 1\r\n"))
+        #expect(refused.contains("Content-Type: x/formed\r\n"))
         let late = try RawClient(port: server.address.port)
         #expect(try await late.handshake().hasPrefix("HTTP/1.1 503 "))
         // Silent ones in all places of the reserve keep nobody out either, though they come before the shard sees one.

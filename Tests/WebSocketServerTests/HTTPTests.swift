@@ -190,6 +190,43 @@ struct HTTPTests {
         #expect(try await evil.handshake(more: "Origin: null\r\n").hasPrefix("HTTP/1.1 403 "))
     }
 
+    @Test("each refusal by the listener itself has the form that it was given, and a handler's has its own")
+    func refusalForm() async throws {
+        let server = try await TestServer.start {
+            $0.origins = .only([])
+            $0.refusalForm = { HTTPResponse(status: $0.status, contentType: "x/formed", headers: $0.headers) }
+        }
+        let upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Protocol: reveille.v1\r\n"
+        let key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+        let requests: [(String, Int)] = [
+            ("hello\r\n\r\n", 400), ("\u{1}", 400), ("GET / HTTP/1.1\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", 400), ("GET / HTTP/3.0\r\nHost: x\r\n\r\n", 505),
+            ("BREW / HTTP/1.1\r\nHost: x\r\n\r\n", 405),
+            ("GET / HTTP/1.1\r\nHost: x\r\nOrigin: https://evil.example\r\n\r\n", 403),
+            ("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", 411),
+            ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n", 400),
+            ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 65537\r\n\r\n", 413),
+            ("GET / HTTP/1.1\r\nHost: x\r\nX-Long: \(String(repeating: "x", count: 40_000))\r\n\r\n", 431),
+            ("GET /v1/signal HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 426),
+            ("GET /v1/other HTTP/1.1\r\nHost: x\r\n\(upgrade)\(key)Sec-WebSocket-Version: 13\r\n\r\n", 404),
+            ("POST /v1/signal HTTP/1.1\r\nHost: x\r\n\(upgrade)\(key)Sec-WebSocket-Version: 13\r\n\r\n", 405),
+            ("GET /v1/signal HTTP/1.1\r\nHost: x\r\n\(upgrade)\(key)Sec-WebSocket-Version: 8\r\n\r\n", 426),
+            ("GET /v1/signal HTTP/1.1\r\nHost: x\r\n\(upgrade)Sec-WebSocket-Version: 13\r\n\r\n", 400),
+        ]
+        for (request, status) in requests {
+            let client = try RawClient(port: server.address.port)
+            try await client.write(request)
+            let answer = String(decoding: try await client.readToEnd(), as: UTF8.self)
+            #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(request.prefix(60)): \(answer)")
+            #expect(answer.contains("\r\nContent-Type: x/formed\r\n"), "\(request.prefix(60))")
+            if status == 405 { #expect(answer.contains("\r\nAllow: GET")) }
+        }
+        for path in ["/nowhere", "/refused"] {
+            let answer = try await curl(server, path, ["-H", "Expect:", "-d", String(repeating: "b", count: 60_000)])
+            #expect(answer.contains("Content-Type: text/plain; charset=utf-8\r\n"), "\(path)")
+        }
+    }
+
     @Test("a list of origins is read, or refused")
     func originList() {
         #expect(AllowedOrigins("any") == .any)

@@ -165,8 +165,7 @@ enum BackendRefusal: Error {
             .refusal(
                 SignalError(
                     .unauthenticated,
-                    "This server does not know the token; make one with reveille token backend, then send SIGHUP."),
-                headers: [("WWW-Authenticate", "Bearer error=\"invalid_token\"")])
+                    "This server does not know the token; make one with reveille token backend, then send SIGHUP."))
         case .nothing: .refusal(SignalError(.notFound, "There is no such resource below \(BackendRoute.root)."))
         case .methods(let methods):
             .refusal(

@@ -152,9 +152,9 @@ private final class SightBox: Sendable {
 private final class StandbyHandler: ShardHandler {
     /// Never 404: a client that comes through a proxy a moment too early tries again.
     static var refusal: HTTPResponse {
-        var refusal = HTTPResponse.text("this server stands by; another one serves the realm\n", status: 503)
-        refusal.headers = [("Retry-After", "1")]
-        return refusal
+        .refusal(
+            SignalError(
+                .overloaded(retryAfter: .seconds(1)), "This server stands by; another one serves the realm."))
     }
 
     private let routes: HTTPRoutes

@@ -107,19 +107,9 @@ final class CallResources {
 
     static func refusal(of failure: TokenChecker.Failure) -> HTTPResponse {
         switch failure {
-        case .refused(let refusal): unauthenticated(SignalError(.unauthenticated, refusal.message))
+        case .refused(let refusal): .refusal(SignalError(.unauthenticated, refusal.message))
         case .tooMany(let wait): .refusal(.tooManyFailedTokens(wait))
         }
-    }
-
-    /// The response for an error of the core.
-    static func refusal(of error: SignalError) -> HTTPResponse {
-        error.code == .unauthenticated ? unauthenticated(error) : .refusal(error)
-    }
-
-    /// RFC 6750, 3.1.
-    private static func unauthenticated(_ error: SignalError) -> HTTPResponse {
-        .refusal(error, headers: [("WWW-Authenticate", "Bearer error=\"invalid_token\"")])
     }
 
     /// Handles the core's answer to a request, which may have timed out.
@@ -127,7 +117,7 @@ final class CallResources {
         guard let request = requests.remove(serial) else { return }
         switch message {
         case .reply(_, let reply): request.respond(.result(reply, now: clock.time()), request.context)
-        case .error(_, let error): request.respond(Self.refusal(of: error), request.context)
+        case .error(_, let error): request.respond(.refusal(error), request.context)
         case .welcome, .event: preconditionFailure("a question is answered, and told nothing else")
         }
     }

@@ -29,7 +29,38 @@ extension HTTPResponse {
             // Whole seconds, rounded up (RFC 9110, 10.2.3).
             response.headers.append(("Retry-After", String((wait.wholeMilliseconds + 999) / 1000)))
         }
+        // RFC 9110, 15.5.2: each 401 names the scheme. Without another word the token is at fault (RFC 6750, 3.1).
+        if error.code == .unauthenticated, !headers.contains(where: { $0.name == "WWW-Authenticate" }) {
+            response.headers.append(("WWW-Authenticate", "Bearer error=\"invalid_token\""))
+        }
         return response
+    }
+
+    /// The error object in place of a refusal by the listener itself, which is plain text.
+    static func errorObject(for refusal: HTTPResponse) -> HTTPResponse {
+        guard refusal.contentType.hasPrefix("text/plain") else { return refusal }
+        let text = String(decoding: refusal.body, as: UTF8.self)
+        var response = HTTPResponse.refusal(
+            SignalError(code(of: refusal), text.last == "\n" ? String(text.dropLast()) : text),
+            headers: refusal.headers.filter { $0.name != "Retry-After" })
+        response.status = refusal.status
+        return response
+    }
+
+    private static func code(of refusal: HTTPResponse) -> SignalError.Code {
+        let header = refusal.headers.first { $0.name == "Retry-After" }
+        let wait = header.flatMap { Int64(digits: $0.value, atMost: 3600) } ?? 1
+        return switch refusal.status {
+        case 403: .forbidden
+        case 404: .notFound
+        case 405: .methodNotFound
+        case 413: .tooLarge(limit: HTTPRequest.longestBody)
+        case 429: .rateLimited(retryAfter: .seconds(wait))
+        case 431: .tooLarge(limit: RequestHead.longest)
+        case 503: .overloaded(retryAfter: .seconds(wait))
+        // 400, 411, 426 and 505: no request that can be read.
+        default: .invalidRequest
+        }
     }
 
     /// Calls and credentials are private: no intermediary may cache a response.

@@ -61,7 +61,7 @@ final class TurnResource {
         guard let request = requests.remove(serial), let user = request.context else { return }
         switch message {
         case .reply: request.respond(response(for: user), user)
-        case .error(_, let error): request.respond(CallResources.refusal(of: error), user)
+        case .error(_, let error): request.respond(.refusal(error), user)
         case .welcome, .event: preconditionFailure("a question is answered, and told nothing else")
         }
     }
