@@ -58,6 +58,8 @@ struct SlowClientsTests {
         let address = try #require(object["address"] as? String)
         let metrics = try #require(object["metrics"] as? String)
         #expect(try await HTTPAnswer.metric("reveille_connections_limit", at: metrics) == 344)
+        let limit = program.errors.entries.first { $0.contains(#""message":"connection limit""#) }
+        #expect(limit?.contains(#""connections":344,"#) == true, "a line of the start")
         let attack = try await attack(address, 600)
         #expect(try await HTTPAnswer.curl("http://\(address)/readyz").status == 200)
         try await world.output("calls list")

@@ -34,7 +34,20 @@ struct FileFaultTests {
         Case(
             "listen.port: 1\nlisten:\n  port: 2",
             "3: listen.port: was given in line 1 already; keep one of them"),
-        Case("node: a\nnode: b", "1: node: is given more than once; keep one of them"),
+        Case("node: a\nnode: b", "2: node: was given in line 1 already; keep one of them"),
+        Case(
+            "node: a\n'node': b\ncolour: blue\nlisten.port: http\nnode: c\nshards: 0",
+            "2: node: was given in line 1 already; keep one of them",
+            "3: colour: there is no such setting; see reveille config reference",
+            "4: listen.port: 'http' is not a whole number; give 0 to 65535",
+            "5: node: was given in line 1 already; keep one of them",
+            "6: shards: 0 is out of range; give 1 to 64"),
+        Case(
+            "listen:\n  port: 1\n  \"port\": 2\nlisten:\n  host: x\ncalls: {waiting: true, waiting: maybe}",
+            "1: listen: is given more than once; keep one of them",
+            "3: listen.port: was given in line 2 already; keep one of them",
+            "5: listen.host: 'x' is no numeric address; give one such as 127.0.0.1 or ::1",
+            "6: calls.waiting: was given in line 6 already; keep one of them"),
         Case("- a\n- b", "1: has no settings; give them as 'key: value'"),
         Case(
             "node: a\nlisten: [1",

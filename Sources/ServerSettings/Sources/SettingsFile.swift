@@ -11,6 +11,10 @@ struct SettingsFile {
 
     /// The size limit, in bytes: a larger file is a wrong path.
     private static let longest = 1024 * 1024
+    /// Put before a repeated key: Yams reads no mapping with equal keys. A private-use character, and so in no key.
+    private static let repeatMark: Character = "\u{E000}"
+    /// The most repeated keys that are marked. Beyond them reading ends with the next one.
+    private static let mostMarks = 100
 
     let path: String
     private(set) var values: [AbsoluteConfigKey: ConfigValue] = [:]
@@ -35,7 +39,7 @@ struct SettingsFile {
     init(path: String, text: String) {
         self.path = path
         do {
-            guard let root = try Yams.compose(yaml: text) else { return }
+            guard let root = try Self.compose(text) else { return }
             guard let mapping = root.mapping else {
                 // The root of a file with only comments is an empty scalar.
                 if root.scalar?.string.isEmpty != true {
@@ -49,18 +53,51 @@ struct SettingsFile {
         }
     }
 
+    /// Parses the text. Repeated keys are marked, so that one of them does not hide the file's other faults.
+    private static func compose(_ text: String) throws -> Node? {
+        var text = text
+        for _ in 0..<mostMarks {
+            do {
+                return try Yams.compose(yaml: text)
+            } catch YamlError.duplicatedKeysInMapping(_, let context) {
+                guard let place = index(of: context.mark, in: text) else { break }
+                text.insert(repeatMark, at: place)
+            }
+        }
+        return try Yams.compose(yaml: text)
+    }
+
+    /// Where a key begins, behind its quotation mark if it has one.
+    private static func index(of mark: Mark, in text: String) -> String.Index? {
+        var line = 1
+        var place = text.startIndex
+        while line < mark.line {
+            guard let end = text[place...].firstIndex(where: \.isNewline) else { return nil }
+            place = text.index(after: end)
+            line += 1
+        }
+        guard let start = text.unicodeScalars.index(place, offsetBy: mark.column - 1, limitedBy: text.endIndex),
+            start < text.endIndex
+        else { return nil }
+        return text[start] == "\"" || text[start] == "'" ? text.index(after: start) : start
+    }
+
     private mutating func read(_ mapping: Node.Mapping, below group: [String]) {
         for (name, value) in mapping {
             let line = name.mark?.line ?? 1
-            guard let text = name.string else {
+            guard let marked = name.string else {
                 fault(line: line, key: nil, "a key is not text", "give the settings as 'key: value'")
                 continue
             }
+            let text = marked.drop { $0 == Self.repeatMark }
             let path = group + text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
             let key = path.joined(separator: ".")
             if let setting = Setting.byKey[key] {
                 read(setting, value, line: line)
             } else if Setting.all.contains(where: { $0.key.hasPrefix(key + ".") }) {
+                if marked.first == Self.repeatMark {
+                    fault(line: line, key: key, "is given more than once", "keep one of them")
+                }
                 readGroup(key, value, path, line: line)
             } else {
                 let nearest = NearestKey.of(key, among: Setting.all.map(\.key), separator: ".")
@@ -143,7 +180,8 @@ struct SettingsFile {
                 "look at this line and the one before it")
         case YamlError.duplicatedKeysInMapping(let keys, let context):
             SettingsFault(
-                at: .file(path: path, line: context.mark.line), key: keys.first, "is given more than once",
+                at: .file(path: path, line: context.mark.line),
+                key: keys.first.map { String($0.drop { $0 == repeatMark }) }, "is given more than once",
                 "keep one of them")
         default: SettingsFault(at: .file(path: path, line: 1), key: nil, "is not YAML", "\(error)")
         }

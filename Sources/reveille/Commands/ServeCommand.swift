@@ -108,7 +108,7 @@ struct ServeCommand: AsyncParsableCommand {
         let needed = DescriptorLimit.needed(forConnections: configuration.maxConnections)
         let descriptors = DescriptorLimit.set(to: needed)
         let connections = min(configuration.maxConnections, DescriptorLimit.connections(within: descriptors))
-        logger.debug(
+        logger.info(
             "connection limit",
             metadata: [
                 "connections": .stringConvertible(connections),
