@@ -329,9 +329,9 @@ let package = Package(
                 "CallMonitor", "CallStore", "OutgoingHTTP", "StoreInterface", "CallVocabulary", "ChildProcess",
                 "Determinism", "PushClient", "PushCore", "PushTestServer", "SoftphoneKit", "SoftphoneSession",
                 "EventLoop",
-                "EventJournal", "HTTP2", "RecordTables", "SignalProtocol",
-                "LibWebSockets", "LogCapture", "ServerLog", "TestCertificates", "TestCleanup", "WebSocketServer",
-                "WebhookClient", log,
+                "EventJournal", "HTTP2", "PostgresStore", "RecordTables", "SignalProtocol",
+                "LibWebSockets", "LogCapture", "ServerLog", "TestCertificates", "TestCleanup", "WebPages",
+                "WebSocketServer", "WebhookClient", "WireJSON", log,
             ]),
         tests(
             "ServerSettingsTests",

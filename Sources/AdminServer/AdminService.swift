@@ -59,7 +59,7 @@ package final class AdminService: Sendable {
     }
 
     /// The most connected administrators: people and tools need fewer, so more indicates a connection leak.
-    private static let mostConnections = 64
+    static let mostConnections = 64
     /// The most waiting batches of the feed, which bounds records by itself.
     private static let mostMessages = 1 << 17
     /// The most bytes queued for one connection: some frames.

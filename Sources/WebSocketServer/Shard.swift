@@ -12,7 +12,7 @@ final class Shard {
     private static let discardSpan = Duration.seconds(2)
     /// The time for the next request on a connection of plain HTTP. Longer than clients keep unused connections, which
     /// otherwise send a request just as the server closes.
-    private static let keptSpan = Duration.seconds(75)
+    static let keptSpan = Duration.seconds(75)
 
     let loop: EventLoop
     let counters: ShardCounters

@@ -12,7 +12,7 @@ extension FieldReader {
     /// The ring times that an invite may ask for; the server may be configured for less.
     static let ringMilliseconds: ClosedRange<Int64> = 5000...600_000
     /// Up to a week.
-    private static let durationMilliseconds: ClosedRange<Int64> = 1000...604_800_000
+    static let durationMilliseconds: ClosedRange<Int64> = 1000...604_800_000
 
     /// - Parameter memory: for payloads that are only relayed.
     func message(of method: ClientMethod, in memory: PayloadMemory?) throws(FieldFailure) -> ClientCall {

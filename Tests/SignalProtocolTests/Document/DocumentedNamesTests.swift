@@ -104,7 +104,7 @@ struct DocumentedNamesTests {
             #expect(schema["maxLength"] == bytes)
         }
         for schema in document.schemas.values { visit(schema) }
-        // As many as the list above has, but for the ten of them that are minimum and maximum.
+        // As many as the list above has, but for the thirteen that bound a number or count characters only.
         #expect(found == 18)
     }
 
@@ -122,6 +122,10 @@ struct DocumentedNamesTests {
         let numbers = [
             "frame_bytes": FrameLimits.frame, "unacknowledged_events": limits.replayEvents,
             "unacknowledged_bytes": limits.replayBytes, "legs_per_call": limits.legsPerCall,
+            "ringing_calls_per_pair": limits.ringingCallsPerPair,
+            "ringing_calls_per_callee": limits.ringingCallsPerCallee, "ringing_pair_bytes": limits.ringingPairBytes,
+            "ringing_callee_bytes": limits.ringingCalleeBytes, "away_candidates": limits.bufferedCandidates,
+            "away_candidate_bytes": limits.bufferedCandidateBytes,
         ]
         #expect(document.root["x-limits"]?.members == numbers.mapValues { .integer(Int128($0)) })
     }

@@ -1,0 +1,393 @@
+import AdminProtocol
+import CallVocabulary
+import EventLoop
+import Foundation
+import LibWebSockets
+import StoreInterface
+import Testing
+
+@testable import AdminServer
+@testable import CallCore
+@testable import CallServer
+@testable import ClientTokens
+@testable import PostgresStore
+@testable import PushClient
+@testable import PushCore
+@testable import RecordTables
+@testable import ServerLog
+@testable import SignalProtocol
+@testable import SoftphoneSession
+@testable import WebPages
+@testable import WebSocketServer
+@testable import WireJSON
+
+/// The numbers of the articles that promise limits are those of the code.
+///
+/// Each number of an article stands in one of the passages below: with the code's value, or as a number that is no
+/// limit. A new number in an article fails the test until it stands here.
+@Suite("Numbers in articles")
+struct DocumentedNumbersTests {
+    private static let core = CoreLimits()
+    private static let timers = CallTimers()
+    private static let connection = ConnectionLimits()
+    private static let push = PushPolicy()
+    private static let retention = RetentionPolicy()
+    private static let session = ClientSession.Configuration(
+        device: DeviceDescription(id: DeviceID(high: 0, low: 0), platform: .cli))
+    private static let listener = ServerConfiguration(address: .anyPort, data: DataFolder(path: "/nowhere")).listener
+
+    struct Passages: CustomTestStringConvertible, Sendable {
+        let article: String
+        /// Have the code's values.
+        let limits: String
+        /// Have numbers that are no limits of the server: names of standards, statuses, examples.
+        let others: String
+        var testDescription: String { article }
+    }
+
+    static let wireProtocol = Passages(
+        article: "SignalProtocol/SignalProtocol.docc/WireProtocol.md",
+        limits: """
+            - One message is one text frame of at most \(n(FrameLimits.frame)) bytes
+            - is a string of at most \(n(FrameLimits.requestID)) bytes or
+            - | a frame | \(n(FrameLimits.frame)) bytes; \(n(FrameLimits.opening)) bytes before `session.open` was
+              sent | the server closes the connection with \(p(CloseCode.frameTooLarge.rawValue)) |
+            - | \(n(FrameLimits.sdp)) bytes, without quotation marks |
+            - | `custom` | \(n(FrameLimits.custom)) bytes |
+            - | \(n(FrameLimits.handles)) handles and \(n(FrameLimits.target)) bytes |
+            - | nesting depth of arrays and objects, including the frame and `params` | \(n(JSONScanner.maximumDepth))
+              |
+            - of one invite | \(n(FrameLimits.content)) bytes together |
+            - of one message | \(n(FrameLimits.content)) bytes, counting one byte
+            - | a handle | \(n(Handle.longest)) bytes of
+            - | `session.open.token` | \(n(FrameLimits.token)) bytes |
+            - | \(n(PushToken.longest)) bytes, for Web Push \(n(PushToken.longestSubscription)), and
+              \(n(FrameLimits.topic)) bytes; \(n(FrameLimits.pushTokens)) tokens per message, and
+              \(n(core.tokensPerDevice)) per device |
+            - | `device.app`, `device.name` | \(n(FrameLimits.name)) bytes each |
+            - | `push.report.error` | \(n(FrameLimits.reportError)) bytes |
+            - a sustained rate limit of \(n(Int(connection.messagesPerSecond))) messages a second and a burst of
+              \(n(Int(connection.burst))).
+            - have a limit too, of \(n(RateLimit.messagesPerUser.standard)) messages a minute
+            - The count decays evenly, from \(n(connection.refusalsUntilAbuse)) to zero within a minute; at
+              \(n(connection.refusalsUntilAbuse)) the server closes the connection with \(p(CloseCode.abuse.rawValue)).
+            - a connection has a burst of \(n(Int(connection.beforeSession.burst))) messages and two more each second,
+              and \(n(connection.beforeSession.refusalsUntilAbuse)) refusals close it
+            - A message must end within \(s(listener.requestTimeout)) seconds of its first byte. From accept, a
+              connection has \(s(listener.requestTimeout)) seconds to complete
+            - The client then has \(s(connection.openWithin)) seconds to send
+            - then close code \(p(CloseCode.normal.rawValue)) |
+            - then close code \(p(CloseCode.loggedOut.rawValue)) |
+            - two digits per byte, \(n(PushToken.deviceTokenDigits.lowerBound)) to
+              \(n(PushToken.deviceTokenDigits.upperBound)) digits |
+            - as Firebase returns it, up to \(n(PushToken.longest)) bytes |
+            - the subscription, up to \(n(PushToken.longestSubscription)) bytes:
+            - It has at most \(n(TokenVerifier.longest)) bytes.
+            - before this time, with \(s(TokenVerifier.standardLeeway)) seconds of leeway |
+            - 1 to \(p(TokenObject.mostCallsPerMinute)) |
+            - and closes the connection with \(p(CloseCode.badToken.rawValue)). The `message` gives
+            - A wake token is valid until \(s(TokenAuthority.wakeGrace)) seconds after the ring deadline
+            - at most \(n(core.replayEvents)) events and \(kib(core.replayBytes)) KiB. A `session.ack`
+            - after \(n(session.ackEvery)) events, or \(ms(session.ackDelay)) ms after
+            - answers it with a request within \(s(timers.delivery)) seconds is pushed as well
+            - keeps the session for \(s(timers.resume)) seconds
+            - the device's former connection with \(p(CloseCode.replaced.rawValue))
+            - is from \(n(Int(CallTimers.ringRange.lowerBound.wholeMilliseconds))) to
+              \(n(Int(timers.longestRing.wholeMilliseconds))).
+            - may raise the maximum to \(n(Int(CallTimers.ringRange.upperBound.wholeMilliseconds))).
+            - from \(n(Int(FieldReader.durationMilliseconds.lowerBound))) (a second) to
+              \(n(Int(FieldReader.durationMilliseconds.upperBound))) (a week)
+            - At most \(n(core.ringingCallsPerPair)) calls of one caller ring at a callee at once, and
+              \(n(core.ringingCallsPerCallee)) of all callers, with \(kib(core.ringingPairBytes)) KiB and
+              \(kib(core.ringingCalleeBytes)) KiB of
+            - the server keeps up to \(n(core.bufferedCandidates)) candidates and \(kib(core.bufferedCandidateBytes))
+              KiB for it
+            - A session keeps at most \(n(core.replayEvents)) of these, and \(kib(core.replayBytes)) KiB, of live
+              calls
+            - returns \(n(HistoryReader.standardPage)) calls per page by default, at most
+              \(n(HistoryReader.longestPage)), or
+            - slow consumer: \(mib(listener.maxQueuedBytes)) MiB of output
+            - no answer to a ping within \(s(listener.pingTimeout)) s, or a message that does not end within
+              \(s(listener.requestTimeout)) s |
+            - no `session.open` within \(s(connection.openWithin)) s |
+            - closes it after \(s(Shard.keptSpan)) seconds without one
+            - A request head has at most \(n(RequestHead.longest)) bytes (431). A body has at most
+              \(n(HTTPRequest.longestBody)) bytes (413)
+            - It has at most \(n(APNSPayload.longestVoIP)) bytes.
+            - At most \(n(WebPushEncryption.longestContent)) bytes fit
+            """,
+        others: #"""
+            - # The wire protocol, version 1
+            - JSON-RPC 2.0
+            - [AsyncAPI 3]
+            - a 64-bit integer
+            - since 1970
+            - U+200C and U+200D
+            - UTF-8
+            - base64url
+            - with HS256 and
+            - (RS256, PS256, ES256, ES384 or EdDSA)
+            - the curve P-256
+            - counted from 1 in
+            - (RFC 6455, 5.5.2)
+            - RFC 6455
+            - for 2.5 intervals
+            - After 3000 to 3004, no close code, or a code below 3500 that
+            - | resource | body | 200 |
+            - (OpenAPI 3.1)
+            - - 400:
+            - - 401:
+            - - 403:
+            - - 404:
+            - - 405:
+            - - 409:
+            - - 411:
+            - - 413, 431:
+            - - 426:
+            - - 429:
+            - - 503:
+            - - 505:
+            - HTTP than 1.1 and 1.0
+            - and a `Content-Length` (411)
+            - Other pages get 403.
+            - (200 on the server
+            - 503 on a standby)
+            - (200 `ready`, or 503 `not ready`)
+            - priority 10
+            - the event with `seq` 2
+            """#)
+
+    static let callSemantics = Passages(
+        article: "CallCore/CallCore.docc/CallSemantics.md",
+        limits: """
+            - | ring | \(s(timers.ring)) s; `ring_ms` of the invite sets \(s(CallTimers.ringRange.lowerBound)) s to
+              \(s(timers.longestRing)) s, or up to \(s(CallTimers.ringRange.upperBound)) s if
+            - | connect | \(s(timers.connect)) s from the answer |
+            - | report | \(s(timers.report)) s from the provider's answer
+            - | delivery | \(s(timers.delivery)) s from `call.incoming` over a live socket
+            - \(s(timers.delivery)) s from the time a ringing device loses its socket; \(s(timers.delivery)) s from a
+              start
+            - | comeback | \(s(timers.comeback)) s from a start
+            - | resume | \(s(timers.resume)) s from the loss
+            - | tombstone | \(s(timers.tombstone)) s from the end
+            - Above \(n(core.endedCalls)) ended calls
+            - | lookup | \(s(CallCore.lookUpPatience)) s from a request
+            - | notice | \(hours(timers.notice)) h from a missed call |
+            - | hunt | \(s(timers.huntStep)) s from one member
+            - (close code \(p(CloseCode.replaced.rawValue)))
+            - (close code \(p(CloseCode.loggedOut.rawValue)))
+            - (close code \(p(CloseCode.badToken.rawValue)))
+            - `hunt` rings a member every \(s(timers.huntStep)) s in list order
+            - `limits.legs_per_call` legs (default \(n(core.legsPerCall)))
+            - in place of the \(s(timers.huntStep)) s; with
+            - or within \(s(timers.comeback)) s of a start by its return
+            - the server closes it with \(p(CloseCode.pingTimeout.rawValue))
+            - before forwarding, \(s(CallTimers.ringRange.lowerBound)) s to \(s(CallTimers.ringRange.upperBound)) s.
+            - times at most (default \(n(core.forwards)))
+            - refills evenly within \(s(timers.pushWindow)) s:
+            - | `pushing_calls_per_pair` | \(n(core.pushingCallsPerPair)) in \(s(timers.pushWindow)) s |
+            - gets a call through every \(s(timers.pushWindow / core.pushingCallsPerPair)) s |
+            - | `pushes_per_device` | \(n(core.pushesPerDevice)) in \(s(timers.pushWindow)) s |
+            - | `pushing_calls_per_caller` | \(n(core.pushingCallsPerCaller)) in \(s(timers.pushWindow)) s |
+            - | `ringing_calls_per_pair` | \(n(core.ringingCallsPerPair)) |
+            - | `ringing_calls_per_callee` | \(n(core.ringingCallsPerCallee)) |
+            - | `ringing_pair_bytes` | \(n(core.ringingPairBytes)) |
+            - | `ringing_callee_bytes` | \(n(core.ringingCalleeBytes)) |
+            - after \(minutes(timers.probePauses[0])) minutes Reveille sends the VoIP push
+            - The next probes follow \(hours(timers.probePauses[1])) hour, \(hours(timers.probePauses[2])) hours and a
+              day
+            - after \(s(timers.delivery)) s without a sign of life the device is pushed as well
+            - the first session is closed with \(p(CloseCode.replaced.rawValue))
+            - | the caller's socket breaks | \(s(timers.resume)) s to reconnect
+            - unless it is back within \(s(timers.delivery)) s;
+            - each side has \(s(timers.resume)) s to reconnect
+            - calls wait up to \(s(push.circuitPatience)) s for the next try, one every
+              \(decimal(push.circuitBackoff.base / 2)) to \(decimal(push.circuitBackoff.cap * 3 / 2)) s
+            - after \(minutes(timers.probePauses[0])) minutes one push is sent
+            """,
+        others: #"""
+            - Q.850
+            - answered with 5xx
+            - 1) an APNs
+            - 2) an FCM
+            - 3) an APNs
+            - 4) an FCM
+            - HTTP/2
+            - a push 30 s late
+            - APNs: 410
+            - APNs: 429
+            - APNs: 503
+            - a group of 1,000, one answer
+            - (rule 11)
+            """#)
+
+    static let adminAPI = Passages(
+        article: "AdminProtocol/AdminProtocol.docc/AdminAPI.md",
+        limits: """
+            - one JSON object of at most \(kib(AdminEndpoint.longestFrame)) KiB
+            - never more than \(n(AdminEndpoint.pageSize))
+            - or \(n(IDPart<CallSubject>.fewestDigits)) or more digits of
+            - the socket is closed with \(p(CloseCode.dropped.rawValue)) |
+            - its session is closed with \(p(CloseCode.loggedOut.rawValue)),
+            - are logged out (\(p(CloseCode.badToken.rawValue))),
+            """,
+        others: #"""
+            - JSON-RPC 2.0
+            - base64url
+            - p50 latency
+            - p95 latency
+            - p99 latency
+            """#)
+
+    static let operations = Passages(
+        article: "CallServer/CallServer.docc/Operations.md",
+        limits: """
+            - a push has waited longer than \(s(Readiness.longestWait)) s,
+            - calls that need it wait up to \(s(push.circuitPatience)) s,
+            - and \(days(APNSCertificate.warningTime)) days before an APNs certificate does
+            - at least \(n(600 - DescriptorLimit.connections(within: 600))) and at most
+              \(n(1_000_000 - DescriptorLimit.connections(within: 1_000_000))), is reserved
+            - A connection has \(s(listener.requestTimeout)) s from accept to complete
+            - A message must end within \(s(listener.requestTimeout)) s of its first byte, and a client has
+              \(s(listener.answerTimeout)) s to read an answer
+            - The admin API has its own connections, \(n(AdminService.mostConnections)) on each listener
+            - The log warns at most every \(s(ConnectionPressure.interval)) s for each cause
+            - must begin with a header within \(s(listener.requestTimeout)) s.
+            - (at most \(n(PageFolder.mostFiles)) files of \(mib(PageFolder.longestFile)) MiB,
+              \(mib(PageFolder.mostBytes)) MiB together,
+            - RSA keys need at least \(p(TokenKey.fewestBits)) bits
+            - The response has at most \(kib(RemoteKeySet.longest)) KiB and must arrive within
+              \(s(RemoteKeySet.patience)) s.
+            - at least \(minutes(KeySetSchedule.shortestAge)) minutes, at most \(hours(KeySetSchedule.longestAge))
+              hours, by default \(minutes(KeySetSchedule.standardAge)) minutes
+            - at most once in \(s(KeySetSchedule.spacing)) s.
+            - its keys stay valid for \(hours(KeySetSchedule.grace)) hours
+            - The token has at least \(n(BearerToken.fewestCharacters)) characters
+            - Its buffer holds \(p(LogWriter.capacity)) lines, and \(p(LogWriter.errorReserve)) more for errors
+            - with \(s(TokenVerifier.standardLeeway)) s of leeway
+            - 127.0.0.1:\(p(MetricsListenerConfiguration.standardPort)) by default
+            - the default port \(p(MetricsListenerConfiguration.standardPort)) is in use
+            - Above \(n(Int(WriteBehind().recordsPerSecond))) records a second
+            - keeps ended calls for \(days(retention.calls ?? .zero)) days
+            - keeps missed calls for \(days(retention.missed ?? .zero)) days, at most the newest
+              \(n(retention.missedPerUser)) per user
+            - keeps webhook events for \(days(RetentionPolicy.standardEvents)) days
+            - at most \(n(RetentionPace().rows)) rows and takes about \(ms(RetentionPace().time)) ms
+            - Deletion takes about \(n(Int(RetentionPace().share * 100))) % of
+            - `limits.idle_users` (\(n(core.idleUsers))) others
+            - For \(ms(CallAdmission.interval)) ms each turn of an event loop took longer than
+              \(ms(CallAdmission.target)) ms
+            - One turn takes longer than \(ms(CallAdmission.burst)) ms, or a commit longer than
+              \(ms(CallAdmission.commit)) ms
+            - If a commit takes longer than \(s(StoreStall.patience)) s
+            - the standby waits up to \(s(Lease.duration)) s for the end
+            - requests are refused after \(s(StoreStall.patience)) s;
+            - cut off or stopped for over \(s(Lease.duration)) s,
+            - closes all connections with \(p(CloseCode.shutdown.rawValue))
+            """,
+        others: #"""
+            - Exit codes: 0 ok; 1 the operation failed, or the condition is false; 2 the server or a file cannot be
+              reached; 64 usage.
+            - (ports 2195 and 2196)
+            - (all mode 0600)
+            - answers 503 for
+            - TLS 1.2 and 1.3 are
+            - in TLS 1.2 ECDHE
+            - ChaCha20-Poly1305
+            - (127.0.0.1 by default)
+            - is answered 503 |
+            - One IPv4 address, or one IPv6 network of 64 bits
+            - version 1 or 2 |
+            - an invalid request (400)
+            - get 304 while
+            - with HS256 and
+            - RS256, PS256, ES256, ES384 and EdDSA
+            - (mode 0600)
+            - (RFC 3339, UTC, ms)
+            - (401 and 403 over HTTP)
+            - (IPv6: /64)
+            - exit code 0 ok, 1 warning, 2 critical, 3 unknown
+            - ; 0 keeps rows for ever
+            - for at least 4 days
+            - after 270 days, so 270 is
+            - is 1.
+            - mode 0600
+            - (server 13 or later
+            - rates it 1.1)
+            """#)
+
+    @Test("each number in an article is the code's", arguments: [wireProtocol, callSemantics, adminAPI, operations])
+    func numbers(_ passages: Passages) throws {
+        var prose = try Self.prose(of: passages.article)
+        for passage in Self.list(passages.limits) + Self.list(passages.others) {
+            #expect(prose.contains(passage), "\(passages.article): \(passage)")
+            prose = prose.replacing(passage, with: "")
+        }
+        // Names, paths and frames: other tests read these.
+        let words = prose.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+            .filter { $0.offset.isMultiple(of: 2) }.flatMap { $0.element.split(separator: " ") }
+        let numbers = words.filter { $0.contains(where: \.isNumber) }
+        #expect(numbers == [], "\(passages.article) has numbers that no test reads")
+    }
+
+    // MARK: Text
+
+    /// The items of a list, each on one line.
+    private static func list(_ text: String) -> [String] {
+        ("\n" + text).components(separatedBy: "\n- ").dropFirst().map(joined)
+    }
+
+    private static func joined(_ text: String) -> String {
+        text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
+
+    /// The text of an article without code, numbers of lists, and the codes of tables that other tests read.
+    private static func prose(of article: String) throws -> String {
+        let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "Sources")
+        let text = try String(contentsOf: sources.appending(path: article), encoding: .utf8)
+        var lines: [String] = []
+        var (isFenced, mayBeCode) = (false, false)
+        for line in text.components(separatedBy: "\n") {
+            if line.hasPrefix("```") { isFenced.toggle() }
+            // An indented block begins after an empty line; otherwise the line belongs to the one above it.
+            let isCode = isFenced || line.hasPrefix("```") || mayBeCode && line.hasPrefix("    ")
+            mayBeCode = line.isEmpty || isCode
+            if !isCode { lines.append(withoutCodes(line)) }
+        }
+        return joined(lines.joined(separator: "\n"))
+    }
+
+    private static func withoutCodes(_ line: String) -> String {
+        // Errors, and end reasons with SIP status and Q.850 cause.
+        if line.hasPrefix("| -32") || line.firstMatch(of: /\| \d+ \| \d+ \|$/) != nil { return "" }
+        // Close codes, and the numbers of a list.
+        return line.replacing(/^\| \d{4} \|/, with: "| |").replacing(/^\d+\.\s/, with: "")
+    }
+
+    // MARK: Numbers
+
+    /// With commas between groups of three digits.
+    private static func n(_ number: Int) -> String {
+        var digits = "\(number)"
+        var place = digits.count - 3
+        while place > 0 {
+            digits.insert(",", at: digits.index(digits.startIndex, offsetBy: place))
+            place -= 3
+        }
+        return digits
+    }
+
+    private static func p(_ number: some BinaryInteger) -> String { "\(number)" }
+    private static func kib(_ bytes: Int) -> String { n(bytes / 1024) }
+    private static func mib(_ bytes: Int) -> String { n(bytes >> 20) }
+    private static func ms(_ time: Duration) -> String { "\(time.wholeMilliseconds)" }
+    private static func s(_ time: Duration) -> String { "\(time.components.seconds)" }
+    private static func minutes(_ time: Duration) -> String { "\(time.components.seconds / 60)" }
+    private static func hours(_ time: Duration) -> String { "\(time.components.seconds / 3600)" }
+    private static func days(_ time: Duration) -> String { "\(time.components.seconds / 86_400)" }
+    /// Seconds with one decimal digit.
+    private static func decimal(_ time: Duration) -> String {
+        "\(time.wholeMilliseconds / 1000).\(time.wholeMilliseconds % 1000 / 100)"
+    }
+}
