@@ -1,4 +1,5 @@
 import Configuration
+import OutgoingHTTP
 import StoreInterface
 
 /// The effective value of each setting, and its source.
@@ -42,24 +43,35 @@ public struct EffectiveSettings: Sendable {
     /// The value as the file would say it; a secret is not shown.
     public func shown(_ setting: Setting) -> String {
         guard let value = self[setting].value else { return "" }
-        return setting.isSecret ? Self.redacted(value.text, setting) : value.text
+        return Self.redacted(value.text, setting) ?? value.text
     }
 
     /// The value as JSON has it: a number, a boolean, a text or an array of texts; a secret is not shown.
     public func plain(_ setting: Setting) -> (any Sendable)? {
-        switch self[setting].value {
-        case nil: nil
-        case .some(let value) where setting.isSecret: Self.redacted(value.text, setting)
-        case .int(let value)?: value
-        case .bool(let value)?: value
-        case .stringArray(let values)?: values
-        case .some(let value): value.text
+        guard let value = self[setting].value else { return nil }
+        if let redacted = Self.redacted(value.text, setting) { return redacted }
+        return switch value {
+        case .int(let value): value
+        case .bool(let value): value
+        case .stringArray(let values): values
+        default: value.text
         }
     }
 
-    /// Of an address, all but its secrets is shown.
-    private static func redacted(_ text: String, _ setting: Setting) -> String {
-        setting.key == Setting.store.key ? PostgresAddress.redacted(text) : "<redacted>"
+    /// What is shown of a secret, or of a value that may have one in the wrong place; nil for any other value. Of an
+    /// address, all but its secrets is shown.
+    private static func redacted(_ text: String, _ setting: Setting) -> String? {
+        if PostgresAddress.isAddress(text) { return PostgresAddress.redacted(text) }
+        if setting.isSecret { return WebAddress(text)?.description ?? "<redacted>" }
+        return setting.hasSecret(in: text) ? "<redacted>" : nil
+    }
+
+    /// The address of a database that a command names, for connections as the settings allow them.
+    /// - Returns: nil for a text that is none.
+    public func database(_ uri: String, realm: String) -> PostgresAddress? {
+        var address = PostgresAddress(uri, realm: realm)
+        address?.allowsUnencrypted = flag(.storeUnencryptedDatabase)
+        return address
     }
 }
 

@@ -5,20 +5,51 @@ public struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
     public static let standardRealm = "reveille"
     /// The rule for realms, to follow "a realm: ".
     public static let realmRule = "1 to 40 of a-z, 0-9 and _, not beginning with a digit or pg_"
-    private static let schemes = ["postgres://", "postgresql://"]
+    /// The reason and the advice for a text that begins as an address and is none. The text itself may have a password.
+    public static let unreadable = "the address of the database cannot be read; it is not shown, for its password"
+    public static let encodingAdvice =
+        "percent-encode the characters @ / ? % : & = [ ] and spaces in its user, password and values, such as @ as %40"
+
+    /// The reason and the advice for a password in the arguments of a command.
+    public static let passwordInArguments = "every user of this machine can read a password in a command's arguments"
+    public static let passwordAdvice =
+        "take it out, and give it in PGPASSWORD, in a pgpass file (~/.pgpass), or in the settings file"
 
     /// With its password, if any.
     public let uri: String
     public let realm: String
+    /// Allows connections to other machines without verified encryption.
+    public var allowsUnencrypted = false
 
-    /// - Returns: nil for a text that is no such URI, or a realm against ``realmRule``.
+    /// - Returns: nil for a text that is no such URI, or cannot be read in one way only, or a realm against
+    ///   ``realmRule``.
     public init?(_ uri: String, realm: String = Self.standardRealm) {
-        guard Self.isAddress(uri), Self.isRealm(realm) else { return nil }
+        guard PostgresURI(uri) != nil, Self.isRealm(realm) else { return nil }
         self.uri = uri
         self.realm = realm
     }
 
-    public static func isAddress(_ text: String) -> Bool { schemes.contains { text.hasPrefix($0) } }
+    /// Whether the text begins as an address.
+    public static func isAddress(_ text: String) -> Bool { PostgresURI.schemes.contains { text.hasPrefix($0) } }
+
+    /// Whether the URI has a password.
+    public var hasPassword: Bool { PostgresURI(uri)?.hasPassword ?? true }
+
+    /// A host, or a service file's entry, that connections would reach over a network without verified encryption; nil
+    /// when there is none, or when it is allowed.
+    /// - Parameter variable: the environment, which libpq asks for what the URI does not say.
+    public func exposedHost(_ variable: (String) -> String?) -> String? {
+        allowsUnencrypted ? nil : PostgresURI(uri)?.exposedHost(variable)
+    }
+
+    /// Why connections to such a host are refused, and what to do, in two parts of one sentence.
+    public static func exposure(of host: String) -> (reason: String, advice: String) {
+        (
+            "\(host) is reached over a network, and all records and token secrets would go there unencrypted",
+            "add sslmode=verify-full to the address, with sslrootcert=FILE for an authority of your own; or say "
+                + "store.unencrypted_database: true for a network that nobody else can read"
+        )
+    }
 
     public static func isRealm(_ name: String) -> Bool {
         guard (1...40).contains(name.utf8.count), !name.hasPrefix("pg_") else { return false }
@@ -38,7 +69,7 @@ public struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
     /// - Parameter description: of an address.
     static func creation(ofDatabaseAt description: String) -> String {
         let uri = description.prefix { $0 != " " }
-        let rest = schemes.first { uri.hasPrefix($0) }.map { uri.dropFirst($0.count) } ?? uri
+        let rest = PostgresURI.schemes.first { uri.hasPrefix($0) }.map { uri.dropFirst($0.count) } ?? uri
         let parts = rest.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let place = parts.first ?? ""
         let user = place.lastIndex(of: "@").map { place[..<$0] }
@@ -69,21 +100,6 @@ public struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
         return "\"\(String(decoding: bytes, as: UTF8.self))\""
     }
 
-    /// The URI without secrets. Any text is accepted.
-    public static func redacted(_ uri: String) -> String {
-        guard let scheme = schemes.first(where: { uri.hasPrefix($0) }) else { return "…" }
-        let rest = uri.dropFirst(scheme.count)
-        let parts = rest.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        // A password may contain a slash that should have been encoded: the last @ ends it.
-        var (user, place) = ("", parts.first ?? "")
-        if let at = place.lastIndex(of: "@") {
-            user = place[..<at].prefix { $0 != ":" } + "@"
-            place = place[place.index(after: at)...]
-        }
-        let harmless = parts.dropFirst().first?.split(separator: "&").filter { parameter in
-            ["host=", "hostaddr=", "port=", "dbname="].contains { parameter.hasPrefix($0) }
-        }
-        let query = harmless.map { $0.isEmpty ? "" : "?" + $0.joined(separator: "&") } ?? ""
-        return scheme + user + place + query
-    }
+    /// The URI without secrets. Any text is accepted; of one that cannot be read nothing is shown.
+    public static func redacted(_ uri: String) -> String { PostgresURI(uri)?.redacted ?? "…" }
 }

@@ -39,8 +39,8 @@ struct PartCommand: AsyncParsableCommand {
     @OptionGroup var result: ResultOptions
 
     func validate() throws {
-        guard database.map(PostgresAddress.isAddress) ?? true else {
-            throw ValidationError("--database is a URI, postgres://…")
+        guard database.map({ PostgresAddress($0)?.hasPassword == false }) ?? true else {
+            throw ValidationError("--database is a URI without a password, postgres://…; give that in PGPASSWORD")
         }
         guard 1...1000 ~= rounds else { throw ValidationError("--rounds is 1 to 1000.") }
         guard 0...60 ~= seconds else { throw ValidationError("--seconds is 0 to 60.") }

@@ -65,7 +65,8 @@ public struct BackendToken: Equatable, Sendable {
         guard words.count == 4 else { throw Reason(text: "expected \(Self.form)") }
         guard Self.isName(words[0]) else { throw Reason(text: Self.nameRule) }
         guard let role = Role(rawValue: String(words[1])) else {
-            throw Reason(text: "expected one of \(Role.names), not \(words[1].prefix(32))")
+            // The token itself may stand there.
+            throw Reason(text: "expected one of \(Role.names) as the second word")
         }
         guard let scope = Self.scope(words[2]) else { throw Reason(text: Self.scopeRule) }
         let digest = words[3].lowercased()

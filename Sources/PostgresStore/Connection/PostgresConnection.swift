@@ -48,6 +48,10 @@ final class PostgresConnection {
 
     /// - Throws: ``StoreFailure``.
     init(_ address: PostgresAddress, _ purpose: Purpose) throws(StoreFailure) {
+        if let host = address.exposedHost({ getenv($0).map { String(cString: $0) } }) {
+            let (reason, advice) = PostgresAddress.exposure(of: host)
+            throw StoreFailure(.invalidAddress, path: address.description, detail: "\(reason): \(advice)")
+        }
         let library = try PostgresLibrary.load(for: address.description)
         let connection = Self.connect(library, address, purpose)
         guard let connection, library.pointee.PQstatus(connection) == UInt32(POSTGRESQL_CONNECTION_OK) else {

@@ -46,7 +46,7 @@ extension StoreFailure {
         }
         // Some options are read only when the connection is made.
         if Self.faultsOfURI.contains(where: message.hasPrefix) || message.contains("for connection option") {
-            self.init(.invalidAddress, path: path, detail: Self.oneLine(message, or: ""))
+            self.init(.invalidAddress, path: path, detail: Self.withoutQuotations(Self.oneLine(message, or: "")))
             return
         }
         let reasons: [(text: String, reason: Reason)] = [
@@ -58,6 +58,13 @@ extension StoreFailure {
         ]
         let found = reasons.first { message.contains($0.text) }
         self.init(found?.reason ?? .unreachable, path: path, detail: Self.oneLine(message, or: "it is unreachable"))
+    }
+
+    /// A message about the URI, without the parts of the URI that it quotes: one may be a part of a password.
+    private static func withoutQuotations(_ message: String) -> String {
+        Array(message.utf8).split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false).enumerated()
+            .map { $0.offset.isMultiple(of: 2) ? String(decoding: $0.element, as: UTF8.self) : "…" }
+            .joined(separator: "\"")
     }
 
     /// Messages of libpq end with a line break, and some have several lines.

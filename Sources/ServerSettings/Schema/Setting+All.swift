@@ -7,7 +7,7 @@ extension Setting {
 
     /// Every setting there is, in the order of the reference file.
     public static let sections: [Section] = [
-        Section(title: "The server", settings: [.data, .store, .realm, .node, .shards]),
+        Section(title: "The server", settings: [.data, .store, .storeUnencryptedDatabase, .realm, .node, .shards]),
         Section(
             title: "Where clients connect",
             settings: [

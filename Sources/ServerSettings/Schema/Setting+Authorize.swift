@@ -4,6 +4,7 @@ import Configuration
 extension Setting {
     package static let authorizeURL = Setting(
         "authorize.url", .text(longest: 1024), example: "https://backend.example.com/authorize", part: .authorization,
+        isSecret: true,
         "Asked with a POST before each invite is accepted. Needs authorize.secret_file.")
     package static let authorizeSecretFile = Setting(
         "authorize.secret_file", .path, example: "/etc/reveille/authorize-secret", part: .authorization,

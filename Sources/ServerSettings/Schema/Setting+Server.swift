@@ -11,9 +11,12 @@ extension Setting {
         "The data folder: the store, and the secrets the server has made for itself.")
     public static let store = Setting(
         "store", .text(longest: 2048), note: "SQLite in the data folder",
-        example: "postgres://reveille@db.example.org/reveille", flag: "--store", isSecret: true,
+        example: "postgres://reveille@db.example.org/reveille?sslmode=verify-full", flag: "--store", isSecret: true,
         "The PostgreSQL database with the store, as a connection URI of libpq. Its password is better in ~/.pgpass."
     )
+    package static let storeUnencryptedDatabase = Setting(
+        "store.unencrypted_database", .flag, .bool(false),
+        "Let a database on another machine be reached without sslmode=verify-full. Token secrets go there in clear.")
     public static let realm = Setting(
         "realm", .text(longest: 40), .string(PostgresAddress.standardRealm), flag: "--realm",
         "The schema of that database which has the store. One server at a time serves a realm.")

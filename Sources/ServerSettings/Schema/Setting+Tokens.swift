@@ -11,6 +11,7 @@ extension Setting {
         "Public keys of an identity provider: JWK Sets or PEM. Needs tokens.issuer and tokens.audience.")
     package static let tokenKeysURL = Setting(
         "tokens.jwks_url", .text(longest: 1024), example: "https://id.example.com/jwks.json", part: .tokens,
+        isSecret: true,
         "Where the identity provider serves its JWK Set. Needs tokens.issuer and tokens.audience.")
     package static let tokenIssuer = Setting(
         "tokens.issuer", .text(longest: 1024), example: "https://id.example.com/", part: .tokens,

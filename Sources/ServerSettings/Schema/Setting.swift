@@ -40,7 +40,7 @@ public struct Setting: Sendable {
     public let part: Part?
     /// Whether it is for the other commands, and no business of the server's.
     public let isForCommands: Bool
-    /// Whether the value itself is not to be shown. The path of a secret is none.
+    /// Whether the value itself is not to be shown, or of an address only a part. The path of a secret is none.
     public let isSecret: Bool
 
     init(

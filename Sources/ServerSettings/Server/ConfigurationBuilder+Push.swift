@@ -172,7 +172,7 @@ extension ConfigurationBuilder {
         }
         guard WebPushEndpoint.isSubject(subject) else {
             fault(
-                .webPushSubject, "'\(subject)' is no contact",
+                .webPushSubject, "\(ShownText.quoted(subject)) is no contact",
                 "give an address such as mailto:admin@example.org, or a page such as https://example.org/contact")
             return nil
         }
@@ -182,7 +182,7 @@ extension ConfigurationBuilder {
             let text = part.trimmingCharacters(in: .whitespaces)
             guard let host = WebPushHost(text) else {
                 fault(
-                    .webPushHosts, "'\(text)' is no host",
+                    .webPushHosts, "\(ShownText.quoted(text)) is no host",
                     "give hosts with commas between them, such as \(WebPushEndpoint.standardHosts.prefix(2).joined(separator: ", "))"
                 )
                 return nil

@@ -11,7 +11,7 @@ extension ConfigurationBuilder {
         }
         for url in urls where !Self.isICEAddress(url) {
             fault(
-                .turnURLs, "'\(url)' is no address of a TURN or STUN server",
+                .turnURLs, "\(ShownText.quoted(url)) is no address of a TURN or STUN server",
                 "give one such as turn:turn.example.com:3478")
         }
         if urls.isEmpty {

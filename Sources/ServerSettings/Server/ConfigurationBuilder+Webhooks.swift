@@ -15,7 +15,8 @@ extension ConfigurationBuilder {
         do {
             root = try Yams.compose(yaml: text)
         } catch {
-            fault(.content, .webhooksFile, "\(path) is not YAML: \(error)", "correct it")
+            let (line, words) = SettingsFile.problem(error)
+            fault(.content, .webhooksFile, "\(path):\(line) is not YAML: \(words)", "correct it")
             return []
         }
         // The root of a file with only comments is an empty scalar.
@@ -49,7 +50,7 @@ extension ConfigurationBuilder {
         }
         for (key, _) in mapping where !Self.keys.contains(key.string ?? "") {
             refuse(
-                path, key, "has '\(key.string ?? "")', which no endpoint has",
+                path, key, "has \(ShownText.quoted(key.string ?? "")), which no endpoint has",
                 "an endpoint has \(Self.keys.joined(separator: ", "))")
         }
         guard let name = mapping["name"]?.string, WebhookEndpoint.isName(name) else {
@@ -90,7 +91,7 @@ extension ConfigurationBuilder {
         for text in texts {
             guard let found = EventKind.matching(text) else {
                 refuse(
-                    path, node, "has the event '\(text)' for '\(name)', which does not exist",
+                    path, node, "has the event \(ShownText.quoted(text)) for '\(name)', which does not exist",
                     "there are \(EventKind.allCases.map(\.rawValue).joined(separator: ", ")), call.*, push.*, device.* and *"
                 )
                 return nil

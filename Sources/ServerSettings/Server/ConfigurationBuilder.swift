@@ -92,12 +92,13 @@ struct ConfigurationBuilder {
         }
         let realm = settings.text(.realm) ?? PostgresAddress.standardRealm
         if !PostgresAddress.isRealm(realm) {
-            fault(.realm, "'\(realm)' is no name of a realm", "give one of \(PostgresAddress.realmRule)")
+            fault(
+                .realm, "\(ShownText.quoted(realm)) is no name of a realm", "give one of \(PostgresAddress.realmRule)")
         }
         guard let uri = settings.text(.store) else {
-            if settings.isSet(.realm) {
+            for setting in [Setting.realm, .storeUnencryptedDatabase] where settings.isSet(setting) {
                 fault(
-                    .warning, .realm, "there is no database that it would be in",
+                    .warning, setting, "there is no database that it would be of",
                     "give the setting store, or take this away")
             }
             return nil
@@ -108,7 +109,20 @@ struct ConfigurationBuilder {
                 "give one such as postgres://reveille@db.example.org/reveille, or leave it out to keep all in a folder")
             return nil
         }
-        return PostgresAddress(uri, realm: realm)
+        // A realm that is none was named above.
+        let schema = PostgresAddress.isRealm(realm) ? realm : PostgresAddress.standardRealm
+        guard let address = settings.database(uri, realm: schema) else {
+            fault(.store, PostgresAddress.unreadable, PostgresAddress.encodingAdvice)
+            return nil
+        }
+        if case .flag = settings[.store].origin, address.hasPassword {
+            fault(.store, PostgresAddress.passwordInArguments, PostgresAddress.passwordAdvice)
+        }
+        if let host = address.exposedHost({ sources.environment[$0] }) {
+            let (reason, advice) = PostgresAddress.exposure(of: host)
+            fault(.store, reason, advice)
+        }
+        return address
     }
 
     // MARK: Listening
@@ -117,7 +131,7 @@ struct ConfigurationBuilder {
         let host = settings.text(.listenHost) ?? "127.0.0.1"
         let port = UInt16(clamping: settings.integer(.listenPort) ?? Int(ServerConfiguration.standardPort))
         guard let address = SocketAddress(host: host, port: port) else {
-            fault(.listenHost, "'\(host)' is no numeric address", "give one such as 127.0.0.1 or ::1")
+            fault(.listenHost, "\(ShownText.quoted(host)) is no numeric address", "give one such as 127.0.0.1 or ::1")
             // The standard host is one.
             return SocketAddress(host: "127.0.0.1", port: port)!
         }
@@ -139,7 +153,7 @@ struct ConfigurationBuilder {
                 ranges.append(range)
             } else {
                 fault(
-                    .listenProxies, "'\(text)' is no address and no range of them",
+                    .listenProxies, "\(ShownText.quoted(text)) is no address and no range of them",
                     "give numeric addresses with commas between them, such as 10.0.0.5, 10.1.0.0/16, fd00::/8")
             }
         }
@@ -155,7 +169,7 @@ struct ConfigurationBuilder {
         let text = settings.text(.listenOrigins) ?? "any"
         if let origins = AllowedOrigins(text) { return origins }
         fault(
-            .listenOrigins, "'\(text)' is no list of origins",
+            .listenOrigins, "\(ShownText.quoted(text)) is no list of origins",
             "give any, or origins with commas between them, such as https://app.example.com, http://localhost:8080")
         return .any
     }
@@ -252,7 +266,9 @@ struct ConfigurationBuilder {
             return String(name)
         }
         guard names.allSatisfy({ !$0.isEmpty }) else {
-            fault(.adminClientNames, "'\(text)' is no list of names", "give names with commas between them")
+            fault(
+                .adminClientNames, "\(ShownText.quoted(text)) is no list of names",
+                "give names with commas between them")
             return []
         }
         return names

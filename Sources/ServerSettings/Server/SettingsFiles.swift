@@ -21,7 +21,7 @@ struct SettingsFiles: Sendable {
     mutating func read(_ path: String, for setting: Setting) throws(Failure) -> File {
         guard let data = FileManager.default.contents(atPath: path) else {
             // A text that is no path may be a key given instead of its file.
-            let isPath = path.contains("/") || !path.contains(":")
+            let isPath = (path.contains("/") || !path.contains(":")) && !ShownText.mayHaveSecret(path)
             throw Failure(
                 reason: isPath ? "cannot read \(path)" : "cannot read what was given; it takes the path of a file",
                 advice: "check the path and its permissions")

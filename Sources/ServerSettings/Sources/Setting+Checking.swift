@@ -25,12 +25,12 @@ extension Setting {
         case (.text(let longest), .string(let text)):
             text.isEmpty || text.utf8.count > longest ? "the text has \(text.utf8.count) bytes" : nil
         case (.choice(let choices), .string(let text)):
-            choices.contains(text) ? nil : "'\(text)' is not known"
+            choices.contains(text) ? nil : "\(ShownText.quoted(text)) is not known"
         case (.address, .string(let text)):
-            SocketAddress(text: text) == nil ? "'\(text)' is no address with a port" : nil
+            SocketAddress(text: text) == nil ? "\(ShownText.quoted(text)) is no address with a port" : nil
         case (.addressOrOff, .string(let text)):
             text != "off" && SocketAddress(text: text) == nil
-                ? "'\(text)' is neither an address with a port nor off" : nil
+                ? "\(ShownText.quoted(text)) is neither an address with a port nor off" : nil
         case (.path, .string(let text)): text.isEmpty ? "the path is empty" : nil
         case (.paths, .stringArray(let paths)):
             paths.isEmpty || paths.contains("") ? "a path is empty" : nil
@@ -40,12 +40,53 @@ extension Setting {
 
     /// Why a text is not of the setting's type.
     func mismatch(_ text: String) -> String {
-        let shown = isSecret ? "the value" : "'\(text)'"
+        let shown = isSecret ? "the value" : ShownText.quoted(text)
         return switch kind {
         case .integer: "\(shown) is not a whole number"
         case .flag: "\(shown) is neither true nor false"
         case .text, .choice, .address, .addressOrOff, .path, .paths: "\(shown) is of the wrong type"
         }
+    }
+
+    /// Whether a value that is no secret may have one: in place of the path of its file, or in front of a host.
+    func hasSecret(in text: String) -> Bool {
+        switch kind {
+        case .path, .paths: ShownText.mayHaveSecret(text)
+        case .integer, .flag, .text, .choice, .address, .addressOrOff: ShownText.hasPassword(text)
+        }
+    }
+}
+
+/// What faults show of texts that are not what their setting takes. Such a text may be a secret in place of its file, or
+/// a URL with a password or a key.
+package enum ShownText {
+    private static let longestWord = 31
+
+    /// The text in quotation marks, or `the value` if it may have a secret.
+    package static func quoted(_ text: String) -> String { mayHaveSecret(text) ? "the value" : "'\(text)'" }
+
+    /// Whether the text has signs of a secret: of PEM, JSON, Base64, a password before `@`, a query, or a long word of
+    /// letters and digits.
+    static func mayHaveSecret(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        let words = bytes.split { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"):
+                false
+            default: true
+            }
+        }
+        return hasPassword(text) || text.contains("-----") || text.contains("whsec_") || text.contains("whsk_")
+            || bytes.contains { $0 < 0x20 || "{?=".utf8.contains($0) } || words.contains { $0.count > longestWord }
+    }
+
+    /// Whether the text has a password before `@`.
+    static func hasPassword(_ text: String) -> Bool {
+        guard let at = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return false }
+        let user = text[..<at]
+        let start = user.firstRange(of: "://")?.upperBound ?? user.startIndex
+        return user[start...].contains(":") && !user.hasPrefix("mailto:")
     }
 }
 

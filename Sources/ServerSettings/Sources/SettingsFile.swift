@@ -170,20 +170,28 @@ struct SettingsFile {
         faults.append(SettingsFault(at: .file(path: path, line: line), key: key, reason, advice))
     }
 
-    /// libYAML's message.
     private static func fault(_ error: any Error, path: String) -> SettingsFault {
-        switch error {
-        case YamlError.scanner(_, let problem, let mark, _), YamlError.parser(_, let problem, let mark, _),
-            YamlError.composer(_, let problem, let mark, _):
-            SettingsFault(
-                at: .file(path: path, line: mark.line), key: nil, "is not YAML: \(problem)",
-                "look at this line and the one before it")
-        case YamlError.duplicatedKeysInMapping(let keys, let context):
-            SettingsFault(
+        if case YamlError.duplicatedKeysInMapping(let keys, let context) = error {
+            return SettingsFault(
                 at: .file(path: path, line: context.mark.line),
                 key: keys.first.map { String($0.drop { $0 == repeatMark }) }, "is given more than once",
                 "keep one of them")
-        default: SettingsFault(at: .file(path: path, line: 1), key: nil, "is not YAML", "\(error)")
+        }
+        let (line, words) = problem(error)
+        return SettingsFault(
+            at: .file(path: path, line: line), key: nil, "is not YAML: \(words)",
+            "look at this line and the one before it")
+    }
+
+    /// Where a text is not YAML, and libYAML's message. The error's own description would quote the line, which may have
+    /// a secret.
+    static func problem(_ error: any Error) -> (line: Int, words: String) {
+        switch error {
+        case YamlError.scanner(_, let problem, let mark, _), YamlError.parser(_, let problem, let mark, _),
+            YamlError.composer(_, let problem, let mark, _):
+            (mark.line, problem)
+        case YamlError.duplicatedKeysInMapping(_, let context): (context.mark.line, "a key is given more than once")
+        default: (1, "it has characters that YAML does not allow")
         }
     }
 }

@@ -3,6 +3,7 @@ import ArgumentParser
 import CallServer
 import EventLoop
 import LibWebSockets
+import ServerSettings
 import TLS
 
 /// Where a server's admin API is.
@@ -24,17 +25,19 @@ enum AdminAddress: Sendable {
         guard name.contains("://") else {
             guard !name.isEmpty, let socket = try? SocketAddress(path: name) else {
                 throw ValidationError(
-                    "\(source): '\(name)' is no path of a socket (1 to \(SocketAddress.longestPath) bytes).")
+                    "\(source): \(ShownText.quoted(name)) is no path of a socket (1 to \(SocketAddress.longestPath) bytes)."
+                )
             }
             self = .socket(socket)
             return
         }
         guard let url = WebSocketURL(name) else {
-            throw ValidationError("\(source): '\(name)' is neither ws://host:port nor wss://host:port.")
+            throw ValidationError("\(source): \(ShownText.quoted(name)) is neither ws://host:port nor wss://host:port.")
         }
-        guard url.isSecure || url.host == "localhost" || url.host == "::1" || url.host.hasPrefix("127.") else {
+        // A name may lead anywhere, such as 127.example.org.
+        guard url.isSecure || SocketAddress(host: url.host, port: url.port)?.isLoopback == true else {
             throw ValidationError(
-                "\(source): over \(name) everybody on the way could read the token; say wss://, or use a tunnel to this machine."
+                "\(source): on the way to \(url.host) everybody could read the token; say wss://, or use a tunnel to this machine."
             )
         }
         guard let token, !token.isEmpty else {

@@ -101,8 +101,11 @@ struct ServerOptions: ParsableArguments {
             let settings = try ConfigurationOptions.loader(data: data.withoutAddress, file: nil).settings()
             let realm = settings.text(.realm) ?? PostgresAddress.standardRealm
             guard let uri = data.address ?? settings.text(.store) else { return .folder(data.folder) }
-            guard let address = PostgresAddress(uri, realm: realm) else {
-                throw ValidationError("store and realm in the settings name no PostgreSQL database.")
+            guard let address = settings.database(uri, realm: realm) else {
+                throw ValidationError(
+                    PostgresAddress.isAddress(uri) && PostgresAddress.isRealm(realm)
+                        ? "store: \(PostgresAddress.unreadable); \(PostgresAddress.encodingAdvice)."
+                        : "store and realm in the settings name no PostgreSQL database.")
             }
             return .database(address)
         } catch {

@@ -15,7 +15,7 @@ struct ClusterCommand: AsyncParsableCommand {
                 standby; 1: one is missing, servers have the same name, or the database may lose commits; 2: the database \
                 does not answer, or has no such realm.
 
-                  reveille cluster status --store postgres://reveille@db.example.org/reveille
+                  reveille cluster status --store 'postgres://reveille@db.example.org/reveille?sslmode=verify-full'
                   reveille cluster status --config /etc/reveille/reveille.yaml --output json
                 """)
 

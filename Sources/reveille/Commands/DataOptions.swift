@@ -12,6 +12,10 @@ struct DataOptions: ParsableArguments {
             valueName: "folder"), completion: .directory)
     var path: String?
 
+    func validate() throws {
+        if let address { try PostgresAddress.checkArgument(address, of: "--data") }
+    }
+
     /// The database that commands read instead of a folder; nil for a folder.
     var address: String? { path.flatMap { PostgresAddress.isAddress($0) ? $0 : nil } }
 
@@ -24,4 +28,16 @@ struct DataOptions: ParsableArguments {
     var folder: DataFolder { path.map { DataFolder(path: $0) } ?? .standard }
     /// The push simulator's data folder by default.
     var simulatorFolder: String { folder.path + "/push-sim" }
+}
+
+extension PostgresAddress {
+    /// Refuses an address that cannot be read, or has a password, as an argument of a command. Neither is quoted.
+    static func checkArgument(_ uri: String, of name: String) throws(ValidationError) {
+        guard let address = PostgresAddress(uri) else {
+            throw ValidationError("\(name): \(unreadable); \(encodingAdvice).")
+        }
+        guard !address.hasPassword else {
+            throw ValidationError("\(name): \(passwordInArguments); \(passwordAdvice).")
+        }
+    }
 }

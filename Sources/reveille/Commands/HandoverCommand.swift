@@ -12,7 +12,7 @@ struct HandoverCommand: AsyncParsableCommand {
 
             Exit code 0: the standby is the home; 1: it is not; 2: the database does not answer.
 
-              reveille handover --store postgres://reveille@db.example.org/reveille
+              reveille handover --store 'postgres://reveille@db.example.org/reveille?sslmode=verify-full'
               reveille handover berlin-2
             """)
 

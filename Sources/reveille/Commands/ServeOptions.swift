@@ -108,6 +108,13 @@ struct ConfigurationOptions: ParsableArguments {
     var config: String?
     @OptionGroup var data: DataOptions
 
+    /// What the environment and the configuration file say, for a command without these options.
+    static var surroundings: EffectiveSettings {
+        get throws {
+            try SettingsLoader(SettingsSources()) { try PushService.Configuration.simulator(folder: $0) }.settings()
+        }
+    }
+
     func settings(_ flags: SettingFlags) -> SettingsLoader { Self.loader(flags, data: data, file: config) }
 
     static func loader(_ flags: SettingFlags = SettingFlags(), data: DataOptions, file: String?) -> SettingsLoader {

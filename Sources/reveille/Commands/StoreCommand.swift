@@ -20,7 +20,7 @@ struct StoreCommand: AsyncParsableCommand {
 
                 Exit code 2: a store cannot be read or written, a server runs, or TO is not empty.
 
-                  reveille store copy /var/lib/reveille postgres://reveille@db.example.org/reveille
+                  reveille store copy /var/lib/reveille 'postgres://reveille@db.example.org/reveille?sslmode=verify-full'
                 """)
 
         @Argument(help: "The store to read.") var from: String
@@ -31,6 +31,9 @@ struct StoreCommand: AsyncParsableCommand {
 
         func validate() throws {
             for name in [from, to] where name.isEmpty { throw ValidationError("Name both stores.") }
+            for (name, argument) in [(from, "<from>"), (to, "<to>")] where PostgresAddress.isAddress(name) {
+                try PostgresAddress.checkArgument(name, of: argument)
+            }
             for realm in [fromRealm, toRealm] where !PostgresAddress.isRealm(realm) {
                 throw ValidationError("A realm has \(PostgresAddress.realmRule).")
             }
@@ -38,7 +41,7 @@ struct StoreCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let (source, target) = (Self.place(from, fromRealm), Self.place(to, toRealm))
+            let (source, target) = (try Self.place(from, fromRealm), try Self.place(to, toRealm))
             let began = ContinuousClock.now
             let counts: [String: Int]
             do {
@@ -56,8 +59,10 @@ struct StoreCommand: AsyncParsableCommand {
                 ])
         }
 
-        private static func place(_ name: String, _ realm: String) -> StorePlace {
-            PostgresAddress(name, realm: realm).map { .database($0) } ?? .folder(DataFolder(path: name))
+        private static func place(_ name: String, _ realm: String) throws -> StorePlace {
+            guard PostgresAddress.isAddress(name) else { return .folder(DataFolder(path: name)) }
+            let database = try ConfigurationOptions.surroundings.database(name, realm: realm)
+            return database.map { .database($0) } ?? .folder(DataFolder(path: name))
         }
     }
 }

@@ -3,6 +3,7 @@ import CallServer
 import EventLoop
 import Foundation
 import LoadTest
+import ServerSettings
 import StoreInterface
 
 /// The server that the load is put on.
@@ -154,10 +155,12 @@ struct LoadTargetOptions: ParsableArguments {
                 throw ValidationError("--kill-home-every is 15s or more: the phones need some of that to come back.")
             }
             let realm = "load_" + String(UInt64.random(in: 1 << 32..<1 << 36), radix: 16)
-            guard let address = PostgresAddress(store, realm: realm) else {
-                throw ValidationError("--store is postgres://user@host/database, not '\(store.shown)'.")
+            guard PostgresAddress.isAddress(store) else {
+                throw ValidationError(
+                    "--store is postgres://user@host/database, not \(ShownText.quoted(store.shown)).")
             }
-            return address
+            try PostgresAddress.checkArgument(store, of: "--store")
+            return try ConfigurationOptions.surroundings.database(store, realm: realm)
         }
     }
 
@@ -230,7 +233,7 @@ struct LoadTargetOptions: ParsableArguments {
         else {
             throw ValidationError(
                 "--\(option) is \(schemes.map { "\($0)://host:port" }.joined(separator: " or ")), "
-                    + "not '\(text.shown)'.")
+                    + "not \(ShownText.quoted(text.shown)).")
         }
     }
 
