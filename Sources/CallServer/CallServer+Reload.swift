@@ -5,6 +5,7 @@ import ClientTokens
 import EventLoop
 import LibWebSockets
 import Logging
+import OutgoingHTTP
 import PushClient
 import WebSocketServer
 import WebhookClient
@@ -29,10 +30,7 @@ extension CallServer {
         }
         await admin.reload(
             token: checked.adminToken, readToken: checked.adminReadToken, certificate: checked.adminCertificate)
-        if let tokens { takeKeys(tokens) }
-        if let settings = reload.tokens {
-            try await parts.tokens.follow(settings.keysAddress, on: parts.core.loop, log: parts.log)
-        }
+        if let tokens { try await take(tokens, keysAddress: reload.tokens?.keysAddress) }
         if let backendTokens = reload.backendTokens { parts.backends.tokens.replace(with: backendTokens) }
         if let authorization = reload.authorization { parts.authorization.replace(with: authorization) }
         if let turn = reload.turn { parts.turn.replace(with: turn) }
@@ -57,6 +55,17 @@ extension CallServer {
         if let timers = reload.timers { parts.unseen.setAge(timers.deviceAge) }
         listenerCertificates.warn(parts.log)
         parts.log.info("reloaded")
+    }
+
+    /// Takes over the keys of user tokens, and ends what tokens of removed keys have opened.
+    private func take(_ verifier: TokenVerifier, keysAddress: WebAddress?) async throws {
+        let former = parts.tokens.verifier.fingerprints
+        defer {
+            let removed = former.subtracting(parts.tokens.verifier.fingerprints)
+            if !removed.isEmpty { for shard in shards { shard.postAlways(.removed(removed)) } }
+        }
+        takeKeys(verifier)
+        try await parts.tokens.follow(keysAddress, on: parts.core.loop, log: parts.log)
     }
 
     private func takeKeys(_ verifier: TokenVerifier) {

@@ -23,12 +23,14 @@ public struct TokenKey: Sendable {
     /// The file or URL that it is from.
     public let source: String
     let material: Material
+    let fingerprint: KeyFingerprint
 
     init(id: String?, algorithms: [TokenAlgorithm], source: String, material: Material) {
         self.id = id
         self.algorithms = algorithms
         self.source = source
         self.material = material
+        fingerprint = KeyFingerprint(of: material.bytes)
     }
 
     /// Whether `signature` is the key's for `message`. False for an algorithm that the key is not for.

@@ -29,6 +29,19 @@ public struct TokenVerifier: Equatable, Sendable {
         self.leeway = leeway
     }
 
+    /// Those of all keys.
+    package var fingerprints: Set<KeyFingerprint> {
+        Set(secrets.map(\.fingerprint) + (provider?.keys.map(\.fingerprint) ?? []))
+    }
+
+    /// That of the key which has signed a token that this verifier has verified.
+    package func fingerprint(of signer: TokenClaims.Signer) -> KeyFingerprint {
+        switch signer {
+        case .secret(let index): secrets[index].fingerprint
+        case .key(let key): key.fingerprint
+        }
+    }
+
     /// Reads the token and compares its times with the clock.
     public func verify(_ token: String, at now: Instant) throws(TokenRefusal) -> TokenClaims {
         let claims = try read(token)

@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import ClientTokens
 import Dispatch
 import EventJournal
 import EventLoop
@@ -269,6 +270,48 @@ struct SignalShardTests {
         }
         #expect(frames.entries.dropFirst(2).allSatisfy { $0.contains("call.incoming") })
         #expect(world.server.statistics.shards[0].slowConsumers == 0)
+    }
+
+    @Test("a removed key ends the connections of its tokens, and no others")
+    func removedKey() async throws {
+        let world = try await World(room: 100)
+        let (client, frames) = try await world.connect()
+        let (_, others) = try await world.connect()
+        try await world.open(client)
+        let stranger = TokenVerifier(secrets: [TokenSecret(Array(repeating: 7, count: 32))])
+        world.tell([.removed(stranger.fingerprints), .send(1, .reply(.number(1), .done))])
+        try await frames.wait(for: "it is still there") { $0.count == 2 }
+        world.tell([.removed(world.harness.parts.tokens.verifier.fingerprints), .send(2, .reply(.number(2), .done))])
+        try await frames.wait(for: "closed \(CloseCode.badToken.rawValue)")
+        try await others.wait(for: "no session, no key") { $0.count == 2 }
+        #expect(others.entries.allSatisfy { !$0.contains("closed") })
+    }
+
+    @Test("beyond the rate, each frame with an id is answered, also a faulty one; others are dropped")
+    func answersBeyondTheRate() async throws {
+        let world = try await World(room: 100)
+        let (client, frames) = try await world.connect()
+        let call = CallID.random()
+        // Before a session, the burst is 20.
+        await world.send((1...20).map { get($0, call) }, by: client)
+        try await frames.wait(for: "the burst") { $0.count == 21 }
+        let beyond = [
+            get(21, call), #"{"jsonrpc":"2.0","id":22,"method":"call.none","params":{}}"#,
+            #"{"jsonrpc":"2.0","id":23,"method":"call.get","params":{"call_id":7}}"#,
+            #"{"jsonrpc":"2.0","id":"24","method":"call.get"}"#, #"{"jsonrpc":"1.0","id":25,"method":"call.get"}"#,
+            #"{"jsonrpc":"2.0","id":26,"method":"call.ringing","params":{"call_id":"\#(call)"}}"#,
+            #"{"jsonrpc":"2.0","method":"call.ringing","params":{"call_id":"\#(call)"}}"#, "nonsense",
+        ]
+        // All at once: two more are admitted each second.
+        await world.send(beyond + beyond, by: client)
+        try await frames.wait(for: "the answers") { $0.count >= 21 + 12 }
+        let answers = frames.entries.dropFirst(21).filter { $0.contains(#""code":"rate_limited""#) }
+        for id in ["21", "22", "23", #""24""#, "25", "26"] {
+            #expect(answers.contains { $0.contains(#""id":\#(id),"#) }, "\(id): \(answers)")
+        }
+        let counters = world.harness.parts.counters
+        await World.eventually { counters.drops(.rateLimited) >= 2 }
+        #expect(counters.drops(.rateLimited) >= 2)
     }
 
     @Test("each client gets all messages in order, and a close after earlier messages")

@@ -81,6 +81,20 @@ struct TokenRotationTests {
         #expect(try await check(newToken) == (true, true))
     }
 
+    @Test("decide about a token whose check began before they changed")
+    func changedMeanwhile() async throws {
+        let token = TokenSecret(Array(repeating: 1, count: 32)).sign(claims: claims)
+        let (answers, answer) = AsyncStream.makeStream(of: Bool.self)
+        // The keys are replaced in the turn of the loop that asks, so before the answer comes to it.
+        let isReplaced = await loop.run { [self] in
+            checker.value.check(token, from: nil) { answer.yield((try? $0.get()) != nil) }
+            return (try? replace([new])) == true
+        }
+        #expect(isReplaced == true)
+        var iterator = answers.makeAsyncIterator()
+        #expect(try #require(await iterator.next()) == false)
+    }
+
     @Test("are the former ones after a file that cannot be used")
     func broken() async throws {
         let token = TokenSecret(Array(repeating: 1, count: 32)).sign(claims: claims)

@@ -3,6 +3,7 @@ import CallServer
 import CallVocabulary
 import ChildProcess
 import EventLoop
+import Foundation
 import LibWebSockets
 import PushClient
 import SoftphoneKit
@@ -94,6 +95,27 @@ struct ReloadTests {
         #expect(try await serial(server) == "serial=0A")
         let alice = try await secure("alice", server, old)
         _ = try await alice.connects(to: secure("bob", server, old))
+    }
+
+    @Test("that removes a secret of users' tokens ends the sessions of its tokens, and no others")
+    func removedSecret() async throws {
+        let server = try await world.startServer { $0.shards = 2 }
+        let bob = try await world.onlinePhone("bob", at: server.address)
+        let file = URL(fileURLWithPath: world.folder + "/client-token.key")
+        let (old, new) = (try Data(contentsOf: file), Data((String(repeating: "ab", count: 32) + "\n").utf8))
+        var reload = ServerReload()
+        reload.tokens = TokenConfiguration()
+        try (new + old).write(to: file)
+        try await server.reload(reload)
+        let carol = try await world.onlinePhone("carol", at: server.address)
+        _ = try await carol.connects(to: bob)
+        try new.write(to: file)
+        try await server.reload(reload)
+        try await bob.events.first("the end of bob's session") {
+            if case .connection(.gone(.closed(code: 3500))) = $0 { true } else { nil }
+        }
+        _ = try await world.onlinePhone("dave", at: server.address)
+        _ = try await carol.softphone.call(.user("dave"))
     }
 
     @Test("of a server without TLS warns that it does not use the certificate")

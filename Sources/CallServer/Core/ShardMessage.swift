@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import ClientTokens
 
 /// Messages to a shard.
 enum ShardMessage: Sendable {
@@ -7,12 +8,14 @@ enum ShardMessage: Sendable {
     case disconnect(UInt64, CloseCode)
     /// New connection limits, from a reload and not from the core.
     case limited(ConnectionLimits)
+    /// Keys of user tokens that a reload has removed.
+    case removed(Set<KeyFingerprint>)
 
     /// The serial of the connection concerned; nil for all connections.
     var connection: UInt64? {
         switch self {
         case .send(let serial, _), .disconnect(let serial, _): serial
-        case .limited: nil
+        case .limited, .removed: nil
         }
     }
 }

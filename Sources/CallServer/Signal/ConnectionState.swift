@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import ClientTokens
 import WebSocketServer
 
 /// The rate limits of one connection.
@@ -70,6 +71,8 @@ final class ConnectionState {
     struct Holder: Equatable {
         let grant: SessionGrant
         let device: DeviceID
+        /// The key that signed the token; nil for a wake token.
+        var signer: KeyFingerprint?
 
         var key: DeviceKey { DeviceKey(user: grant.user, device: device) }
     }

@@ -113,12 +113,10 @@ final class SignalShard: ShardHandler {
         if verdict == .abuse { return }
         switch SignalDecoder.decode(frame: text, in: payloads) {
         case .failure(let failure):
+            guard case .refused(let wait) = verdict else { return send(failure.answer, on: connection) }
             // A client over its limit is told when to retry, not what was wrong with the frame.
-            if verdict == .admitted {
-                send(failure.answer, on: connection)
-            } else {
-                environment.counters.countDrop(.rateLimited)
-            }
+            guard let request = failure.id else { return environment.counters.countDrop(.rateLimited) }
+            refuseForNow(request, wait, on: connection)
         case .success(.notification(let notification)):
             take(notification, verdict, connection, state)
         case .success(.answeredNotification(let request, let notification)):
@@ -274,7 +272,8 @@ final class SignalShard: ShardHandler {
                 state.forgetCheck()
                 return refuse(request, .invalidParams, fault, on: connection)
             }
-            let holder = ConnectionState.Holder(grant: verified.grant, device: open.device.id)
+            let holder = ConnectionState.Holder(
+                grant: verified.grant, device: open.device.id, signer: verified.key)
             state.handOver(holder)
             if let wait = environment.wait(.opensPerDevice, RateLimiter.Key(holder.key))
                 ?? environment.wait(.opensPerUser, RateLimiter.Key(holder.grant.user))
@@ -294,6 +293,16 @@ final class SignalShard: ShardHandler {
                     device: open.device.id)
                 refuseBusy(request, on: connection)
             }
+        }
+    }
+
+    /// Closes the connections whose tokens were signed with these keys. The session can be resumed with another token.
+    private func closeConnections(signedBy keys: Set<KeyFingerprint>) {
+        for connection in connections.values {
+            guard let state = connection.state as? ConnectionState, let signer = state.holder?.signer,
+                keys.contains(signer)
+            else { continue }
+            close(connection, .badToken)
         }
     }
 
@@ -347,6 +356,7 @@ final class SignalShard: ShardHandler {
                     resources.lost(serial)
                 }
             case .limited(let limits): self.limits = limits
+            case .removed(let keys): closeConnections(signedBy: keys)
             }
         }
         let now = environment.clock.time()
@@ -380,7 +390,7 @@ final class SignalShard: ShardHandler {
                 }
                 if frames.messageBytes >= Self.longestWrite { write(to: share.connection) }
             case .disconnect(_, let code): close(share.connection, code)
-            case .limited: preconditionFailure("limits are of no connection")
+            case .limited, .removed: preconditionFailure("limits and keys are of no connection")
             }
             next = delivery.message(after: index)
         }

@@ -159,6 +159,8 @@ public struct TokenAuthority: Redacted, Sendable {
         public let device: DeviceID?
         /// Wall time for a user token, timeline for a wake token.
         let expiresAt: Instant
+        /// The key that signed it; nil for a wake token, whose key stays while the server runs.
+        var key: KeyFingerprint?
 
         func unexpired(at now: Instant) -> Result<Verified, Refusal> {
             expiresAt > now ? .success(self) : .failure(.expired(expiresAt, now: now))
@@ -167,12 +169,15 @@ public struct TokenAuthority: Redacted, Sendable {
 
     public func verify(_ token: String) throws(Refusal) -> Verified {
         if let result = verifyWakeToken(token) { return try result.get() }
-        let claims = try users.current.verify(token, at: clock.wallTime())
+        let verifier = users.current
+        let claims = try verifier.verify(token, at: clock.wallTime())
         let grant = SessionGrant(
             user: claims.user, displayName: claims.name,
             allowance: CallAllowance(targets: claims.callTargets, callsPerMinute: claims.callsPerMinute),
             issuedAt: claims.issuedAt)
-        return Verified(grant: grant, device: claims.device, expiresAt: claims.expiresAt)
+        return Verified(
+            grant: grant, device: claims.device, expiresAt: claims.expiresAt,
+            key: verifier.fingerprint(of: claims.signer))
     }
 
     /// Verifies a token in the background, and once more with newer keys if its key is unknown.

@@ -54,8 +54,11 @@ final class TokenChecker {
         }
         checks += 1
         waiting[checks] = completion
+        verify(token, checks)
+    }
+
+    private func verify(_ token: String, _ number: UInt64) {
         let me = LoopBound(WeakChecker(checker: self), on: loop)
-        let number = checks
         authority.verifyWithNewerKeys(token) { result, generation in
             let result = result.mapError { Failure.refused($0) }
             me.loop.execute { me.value.checker?.checked(token, result, number, generation) }
@@ -64,7 +67,11 @@ final class TokenChecker {
 
     private func checked(_ token: String, _ result: Result, _ number: UInt64, _ generation: UInt64) {
         forgetFormerKeys()
-        if case .success(let verified) = result, generation == self.generation { recent.insert(token, verified) }
+        if case .success(let verified) = result {
+            // The key may have been removed meanwhile, and the sessions of a removed key were ended without this one.
+            guard generation == self.generation else { return verify(token, number) }
+            recent.insert(token, verified)
+        }
         waiting.removeValue(forKey: number)?(result)
     }
 
