@@ -62,12 +62,16 @@ struct ServerParts: Sendable {
             // Posted unconditionally: the core bounds the questions.
             answer: { question, answer in core.inbox.postAlways(question.input(answer)) })
         let queries = store.queries
+        // A realm has one, and no rotation changes it. Wake tokens are codes of texts that begin otherwise.
+        let callSecret = try configuration.data.secret(TokenAuthority.wakeSecretFile)
         // The last step that can fail, because nothing would end the thread that it starts.
         let webhooks = try webhooks(configuration, clock, store, log)
         let sessions = SessionRecords(log: log)
         let sweep = LoopBound(RefusalSweep(sessions.refusals, clock: clock), on: core.loop)
         core.loop.execute { sweep.value.begin(on: core.loop) }
-        let backends = BackendServices(tokens: BackendTokens(configuration.backendTokens)) { export in
+        let backends = BackendServices(
+            tokens: BackendTokens(configuration.backendTokens), callSecret: callSecret
+        ) { export in
             // Calls that the core ends from here on end later than this.
             let horizon = clock.time()
             await core.drain()

@@ -27,7 +27,9 @@ private final class Fixture {
     init(patience: Duration = .seconds(600), commitWait: Duration? = nil) async throws {
         let made = BackendToken.make(name: "pbx", role: .calls, scope: BackendScope(users: ["alice"]))
         text = made.text
-        let services = BackendServices(tokens: BackendTokens(try BackendToken.read(made.line))) { _ in .text("") }
+        let services = BackendServices(
+            tokens: BackendTokens(try BackendToken.read(made.line)), callSecret: [7]
+        ) { _ in .text("") }
         let loop = try EventLoop.started("shard-test")
         self.loop = loop
         let (responses, report) = AsyncStream.makeStream(of: HTTPResponse.self)

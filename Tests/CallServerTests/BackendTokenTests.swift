@@ -62,13 +62,22 @@ struct BackendTokenTests {
         #expect(BackendToken.scope("") == nil && BackendToken.scope("a b") == nil)
     }
 
-    @Test("a key names the same call each time, and another one for another token")
+    @Test("a word in place of a role that may be the token is not shown")
+    func hiddenToken() {
+        let text = BackendToken.make(name: "pbx", role: .calls, scope: BackendScope()).text
+        #expect { try BackendToken.read("pbx \(text) * 12") } throws: { !"\($0)".contains(text.prefix(20)) }
+    }
+
+    @Test("a key names the same call each time, and another one for another token or with another secret")
     func keys() throws {
         let lines = ["pbx", "crm"].map { BackendToken.make(name: $0, role: .calls, scope: BackendScope()).line }
         let tokens = try BackendToken.read(lines.joined(separator: "\n"))
-        let call = tokens[0].call(of: "key")
-        #expect(call == tokens[0].call(of: "key"))
-        #expect(call != tokens[0].call(of: "key2") && call != tokens[1].call(of: "key"))
+        let secret = [UInt8](repeating: 7, count: 32)
+        let call = tokens[0].call(of: "key", secret: secret)
+        #expect(call == tokens[0].call(of: "key", secret: secret))
+        #expect(
+            call != tokens[0].call(of: "key2", secret: secret) && call != tokens[1].call(of: "key", secret: secret))
+        #expect(call != tokens[0].call(of: "key", secret: [UInt8](repeating: 8, count: 32)))
         #expect("\(call)".dropFirst(14).first == "8", "version 8")
     }
 }

@@ -65,23 +65,26 @@ struct BackendHTTPRequest {
     func isKeyed(_ request: HTTPRequest) -> Bool { route == .callStart && request.idempotencyKey != nil }
 
     /// Reads the rest of the request.
-    func work(_ request: HTTPRequest) throws(SignalError) -> Work {
+    /// - Parameter callSecret: see ``BackendServices/callSecret``.
+    func work(_ request: HTTPRequest, callSecret: [UInt8]) throws(SignalError) -> Work {
         if let key = request.idempotencyKey, !(1...Self.longestKey).contains(key.utf8.count) {
             throw SignalError(.invalidRequest, "Idempotency-Key: expected 1 to \(Self.longestKey) characters")
         }
         if !request.body.isEmpty { try request.expectJSON() }
         let query = try request.queryItems
         switch route.handler {
-        case .call: return try call(request, query)
+        case .call: return try call(request, query, callSecret)
         case .export(let kind): return .export(try BackendExport(kind, query, accept: request.accept))
         case .admin(let method): return .admin(method, params: try params(request, query))
         }
     }
 
-    private func call(_ request: HTTPRequest, _ query: [String: String]) throws(SignalError) -> Work {
+    private func call(
+        _ request: HTTPRequest, _ query: [String: String], _ secret: [UInt8]
+    ) throws(SignalError) -> Work {
         if route == .callStart {
             var random = SystemRandomNumberGenerator()
-            let id = request.idempotencyKey.map { token.call(of: $0) } ?? CallID(random: &random)
+            let id = request.idempotencyKey.map { token.call(of: $0, secret: secret) } ?? CallID(random: &random)
             return .core(.invite(try SignalDecoder.decode(backendInvite: request.body, or: id)), wait: nil)
         }
         guard let id = parameters["call_id"].flatMap({ CallID($0) }) else {

@@ -87,7 +87,7 @@ final class BackendResources {
         }
         let work: BackendHTTPRequest.Work
         do throws(SignalError) {
-            work = try asked.work(request)
+            work = try asked.work(request, callSecret: services.callSecret)
         } catch {
             return respond(.refusal(error), nil)
         }

@@ -33,6 +33,7 @@ public struct BackendToken: Equatable, Sendable {
     public static let form = "NAME ROLE USERS SHA256"
     private static let prefix = "rvb_"
     private static let longestName = 64
+    private static let longestShown = 16
 
     public let name: String
     public let role: Role
@@ -65,8 +66,9 @@ public struct BackendToken: Equatable, Sendable {
         guard words.count == 4 else { throw Reason(text: "expected \(Self.form)") }
         guard Self.isName(words[0]) else { throw Reason(text: Self.nameRule) }
         guard let role = Role(rawValue: String(words[1])) else {
-            // The token itself may stand there.
-            throw Reason(text: "expected one of \(Role.names) as the second word")
+            // A longer word may be the token itself.
+            let found = words[1].utf8.count <= Self.longestShown ? ", not \(words[1])" : ""
+            throw Reason(text: "expected one of \(Role.names)\(found)")
         }
         guard let scope = Self.scope(words[2]) else { throw Reason(text: Self.scopeRule) }
         let digest = words[3].lowercased()
@@ -121,8 +123,12 @@ public struct BackendToken: Equatable, Sendable {
 
     /// The id of the call that a request with this `Idempotency-Key` starts: the same each time, and another for each
     /// token's name. A UUID of version 8 (RFC 9562, 5.8).
-    func call(of key: String) -> CallID {
-        var bytes = Array(SHA256.hash(data: Array("reveille call\0\(name)\0\(key)".utf8)).prefix(16))
+    /// - Parameter secret: without it nobody can tell the id from the key, which may be the number of an order. All
+    ///   servers of a realm have the same.
+    func call(of key: String, secret: [UInt8]) -> CallID {
+        let text = Array("reveille call\0\(name)\0\(key)".utf8)
+        let code = HMAC<SHA256>.authenticationCode(for: text, using: SymmetricKey(data: secret))
+        var bytes = Array(code.prefix(16))
         bytes[6] = bytes[6] & 0x0F | 0x80
         bytes[8] = bytes[8] & 0x3F | 0x80
         func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
