@@ -7,9 +7,10 @@ public struct WebAddress: Equatable, Sendable, CustomStringConvertible {
     /// Without the brackets of an IPv6 address.
     public let host: String
     public let port: UInt16
-    /// The path and the query.
+    /// The path and the query. Either may have a secret.
     public let target: String
-    private let text: String
+    /// The whole URL, to be stored, and not to be shown.
+    package let text: String
 
     /// nil for anything else, and for an address with a user or a fragment.
     public init?(_ text: String) {
@@ -47,5 +48,6 @@ public struct WebAddress: Equatable, Sendable, CustomStringConvertible {
 
     var origin: Origin { Origin(isSecure: isSecure, host: host.lowercased(), port: port) }
 
-    public var description: String { text }
+    /// Without path and query, which may have a secret.
+    public var description: String { "\(isSecure ? "https" : "http")://\(authority)" }
 }

@@ -240,4 +240,16 @@ struct AnswerReaderTests {
         let address = WebAddress(text)
         #expect(address.map { "\($0.host) \($0.port) \($0.target) \($0.authority)" } == parts)
     }
+
+    @Test(
+        "a URL is shown without its path and query, which may have a secret",
+        arguments: [
+            ("https://hooks.example.com/services/T0/hush?key=hush", "https://hooks.example.com"),
+            ("HTTPS://hooks.example.com:8443?hush", "https://hooks.example.com:8443"),
+            ("http://[::1]:9/hush", "http://[::1]:9"), ("https://hooks.example.com", "https://hooks.example.com"),
+        ])
+    func shown(text: String, shown: String) throws {
+        let address = try #require(WebAddress(text))
+        #expect("\(address)" == shown && String(reflecting: address) == shown)
+    }
 }

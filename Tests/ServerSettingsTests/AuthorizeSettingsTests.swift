@@ -26,7 +26,7 @@ struct AuthorizeSettingsTests {
         try write(Self.url + Self.file)
         #expect(try scene.faults() == [])
         let standard = try #require(try scene.load().serverConfiguration().authorization)
-        #expect("\(standard.address)" == "https://backend.example.com/authorize")
+        #expect("\(standard.address)" == "https://backend.example.com" && standard.address.target == "/authorize")
         #expect(
             standard.secrets.count == 2
                 && standard.secrets[0] == WebhookSecret("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"))

@@ -19,6 +19,7 @@ public struct WebhookView: Codable, Equatable, Sendable {
     }
 
     public var name: String
+    /// Without path and query, which may have a secret.
     public var url: String
     public var events: [EventKind]
     public var state: State

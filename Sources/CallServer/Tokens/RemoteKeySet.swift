@@ -208,7 +208,7 @@ package final class RemoteKeySet {
     private func keep(_ body: [UInt8]) {
         guard let end = schedule.end else { return }
         let kept = Kept(
-            url: "\(environment.address)", end: environment.clock.wall(end).milliseconds,
+            url: environment.address.text, end: environment.clock.wall(end).milliseconds,
             keySet: String(decoding: body, as: UTF8.self))
         let path = environment.folder.path + "/" + Self.file
         do {
@@ -228,7 +228,7 @@ package final class RemoteKeySet {
         let path = folder.path + "/" + file
         guard let data = FileManager.default.contents(atPath: path) else { return nil }
         let decoded = try? JSONDecoder().decode(Kept.self, from: data)
-        if let decoded, decoded.url != "\(address)" { return nil }
+        if let decoded, decoded.url != address.text { return nil }
         guard let kept = decoded, StoredTime.isPossible(kept.end),
             let set = try? TokenKeySet(Array(kept.keySet.utf8), source: "\(address)"), !set.keys.isEmpty
         else {

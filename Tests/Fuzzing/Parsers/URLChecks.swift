@@ -17,7 +17,7 @@ enum URLChecks {
             try require(url.port > 0 && !url.host.isEmpty && url.path.hasPrefix("/"), "\(url)")
         }
         if let url = WebAddress(text) {
-            try require(WebAddress(url.description) == url, "\(text.debugDescription) is written as \(url)")
+            try require(WebAddress(url.text) == url, "\(text.debugDescription) is written as \(url.text)")
             try require(url.target.hasPrefix("/"), "the target of \(url) is \(url.target)")
             try require(url.target.utf8.allSatisfy { (0x21...0x7E).contains($0) }, "the target \(url.target)")
         }
