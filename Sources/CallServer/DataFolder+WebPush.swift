@@ -32,14 +32,9 @@ extension DataFolder {
     /// Remembers the public key that pages subscribe with.
     /// - Returns: whether it is another one than before, here or in an earlier process.
     func noteApplicationServerKey(_ key: String) throws -> Bool {
-        let path = self.path + "/" + Self.webPushPublicKeyFile
         let before = try lastApplicationServerKey()
         guard before != key else { return false }
-        do {
-            try Data((key + "\n").utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
-        } catch {
-            throw Failure(description: "cannot write \(path); make the data folder writable for this user")
-        }
+        try replace(Self.webPushPublicKeyFile, with: (key + "\n").utf8)
         return before != nil
     }
 

@@ -1,4 +1,5 @@
 import CallVocabulary
+import EventLoop
 import Foundation
 
 /// A server's data folder: the store, and the generated secrets.
@@ -56,22 +57,43 @@ public struct DataFolder: Sendable {
         }
     }
 
-    /// Secrets and store files, which contain push tokens and calls, that every user of the machine can read; each with
-    /// advice.
+    /// What every user of the machine can do with the folder; each with advice: read secrets and the store's files, which
+    /// contain push tokens and calls, or write files, or replace them in a folder that can be written.
     public func exposures() -> [String] {
-        // Without search permission on the folder others cannot access its files.
-        guard Self.isOpen(path, to: 0o001, as: .typeDirectory) else { return [] }
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
-        let secret = names.filter { $0.contains(".key") || $0.contains(".sqlite3") }
-        return secret.sorted().map { path + "/" + $0 }.filter { Self.isOpen($0, to: 0o004, as: .typeRegular) }.map {
-            "\($0) can be read by every user of this machine; remove that right: chmod o-r \($0)"
+        let folders = replaceableFolders.map {
+            "\($0) can be written by every user of this machine, who can replace what is in it; "
+                + "remove that right: chmod o-w \($0)"
         }
+        // Without search permission on the folder others cannot access its files.
+        guard Self.isOpen(path, to: 0o001, as: .typeDirectory) else { return folders }
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        let files = names.sorted().flatMap { name -> [String] in
+            let file = path + "/" + name
+            let isSecret = name.contains(".key") || name.contains(".sqlite3")
+            let rights = [("read", 0o004, "r", isSecret), ("written", 0o002, "w", true)]
+            return rights.filter { $0.3 && Self.isOpen(file, to: $0.1, as: .typeRegular) }.map {
+                "\(file) can be \($0.0) by every user of this machine; remove that right: chmod o-\($0.2) \(file)"
+            }
+        }
+        return folders + files
     }
 
-    private static func isOpen(_ path: String, to permission: Int, as type: FileAttributeType) -> Bool {
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return false }
-        let mode = attributes[.posixPermissions] as? Int ?? 0
-        return attributes[.type] as? FileAttributeType == type && mode & permission != 0
+    /// The folder and those that it is in, as far as others can write there. In a folder with the sticky bit, such as
+    /// `/tmp`, they cannot replace what is not theirs.
+    private var replaceableFolders: [String] {
+        func mode(_ path: String) -> mode_t {
+            var status = stat()
+            return stat(path, &status) == 0 ? status.st_mode : 0
+        }
+        // Who may not enter a folder can write no file in it.
+        let (toAll, sticky): (mode_t, mode_t) = (0o003, 0o1000)
+        var folders = mode(path) & toAll == toAll ? [path] : []
+        var place = URL(filePath: path).resolvingSymlinksInPath()
+        while place.path != "/" {
+            place.deleteLastPathComponent()
+            if mode(place.path) & (toAll | sticky) == toAll { folders.append(place.path) }
+        }
+        return folders
     }
 
     /// The secret in `file`, the first one of several: 32 random bytes, generated on first use, readable by the owner
@@ -93,26 +115,25 @@ public struct DataFolder: Sendable {
     }
 
     /// Creates a file that its owner alone can read. Atomic and exclusive: of two programs that start together, the
-    /// second uses the first one's secret.
+    /// second uses the first one's secret. On disk before it returns, because clients may hold what follows from a
+    /// secret.
     /// - Returns: false when the file exists.
-    func create(_ file: String, text: String) throws -> Bool {
-        let path = self.path + "/" + file
-        let draft = path + ".\(UUID().uuidString)"
-        defer { unlink(draft) }
-        guard
-            FileManager.default.createFile(
-                atPath: draft, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
-        else { throw Failure(description: "cannot write \(path); make the data folder writable for this user") }
-        // Clients may hold what follows from a secret, so it is on disk before it is used.
-        Self.flush(draft)
-        if link(draft, path) == 0 {
-            Self.flush(self.path)
-            return true
+    func create(_ file: String, text: String) throws(Failure) -> Bool {
+        try write(text.utf8, to: file, isNew: true)
+    }
+
+    /// Writes a file that its owner alone can read, replacing an earlier one.
+    func replace(_ file: String, with content: some Sequence<UInt8>) throws(Failure) {
+        _ = try write(content, to: file, isNew: false)
+    }
+
+    private func write(_ content: some Sequence<UInt8>, to file: String, isNew: Bool) throws(Failure) -> Bool {
+        do throws(SystemError) {
+            return try PrivateFile.write(content, to: path + "/" + file, isNew: isNew)
+        } catch {
+            throw Failure(
+                description: "cannot write \(path)/\(file) (\(error)); make the data folder writable for this user")
         }
-        guard errno == EEXIST else {
-            throw Failure(description: "cannot write \(path): \(String(cString: strerror(errno)))")
-        }
-        return false
     }
 
     /// Renames a file, so that another can take its place.
@@ -124,14 +145,6 @@ public struct DataFolder: Sendable {
             throw Failure(description: "cannot move \(path) aside: \(String(cString: strerror(errno)))")
         }
         return other
-    }
-
-    /// Waits until a file, or the names in a folder, are on disk.
-    private static func flush(_ path: String) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
-        fsync(descriptor)
-        Glibc.close(descriptor)
     }
 
     /// A file's text; nil when there is no such file.

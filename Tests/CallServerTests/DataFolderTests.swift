@@ -75,6 +75,42 @@ import Testing
         #expect(failure?.description.hasPrefix("\(folder.path)/key cannot be read (") == true, "\(failure!)")
     }
 
+    @Test func `what a server keeps is its owner's alone`() throws {
+        let folder = try DataFolder.temporary()
+        try ClockAnchor(boot: "b", origin: 1, offset: 2).save(in: folder)
+        try folder.save(deliveries: Array("{}".utf8))
+        _ = try folder.noteApplicationServerKey("key")
+        _ = try folder.secret("a.key")
+        for file in ["clock.json", "webhooks.json", "webpush.pub", "a.key"] {
+            let mode = try FileManager.default.attributesOfItem(atPath: folder.path + "/" + file)[.posixPermissions]
+            #expect(mode as? Int == 0o600, "\(file)")
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 4, "no drafts are left")
+    }
+
+    @Test func `files and folders that everybody can write are told of`() throws {
+        let parent = try DataFolder.temporary().path
+        let folder = DataFolder(path: parent + "/data")
+        try folder.prepare()
+        func allow(_ mode: Int, _ file: String) throws {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+        }
+        try Data().write(to: URL(filePath: folder.path + "/backend-tokens"))
+        try allow(0o622, folder.path + "/backend-tokens")
+        try allow(0o755, folder.path)
+        try allow(0o755, parent)
+        func exposed() -> [String] { folder.exposures().compactMap { $0.split(separator: " ").first.map(String.init) } }
+        #expect(exposed() == [folder.path + "/backend-tokens"])
+        #expect(folder.exposures().first?.contains("can be written by every user") == true)
+        try allow(0o600, folder.path + "/backend-tokens")
+        #expect(exposed() == [])
+        try allow(0o757, folder.path)
+        #expect(exposed() == [folder.path])
+        try allow(0o700, folder.path)
+        try allow(0o777, parent)
+        #expect(exposed() == [URL(filePath: parent).resolvingSymlinksInPath().path])
+    }
+
     @Test func `files that everybody can read are told of, in a folder that everybody can enter`() throws {
         let folder = try DataFolder.temporary()
         let path = folder.path

@@ -9,8 +9,8 @@ struct SourceRulesTests {
     private static let rules: [(name: String, rule: Rule)] = [
         ("imports", SourceRules.imports), ("purity", SourceRules.purity), ("phones", SourceRules.phones),
         ("simulation", SourceRules.simulation), ("storeKinds", SourceRules.storeKinds),
-        ("receipts", SourceRules.receipts), ("proofs", SourceRules.proofs),
-        ("texts", SourceRules.texts), ("pointers", SourceRules.pointers),
+        ("receipts", SourceRules.receipts), ("privateFiles", SourceRules.privateFiles),
+        ("proofs", SourceRules.proofs), ("texts", SourceRules.texts), ("pointers", SourceRules.pointers),
         ("peerNumbers", SourceRules.peerNumbers),
         ("functionLengths", SourceRules.functionLengths), ("names", SourceRules.names),
         ("articles", SourceRules.articles), ("namedFiles", SourceRules.namedFiles),
@@ -107,6 +107,9 @@ struct SourceRulesTests {
         #expect(
             SourceRules.simulation(Self.tree("", in: "CallServer", listing: #""PushSimulator""#))
                 == ["CallServer needs PushSimulator"])
+        #expect(
+            SourceRules.privateFiles(Self.tree("try data.write(to: url, options: .atomic)", in: "CallServer"))
+                == ["Sources/CallServer/File.swift:1 writes a file without PrivateFile"])
         #expect(
             SourceRules.storeKinds(Self.tree("try StoreReader.open()", in: "CallServer"))
                 == ["Sources/CallServer/File.swift:1 names a kind of store"])

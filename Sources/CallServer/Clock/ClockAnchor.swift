@@ -40,7 +40,6 @@ public struct ClockAnchor: Codable, Equatable, Sendable {
 
     /// Writes the file, replacing an earlier one.
     func save(in folder: DataFolder) throws {
-        let contents = try JSONEncoder().encode(self)
-        try contents.write(to: URL(fileURLWithPath: "\(folder.path)/\(Self.file)"), options: .atomic)
+        try folder.replace(Self.file, with: try JSONEncoder().encode(self))
     }
 }

@@ -210,13 +210,11 @@ package final class RemoteKeySet {
         let kept = Kept(
             url: environment.address.text, end: environment.clock.wall(end).milliseconds,
             keySet: String(decoding: body, as: UTF8.self))
-        let path = environment.folder.path + "/" + Self.file
         do {
-            try JSONEncoder().encode(kept).write(to: URL(fileURLWithPath: path), options: .atomic)
+            try environment.folder.replace(Self.file, with: try JSONEncoder().encode(kept))
         } catch {
             environment.log.warning(
-                "cannot keep the identity provider's keys for the next start",
-                metadata: ["error": .string("\(error)"), "file": .string(path)])
+                "cannot keep the identity provider's keys for the next start", metadata: ["error": .string("\(error)")])
         }
     }
 

@@ -1,3 +1,4 @@
+import EventLoop
 import Foundation
 import PushSimulator
 
@@ -18,14 +19,11 @@ struct RunCertificate: Sendable {
         do {
             let authority = try CertificateAuthority(of: Self.owner)
             let server = try authority.issue(hosts: ["127.0.0.1", "::1", "localhost"], to: Self.owner)
-            for (file, text, mode) in [
-                (certificateFile, server.certificatePEM, 0o644), (keyFile, server.keyPEM, 0o600),
-                (authorityFile, authority.certificatePEM, 0o644),
+            for (file, text) in [
+                (certificateFile, server.certificatePEM), (keyFile, server.keyPEM),
+                (authorityFile, authority.certificatePEM),
             ] {
-                guard
-                    FileManager.default.createFile(
-                        atPath: file, contents: Data(text.utf8), attributes: [.posixPermissions: mode])
-                else { throw LoadError("cannot write \(file)") }
+                do { try PrivateFile.write(text.utf8, to: file) } catch { throw LoadError("cannot write \(file)") }
             }
         } catch let error as LoadError {
             throw error

@@ -1,3 +1,4 @@
+import EventLoop
 import FoundationEssentials
 import Glibc
 import HTTP2
@@ -145,21 +146,11 @@ struct SimulatorFolder {
         }
     }
 
-    /// Writes a temporary file and renames it: readers never see a partial file, and secrets are never readable to
-    /// others.
     private static func write(_ text: String, to path: String, mode: mode_t) throws {
-        let temporary = path + ".new"
-        unlink(temporary)
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-        guard descriptor >= 0 else { throw failure(temporary) }
-        defer { close(descriptor) }
-        let bytes = Array(text.utf8)
-        guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count, rename(temporary, path) == 0 else {
-            throw failure(path)
+        do throws(SystemError) {
+            try PrivateFile.write(text.utf8, to: path, mode: mode)
+        } catch {
+            throw SimulatorFolderError(path: path, problem: String(cString: strerror(error.errno)))
         }
-    }
-
-    private static func failure(_ path: String) -> SimulatorFolderError {
-        SimulatorFolderError(path: path, problem: String(cString: strerror(errno)))
     }
 }

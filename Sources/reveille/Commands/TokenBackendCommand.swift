@@ -1,6 +1,7 @@
 import ArgumentParser
 import CallCore
 import CallServer
+import EventLoop
 import Foundation
 
 extension TokenCommand {
@@ -43,7 +44,8 @@ extension TokenCommand {
             do {
                 try Self.append(token.line, to: path)
             } catch {
-                throw Terminal.failed("\(path) cannot be written: \(error.localizedDescription)")
+                let reason = (error as? SystemError)?.description ?? error.localizedDescription
+                throw Terminal.failed("\(path) cannot be written: \(reason)")
             }
             Terminal.print(token.text)
             Terminal.complain("a running server takes the token of \(path) after SIGHUP; it is not shown again")
@@ -52,11 +54,7 @@ extension TokenCommand {
         /// In one write, so that two commands do not mix their lines.
         private static func append(_ line: String, to path: String) throws {
             let former = FileManager.default.contents(atPath: path)
-            if former == nil {
-                let isMade = FileManager.default.createFile(
-                    atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
-                guard isMade else { throw CocoaError(.fileWriteNoPermission) }
-            }
+            if former == nil { try PrivateFile.write([UInt8](), to: path, isNew: true) }
             let isOpenLine = former.map { !$0.isEmpty && $0.last != UInt8(ascii: "\n") } ?? false
             let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
             defer { try? handle.close() }

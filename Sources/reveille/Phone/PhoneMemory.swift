@@ -1,5 +1,6 @@
 import CallServer
 import CallVocabulary
+import EventLoop
 import Foundation
 import PhoneSimulator
 
@@ -42,6 +43,6 @@ struct PhoneMemory: Codable {
         try FileManager.default.createDirectory(
             atPath: (Self.path(user, folder) as NSString).deletingLastPathComponent, withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700])
-        try JSONEncoder().encode(self).write(to: URL(fileURLWithPath: Self.path(user, folder)))
+        try PrivateFile.write(try JSONEncoder().encode(self), to: Self.path(user, folder))
     }
 }
