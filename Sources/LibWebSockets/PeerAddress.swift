@@ -137,6 +137,26 @@ public struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
         return network
     }
 
+    /// A network around a /64, of which one client may have all: providers give a /56 or a /48 to one customer.
+    public struct WiderNetwork: Hashable, Sendable {
+        private let start: PeerAddress
+        /// In bits: 56 or 48.
+        public let length: Int
+
+        fileprivate init(of address: PeerAddress, length: Int) {
+            start = address.prefix(length)
+            self.length = length
+        }
+
+        /// How many times as much as one /64 it may use. Fewer than it has /64s, so that a client gains little by them.
+        public var shares: Int { length == 56 ? 4 : 16 }
+    }
+
+    /// The networks that count for limits beside ``network``, from the narrow to the wide; none for IPv4.
+    public var widerNetworks: [WiderNetwork] {
+        Int32(family) == AF_INET6 ? [56, 48].map { WiderNetwork(of: self, length: $0) } : []
+    }
+
     /// `192.0.2.7:4711`, `[2001:db8::1]:4711`, or without an unknown port; `uid 1000, pid 4711` for a Unix socket;
     /// empty when unknown.
     public var description: String {

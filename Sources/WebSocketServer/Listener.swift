@@ -226,30 +226,44 @@ final class AddressShares: Sendable {
     private struct State {
         /// For one IPv4 address, or one IPv6 /64 network.
         var limit: Int
+        /// Of all addresses.
+        var total: Int
         var counts: [PeerAddress: Int] = [:]
+        var widerCounts: [PeerAddress.WiderNetwork: Int] = [:]
+
+        /// A network has its shares of the limit, up to half of all connections for a /56 and three quarters for a /48.
+        func limit(of network: PeerAddress.WiderNetwork) -> Int {
+            let most = total / 4 * (network.length == 56 ? 2 : 3)
+            return max(limit, limit > most / network.shares ? most : limit * network.shares)
+        }
     }
 
     private let state: Mutex<State>
 
     private let rate: RateLimiter?
 
-    /// - Parameter rate: of new connections; nil for any.
-    init(limit: Int, rate: RateLimiter? = nil) {
-        state = Mutex(State(limit: limit))
+    /// - Parameters:
+    ///   - total: the limit of all addresses together.
+    ///   - rate: of new connections; nil for any.
+    init(limit: Int, of total: Int = .max, rate: RateLimiter? = nil) {
+        state = Mutex(State(limit: limit, total: total))
         self.rate = rate
     }
 
-    func setLimit(_ limit: Int) { state.withLock { $0.limit = limit } }
+    func setLimit(_ limit: Int, of total: Int) { state.withLock { ($0.limit, $0.total) = (limit, total) } }
 
     /// Counts one more connection.
     /// - Parameter now: of a monotonic clock, in milliseconds.
     /// - Returns: nil when it is counted; otherwise which limit is reached.
     func take(_ network: PeerAddress, now: UInt64) -> ConnectionPressure.Cause? {
-        if rate?.take(RateLimiter.Key(network), now: Int64(now)) != nil { return .rate }
+        if rate?.take(networks: network, now: Int64(now)) != nil { return .rate }
         return state.withLock { state in
-            let count = state.counts[network] ?? 0
-            guard count < state.limit else { return .share }
+            let (count, wider) = (state.counts[network] ?? 0, network.widerNetworks)
+            guard count < state.limit, wider.allSatisfy({ (state.widerCounts[$0] ?? 0) < state.limit(of: $0) }) else {
+                return .share
+            }
             state.counts[network] = count + 1
+            for network in wider { state.widerCounts[network, default: 0] += 1 }
             return nil
         }
     }
@@ -258,6 +272,10 @@ final class AddressShares: Sendable {
         state.withLock { state in
             let count = (state.counts[network] ?? 1) - 1
             state.counts[network] = count == 0 ? nil : count
+            for network in network.widerNetworks {
+                let count = (state.widerCounts[network] ?? 1) - 1
+                state.widerCounts[network] = count == 0 ? nil : count
+            }
         }
     }
 }

@@ -1,3 +1,4 @@
+import LibWebSockets
 import Synchronization
 
 /// Limits how often each key may do something: as many times at once as in a minute, then one for each equal part of it.
@@ -101,32 +102,73 @@ public final class RateLimiter: Sendable {
     /// Counts one more, if the limit allows it.
     /// - Parameter now: of a monotonic clock, in milliseconds.
     /// - Returns: nil when it is allowed; otherwise the time until it is.
-    public func take(_ key: Key, now: Int64) -> Duration? {
-        check(key, now) { table, fullAt, now in
+    public func take(_ key: Key, now: Int64) -> Duration? { take(key, shares: 1, now) }
+
+    private func take(_ key: Key, shares: Int, _ now: Int64) -> Duration? {
+        check(key, shares, now) { table, fullAt, now in
             if fullAt <= now + Self.minute { table.setFullAt(key.hash, fullAt, now: now) }
         }
     }
 
     /// As ``take(_:now:)``, without counting one.
-    public func wait(_ key: Key, now: Int64) -> Duration? { check(key, now) { _, _, _ in } }
+    public func wait(_ key: Key, now: Int64) -> Duration? { check(key, 1, now) { _, _, _ in } }
 
     /// Counts one that has happened, allowed or not.
-    public func charge(_ key: Key, now: Int64) {
-        let (now, interval) = (now * 1_000_000, interval.load(ordering: .relaxed))
+    public func charge(_ key: Key, now: Int64) { charge(key, shares: 1, now) }
+
+    private func charge(_ key: Key, shares: Int, _ now: Int64) {
+        let (now, interval) = (now * 1_000_000, spacing(shares))
         stripe(of: key).table.withLock { table in
             let fullAt = max(table.fullAt(key.hash), now) + interval
             table.setFullAt(key.hash, min(fullAt, now + Self.minute), now: now)
         }
     }
 
+    // MARK: Networks
+
+    /// As ``take(_:now:)``, for all networks of an address: the rate is of an IPv4 address or a /64, and larger networks
+    /// have more of it. A refusal by a network does not count in larger ones: their other clients are not to suffer.
+    /// - Parameter isApart: counts apart from all that is counted without it.
+    public func take(networks network: PeerAddress, apart isApart: Bool = false, now: Int64) -> Duration? {
+        for (key, shares) in Self.keys(network, isApart) { if let wait = take(key, shares: shares, now) { return wait } }
+        return nil
+    }
+
+    /// As ``take(networks:apart:now:)``, without counting one.
+    public func wait(networks network: PeerAddress, now: Int64) -> Duration? {
+        for (key, shares) in Self.keys(network) {
+            if let wait = check(key, shares, now, { _, _, _ in }) { return wait }
+        }
+        return nil
+    }
+
+    /// Counts one that has happened in all networks of an address.
+    public func charge(networks network: PeerAddress, now: Int64) {
+        for (key, shares) in Self.keys(network) { charge(key, shares: shares, now) }
+    }
+
+    /// What is counted apart.
+    private struct Apart<Network: Hashable>: Hashable {
+        let network: Network
+        let isApart = true
+    }
+
+    private static func keys(_ network: PeerAddress, _ isApart: Bool = false) -> [(key: Key, shares: Int)] {
+        func key(_ network: some Hashable) -> Key { isApart ? Key(Apart(network: network)) : Key(network) }
+        return [(key: key(network), shares: 1)] + network.widerNetworks.map { (key: key($0), shares: $0.shares) }
+    }
+
+    /// The time between two of a network with so many shares.
+    private func spacing(_ shares: Int) -> Int64 { max(1, interval.load(ordering: .relaxed) / Int64(shares)) }
+
     // The table uses the lower bits.
     private func stripe(of key: Key) -> Stripe { stripes[Int(key.hash >> 60)] }
 
     /// - Parameter count: gets the time at which the burst would be available again with one more.
     private func check(
-        _ key: Key, _ now: Int64, _ count: (inout Table, _ fullAt: Int64, _ now: Int64) -> Void
+        _ key: Key, _ shares: Int, _ now: Int64, _ count: (inout Table, _ fullAt: Int64, _ now: Int64) -> Void
     ) -> Duration? {
-        let (now, interval) = (now * 1_000_000, interval.load(ordering: .relaxed))
+        let (now, interval) = (now * 1_000_000, spacing(shares))
         let wait: Int64 = stripe(of: key).table.withLock { table in
             let fullAt = max(table.fullAt(key.hash), now) + interval
             count(&table, fullAt, now)

@@ -145,7 +145,9 @@ public final class WebSocketServer: Sendable {
         self.makeHandler = makeHandler
         state = Mutex(State(maxConnections: configuration.maxConnections))
         pressure = ConnectionPressure(report: configuration.onPressure)
-        shares = AddressShares(limit: configuration.connectionsPerAddress, rate: configuration.connectRate)
+        shares = AddressShares(
+            limit: configuration.connectionsPerAddress, of: configuration.maxConnections,
+            rate: configuration.connectRate)
         unreadLimit = UnreadLimit(bytes: configuration.maxUnreadBytes, shards: configuration.shards)
         if let name = configuration.soleLoop {
             precondition(configuration.shards == 1, "one loop has one shard")
@@ -170,7 +172,9 @@ public final class WebSocketServer: Sendable {
         self.makeHandler = makeHandler
         state = Mutex(State(maxConnections: configuration.maxConnections))
         pressure = ConnectionPressure(report: configuration.onPressure)
-        shares = AddressShares(limit: configuration.connectionsPerAddress, rate: configuration.connectRate)
+        shares = AddressShares(
+            limit: configuration.connectionsPerAddress, of: configuration.maxConnections,
+            rate: configuration.connectRate)
         unreadLimit = UnreadLimit(bytes: configuration.maxUnreadBytes, shards: configuration.shards)
         acceptorLoop = loop
         shardLoops = [loop]
@@ -269,7 +273,7 @@ public final class WebSocketServer: Sendable {
             state.maxConnections = count
             return state.listener
         }
-        shares.setLimit(perAddress ?? Self.share(of: count))
+        shares.setLimit(perAddress ?? Self.share(of: count), of: count)
         listener?.setBounds { bounds in
             bounds.connections = count
             if let proxies { bounds.proxies = proxies }

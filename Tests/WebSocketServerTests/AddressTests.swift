@@ -32,6 +32,33 @@ struct AddressTests {
         #expect(shares.take(one, now: 0) == nil && shares.take(one, now: 0) == .share)
     }
 
+    @Test("an IPv6 network counts with the /56 and the /48 around it, which have larger shares")
+    func widerNetworks() throws {
+        let shares = AddressShares(limit: 2)
+        /// One connection of each of ten /64s in a /56.
+        func taken(_ subnet: Int) throws -> Int {
+            try (0..<10).count {
+                shares.take(try network("2001:db8:0:\(String(subnet << 8 + $0, radix: 16))::1"), now: 0) == nil
+            }
+        }
+        #expect(try (0..<6).map { try taken($0) } == [8, 8, 8, 8, 0, 0])
+        #expect(shares.take(try network("2001:db8:1::1"), now: 0) == nil, "another /48")
+        shares.giveBack(try network("2001:db8::1"))
+        #expect(shares.take(try network("2001:db8:0:9::1"), now: 0) == nil)
+        #expect(shares.take(try network("2001:db8:0:a::1"), now: 0) == .share)
+    }
+
+    @Test("a /56 has at most half of all connections, and a /48 three quarters")
+    func wideBounds() throws {
+        let shares = AddressShares(limit: 25, of: 100)
+        func taken(_ subnet: Int) throws -> Int {
+            try (0..<100).count {
+                shares.take(try network("2001:db8:0:\(String(subnet << 8 + $0, radix: 16))::1"), now: 0) == nil
+            }
+        }
+        #expect(try (0..<3).map { try taken($0) } == [50, 25, 0])
+    }
+
     @Test("an address opens so many connections in a minute, whether they stay or not")
     func rate() throws {
         let shares = AddressShares(limit: 100, rate: RateLimiter(perMinute: 3))

@@ -1,4 +1,5 @@
 import Dispatch
+import LibWebSockets
 import Synchronization
 import Testing
 
@@ -9,6 +10,31 @@ struct RateLimiterTests {
     /// How many of `attempts` at `now` are allowed.
     private func taken(_ limiter: RateLimiter, _ key: String, attempts: Int, now: Int64) -> Int {
         (0..<attempts).count { _ in limiter.take(RateLimiter.Key(key), now: now) == nil }
+    }
+
+    @Test(
+        "counts an IPv6 address in its /64, /56 and /48, which have larger shares; a refusal by one counts in no larger"
+    )
+    func networks() throws {
+        let limiter = RateLimiter(perMinute: 2)
+        func network(_ subnet: Int) throws -> PeerAddress {
+            try #require(PeerAddress(numeric: "2001:db8:0:\(String(subnet, radix: 16))::1")).network
+        }
+        func taken(_ subnet: Int, attempts: Int = 1) throws -> Int {
+            let client = try network(subnet)
+            return (0..<attempts).count { _ in limiter.take(networks: client, now: 5_000) == nil }
+        }
+        #expect(try taken(0, attempts: 100) == 2)
+        #expect(try (1..<10).map { try taken($0) } == [1, 1, 1, 1, 1, 1, 0, 0, 0])
+        #expect(try limiter.wait(networks: network(10), now: 5_000) == .milliseconds(7_500))
+        #expect(
+            try (1..<6).map { subnet in try (0..<10).count { try taken(subnet << 8 + $0) == 1 } } == [8, 8, 8, 0, 0])
+        let other = try #require(PeerAddress(numeric: "2001:db8:1::1")).network
+        #expect(limiter.take(networks: other, now: 5_000) == nil)
+        for _ in 0..<8 { limiter.charge(networks: other, now: 5_000) }
+        #expect(
+            limiter.wait(networks: try #require(PeerAddress(numeric: "2001:db8:1:1::1")).network, now: 5_000) != nil)
+        #expect(limiter.wait(networks: try #require(PeerAddress(numeric: "192.0.2.1")), now: 5_000) == nil)
     }
 
     @Test("a thousand clients that are refused together do not return together")

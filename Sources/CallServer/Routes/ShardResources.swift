@@ -73,20 +73,13 @@ final class ShardResources {
         }
     }
 
-    /// An address whose health checks are counted: apart from its other requests, so that neither are refused because
-    /// of the others.
-    private struct CheckingAddress: Hashable {
-        let network: PeerAddress
-        let isChecking = true
-    }
-
-    /// Counts a request against the limit of its address.
+    /// Counts a request against the limit of its address. Health checks count apart from its other requests, so that
+    /// neither are refused because of the others.
     /// - Returns: the refusal of one beyond the limit.
     func rateRefusal(of request: HTTPRequest) -> HTTPResponse? {
         guard let network = request.network else { return nil }
         let isCheck = HTTPRoutes.alwaysServed.contains(request.path)
-        let key = isCheck ? RateLimiter.Key(CheckingAddress(network: network)) : RateLimiter.Key(network)
-        guard let wait = environment.wait(.requestsPerAddress, key) else { return nil }
+        guard let wait = environment.wait(.requestsPerAddress, networks: network, apart: isCheck) else { return nil }
         return .refusal(
             SignalError(.rateLimited(retryAfter: wait), "Too many requests from your address; try again later."))
     }
@@ -98,10 +91,12 @@ final class ShardResources {
         if let token, environment.backends.tokens.find(token) != nil { return nil }
         if let refusal = rateRefusal(of: request) { return refusal }
         guard token != nil, let network = request.network else { return nil }
-        let (failures, key) = (environment.rates[.failedTokensPerAddress], RateLimiter.Key(network))
+        let failures = environment.rates[.failedTokensPerAddress]
         let now = Int64(environment.loop.milliseconds)
-        if let wait = failures.wait(key, now: now) { return .refusal(.tooManyFailedTokens(failures.spread(wait))) }
-        failures.charge(key, now: now)
+        if let wait = failures.wait(networks: network, now: now) {
+            return .refusal(.tooManyFailedTokens(failures.spread(wait)))
+        }
+        failures.charge(networks: network, now: now)
         return nil
     }
 

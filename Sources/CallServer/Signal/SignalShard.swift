@@ -43,6 +43,12 @@ final class SignalShard: ShardHandler {
         func wait(_ limit: RateLimit, _ key: RateLimiter.Key) -> Duration? {
             rates[limit].take(key, now: Int64(loop.milliseconds)).map { rates[limit].spread($0) }
         }
+
+        /// As ``wait(_:_:)``, for all networks of an address.
+        func wait(_ limit: RateLimit, networks network: PeerAddress, apart isApart: Bool) -> Duration? {
+            rates[limit].take(networks: network, apart: isApart, now: Int64(loop.milliseconds))
+                .map { rates[limit].spread($0) }
+        }
     }
 
     /// A weak reference for other threads: the shard, with its timer, must be released on its own loop.

@@ -41,15 +41,14 @@ final class TokenChecker {
     ///   - network: the client's key for limits by address; nil for an address without one.
     ///   - completion: called on the loop, at once or later, unless the checker is released before.
     func check(_ token: String, from network: PeerAddress?, then completion: @escaping (Result) -> Void) {
-        let address = network.map { RateLimiter.Key($0) }
-        let completion = counting(address, completion)
+        let completion = counting(network, completion)
         // Known tokens and those of pushes are served whatever comes from the same address: neither costs a signature.
         if let result = authority.verifyWakeToken(token) { return completion(result.mapError { .refused($0) }) }
         forgetFormerKeys()
         if let verified = recent.find(token) {
             return completion(authority.recheck(verified).mapError { .refused($0) })
         }
-        if let address, let wait = failures.wait(address, now: Int64(loop.milliseconds)) {
+        if let network, let wait = failures.wait(networks: network, now: Int64(loop.milliseconds)) {
             return completion(.failure(.tooMany(retryAfter: failures.spread(wait))))
         }
         checks += 1
@@ -76,12 +75,12 @@ final class TokenChecker {
     }
 
     private func counting(
-        _ address: RateLimiter.Key?, _ completion: @escaping (Result) -> Void
+        _ network: PeerAddress?, _ completion: @escaping (Result) -> Void
     ) -> (Result) -> Void {
         { [counters = authority.counters, failures, loop] result in
             if case .failure(.refused(let refusal)) = result {
                 counters.count(refusal)
-                if let address { failures.charge(address, now: Int64(loop.milliseconds)) }
+                if let network { failures.charge(networks: network, now: Int64(loop.milliseconds)) }
             }
             completion(result)
         }

@@ -18,7 +18,7 @@ extension Setting {
     package static let connectionsPerAddress = Setting(
         "limits.connections_per_address", .integer(1...10_000_000), note: "a quarter of limits.connections",
         example: "25000", part: .connections,
-        "Those of one IPv4 address or IPv6 network of 64 bits. This machine's addresses and listen.proxies have no bound."
+        "Those of one IPv4 address or IPv6 /64; a /56 has 4 times as many, a /48 16 times. listen.proxies have no bound."
     )
     package static let unreadBytes = Setting(
         "limits.unread_bytes", .integer(67_108_864...68_719_476_736), .int(WebSocketServer.standardUnreadBytes),
@@ -38,7 +38,8 @@ extension Setting {
     static let ofRates: [(setting: Setting, limit: RateLimit)] = RateLimit.allCases.map { limit in
         let meaning =
             switch limit {
-            case .connectsPerAddress: "Connections in a minute from one address or IPv6 network of 64 bits."
+            case .connectsPerAddress:
+                "Connections in a minute from one IPv4 address or IPv6 /64; 4 times as many from a /56, 16 times from a /48."
             case .requestsPerAddress:
                 "HTTP requests in a minute from one address or network, without those of backends."
             case .failedTokensPerAddress:
