@@ -38,6 +38,11 @@ public final class CallServer: Sendable {
     public var adminAddress: SocketAddress? { admin.address }
     /// The metrics listener's address, likewise; nil without one.
     public var metricsAddress: SocketAddress? { metrics?.address }
+    /// The address of the softphone's page with the secret for signing in by name; nil when nobody signs in by name.
+    public var signInPage: String? {
+        let scheme = webSockets.certificate == nil ? "http" : "https"
+        return parts.signInSecret.map { "\(scheme)://\(address)/phone/#secret=\($0)" }
+    }
     let parts: ServerParts
     let webSockets: WebSocketServer
     let admin: AdminService
@@ -237,6 +242,9 @@ public final class CallServer: Sendable {
         _ configuration: ServerConfiguration, _ socket: SocketAddress, _ recovered: RecoveredState, _ log: Logger
     ) {
         noteApplicationServerKey()
+        if let signInPage {
+            log.notice("who opens this address signs in by name, as any user", metadata: ["url": .string(signInPage)])
+        }
         let providers = Set(parts.push.statistics.pools.map(\.name)).sorted()
         log.info(
             "listening",

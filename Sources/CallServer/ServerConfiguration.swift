@@ -36,7 +36,7 @@ public struct ServerConfiguration: Sendable {
     public var origins = AllowedOrigins.any
     /// The embedded pages, and the files of a folder in front of them.
     public var pages = WebPages.embedded
-    /// Whether the softphone's page signs in any user by name, on this machine only.
+    /// Whether the softphone's page signs in any user by name, on this machine, with a secret: ``CallServer/signInPage``.
     public var signsInByName = false
     public var timers = CallTimers()
     public var limits = CoreLimits()

@@ -27,6 +27,8 @@ struct ServerParts: Sendable {
     let rates: RateLimiters
     let routes: HTTPRoutes
     let backends: BackendServices
+    /// See ``SignInByName``; nil when it is off.
+    let signInSecret: String?
     let log: Logger
     private let certificates: LoopBound<CertificateWatch>
     private let sweep: LoopBound<RefusalSweep>
@@ -64,6 +66,8 @@ struct ServerParts: Sendable {
         let queries = store.queries
         // A realm has one, and no rotation changes it. Wake tokens are codes of texts that begin otherwise.
         let callSecret = try configuration.data.secret(TokenAuthority.wakeSecretFile)
+        let signInSecret =
+            configuration.signsInByName ? try SignInByName.secret(in: configuration.data) : nil
         // The last step that can fail, because nothing would end the thread that it starts.
         let webhooks = try webhooks(configuration, clock, store, log)
         let sessions = SessionRecords(log: log)
@@ -91,7 +95,8 @@ struct ServerParts: Sendable {
                 try await queries.unseenUsers(since: $0, after: $1, limit: $2)
             },
             counters: SignalCounters(), sessions: sessions, rates: RateLimiters(configuration.rates),
-            routes: HTTPRoutes(version: CallServer.version, pages: configuration.pages), backends: backends, log: log,
+            routes: HTTPRoutes(version: CallServer.version, pages: configuration.pages), backends: backends,
+            signInSecret: signInSecret, log: log,
             certificates: LoopBound(CertificateWatch(loop: core.loop, log: log), on: core.loop), sweep: sweep)
     }
 
@@ -171,7 +176,7 @@ struct ServerParts: Sendable {
         SignalShard.Environment(
             shard: shard, loop: loop, core: core.inbox,
             commitWait: { [log = store.recordLog] in log.waitingSince.map { $0.duration(to: .now) } },
-            tokens: tokens, turn: turn, routes: routes, signsInByName: configuration.signsInByName,
+            tokens: tokens, turn: turn, routes: routes, signInSecret: signInSecret,
             backends: backends, clock: clock, welcome: configuration.welcome, limits: configuration.connectionLimits,
             counters: counters, rates: rates, sessions: sessions, push: push, log: log)
     }

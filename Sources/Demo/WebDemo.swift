@@ -24,7 +24,10 @@ public final class WebDemo: Sendable {
 
     public let server: CallServer
     /// The address of the softphone's page, which calls bob.
-    public var phonePage: String { "http://\(server.address)/phone/#user=alice&call=bob" }
+    public var phonePage: String {
+        // Force-unwrap: `start` lets users sign in by name.
+        "\(server.signInPage!)&user=alice&call=bob"
+    }
     /// The address of the board, with its token.
     public var boardPage: String {
         // Force-unwrap: `start` sets the listener.

@@ -41,7 +41,7 @@ struct SignalShardTests {
                     environment: SignalShard.Environment(
                         shard: index, loop: loop, core: core, commitWait: { commitWait.value.withLock { $0 } },
                         tokens: plain.tokens,
-                        turn: plain.turn, routes: plain.routes, signsInByName: plain.signsInByName,
+                        turn: plain.turn, routes: plain.routes, signInSecret: plain.signInSecret,
                         backends: plain.backends,
                         clock: plain.clock,
                         welcome: plain.welcome,

@@ -13,9 +13,12 @@ struct WebPageTests {
     }
 
     private func signIn(
-        _ server: CallServer, host: String, _ options: [String] = [], body: String = #"{"user":"alice"}"#
+        _ server: CallServer, host: String, _ options: [String] = [], user: String = "alice", secret: String? = nil,
+        body: String? = nil
     ) async throws -> HTTPAnswer {
-        try await curl(
+        let secret = secret ?? server.signInPage?.split(separator: "=").last.map(String.init) ?? ""
+        let body = body ?? #"{"user":"\#(user)","secret":"\#(secret)"}"#
+        return try await curl(
             "\(server.address)", "/phone/token",
             ["-H", "Host: \(host)", "-H", "Content-Type: application/json", "--data", body] + options)
     }
@@ -52,9 +55,27 @@ struct WebPageTests {
                 ["-H", "Authorization: Bearer \(try #require(token))"])
             #expect(call.status == 403, "the token is valid, and no call of alice has this id")
         }
-        #expect(try await signIn(server, host: "localhost", body: #"{"user":""}"#).status == 400)
+        #expect(try await signIn(server, host: "localhost", user: "").status == 400)
         #expect(try await signIn(server, host: "localhost", body: "alice").status == 400)
         #expect(try await curl("\(server.address)", "/phone/token", ["-H", "Host: localhost"]).status == 405)
+    }
+
+    @Test("without the secret of the address nobody signs in by name, and the answer says where it is")
+    func secret() async throws {
+        let server = try await world.startServer { $0.signsInByName = true }
+        let page = try #require(server.signInPage)
+        #expect(page.wholeMatch(of: /http:\/\/127\.0\.0\.1:\d+\/phone\/#secret=[0-9a-f]{64}/) != nil, "\(page)")
+        let wrong = String(repeating: "0", count: 64)
+        for body in [
+            #"{"user":"alice"}"#, #"{"user":"alice","secret":""}"#, #"{"user":"alice","secret":"\#(wrong)"}"#,
+            #"{"user":"alice","secret":null}"#,
+        ] {
+            let answer = try await signIn(server, host: "localhost", body: body)
+            #expect(answer.status == 403 && answer.body.contains("the address that its start has logged"), "\(body)")
+        }
+        #expect(try await signIn(server, host: "localhost").status == 200)
+        let mode = try FileManager.default.attributesOfItem(atPath: world.folder + "/sign-in.key")[.posixPermissions]
+        #expect(mode as? Int == 0o600)
     }
 
     @Test(

@@ -26,8 +26,11 @@ const [phonePage, boardPage] = output.match(/http:\S+/g) ?? [];
 const browser = await Browser.start(440);
 let phone;
 let board;
-await check('the first page signs in, and asks before it calls bob', async () => {
+await check('the first page asks before it signs in, and before it calls bob', async () => {
   phone = await browser.open(phonePage);
+  await says(phone, /Sign in as alice\?/);
+  if ((await phone.run('location.href')).includes('secret')) throw new Error('the secret is in the address');
+  await phone.run(`document.querySelector('#link-yes').click()`);
   await says(phone, /bob/);
   await says(phone, /online/);
   if (output.includes('a push arrives')) throw new Error('it has called');

@@ -188,7 +188,7 @@ async function round(tabs, count) {
 async function softphone() {
   const server = await Server.start('--sign-in-by-name', '--web-root', join(repository, 'Resources/web'));
   const browser = await Browser.start();
-  const url = `${server.url.replace(/^ws/, 'http')}/phone/`;
+  const url = `${server.url.replace(/^ws/, 'http')}/phone/${server.fragment()}`;
   const tabs = [];
   for (let index = 0; index < 2; index += 1) tabs.push(await browser.open(url, { script: SHOWN + COUNTING }));
   let early;

@@ -11,6 +11,7 @@ import { Browser } from './browser.mjs';
 import { check, finish, holds, pause, same } from './checks.mjs';
 import { serveFixed } from './fixed.mjs';
 import { repository } from './library.mjs';
+import { acceptLink } from './phone-page.mjs';
 import { cells, decode } from './png.mjs';
 import { BoardServer, Server, until } from './server.mjs';
 
@@ -133,7 +134,11 @@ async function softphone() {
   const server = await Server.start('--sign-in-by-name', '--web-root', join(repository, 'Resources/web'));
   const url = `${server.url.replace(/^ws/, 'http')}/phone/`;
   const browser = await Browser.start();
-  const open = (hash = '', other = browser) => other.open(url + hash, { script: SHOWN, size: [1600, 900] });
+  const open = async (hash = '', other = browser) => {
+    const tab = await other.open(url + server.fragment(hash.slice(1)), { script: SHOWN, size: [1600, 900] });
+    await acceptLink(tab, hash);
+    return tab;
+  };
   const alice = await open();
   await alice.until(`shown('#name')`);
   await look(alice, 'softphone: sign-in');
@@ -141,6 +146,7 @@ async function softphone() {
   await says(alice, '#sign-in-fault', '/three parts/');
   await look(alice, 'softphone: wrong token');
   await alice.go(`${url}?alice#user=alice`);
+  await acceptLink(alice, '#user=alice');
   const bob = await open('#user=bob');
   for (const tab of [alice, bob]) await says(tab, '#status', '/^online/');
   await look(alice, 'softphone: ready');

@@ -3,6 +3,15 @@
 import { pause } from './checks.mjs';
 import { until } from './server.mjs';
 
+export const SHOWN = `window.shown = (selector) => [...document.querySelectorAll(selector)].find((found) => found.checkVisibility());`;
+
+/** Agrees to a link that signs in. It does not ask about the user who is signed in already, nor with a broken token. */
+export async function acceptLink(tab, url) {
+  if (!/[#&](user|token)=/.test(url)) return;
+  await tab.until(`['#link-yes', '#sign-in', '#top'].some((selector) => shown(selector))`);
+  await tab.run(`shown('#link-yes')?.click()`);
+}
+
 /** A page with the phone. Texts are those that are shown. */
 export class Page {
   static async open(browser, url, { script = '', functions = {} } = {}) {
@@ -12,9 +21,10 @@ export class Page {
         addEventListener(type, (event) => faults.push(type + ': '
           + (event.message ?? event.reason?.stack ?? event.violatedDirective + ' ' + event.blockedURI)));
       }
-      window.shown = (selector) => [...document.querySelectorAll(selector)].find((found) => found.checkVisibility());
+      ${SHOWN}
       ${script}`;
     page.tab = await browser.open(url, { script: source, functions });
+    await acceptLink(page.tab, url);
     return page;
   }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Browser } from './browser.mjs';
 import { check, finish } from './checks.mjs';
 import { repository } from './library.mjs';
-import { Page } from './phone-page.mjs';
+import { Page, SHOWN } from './phone-page.mjs';
 import { Server, until } from './server.mjs';
 
 const pages = [];
@@ -15,7 +15,8 @@ let server;
 const start = (flags = []) => Browser.start(440, { flags });
 
 async function open(browser, path = '', options = {}) {
-  const page = await Page.open(browser, `${options.origin ?? origin}/phone/${path}`, options);
+  const fragment = options.origin || path.includes('secret') ? path : server.fragment(path.slice(1));
+  const page = await Page.open(browser, `${options.origin ?? origin}/phone/${fragment}`, options);
   pages.push(page);
   return page;
 }
@@ -343,7 +344,7 @@ async function around(browser) {
     await bob.says('#state', /^bob answered after .+ s\. alice hung up after/);
     await alice.until(`![...Object.keys(sessionStorage)].some((name) => name.includes('ws:'))`);
     const left = await alice.run(`[...Object.keys(sessionStorage), ...Object.keys(localStorage)]
-      .filter((name) => name !== 'reveille:phone:devices' && !name.startsWith('reveille:phone:device:'))
+      .filter((name) => !['reveille:phone:devices', 'reveille:phone:secret'].includes(name) && !name.startsWith('reveille:phone:device:'))
       .filter((name) => !/call:(?!alice)/.test(name))`);
     if (left.length > 0) throw new Error(left.join(', '));
     await alice.signIn('alice');
@@ -398,6 +399,72 @@ async function keyboard(browser) {
     const twice = await alice.run(`(() => { const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id);
       return ids.filter((id, index) => ids.indexOf(id) !== index); })()`);
     if (twice.length > 0) throw new Error(twice.join(', '));
+  });
+}
+
+/** The words of the card that a link shows, after its address is seen as tidy. */
+async function offered(page) {
+  const words = await page.says('#link', /^Sign in as /);
+  if (await page.run('location.hash')) throw new Error('the link stays in the address');
+  return words;
+}
+
+async function links(browser) {
+  await check('a link that signs in asks first, and “Not now” leaves nobody signed in', async () => {
+    for (const words of ['user=mallory', `token=${server.token('mallory')}`]) {
+      // Not `open`, which agrees.
+      const page = new Page();
+      page.tab = await browser.open('about:blank', { script: SHOWN });
+      pages.push(page);
+      await page.go(`${origin}/phone/${server.fragment(words)}`);
+      const found = await offered(page);
+      if (!/^Sign in as mallory\?/.test(found)) throw new Error(found);
+      await page.picture('link');
+      if (await page.run(`sessionStorage['reveille:phone:sign-in'] ?? ''`)) throw new Error('it has signed in');
+      await page.click('#link-no');
+      await page.until(`shown('#sign-in') && !shown('#link')`);
+      if (await page.run(`sessionStorage['reveille:phone:sign-in'] ?? ''`)) throw new Error('it has signed in');
+    }
+  });
+  await check('a link takes no page from its user unless the user agrees, and a call goes on', async () => {
+    await connect();
+    const link = (words) => alice.run(`location.hash = '${words}'`);
+    await link('user=mallory');
+    const words = await offered(alice);
+    if (!/alice is signed out then, and calls end/.test(words)) throw new Error(words);
+    await Promise.all([alice.talks(), bob.talks()]);
+    await alice.click('#link-no');
+    await alice.until(`!shown('#link')`);
+    await link(`token=${server.token('mallory')}`);
+    await offered(alice);
+    await alice.click('#link-no');
+    await Promise.all([alice.talks(), bob.talks()]);
+    if (await alice.text('#user') !== 'alice') throw new Error(`signed in as ${await alice.text('#user')}`);
+    await hangUp();
+    const page = await open(browser, '#user=nell');
+    await page.says('#status', /^online/);
+    await page.run(`location.hash = 'user=oscar'`);
+    await offered(page);
+    await page.click('#link-yes');
+    await page.says('#user', /^oscar$/);
+    await page.says('#status', /^online/);
+    await page.run(`location.hash = 'user=oscar'`);
+    await page.until(`location.hash === ''`);
+    if (await page.text('#link')) throw new Error('it asks about the user who is signed in');
+  });
+  await check('without the secret nobody signs in by name, and the page says where it is', async () => {
+    const page = await open(browser, '', { origin });
+    await page.says('#name-hint', /start the server with --sign-in-by-name, and open the address that it logs/);
+    await page.run(`shown('#name').value = 'pat'`);
+    await page.click('#by-name button');
+    await page.says('#sign-in-fault', /the address that its start has logged/);
+    const wrong = await open(browser, '#secret=wrong&user=pat', { origin });
+    await wrong.says('#sign-in-fault', /the address that its start has logged/);
+    await page.run(`location.hash = '${server.fragment('user=pat').slice(1)}'`);
+    await offered(page);
+    await page.click('#link-yes');
+    await page.says('#user', /^pat$/);
+    await page.says('#status', /^online/);
   });
 }
 
@@ -465,6 +532,7 @@ if (!bob) bob = await open(browser, '#user=bob');
 await otherEnds(browser);
 await around(browser);
 await keyboard(browser);
+await links(browser);
 await faults(browser);
 await check('no page has an error, an unhandled rejection, or breaks its policy', async () => {
   const found = (await Promise.all(pages.map((page) => page.run('window.faults ?? []')))).flat();

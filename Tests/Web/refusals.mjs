@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Browser, serveFiles } from './browser.mjs';
 import { check, finish, holds, same } from './checks.mjs';
 import { repository } from './library.mjs';
+import { acceptLink } from './phone-page.mjs';
 import { BoardServer, until } from './server.mjs';
 
 const server = await BoardServer.start('--sign-in-by-name', '--web-root', join(repository, 'Resources/web'));
@@ -35,7 +36,10 @@ async function refused(tab, expression, code, whatToDo) {
 }
 
 async function phone({ script = '', url = phoneURL, hash = '', from = browser, isApart = true } = {}) {
-  return from.open(url + hash, { script: SHOWN + script, isApart, size: [1600, 900] });
+  const fragment = url === phoneURL ? server.fragment(hash.slice(1)) : hash;
+  const tab = await from.open(url + fragment, { script: SHOWN + script, isApart, size: [1600, 900] });
+  await acceptLink(tab, hash);
+  return tab;
 }
 
 /** Waits until a shown element has a text. */

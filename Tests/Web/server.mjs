@@ -68,6 +68,12 @@ export class Server {
 
   get url() { return `ws://${this.host}:${this.port}`; }
 
+  /** The fragment of the softphone's address with more words, for a server that signs in by name. It has started once. */
+  fragment(words = '') {
+    const secret = readFileSync(join(this.data, 'sign-in.key'), 'utf8').trim();
+    return `#secret=${secret}${words && `&${words}`}`;
+  }
+
   get words() { return ['serve', '--data', this.data, '--port', String(this.port), ...this.options]; }
 
   async run() { this.child = await start(this.words, '"listening"'); }

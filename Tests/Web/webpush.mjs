@@ -77,8 +77,9 @@ let bob;
 let worker;
 let registrationId;
 
-async function open(path, { at = origin, script = '' } = {}) {
-  const page = await Page.open(browser, `${at}/phone/${path}`, { functions: { pushService }, script: SUBSCRIBER + script });
+async function open(path, { of = server, script = '' } = {}) {
+  const fragment = path.startsWith('#user=') ? of.fragment(path.slice(1)) : path;
+  const page = await Page.open(browser, `${of.url.replace(/^ws/, 'http')}/phone/${fragment}`, { functions: { pushService }, script: SUBSCRIBER + script });
   pages.push(page);
   return page;
 }
@@ -161,7 +162,7 @@ async function theSwitch() {
   await check('the settings say why it cannot be switched on: the server, the browser, the user', async () => {
     const plain = await Server.start('--sign-in-by-name', '--web-root', join(repository, 'Resources/web'));
     for (const [name, options, pattern] of [
-      ['unavailable', { at: plain.url.replace(/^ws/, 'http') }, /^This server cannot do that\. Its operator/],
+      ['unavailable', { of: plain }, /^This server cannot do that\. Its operator/],
       ['unsupported', { script: 'delete window.PushManager;' }, /^This browser cannot do that\. On an iPhone/],
       ['blocked', { script: `Object.defineProperty(Notification, 'permission', { get: () => 'denied' });` },
         /^The browser blocks the notifications of this page\. Allow them/],

@@ -9,7 +9,7 @@ import { Line } from './line.js';
 import { Push } from './push.js';
 import { Sounds } from './sounds.js';
 import { Stage } from './stage.js';
-import { SignIn, SignInFault } from './tokens.js';
+import { SignIn, SignInFault, byNameFragment, claims, keepSecret } from './tokens.js';
 import { length, problem, target, targetName } from './words.js';
 
 /** What a browser must have. */
@@ -23,6 +23,8 @@ class Phone {
   last;
   /** A call that a link asks for: `{ to }`. */
   ask;
+  /** Who a link would sign in, until the user has said whether: `{ accept, refuse }`. */
+  #offer;
   missedCount = 0;
   devices = new Devices();
   sounds = new Sounds();
@@ -83,26 +85,29 @@ class Phone {
     const given = this.#takeFragment();
     const click = await this.#takeClick(given.clicked);
     this.#wake = click?.wake;
-    const restored = given.token || given.user ? undefined : SignIn.restored() ?? SignIn.woken(click?.wake);
-    if (restored) return this.use(restored);
-    await this.#signIn(() => {
-      if (given.token) return SignIn.byToken(given.token);
-      return given.user ? SignIn.byName(given.user) : undefined;
-    });
+    const begin = () => {
+      const restored = SignIn.restored() ?? SignIn.woken(click?.wake);
+      if (restored) this.use(restored);
+      else this.showSignIn();
+    };
+    if (given.token || given.user) this.#askToSignIn(given, begin);
+    else begin();
   }
 
   /**
-   * What a link says: `#token=`, `#user=`, `#call=`, `#group=`; of a notification `#clicked=`, its call. Tokens leave
-   * the address at once.
+   * What a link says: `#token=`, `#user=`, `#secret=`, `#call=`, `#group=`; of a notification `#clicked=`, its call.
+   * Tokens and secrets leave the address at once.
    */
   #takeFragment() {
     const words = new URLSearchParams(location.hash.slice(1));
-    const [token, user, call, group] = ['token', 'user', 'call', 'group'].map((name) => words.get(name)?.trim());
+    const [token, user, secret, call, group] = ['token', 'user', 'secret', 'call', 'group']
+      .map((name) => words.get(name)?.trim());
+    if (secret) keepSecret(secret);
     if (location.hash) history.replaceState(null, '', location.pathname + location.search);
     const { to, fault } = call ? target(call) : { to: group ? { group } : undefined };
     if (fault) this.notice('link', { what: 'The link’s call cannot be read.', todo: fault });
     if (to) this.ask = { to };
-    return { token, user, clicked: words.get('clicked') };
+    return { token, user, secret, clicked: words.get('clicked') };
   }
 
   /** The worker knows whether the notification was clicked: a link that somebody sends answers no call. */
@@ -113,10 +118,47 @@ class Phone {
   }
 
   #fragmentChanged() {
-    const { token, user, clicked } = this.#takeFragment();
+    const { token, user, secret, clicked } = this.#takeFragment();
     this.#takeClick(clicked);
-    if (token || user) this.#signIn(() => (token ? SignIn.byToken(token) : SignIn.byName(user)));
+    if (token || user) this.#askToSignIn({ token, user }, () => (this.session ? this.changed() : this.showSignIn()));
+    else if (secret && !this.session && !this.#offer) this.showSignIn();
     else this.changed();
+  }
+
+  /**
+   * Whoever made a link may want this page to be somebody else's, or to end its calls: so a link signs nobody in by
+   * itself. `refuse` goes on without it.
+   */
+  #askToSignIn({ token, user }, goOn) {
+    const present = this.user || SignIn.savedUser;
+    // A second link takes the place of one that is not answered.
+    const refuse = this.#offer?.refuse ?? goOn;
+    this.#offer = undefined;
+    show($('link'), false);
+    let name = user;
+    try {
+      if (token) name = claims(token)?.sub ?? 'you';
+    } catch (fault) {
+      if (!present) return this.showSignIn(fault);
+      this.notice('link', { what: 'The link’s token cannot be read.', todo: 'Get the link again, where you got it.' });
+      return refuse();
+    }
+    if (!token && name === present) return refuse();
+    this.#offer = { accept: () => (token ? SignIn.byToken(token) : SignIn.byName(user)), refuse };
+    setText($('link-title'), `Sign in as ${name}?`);
+    setText($('link-text'), `The link that you opened asks for it. ${present
+      ? `${present} is signed out then, and calls end.` : 'Calls are made and taken in this name then.'}`);
+    show($('sign-in'), false);
+    show($('link'), true);
+    $('link-title').focus();
+  }
+
+  #answerLink(isAccepted) {
+    const { accept, refuse } = this.#offer;
+    this.#offer = undefined;
+    show($('link'), false);
+    if (isAccepted) this.#signIn(accept);
+    else refuse();
   }
 
   /** Signs in, or shows the form with the fault. */
@@ -142,12 +184,20 @@ class Phone {
     if (this.ask) setText($('sign-in-lead'), `Sign in to call ${targetName(this.ask.to)}.`);
     const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(location.hostname);
     const needsToken = fault?.needsToken || !isHere;
+    setText($('name-hint'), byNameFragment('')
+      ? 'Any name will do on the server’s own machine. Somewhere else you need a token.'
+      : 'For any name, start the server with --sign-in-by-name, and open the address that it logs. It has a secret.');
     $('with-token').open = needsToken;
     show($('by-name'), isHere && !fault?.needsToken);
     (needsToken ? $('token') : $('name')).focus();
   }
 
   #listenToSignIn() {
+    $('link-yes').addEventListener('click', () => {
+      this.sounds.unlock();
+      this.#answerLink(true);
+    });
+    $('link-no').addEventListener('click', () => this.#answerLink(false));
     $('by-name').addEventListener('submit', (event) => {
       event.preventDefault();
       this.sounds.unlock();
@@ -506,12 +556,12 @@ class Phone {
     show($('allow-sound'), this.sounds.isLocked);
     show($('allow-notifications'), globalThis.Notification?.permission === 'default');
     $('phone').classList.toggle('woken', this.signIn.isWoken);
-    const isNew = Boolean(this.signIn?.isByName);
-    show($('try-line'), isNew);
-    if (!isNew) return;
     const friend = this.user === 'bob' ? 'alice' : 'bob';
+    const fragment = this.signIn?.isByName && byNameFragment(friend);
+    show($('try-line'), Boolean(fragment));
+    if (!fragment) return;
     setText($('try-link'), `as ${friend}`);
-    const href = `${location.pathname}#user=${friend}`;
+    const href = location.pathname + fragment;
     if ($('try-link').getAttribute('href') !== href) $('try-link').href = href;
   }
 

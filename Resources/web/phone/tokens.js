@@ -5,6 +5,18 @@ import { store, stored, uuid } from './dom.js';
 const NAME = 'reveille:phone:sign-in';
 /** The user that new tabs sign in as while Web Push is on. */
 const REMEMBERED = 'reveille:phone:remembered';
+const SECRET = 'reveille:phone:secret';
+
+/** Signing in by name needs it: it is in the address that the server's start prints. */
+let secret = stored('sessionStorage', SECRET);
+
+export function keepSecret(given) {
+  secret = given;
+  store('sessionStorage', SECRET, given);
+}
+
+/** The fragment of a link that signs in by name; undefined without the secret. */
+export const byNameFragment = (user) => secret && `#${new URLSearchParams({ secret, user })}`;
 
 /** Why nobody is signed in: `message` says what happened and what to do. `needsToken`: a name is not enough here. */
 export class SignInFault extends Error {
@@ -34,7 +46,7 @@ async function mint(user, signal) {
   let answer;
   try {
     const headers = { 'content-type': 'application/json' };
-    answer = await fetch('token', { method: 'POST', headers, body: JSON.stringify({ user }), signal });
+    answer = await fetch('token', { method: 'POST', headers, body: JSON.stringify({ user, secret }), signal });
   } catch {
     throw new SignInFault(`The server at ${location.host} does not answer. Start it (reveille serve), then try again.`);
   }
@@ -58,9 +70,13 @@ export class SignIn {
     const saved = stored('sessionStorage', NAME);
     if (saved) return new SignIn(saved);
     const remembered = stored('localStorage', REMEMBERED);
+    if (remembered?.secret && !secret) keepSecret(remembered.secret);
     const isUseful = remembered && (remembered.isByName || !isOld(claims(remembered.token)));
     return isUseful ? new SignIn(remembered) : undefined;
   }
+
+  /** Who this tab signs in, or would sign in. */
+  static get savedUser() { return (stored('sessionStorage', NAME) ?? stored('localStorage', REMEMBERED))?.user; }
 
   /** By the token of a push, which is good for one call, if the user's own token has expired. */
   static woken(token) {
@@ -103,7 +119,8 @@ export class SignIn {
   remember(isOn) {
     if (!isOn && stored('localStorage', REMEMBERED)?.user !== this.user) return;
     const { user, token, isByName } = this;
-    store('localStorage', REMEMBERED, isOn ? { user, token, isByName } : undefined);
+    const shared = isByName ? { secret } : {};
+    store('localStorage', REMEMBERED, isOn ? { user, token, isByName, ...shared } : undefined);
   }
 
   forget() { store('sessionStorage', NAME, undefined); }

@@ -30,7 +30,7 @@ final class ShardResources {
         turn = TurnResource(
             environment.turn, shard: environment.shard, loop: environment.loop, core: environment.core, tokens: tokens,
             clock: environment.clock, counters: environment.counters)
-        signIn = SignInByName(isEnabled: environment.signsInByName, tokens: environment.tokens)
+        signIn = SignInByName(secret: environment.signInSecret, tokens: environment.tokens)
         pageTimer = LoopTimer(loop: environment.loop) { [weak self] in self?.serveWaitingPages() }
     }
 

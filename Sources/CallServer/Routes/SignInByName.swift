@@ -7,24 +7,34 @@ import SignalProtocol
 /// Answers `POST /phone/token` with a token for any user, so that the softphone of a server on the same machine can be
 /// tried without a backend. Off unless ``ServerConfiguration/signsInByName`` is set.
 ///
-/// A request through a proxy, or from a page of another server, is refused: neither may impersonate users.
+/// A request needs the secret of ``secretFile``, which is in the address that the start logs: a loopback address says
+/// nothing about the user, who may be another one of the machine, or come through a proxy that names no client. A request
+/// that shows a proxy, or comes from a page of another server, is refused with the secret too.
 struct SignInByName: Sendable {
     static let path = "/phone/token"
     /// The names of this machine. Another name may be an attacker's that leads to a loopback address.
     private static let hosts: Set<String> = ["localhost", "127.0.0.1", "[::1]"]
     private static let lifetime = Duration.seconds(24 * 3600)
+    /// In the data folder.
+    static let secretFile = "sign-in.key"
 
-    private let isEnabled: Bool
+    /// nil when nobody signs in by name.
+    private let secret: String?
     private let tokens: TokenAuthority
 
-    init(isEnabled: Bool, tokens: TokenAuthority) {
-        self.isEnabled = isEnabled
+    init(secret: String?, tokens: TokenAuthority) {
+        self.secret = secret
         self.tokens = tokens
+    }
+
+    /// The secret of the folder, made at its first use, as the address has it.
+    static func secret(in folder: DataFolder) throws -> String {
+        try folder.secret(secretFile).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
     /// Whether the request comes from this machine: from a page of this server, or from no page.
     private func isAllowed(_ request: HTTPRequest) -> Bool {
-        isEnabled && request.peer.isLocal && !request.isForwarded && request.isOfSameOrigin
+        request.peer.isLocal && !request.isForwarded && request.isOfSameOrigin
             && request.host.map { Self.hosts.contains(Self.name(of: $0)) } == true
     }
 
@@ -36,7 +46,7 @@ struct SignInByName: Sendable {
 
     func answer(_ request: HTTPRequest, on loop: EventLoop, respond: @escaping CallResources.Respond) {
         do throws(SignalError) {
-            guard isAllowed(request) else {
+            guard let secret, isAllowed(request) else {
                 throw SignalError(
                     .forbidden,
                     "Sign in with a token. A server started with --sign-in-by-name (web.sign_in_by_name) signs users in by "
@@ -46,7 +56,7 @@ struct SignInByName: Sendable {
                 throw SignalError(.methodNotFound, "This resource knows POST only.")
             }
             try request.expectJSON()
-            let user = try Self.user(of: request.body)
+            let user = try Self.user(of: request.body, secret)
             let respond = LoopBound(respond, on: loop)
             Task { [tokens] in
                 let token = try? await tokens.mint(user: user, lifetime: Self.lifetime)
@@ -59,15 +69,29 @@ struct SignInByName: Sendable {
 
     private struct Body: Decodable {
         let user: String
+        let secret: String?
     }
 
-    private static func user(of body: [UInt8]) throws(SignalError) -> Handle {
+    private static func user(of body: [UInt8], _ secret: String) throws(SignalError) -> Handle {
         guard ForeignText.areComparable(inJSON: body),
             let body = try? JSONDecoder().decode(Body.self, from: Data(body)), let user = Handle(body.user)
         else {
             throw SignalError(.invalidParams, "user: expected the name of a user, as in {\"user\":\"alice\"}")
         }
+        guard isSame(body.secret ?? "", secret) else {
+            throw SignalError(
+                .forbidden,
+                "To sign in by name at this server, open the address that its start has logged: it has a secret, which is "
+                    + "also in \(secretFile) of the data folder.")
+        }
         return user
+    }
+
+    /// Compares in constant time.
+    private static func isSame(_ given: String, _ secret: String) -> Bool {
+        let (given, secret) = (Array(given.utf8), Array(secret.utf8))
+        guard given.count == secret.count else { return false }
+        return zip(given, secret).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
     private static func response(_ token: String?) -> HTTPResponse {

@@ -24,8 +24,8 @@ final class SignalShard: ShardHandler {
         let tokens: TokenAuthority
         let turn: TurnCredentials
         let routes: HTTPRoutes
-        /// Whether ``SignInByName`` is on.
-        let signsInByName: Bool
+        /// See ``SignInByName``; nil when it is off.
+        let signInSecret: String?
         let backends: BackendServices
         let clock: ServerClock
         let welcome: Welcome
