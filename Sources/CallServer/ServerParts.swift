@@ -5,6 +5,7 @@ import Logging
 import PostgresStore
 import PushClient
 import StoreInterface
+import Synchronization
 import WebSocketServer
 import WebhookClient
 
@@ -166,6 +167,8 @@ struct ServerParts: Sendable {
         listener.onRefusal = { [refusals = sessions.refusals, clock] in
             refusals.write(Refusal($0), now: clock.now())
         }
+        let warning = UnlistedProxyWarning()
+        listener.onUnlistedProxy = { [log] in warning.tell(log) }
         guard configuration.shards == 1, configuration.tls == nil else {
             return try WebSocketServer(configuration: listener, makeHandler: makeHandler)
         }
@@ -210,6 +213,20 @@ struct ServerParts: Sendable {
         await core.stop()
         routes.detach()
         backends.detach()
+    }
+}
+
+/// Warns once that a proxy of this machine is not listed. Any thread.
+private final class UnlistedProxyWarning: Sendable {
+    private let isTold = Atomic(false)
+
+    func tell(_ log: Logger) {
+        guard !isTold.exchange(true, ordering: .relaxed) else { return }
+        log.warning(
+            """
+            a proxy on this machine sends requests (X-Forwarded-For, Forwarded or Via), and listen.proxies does not list it: \
+            no limit counts its clients by their addresses; list 127.0.0.1 and ::1
+            """)
     }
 }
 

@@ -97,6 +97,7 @@ final class HTTPExchange {
             return refuse(.text(error.words + "\n", status: error.status))
         }
         socket.peer = socket.admission.proxies?.client(behind: peer, head.value(of: .forwardedFor)) ?? peer
+        if peer.isLocal, socket.admission.proxies == nil, head.isForwarded { server.events.unlistedProxySent() }
         if socket.admission.isReserve, !server.reservedPaths.contains(head.path) { return refuse(Self.isFull) }
         guard !Upgrade.isAsked(by: head) else {
             if let refusal = Upgrade.refusal(of: head, server: server) {
@@ -132,7 +133,7 @@ final class HTTPExchange {
             accept: head.value(of: .accept), acceptEncoding: head.value(of: .acceptEncoding),
             ifNoneMatch: head.value(of: .ifNoneMatch), idempotencyKey: head.value(of: .idempotencyKey),
             host: head.value(of: .host), origin: head.value(of: .origin),
-            isForwarded: [.forwardedFor, .forwarded, .via].contains { head.value(of: $0) != nil }, peer: socket.peer,
+            isForwarded: head.isForwarded, peer: socket.peer,
             network: socket.admission.proxies.map { socket.peer.limited(behind: $0) } ?? socket.network)
         let origin = head.value(of: .origin)
         let answering = Answering(

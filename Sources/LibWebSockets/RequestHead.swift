@@ -85,6 +85,9 @@ package struct RequestHead {
     /// With `?` for bytes beyond ASCII, which no header in use has.
     package func value(of header: Header) -> String? { headers[header] }
 
+    /// Whether a proxy has sent it, as far as it says so.
+    var isForwarded: Bool { [.forwardedFor, .forwarded, .via].contains { headers[$0] != nil } }
+
     /// The elements of a header's list, without the blanks around them.
     package func elements(of header: Header) -> [ArraySlice<UInt8>] {
         Array((headers[header] ?? "").utf8).split(separator: UInt8(ascii: ",")).map(Self.trimmed)

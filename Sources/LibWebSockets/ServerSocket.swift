@@ -419,6 +419,9 @@ package protocol ServerSocketEvents: AnyObject {
     func socketClosed(owner: AnyObject)
     /// The descriptor is closed; for a WebSocket, after `socketClosed`.
     func socketReleased(_ socket: ServerSocket)
+    /// A request has come from this machine, through a proxy that is not listed: all clients of that proxy pass for this
+    /// machine.
+    func unlistedProxySent()
     /// Whether the client that a proxy forwards to this WebSocket may have another connection; counts it then.
     func admitsForwarded(_ socket: ServerSocket) -> Bool
     /// The response that refuses a WebSocket handshake, whatever the path; nil to permit it.
@@ -431,4 +434,8 @@ package protocol ServerSocketEvents: AnyObject {
     func requestBegan(_ request: HTTPRequest, _ responder: HTTPResponder)
     /// A complete request.
     func requested(_ request: HTTPRequest, _ responder: HTTPResponder)
+}
+
+extension ServerSocketEvents {
+    package func unlistedProxySent() {}
 }

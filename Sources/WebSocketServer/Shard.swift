@@ -28,6 +28,7 @@ final class Shard {
     private var readingToken: BearerToken?
     private let isPublic: @Sendable (_ path: String) -> Bool
     private let refusalForm: @Sendable (HTTPResponse) -> HTTPResponse
+    private let onUnlistedProxy: @Sendable () -> Void
     /// Whether the request being answered shows ``readingToken``. A handshake opens its connection in the same call.
     private var isReading = false
     private var contexts: ServerContexts?
@@ -84,6 +85,7 @@ final class Shard {
         readingToken = configuration.readingToken
         isPublic = configuration.isPublic
         refusalForm = configuration.refusalForm
+        onUnlistedProxy = configuration.onUnlistedProxy
         lastSerial = configuration.firstSerial - 1
         requests = DeadlineList(span: configuration.requestTimeout)
         answers = DeadlineList(span: configuration.answerTimeout)
@@ -411,6 +413,8 @@ extension Shard: ServerSocketEvents {
         if socket.isEvicted { counters.leaving.subtract(1, ordering: .relaxed) }
         released(socket.network)
     }
+
+    func unlistedProxySent() { onUnlistedProxy() }
 
     func admitsForwarded(_ socket: ServerSocket) -> Bool {
         // Its proxy has no share. A socket whose proxy has one, because it is not trusted any more, keeps that.

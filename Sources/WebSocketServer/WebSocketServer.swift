@@ -60,6 +60,8 @@ public final class WebSocketServer: Sendable {
         public var onPressure: @Sendable (ConnectionPressure.Report) -> Void = { _ in }
         /// Called on the acceptor's loop for each connection that is closed for its PROXY protocol header.
         public var onRefusal: @Sendable (HandshakeRefusal) -> Void = { _ in }
+        /// Called on any loop for each request of a proxy on this machine that is not among the proxies.
+        public var onUnlistedProxy: @Sendable () -> Void = {}
         /// Certificate and key for wss; nil for plain ws.
         public var tls: TLSFiles?
         /// The authorities of certificates that clients must show; nil asks for none. Needs `tls`.

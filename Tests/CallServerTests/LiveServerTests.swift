@@ -2,8 +2,11 @@ import AdminKit
 import AdminProtocol
 import CallStore
 import CallVocabulary
+import ChildProcess
 import EventJournal
 import EventLoop
+import LibWebSockets
+import LogCapture
 import PushClient
 import SoftphoneKit
 import SoftphoneSession
@@ -84,6 +87,40 @@ struct LiveServerTests {
         let deadline = ContinuousClock.now + .seconds(40)
         while !ghosts.those.isEmpty, ContinuousClock.now < deadline { await Task.yield() }
         #expect(ghosts.those.isEmpty)
+    }
+
+    @Test("a proxy of this machine that is not listed is warned of once; one that is listed is not", .cleanup)
+    func unlistedProxy() async throws {
+        let listed = try #require(AddressRange("127.0.0.0/8"))
+        for (proxies, count) in [([], 1), ([listed], 0)] {
+            let lines = LogLines()
+            var configuration = ServerConfiguration(address: .anyPort, data: try .temporary(), shards: 2)
+            configuration.proxies.addresses = proxies
+            let server = try await CallServer.start(configuration, log: lines.logger())
+            let options = ["-s", "-o", "/dev/null", "http://\(server.address)/healthz"]
+            func warnings() -> Int { lines.take().count { $0.contains("listen.proxies does not list it") } }
+            _ = try await ChildProcess.run("/usr/bin/curl", options)
+            #expect(warnings() == 0, "it is no proxy")
+            for header in ["X-Forwarded-For: 203.0.113.9", "Forwarded: for=203.0.113.9", "Via: 1.1 proxy"] {
+                _ = try await ChildProcess.run("/usr/bin/curl", ["-H", header] + options)
+            }
+            #expect(warnings() == count)
+            await server.stop()
+        }
+    }
+
+    @Test("the start logs the address for signing in by name, and no address without the setting", .cleanup)
+    func signInPage() async throws {
+        for isOn in [false, true] {
+            let lines = LogLines()
+            var configuration = ServerConfiguration(address: .anyPort, data: try .temporary(), shards: 1)
+            configuration.signsInByName = isOn
+            let server = try await CallServer.start(configuration, log: lines.logger())
+            let found = lines.take().filter { $0.contains("/phone/#secret=") }
+            #expect(found.count == (isOn ? 1 : 0) && (server.signInPage != nil) == isOn)
+            if let page = server.signInPage { #expect(found.first?.hasSuffix("url=\(page)") == true, "\(found)") }
+            await server.stop()
+        }
     }
 
     @Test("a call between two phones is watched until its end, and counted in the statistics", .cleanup)

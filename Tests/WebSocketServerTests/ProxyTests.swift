@@ -150,6 +150,27 @@ struct ProxyTests {
         }
     }
 
+    @Test("a proxy on this machine that is not listed is told of, for requests and for WebSockets")
+    func unlisted() async throws {
+        let headers = ["X-Forwarded-For: 203.0.113.9\r\n", "Forwarded: for=203.0.113.9\r\n", "Via: 1.1 proxy\r\n"]
+        for (isListed, count) in [(false, 2 * headers.count), (true, 0)] {
+            let told = Journal<Int>()
+            let addresses = isListed ? [try #require(AddressRange("127.0.0.1"))] : []
+            let server = try await TestServer.start {
+                $0.proxies = TrustedProxies(addresses: addresses)
+                $0.onUnlistedProxy = { told.append(1) }
+            }
+            for header in [""] + headers {
+                let client = try RawClient(port: server.address.port)
+                #expect(try await client.handshake(more: header).hasPrefix("HTTP/1.1 101"))
+                let other = try RawClient(port: server.address.port)
+                try await other.write("GET /healthz HTTP/1.1\r\nHost: h\r\n\(header)Connection: close\r\n\r\n")
+                _ = try await other.readToEnd()
+            }
+            #expect(told.entries.count == count)
+        }
+    }
+
     // MARK: HAProxy
 
     /// Starts HAProxy in front of `server`, which knows it as 127.0.0.9.
