@@ -92,7 +92,7 @@ struct LiveServerTests {
     @Test("a proxy of this machine that is not listed is warned of once; one that is listed is not", .cleanup)
     func unlistedProxy() async throws {
         let listed = try #require(AddressRange("127.0.0.0/8"))
-        for (proxies, count) in [([], 1), ([listed], 0)] {
+        for (proxies, count) in [([], 1), ([listed], 0)] as [([AddressRange], Int)] {
             let lines = LogLines()
             var configuration = ServerConfiguration(address: .anyPort, data: try .temporary(), shards: 2)
             configuration.proxies.addresses = proxies

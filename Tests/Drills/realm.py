@@ -490,7 +490,7 @@ class Network:
             host = self.wires.links[f"{name}-edge"].addresses
             self.realm.nodes.append(self.realm.node(
                 name, f"postgres://app@{self.wires.links[f'{name}-db'].addresses['db']}/postgres",
-                {"listen.proxies": host["edge"]}, ["--host", host[name], "--insecure"], host=host[name],
+                {"listen.proxies": host["edge"], "store.unencrypted_database": "true"}, ["--host", host[name], "--insecure"], host=host[name],
                 prefix=inside(name)))
         self.balancer = Balancer(self.realm.nodes, ["n1", "n2"], folder / "push-sim")
         self.realm.start(0.1)

@@ -120,10 +120,26 @@ struct ConfigTests {
             ("locked@/postgres?passfile=/none", "Write the password to ~/.pgpass of the system user that runs "),
         ] {
             let uri = "postgres://\(place)\(place.contains("?") ? "&" : "?")host=\(database.folder)"
-            let run = await CommandRun.of("config check --store \(uri)")
+            // The command line takes no password.
+            let folder = try Folder("store: '\(uri)'\n")
+            let run = await CommandRun.of("config check --config \(folder.file)")
             run.expectFailure(1, lines: 1, words)
             #expect(run.complaints.first?.hasPrefix("the database: ") == true, "\(place): \(run)")
             #expect(!run.complaints.joined().contains("wrong"), "\(place): \(run)")
+        }
+    }
+
+    @Test("an address of a database that cannot be read is shown by no command, and each says what to do")
+    func unreadableDatabase() async throws {
+        for password in ["ge@heim", "ge/heim", "ge?heim", "100%zheim"] {
+            let folder = try Folder("store: 'postgres://bob:\(password)@127.0.0.1/d'\n")
+            for command in [
+                "config check", "config show", "config show --output json", "cluster status", "serve --log-format text",
+            ] {
+                let run = await CommandRun.of("\(command) --config \(folder.file)", data: folder.path)
+                #expect(run.exit != 0 && run.complaints.joined().contains("percent-encode"), "\(command): \(run)")
+                #expect(!"\(run)".contains("heim@") && !"\(run)".contains(password), "\(command)")
+            }
         }
     }
 

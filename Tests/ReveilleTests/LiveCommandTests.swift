@@ -146,6 +146,23 @@ struct LiveCommandTests {
         #expect(shown.asked.last as? GetCall == GetCall(Scenarios.id(0x0B9C_8E4F)))
     }
 
+    @Test("without TLS a token goes to an address of this machine only, not to a name that looks like one")
+    func plainText() {
+        func isTaken(_ url: String) -> Bool {
+            (try? AdminAddress(url, token: "0123456789abcdef", source: "--server")) != nil
+        }
+        for url in ["ws://127.0.0.1:7351", "ws://localhost:7351", "ws://[::1]:7351", "wss://127.example.org"] {
+            #expect(isTaken(url), "\(url)")
+        }
+        for url in ["ws://127.example.org:7351", "ws://127.0.0.1.example.org", "ws://10.0.0.5"] {
+            #expect(!isTaken(url), "\(url)")
+        }
+        let error = #expect(throws: (any Error).self) {
+            try AdminAddress("wss://bob:hush@h", token: "0123456789abcdef", source: "--server")
+        }
+        #expect(error.map { "\($0)" }?.contains("hush") == false)
+    }
+
     @Test("the server is the one of the flag, then of the folder on the line, then of the environment")
     func precedence() throws {
         func words(_ arguments: [String], _ environment: [String: String]) throws -> String? {

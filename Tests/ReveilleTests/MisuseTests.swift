@@ -41,11 +41,41 @@ struct MisuseTests {
                 "serve --data postgres://x/y",
                 "--data: this is the address of a database; give it in --store, and a folder here"
             ),
+            (
+                "serve --store postgres://bob:hush@127.0.0.1/d",
+                "--store: every user of this machine can read a password in a command's arguments; take it out, and give "
+                    + "it in PGPASSWORD, in a pgpass file (~/.pgpass), or in the settings file"
+            ),
+            (
+                "serve --store postgres://bob:hu@sh@127.0.0.1/d",
+                "--store: the address of the database cannot be read; it is not shown, for its password; percent-encode "
+            ),
+            ("serve --store postgres://bob@db.example.org/d", "--store: db.example.org is reached over a network, "),
             ("serve --tls-certificate /none", "--tls-certificate: is of no use without --tls-key"),
         ])
     func settings(line: String, words: String) async {
         let complaints = await misuse(line)
         #expect(complaints.first?.contains("Error: " + words) == true, "\(complaints)")
+    }
+
+    @Test(
+        "no argument has a password of a database, and none is shown",
+        arguments: [
+            ("handover --store", ""), ("cluster status --store", ""), ("calls list --data", ""),
+            ("devices list --data", ""), ("store copy /none", ""), ("store copy", " /none"),
+            ("load online --store", ""),
+        ])
+    func passwords(command: String, more: String) async {
+        for (uri, words) in [
+            ("postgres://bob:hush@127.0.0.1/d", "can read a password in a command's arguments"),
+            ("postgres://bob@127.0.0.1/d?password=hush", "can read a password in a command's arguments"),
+            ("postgres://bob:hu@sh@127.0.0.1/d", "percent-encode"),
+            ("postgres://bob:hu?sh@127.0.0.1/d", "percent-encode"),
+        ] {
+            let complaints = await misuse("\(command) \(uri)\(more)").joined(separator: "\n")
+            #expect(complaints.contains(words), "\(complaints)")
+            for part in ["hush", "sh@", "hu@", "hu?"] { #expect(!complaints.contains(part), "\(complaints)") }
+        }
     }
 
     @Test("every command with a letter left out is recognized", arguments: HelpTests.all)

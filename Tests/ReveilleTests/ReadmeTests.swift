@@ -26,6 +26,11 @@ struct ReadmeTests {
         #expect(Array(shown) == Array(run.output.prefix(shown.count)))
     }
 
+    @Test("the unit of systemd writes no core file: the memory has keys and tokens")
+    func unit() throws {
+        #expect(try Self.lines("Resources/systemd/reveille.service").contains("LimitCORE=0"))
+    }
+
     @Test("the beginning of top is the one that the tests of screens have")
     func top() throws {
         let readme = try Self.lines("README.md")

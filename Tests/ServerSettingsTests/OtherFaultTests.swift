@@ -46,6 +46,35 @@ struct OtherFaultTests {
                 == ["DIR/reveille.yaml:1: token: the text has 8000 bytes; give 1 to 4096 bytes of text"])
     }
 
+    static let misplaced: [String] = [
+        "store: postgres://bob:ge@heim@h/d", "store: postgres://bob:ge/heim@h/d", "store: postgres://bob:ge?heim@h/d",
+        "store: postgres://bob:100%zheim@h/d", "store: geheim", "data: postgres://bob:geheim@h/d",
+        "authorize.url: https://bob:geheim@h/", "authorize.url: http://h/geheim?k=1",
+        "authorize.url: https://h/geheim?k=geheim", "tokens.jwks_url: https://bob:geheim@h/",
+        "tokens.jwks_url: https://h/?key=geheim", "listen.proxies: http://bob:geheim@proxy:3128",
+        "listen.origins: https://bob:geheim@h", "turn.urls: turn:bob:geheim@h", "server: wss://bob:geheim@h",
+        "push.webpush.subject: https://bob:geheim@h", "metrics.listen: bob:geheim@h:1",
+        "admin.listen: 127.0.0.1:1\nadmin.token_file: geheim0123456789abcdef0123456789abcdef",
+        "authorize.url: https://h/\nauthorize.secret_file: whsec_geheim", "tokens.secret_file: geheim=",
+        "push.fcm.service_account: '{\"private_key\":\"geheim\"}'",
+        "tls.certificate: a.pem\ntls.key: |\n  -----BEGIN PRIVATE KEY-----\n  geheim",
+        "push.webpush.subject: mailto:a@b.example\npush.webpush.key: '-----BEGIN PRIVATE KEY----- geheim'",
+        "webhooks.file: hooks.yaml",
+    ]
+
+    @Test("a secret in a wrong place, or in a text that cannot be read, is shown nowhere", arguments: misplaced)
+    func misplacedSecret(text: String) throws {
+        try scene.write("- {name: a, secrets: [whsec_geheim\n", to: "hooks.yaml")
+        try scene.write(text)
+        let loaded = try scene.load()
+        let shown = Setting.all.map {
+            "\(loaded.settings.shown($0)) \(loaded.settings.plain($0).map { "\($0)" } ?? "")"
+        }
+        for words in shown + loaded.faults.map(\.description) {
+            #expect(!words.contains("geheim") && !words.contains("heim@"), "\(words)")
+        }
+    }
+
     @Test("options that cannot be are the command line's fault; anything beside them is not")
     func ofCommandLine() throws {
         scene.flags.set(.shards, 0)

@@ -51,7 +51,7 @@ struct SchemaTests {
     @Test("a database is the store that it names, with its realm, and nobody is shown its password")
     func databases() throws {
         #expect(try scene.load().serverConfiguration().database == nil)
-        let uri = "postgres://bob:geheim@db.example.org/calls"
+        let uri = "postgres://bob:geheim@db.example.org/calls?sslmode=verify-full"
         try scene.write("store: \(uri)\nrealm: acme")
         let loaded = try scene.load()
         #expect(try loaded.serverConfiguration().database == PostgresAddress(uri, realm: "acme"))
@@ -59,13 +59,54 @@ struct SchemaTests {
         #expect("\(String(describing: loaded.settings.plain(.store)))".contains("geheim") == false)
         for (text, fault) in [
             ("store: mysql://bob:geheim@h/d", "is no address of a PostgreSQL database"),
+            ("store: postgres://bob:geheim@h/d", "h is reached over a network"),
+            ("store: postgres://bob:100%geheim@h/d", "the address of the database cannot be read"),
             ("store: \(uri)\nrealm: A-b", "'A-b' is no name of a realm"),
-            ("realm: acme", "there is no database"),
+            ("realm: acme", "there is no database"), ("store.unencrypted_database: true", "there is no database"),
         ] {
             try scene.write(text)
             let faults = try scene.faults().joined(separator: "\n")
             #expect(faults.contains(fault), "\(faults)")
             #expect(!faults.contains("geheim"))
+        }
+    }
+
+    @Test("a database beyond this machine needs verified TLS, or a setting that says so")
+    func unencryptedDatabase() throws {
+        let fault =
+            "DIR/reveille.yaml:1: store: db.example.org is reached over a network, and all records and token "
+            + "secrets would go there unencrypted; add sslmode=verify-full to the address, with sslrootcert=FILE for an "
+            + "authority of your own; or say store.unencrypted_database: true for a network that nobody else can read"
+        for place in ["bob@db.example.org/d", "bob@localhost,db.example.org/d", "bob@db.example.org/d?sslmode=require"]
+        {
+            try scene.write("store: postgres://\(place)\nstore.unencrypted_database: false\n")
+            #expect(try scene.faults() == [fault])
+            try scene.write("store: postgres://\(place)\nstore.unencrypted_database: true\n")
+            #expect(try scene.faults() == [])
+            #expect(try scene.load().serverConfiguration().database?.allowsUnencrypted == true)
+        }
+        scene.environment["PGHOST"] = "db.example.org"
+        try scene.write("store: postgres:///d")
+        #expect(try scene.faults() == [fault])
+        scene.environment["PGSSLMODE"] = "verify-full"
+        #expect(try scene.faults() == [])
+    }
+
+    @Test("a password in the command line is refused, and one in the file or the environment is taken")
+    func passwordInArguments() throws {
+        let uri = "postgres://bob:geheim@localhost/d"
+        scene.environment["REVEILLE_STORE"] = uri
+        #expect(try scene.faults() == [])
+        scene.environment["REVEILLE_STORE"] = nil
+        try scene.write("store: \(uri)")
+        #expect(try scene.faults() == [])
+        for given in [uri, "postgres://bob@localhost/d?password=geheim"] {
+            scene.flags.set(.store, given)
+            #expect(
+                try scene.faults() == [
+                    "--store: every user of this machine can read a password in a command's arguments; take it out, and "
+                        + "give it in PGPASSWORD, in a pgpass file (~/.pgpass), or in the settings file"
+                ])
         }
     }
 
@@ -91,7 +132,7 @@ struct SchemaTests {
                 && !setting.key.hasPrefix("push.webpush")
                 && setting.key != "listen.insecure" && setting.key != "push.profiles"
                 // See `databases`.
-                && setting.key != "store" && setting.key != "realm"
+                && !setting.key.hasPrefix("store") && setting.key != "realm"
                 // Of no use without admin.client_ca.
                 && setting.key != "admin.client_names"
                 // Of no use without keys, or proxies.

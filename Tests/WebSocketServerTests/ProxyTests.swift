@@ -155,9 +155,9 @@ struct ProxyTests {
         let headers = ["X-Forwarded-For: 203.0.113.9\r\n", "Forwarded: for=203.0.113.9\r\n", "Via: 1.1 proxy\r\n"]
         for (isListed, count) in [(false, 2 * headers.count), (true, 0)] {
             let told = Journal<Int>()
-            let addresses = isListed ? [try #require(AddressRange("127.0.0.1"))] : []
+            let here = try #require(AddressRange("127.0.0.1"))
             let server = try await TestServer.start {
-                $0.proxies = TrustedProxies(addresses: addresses)
+                $0.proxies = TrustedProxies(addresses: isListed ? [here] : [])
                 $0.onUnlistedProxy = { told.append(1) }
             }
             for header in [""] + headers {

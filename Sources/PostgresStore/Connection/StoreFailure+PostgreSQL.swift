@@ -60,11 +60,13 @@ extension StoreFailure {
         self.init(found?.reason ?? .unreachable, path: path, detail: Self.oneLine(message, or: "it is unreachable"))
     }
 
-    /// A message about the URI, without the parts of the URI that it quotes: one may be a part of a password.
+    /// A message about the URI without what it quotes, from the first quotation mark to the last: that may be a part of a
+    /// password, with quotation marks of its own.
     private static func withoutQuotations(_ message: String) -> String {
-        Array(message.utf8).split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false).enumerated()
-            .map { $0.offset.isMultiple(of: 2) ? String(decoding: $0.element, as: UTF8.self) : "…" }
-            .joined(separator: "\"")
+        let (bytes, mark) = (Array(message.utf8), UInt8(ascii: "\""))
+        guard let first = bytes.firstIndex(of: mark), let last = bytes.lastIndex(of: mark) else { return message }
+        return String(decoding: bytes[..<first], as: UTF8.self) + "\"…\""
+            + String(decoding: bytes[(last + 1)...], as: UTF8.self)
     }
 
     /// Messages of libpq end with a line break, and some have several lines.

@@ -1,5 +1,6 @@
 import Configuration
 import Foundation
+import StoreInterface
 import Yams
 
 /// A configuration file, in YAML: `listen.port: 7350`, or `port: 7350` below `listen:`.
@@ -161,7 +162,8 @@ struct SettingsFile {
 
     /// A path in the file is relative to the file.
     private func absolute(_ path: String) -> String {
-        guard !path.isEmpty, !path.hasPrefix("/") else { return path }
+        // An address in place of a folder is refused later.
+        guard !path.isEmpty, !path.hasPrefix("/"), !PostgresAddress.isAddress(path) else { return path }
         guard let slash = self.path.lastIndex(of: "/") else { return path }
         return self.path[...slash] + path
     }

@@ -114,12 +114,12 @@ struct LoadOptionsTests {
     func store() throws {
         var realms: Set<String> = []
         for (line, period) in [("", nil), (" --kill-home-every 15s --duration 1m", Duration.seconds(15))] {
-            let plan = try Self.plan("online --store postgres://u:hush@h/d" + line)
+            let plan = try Self.plan("online --store postgres://u@h/d?passfile=hush" + line)
             guard case .own(let server) = plan.target, let store = server.store else {
                 Issue.record("\(plan.target)")
                 return
             }
-            #expect(store.uri == "postgres://u:hush@h/d" && store.realm.hasPrefix("load_"))
+            #expect(store.uri == "postgres://u@h/d?passfile=hush" && store.realm.hasPrefix("load_"))
             #expect(server.killsHomeEvery == period)
             realms.insert(store.realm)
             let command = plan.commandLine
