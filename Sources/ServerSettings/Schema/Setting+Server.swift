@@ -53,7 +53,8 @@ extension Setting {
     )
     package static let webSignInByName = Setting(
         "web.sign_in_by_name", .flag, .bool(false), flag: "--sign-in-by-name",
-        "Let a browser on this machine sign in at /phone/ as any user, to try the server without a backend.")
+        "Let a browser on this machine sign in as any user, at the secret address that the start logs. To try the server."
+    )
     package static let tlsCertificate = Setting(
         "tls.certificate", .path, example: "/etc/reveille/fullchain.pem", flag: "--tls-certificate", part: .tls,
         "The certificate for wss://, in PEM, with the intermediate ones after it. Goes with tls.key.")
