@@ -86,7 +86,7 @@ package struct RequestHead {
     package func value(of header: Header) -> String? { headers[header] }
 
     /// Whether a proxy has sent it, as far as it says so.
-    var isForwarded: Bool { [.forwardedFor, .forwarded, .via].contains { headers[$0] != nil } }
+    var isForwarded: Bool { [Header.forwardedFor, .forwarded, .via].contains { headers[$0] != nil } }
 
     /// The elements of a header's list, without the blanks around them.
     package func elements(of header: Header) -> [ArraySlice<UInt8>] {

@@ -150,7 +150,7 @@ struct AuthorizationHookTests {
         let (_, hook) = try await backend()
         func configure(_ includesSessions: Bool) throws {
             let text = """
-                authorize.url: \(hook)
+                authorize.url: \(hook.text)
                 authorize.secret_file: \(world.folder)/secret
                 authorize.sessions: \(includesSessions)
                 authorize.timeout_ms: 5000
