@@ -232,7 +232,7 @@ final class AddressShares: Sendable {
         var widerCounts: [PeerAddress.WiderNetwork: Int] = [:]
 
         /// A network has its shares of the limit, up to half of all connections for a /56 and three quarters for a /48.
-        func limit(of network: PeerAddress.WiderNetwork) -> Int {
+        func bound(of network: PeerAddress.WiderNetwork) -> Int {
             let most = total / 4 * (network.length == 56 ? 2 : 3)
             return max(limit, limit > most / network.shares ? most : limit * network.shares)
         }
@@ -259,7 +259,7 @@ final class AddressShares: Sendable {
         if rate?.take(networks: network, now: Int64(now)) != nil { return .rate }
         return state.withLock { state in
             let (count, wider) = (state.counts[network] ?? 0, network.widerNetworks)
-            guard count < state.limit, wider.allSatisfy({ (state.widerCounts[$0] ?? 0) < state.limit(of: $0) }) else {
+            guard count < state.limit, wider.allSatisfy({ (state.widerCounts[$0] ?? 0) < state.bound(of: $0) }) else {
                 return .share
             }
             state.counts[network] = count + 1
