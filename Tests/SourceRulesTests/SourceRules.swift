@@ -137,6 +137,17 @@ enum SourceRules {
         }
     }
 
+    /// No client compares a server's time with its own clock, which may be minutes wrong: its samples do not read it.
+    static func clocks(_ tree: SourceTree) -> [String] {
+        let clocks = [
+            "Date.now", "Date(", "DateTime.now", "currentTimeMillis", "Instant.now", "time.time(", "datetime.now",
+            "CFAbsoluteTimeGetCurrent",
+        ]
+        return tree.samples.flatMap { file in
+            places(file) { code, _ in clocks.contains { code.contains($0) } }.map { "\($0) reads the phone's clock" }
+        }
+    }
+
     /// Each unsafe word has a comment in the three lines above it, or on its own.
     static func proofs(_ tree: SourceTree) -> [String] {
         let words = [

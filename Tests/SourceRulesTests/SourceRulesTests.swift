@@ -10,7 +10,7 @@ struct SourceRulesTests {
         ("imports", SourceRules.imports), ("purity", SourceRules.purity), ("phones", SourceRules.phones),
         ("simulation", SourceRules.simulation), ("storeKinds", SourceRules.storeKinds),
         ("receipts", SourceRules.receipts), ("privateFiles", SourceRules.privateFiles),
-        ("proofs", SourceRules.proofs), ("texts", SourceRules.texts), ("pointers", SourceRules.pointers),
+        ("clocks", SourceRules.clocks), ("proofs", SourceRules.proofs), ("texts", SourceRules.texts), ("pointers", SourceRules.pointers),
         ("peerNumbers", SourceRules.peerNumbers),
         ("functionLengths", SourceRules.functionLengths), ("names", SourceRules.names),
         ("articles", SourceRules.articles), ("namedFiles", SourceRules.namedFiles),
@@ -21,6 +21,7 @@ struct SourceRulesTests {
     func hold(_ name: String) throws {
         #expect(SourceTree.project.files.count > 500)
         #expect(SourceTree.project.package.targets.count > 50)
+        #expect(SourceTree.project.samples.count > 10)
         let rule = try #require(Self.rules.first { $0.name == name }).rule
         #expect(rule(.project) == [])
     }
@@ -144,6 +145,15 @@ struct SourceRulesTests {
                 Self.tree("", in: "KnownTests", article: "See `KnownTests`, `OtherTests`, `Tests`."))
                 == ["Sources/KnownTests/KnownTests.docc/KnownTests.md names OtherTests, which does not exist"])
         let package = PackageDescription("")
+        for code in [
+            "if (Number(data.expires_at) <= Date.now()) {", "deadline <= DateTime.now().millisecondsSinceEpoch",
+            "deadline - System.currentTimeMillis()", "push.expiresAt.date < Date()",
+        ] {
+            let sample = SourceTree.File(path: "Resources/clients/sample", lines: ["", code, "// \(code)"])
+            #expect(
+                SourceRules.clocks(SourceTree(package: package, files: [], samples: [sample]))
+                    == ["Resources/clients/sample:2 reads the phone's clock"])
+        }
         #expect(!SourceRules.readme(SourceTree(package: package, files: [], readmeBytes: 10_001)).isEmpty)
         let tests = PackageDescription(
             #"library("EventLoop"), tests("ATests", []), tests("BTests", ["EventLoop"]), tests("CTests", [])"#)

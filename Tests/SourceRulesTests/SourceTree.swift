@@ -25,6 +25,8 @@ struct SourceTree {
     let package: PackageDescription
     let files: [File]
     let articles: [File]
+    /// What apps copy: the clients in `Resources/clients`, in any language, without their tests.
+    let samples: [File]
     let readmeBytes: Int
     /// The targets of the README's first test pass.
     let firstPass: Set<String>
@@ -39,12 +41,17 @@ struct SourceTree {
             return File(path: path, lines: text.components(separatedBy: "\n"))
         }
         // Links are not followed: what the client for Apple's platforms shares is read once.
-        let paths = ["Sources", "Tests", "Resources/clients/apple"].flatMap { folder in
+        func paths(below folder: String) -> [String] {
             (FileManager.default.enumerator(atPath: root.appending(path: folder).path)?.compactMap { $0 as? String }
                 ?? []).map { "\(folder)/\($0)" }
-        }.sorted()
+        }
+        let paths = ["Sources", "Tests", "Resources/clients/apple"].flatMap { paths(below: $0) }.sorted()
         files = paths.filter { $0.hasSuffix(".swift") }.map(read)
         articles = paths.filter { $0.hasSuffix(".md") }.map(read)
+        let languages = [".swift", ".kt", ".js", ".dart", ".py"]
+        samples = paths(below: "Resources/clients").sorted().filter { path in
+            !path.contains("/Tests/") && languages.contains { path.hasSuffix($0) }
+        }.map(read)
         package = PackageDescription(read("Package.swift").text)
         readmeBytes = read("README.md").text.utf8.count
         let names = read("Tests/pure").text.firstMatch(of: /\^\(([\w|]+)\)Tests\[\.\]/)?.1 ?? ""
@@ -52,10 +59,10 @@ struct SourceTree {
     }
 
     init(
-        package: PackageDescription, files: [File], articles: [File] = [], readmeBytes: Int = 0,
+        package: PackageDescription, files: [File], articles: [File] = [], samples: [File] = [], readmeBytes: Int = 0,
         firstPass: Set<String> = []
     ) {
-        (self.package, self.files, self.articles) = (package, files, articles)
+        (self.package, self.files, self.articles, self.samples) = (package, files, articles, samples)
         (self.readmeBytes, self.firstPass) = (readmeBytes, firstPass)
     }
 

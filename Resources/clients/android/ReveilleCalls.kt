@@ -46,6 +46,7 @@ import android.media.RingtoneManager
 import android.net.Uri
 import android.os.Build
 import android.os.IBinder
+import android.os.SystemClock
 import android.telecom.DisconnectCause
 import androidx.core.app.NotificationCompat
 import androidx.core.app.NotificationManagerCompat
@@ -124,15 +125,8 @@ class Push(private val data: Map<String, String>) {
     val isMissedCall: Boolean get() = data["type"] == "missed_call"
     val isCall: Boolean get() = data["type"] == null && callId.isNotEmpty() && pushId.isNotEmpty()
 
-    /** Milliseconds of ringing left. Never more than the server sent, if the phone's clock is slow. */
-    fun remaining(now: Long): Long {
-        val sent = (data["expires_in"]?.toLongOrNull() ?: 0) * 1000
-        val deadline = data["expires_at"]?.toLongOrNull() ?: return sent
-        return minOf(sent, deadline - now)
-    }
-
-    fun withDeadline(at: Long, now: Long): Push =
-        Push(data + mapOf("expires_at" to "$at", "expires_in" to "${(at - now + 999) / 1000}"))
+    /** Milliseconds of ringing that were left when the server sent the push. The phone's clock may be wrong. */
+    val ringTime: Long get() = (data["expires_in"]?.toLongOrNull() ?: 0) * 1000
 
     val json: String get() = JSONObject(data).toString()
 
@@ -151,7 +145,6 @@ class ReveilleHTTP(private val server: String, private val push: Push) {
     class Answer(val status: Int, val body: JSONObject) {
         /** The call is over for this device, or it is refused: stop ringing. */
         val isOver: Boolean get() = body.optString("state") == "ended" || status in 400..499
-        val remaining: Long get() = if (isOver) 0 else body.optLong("remaining_ms")
     }
 
     /** [result] is `reported`, `not_required`, `filtered` or `failed`. After `reported` the caller hears ringback. */
@@ -221,19 +214,14 @@ class MessagingService : FirebaseMessagingService() {
     override fun onNewToken(token: String) = ReveilleCalls.onToken(token)
 
     override fun onMessageReceived(message: RemoteMessage) {
-        var push = Push(message.data)
+        val push = Push(message.data)
         if (push.isMissedCall) return CallNotifications(this).showMissed(push)
         if (!push.isCall) return
         val http = ReveilleHTTP(ReveilleCalls.server, push)
-        val now = System.currentTimeMillis()
-        if (push.remaining(now) <= 0) {
-            // Either the message is late, or the phone's clock is fast: the server knows.
-            val remaining = http.call().remaining
-            if (remaining <= 0) {
-                http.report("not_required")
-                return
-            }
-            push = push.withDeadline(now + remaining, now)
+        // A message that comes late rings until the server has answered its report.
+        if (push.ringTime <= 0) {
+            http.report("not_required")
+            return
         }
         if (!NotificationManagerCompat.from(this).areNotificationsEnabled()) {
             http.report("failed", "notifications are off for this app")
@@ -338,6 +326,7 @@ class CallService : Service() {
         private val control = CompletableDeferred<CallControlScope>()
         private val callType =
             if (push.hasVideo) CallAttributesCompat.CALL_TYPE_VIDEO_CALL else CallAttributesCompat.CALL_TYPE_AUDIO_CALL
+        private val ringsUntil = SystemClock.elapsedRealtime() + push.ringTime
         private var phase = Phase.RINGING
 
         /** Gives the call to Telecom, and returns at its end. If Telecom refuses it, the report of the push says so. */
@@ -370,7 +359,7 @@ class CallService : Service() {
             if (withContext(Dispatchers.IO) { http.report("reported") }.isOver) return finish(DisconnectCause.REMOTE)
             // The server never pushes that a call has ended. An app with a session gets call.ended instead of asking.
             while (phase == Phase.RINGING) {
-                val remaining = push.remaining(System.currentTimeMillis())
+                val remaining = ringsUntil - SystemClock.elapsedRealtime()
                 if (remaining <= 0) return finish(DisconnectCause.MISSED)
                 delay(minOf(remaining, ASK_EVERY))
                 if (phase == Phase.RINGING && withContext(Dispatchers.IO) { http.call() }.isOver) {

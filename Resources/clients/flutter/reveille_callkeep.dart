@@ -57,8 +57,7 @@ class ReveilleCallkeep {
     final id = data['uuid'] as String?;
     final push = ReveillePush.of(id, data);
     if (id == null || push == null) return;
-    final deadline = int.tryParse(data['expires_at'] as String? ?? '') ?? 0;
-    if (deadline <= DateTime.now().millisecondsSinceEpoch) {
+    if (ReveillePush.isOver(data)) {
       await _http.report(push, 'not_required');
       return;
     }

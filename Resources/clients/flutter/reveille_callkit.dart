@@ -79,8 +79,7 @@ class ReveilleCallkit {
     final id = data['id'] as String?;
     final push = ReveillePush.of(id, extra);
     if (id == null || push == null) return;
-    final deadline = int.tryParse(data['expires_at'] as String? ?? '') ?? 0;
-    if (deadline <= DateTime.now().millisecondsSinceEpoch) {
+    if (ReveillePush.isOver(data)) {
       await _http.report(push, 'not_required');
       return;
     }

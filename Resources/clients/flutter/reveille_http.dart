@@ -24,6 +24,10 @@ class ReveillePush {
     if (callId == null || pushId is! String || wakeToken is! String) return null;
     return ReveillePush(callId: callId, pushId: pushId, wakeToken: wakeToken);
   }
+
+  /// Whether no ringing time was left when the server sent this data message. Not by `expires_at`: the phone's clock may
+  /// be wrong. The answer to the report tells that a message came too late.
+  static bool isOver(Map<dynamic, dynamic> data) => (int.tryParse('${data['expires_in']}') ?? 1) <= 0;
 }
 
 /// The status is 0 if no try reached the server.

@@ -116,7 +116,8 @@ export function connectReveille({ server, onToken = () => {}, onAnswered = () =>
   /** Android: a data message. Resolves when the server knows, so that Android keeps the task until then. */
   async function incoming(data) {
     if (!data.uuid || !data.push_id) return;
-    if (Number(data.expires_at) <= Date.now()) return void (await report(data, 'not_required'));
+    // The time left when the server sent it: the phone's clock may be wrong. The report's answer tells of a late push.
+    if (Number(data.expires_in) <= 0) return void (await report(data, 'not_required'));
     const push = received(data);
     RNCallKeep.displayIncomingCall(push.uuid, push.handle, push.callerName, 'generic', push.hasVideo === 'true');
     await displayed(push);

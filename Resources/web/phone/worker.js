@@ -55,10 +55,12 @@ async function pushed(push) {
   if (!push?.uuid || !push.push_id) {
     return show('Reveille phone', 'A message came that this page cannot read. Open the phone.', { tag: 'unreadable' });
   }
+  // Not by `expires_at`: this clock may be wrong. The answer to the report tells of a push that comes late.
+  const ringsUntil = Date.now() + push.expires_in * 1_000;
   let result = 'reported';
   let error;
   try {
-    await (push.expires_at <= Date.now() ? showMissed(push) : showCall(push));
+    await (push.expires_in <= 0 ? showMissed(push) : showCall(push));
   } catch (failure) {
     result = self.Notification?.permission === 'granted' ? 'failed' : 'filtered';
     error = String(failure?.message ?? failure).slice(0, 300);
@@ -67,11 +69,14 @@ async function pushed(push) {
   const { answer } = await ask(push, `pushes/${encodeURIComponent(push.push_id)}/report`, body);
   // The event ends here: Chromium counts events that end without a notification, and the user may close this one. The
   // worker runs for half a minute more. After that the server's notice of a missed call replaces the call.
-  if (result === 'reported') follow(push, answer).catch(() => {});
+  if (result === 'reported') follow(push, answer, ringsUntil).catch(() => {});
 }
 
-/** The server's clock decides whether the call still rings, and a call that is over stops ringing here. */
-async function follow(push, answer) {
+/**
+ * The server's clock decides whether the call still rings, and a call that is over stops ringing here. `ringsUntil`, by
+ * this clock, is for a server that does not answer.
+ */
+async function follow(push, answer, ringsUntil = Infinity) {
   const end = Date.now() + FOLLOW_AT_MOST;
   const path = `calls/${encodeURIComponent(push.uuid)}`;
   for (let callState = answer; ; callState = (await ask(push, path)).answer) {
@@ -84,8 +89,7 @@ async function follow(push, answer) {
     }
     if (Date.now() >= end) return isShownMissed ? undefined : showMissed(push);
     if (callState && isShownMissed) await showCall(push);
-    // Without an answer the push's own clock decides.
-    if (!callState && push.expires_at <= Date.now()) return isShownMissed ? undefined : showMissed(push);
+    if (!callState && ringsUntil <= Date.now()) return isShownMissed ? undefined : showMissed(push);
     await pause(ASK_EVERY);
   }
 }

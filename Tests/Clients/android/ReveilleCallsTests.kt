@@ -80,9 +80,10 @@ class Phone {
         ReveilleCalls.onEnded = { ended += 1 }
     }
 
-    fun data(left: Int = 45, late: Int = 0, call: String = CALL, push: String = PUSH) = mapOf(
+    /** [fast]: how many seconds the phone's clock is ahead of the server's. */
+    fun data(left: Int = 45, fast: Int = 0, call: String = CALL, push: String = PUSH) = mapOf(
         "uuid" to call, "handle" to "alice", "handle_type" to "generic", "has_video" to "false", "push_id" to push,
-        "expires_at" to "${System.currentTimeMillis() + (left - late) * 1000}", "expires_in" to "$left",
+        "expires_at" to "${System.currentTimeMillis() + (left - fast) * 1000}", "expires_in" to "$left",
         "wake_token" to "wake1.abc"
     )
 
@@ -173,18 +174,29 @@ val tests = linkedMapOf<String, (Phone) -> Unit>(
         check(phone.lines().none { it.startsWith(call("")) }) { "${phone.lines()}" }
     },
     "an expired push is reported and does not ring" to { phone ->
-        phone.server.answers["GET /v1/calls/$CALL"] = Pair(200, """{"state":"ended","reason":"ring_timeout"}""")
-        phone.receive(phone.data(late = 60))
-        check(phone.lines() == listOf("GET /v1/calls/$CALL", REPORT)) { "${phone.lines()}" }
-        check(phone.server.requests[1].body.contains("not_required")) { phone.server.requests[1].body }
+        phone.receive(phone.data(left = 0))
+        check(phone.lines() == listOf(REPORT)) { "${phone.lines()}" }
+        check(phone.server.requests[0].body.contains("not_required")) { phone.server.requests[0].body }
         check(FakeTelecom.calls.isEmpty()) { "it rings" }
     },
-    "a push that is only late by the phone's clock rings" to { phone ->
-        phone.receive(phone.data(late = 60))
+    "a phone's clock that is 5 minutes fast keeps no call from the screen" to { phone ->
+        phone.receive(phone.data(fast = 300))
         phone.await("reported") { REPORT in phone.lines() }
-        // Once for the late push; then the phone asks as long as it rings.
-        phone.await("asks again") { phone.lines().count { it == "GET /v1/calls/$CALL" } == 2 }
+        check(phone.lines() == listOf(REPORT)) { "${phone.lines()}" }
+        check(phone.server.requests[0].body.contains("\"reported\"")) { phone.server.requests[0].body }
+        phone.await("asks while it rings") { "GET /v1/calls/$CALL" in phone.lines() }
         check(FakeAndroid.foreground?.style == "incoming") { "it does not ring" }
+    },
+    "a phone's clock that is 30 seconds fast shortens no ringing" to { phone ->
+        phone.receive(phone.data(left = 30, fast = 29))
+        // The phone asks every two seconds as long as it rings.
+        phone.await("asks") { "GET /v1/calls/$CALL" in phone.lines() }
+        check(FakeAndroid.foreground?.style == "incoming") { "it does not ring" }
+    },
+    "a phone's clock that is 5 minutes slow rings no longer than the server lets it" to { phone ->
+        phone.receive(phone.data(left = 1, fast = -300))
+        phone.await("over") { FakeAndroid.isStopped }
+        check(phone.telecomCall().cause == DisconnectCause.MISSED) { "${phone.telecomCall().cause}" }
     },
     "what keeps a call from the screen is in the report" to { phone ->
         FakeAndroid.areNotificationsEnabled = false

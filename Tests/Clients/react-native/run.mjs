@@ -184,11 +184,29 @@ const tests = {
     await reveille.incoming(data());
     assert.deepEqual(callKeep.calls, [['display', CALL, 'alice', 'Alice', 'generic', false]]);
     assert.equal(requests[0].body.result, 'reported');
-    await reveille.incoming(data({ uuid: CALL.replace('3554', '9999'), expires_at: Date.now() - 1 }));
+    await reveille.incoming(data({ uuid: CALL.replace('3554', '9999'), expires_in: 0 }));
     assert.equal(requests[1].body.result, 'not_required');
     await reveille.incoming({ type: 'missed_call', uuid: CALL });
     assert.equal(callKeep.calls.length, 1);
     assert.deepEqual(voip.calls, []);
+  },
+  'a phone’s clock that is 5 minutes fast or slow keeps no call from the screen, and does not change its time': async () => {
+    const { now } = Date;
+    for (const ahead of [300_000, -300_000]) {
+      requests.length = callKeep.calls.length = 0;
+      const members = data({ expires_in: 0.2 });
+      Date.now = () => now() + ahead;
+      try {
+        const { reveille, heard } = connect('android');
+        await reveille.incoming(members);
+        assert.equal(callKeep.calls[0]?.[0], 'display');
+        assert.equal(requests[0].body.result, 'reported');
+        await until(() => heard.ended.length === 1);
+      } finally {
+        Date.now = now;
+      }
+      assert.deepEqual(callKeep.calls[1], ['end', CALL, 3]);
+    }
   },
 };
 
