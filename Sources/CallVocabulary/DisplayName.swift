@@ -1,13 +1,14 @@
 /// A person's name as shown on the other side's screen.
 ///
-/// Characters that could break a line, or change the display order of the text around them, are removed.
+/// Characters that could break a line, or change the display order of the text around them, are removed. A name that
+/// shows nothing is none: the other side's screen then has the handle.
 public struct DisplayName: Equatable, Sendable {
     public let text: String
 
-    /// nil when no character is left.
+    /// nil when only blanks are left.
     public init?(_ text: String) {
         let kept = text.unicodeScalars.filter { !Self.isLeftOut($0) }
-        guard !kept.isEmpty else { return nil }
+        guard !kept.allSatisfy(Self.isBlank) else { return nil }
         self.text = String(String.UnicodeScalarView(kept))
     }
 
@@ -17,6 +18,17 @@ public struct DisplayName: Equatable, Sendable {
         switch scalar.value {
         case 0..<0x20, 0x7F...0x9F, 0x2028...0x202E: true
         default: false
+        }
+    }
+
+    /// Whether a text of such scalars alone shows nothing: white space, control and format characters, fillers and
+    /// other characters that Unicode lets fonts ignore, and the braille pattern without dots.
+    private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.isASCII { return scalar.value <= 0x20 || scalar.value == 0x7F }
+        let properties = scalar.properties
+        switch properties.generalCategory {
+        case .control, .format, .spaceSeparator, .lineSeparator, .paragraphSeparator: return true
+        default: return properties.isWhitespace || properties.isDefaultIgnorableCodePoint || scalar.value == 0x2800
         }
     }
 }

@@ -10,6 +10,7 @@ public struct PushIntent: Equatable, Sendable {
     public var device: DeviceID
     public var token: PushToken
     public var from: Handle
+    /// Never blank: a screen that shows it, and nothing else, shows a caller.
     public var fromName: String?
     /// The called target; nil for a notice.
     public var to: CallTarget?
@@ -38,7 +39,8 @@ public struct PushIntent: Equatable, Sendable {
         self.device = device
         self.token = token
         self.from = from
-        self.fromName = fromName
+        // A name of the store may predate the rule.
+        self.fromName = fromName.flatMap { DisplayName($0) == nil ? nil : $0 }
         self.to = to
         self.video = video
         self.custom = custom

@@ -150,7 +150,9 @@ struct AuthorizationCircuitTests {
                 .allowed(CallPermit(to: .group("desk"), fromName: "A", ringTime: .seconds(5))), 60
             ),
             (#"{"allow":false}"#, .refused("The call is not allowed."), 0),
+            (#"{"allow":true,"from_name":" \u200b"}"#, .allowed(CallPermit()), 0),
             (#"{"allow":false,"reason":"No\u0007 credit.","to":5}"#, .refused("No credit."), 0),
+            (#"{"allow":false,"reason":" "}"#, .refused("The call is not allowed."), 0),
         ] as [(String, AuthorizationAnswer, Int)] {
             let found = try AuthorizationBody.decode(Array(text.utf8))
             #expect(found.answer == answer && found.lifetime == .seconds(ttl), "\(text)")

@@ -238,7 +238,7 @@ import Testing
     func names() throws {
         for (name, shown) in [
             ("Bob", "Bob"), (#"B\u0000o\u0085b\u2028\u2029"#, "Bob"), (#"\u202egpj.bob\u202c"#, "gpj.bob"),
-            (#"\u0007"#, nil),
+            (#"\u0007"#, nil), ("  ", nil), (#"\u200b\u00a0\u3164"#, nil),
             (#"\u05d1\u200f\u2067\u2069"#, "\u{5D1}\u{200F}\u{2067}\u{2069}"), ("👩‍👧", "👩‍👧"),
         ] {
             let claims = #"{"sub":"bob","exp":4000000000,"name":"\#(name)"}"#

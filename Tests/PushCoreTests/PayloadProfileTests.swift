@@ -11,7 +11,7 @@ struct PayloadProfileTests {
 
     private static func intent(
         _ purpose: PushPurpose = .call, _ provider: PushProvider = .apns, _ kind: PushKind = .voip,
-        custom: String? = #"{"room": 7}"#, profile: String? = nil
+        name: String? = "Zoë \"Z\"", custom: String? = #"{"room": 7}"#, profile: String? = nil
     ) -> PushIntent {
         // Literals that are identifiers and handles.
         PushIntent(
@@ -22,7 +22,7 @@ struct PayloadProfileTests {
                 provider: provider, kind: kind, environment: .production,
                 topic: topic(of: provider, kind),
                 token: provider == .fcm ? "f:CM_1" : provider == .apns ? "0af9" : subscription, profile: profile),
-            from: Handle("+81312345678")!, fromName: "Zoë \"Z\"", video: true,
+            from: Handle("+81312345678")!, fromName: name, video: true,
             custom: custom.map { RawJSON(bytes: Array($0.utf8)) }, expiresAt: noon + .milliseconds(38_900),
             missedCount: purpose == .call ? 0 : 3)
     }
@@ -71,6 +71,25 @@ struct PayloadProfileTests {
             try text.write(to: file, atomically: true, encoding: .utf8)
         }
         #expect(try String(contentsOf: file, encoding: .utf8) == text)
+    }
+
+    @Test("a name of blanks is none in every profile: the screen shows the handle")
+    func blankNames() throws {
+        for profile in PayloadProfile.builtIn {
+            for (provider, kind) in [
+                (PushProvider.apns, PushKind.voip), (.apns, .alert), (.fcm, .data), (.fcm, .alert), (.webpush, .data),
+            ] {
+                for purpose in PushPurpose.allCases {
+                    let none = Self.intent(purpose, provider, kind, name: nil)
+                    guard none.delivery != nil else { continue }
+                    for blank in [" ", "\t\u{3000}", "\u{200B}\u{FEFF}", "\u{2800}"] {
+                        let named = Self.intent(purpose, provider, kind, name: blank)
+                        #expect(try Self.body(named, profile) == Self.body(none, profile), "\(profile.name) \(purpose)")
+                    }
+                }
+            }
+        }
+        #expect(try Self.body(Self.intent(name: " "), .reveille).contains(#""handle":"+81312345678""#))
     }
 
     @Test("every payload of a call carries the push's ids and deadline, whatever the profile")

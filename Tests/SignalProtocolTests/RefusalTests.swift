@@ -51,6 +51,14 @@ struct RefusalTests {
         #expect(long?.error.code == .invalidRequest)
     }
 
+    @Test("a backend's name for a caller has no control characters, and blanks are none")
+    func backendNames() throws {
+        for (name, shown) in [(#"Front\u0007 desk"#, "Front desk"), (#"\u202e\u2003"#, nil), ("", nil)] {
+            let body = #"{"from":"+49301234","to":"bob","from_name":"\#(name)"}"#
+            #expect(try SignalDecoder.decode(backendInvite: Array(body.utf8), or: Samples.call).name == shown)
+        }
+    }
+
     @Test("a frame over 64 KiB is too large")
     func frameLimit() {
         let head = #"{"jsonrpc":"2.0","id":1,"method":"session.close","x":""#

@@ -57,10 +57,7 @@ public enum AuthorizationBody {
             let ttl: Int = try body.optionalInteger("ttl", in: 0...longestLifetime) ?? 0
             guard try body.required("allow", "true or false", { $0.bool }) else {
                 let reason = try body.optionalString("reason", upTo: longestReason) ?? ""
-                let words = String(
-                    String.UnicodeScalarView(reason.unicodeScalars.filter { !DisplayName.isLeftOut($0) }))
-                return Answer(
-                    answer: .refused(words.isEmpty ? refusal : words), lifetime: .seconds(ttl))
+                return Answer(answer: .refused(DisplayName(reason)?.text ?? refusal), lifetime: .seconds(ttl))
             }
             let permit = CallPermit(
                 to: body.object["to"] == nil ? nil : try body.target(),

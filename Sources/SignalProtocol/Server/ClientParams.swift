@@ -121,7 +121,7 @@ extension FieldReader {
         BackendInvite(
             invite: try invite(try optionalIdentifier("call_id") ?? standard),
             from: try required("from", Self.handle) { $0.string.flatMap { Handle($0) } },
-            name: try optionalString("from_name", upTo: FrameLimits.name))
+            name: try optionalString("from_name", upTo: FrameLimits.name).flatMap { DisplayName($0)?.text })
     }
 
     private func invite(_ call: CallID) throws(FieldFailure) -> Invite {

@@ -1,0 +1,37 @@
+import CallVocabulary
+import Testing
+
+@Suite struct DisplayNameTests {
+    /// Texts that show nothing on a screen. Others use them too.
+    private static let blanks = [
+        "", " ", "\t", "   \n", "\u{A0}", "\u{2007}\u{3000}", "\u{200B}", "\u{200D}\u{200C}", "\u{FEFF}", "\u{AD}",
+        "\u{2060}\u{2063}", "\u{200E}\u{2067}\u{2069}", "\u{202E} \u{202C}", "\u{180E}", "\u{3164}", "\u{115F}\u{1160}",
+        "\u{FFA0}", "\u{34F}", "\u{FE0F}", "\u{E0020}\u{E007F}", "\u{2800}", "\u{85}\u{2028}",
+    ]
+
+    @Test("a name that shows nothing is none", arguments: blanks)
+    func blank(text: String) {
+        #expect(DisplayName(text) == nil)
+    }
+
+    @Test("no white space, control or format character is a name by itself")
+    func categories() {
+        for value in UInt32(0)...0x10FFFF {
+            guard let scalar = Unicode.Scalar(value) else { continue }
+            let isBlank: Bool
+            switch scalar.properties.generalCategory {
+            case .control, .format, .spaceSeparator, .lineSeparator, .paragraphSeparator: isBlank = true
+            default: isBlank = scalar.properties.isWhitespace
+            }
+            guard isBlank else { continue }
+            #expect(DisplayName(" \(scalar)") == nil, "U+\(String(value, radix: 16))")
+        }
+    }
+
+    @Test(
+        "blanks within a name stay, and beside them one visible character is enough",
+        arguments: ["Zoë Z.", " .", "\u{5D1}\u{200F}", "👩\u{200D}👧", "می\u{200C}خواهم", "❤\u{FE0F}", "\u{3000}山"])
+    func visible(text: String) {
+        #expect(DisplayName(text)?.text == text)
+    }
+}
