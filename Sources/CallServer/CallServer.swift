@@ -97,12 +97,14 @@ public final class CallServer: Sendable {
         let parts: ServerParts
         do {
             let clock: ServerClock
+            var shared: [BackendToken] = []
             if let database = configuration.database, let homeLease = store.homeLease {
                 let secrets = SharedSecrets(database, configuration.data)
                 for file in isTakeOver ? try secrets.setAsideOthers() : [] {
                     log.warning("a secret that is not the realm's was moved aside", metadata: ["file": .string(file)])
                 }
                 try secrets.provide(hasWebPush: configuration.push.webPush != nil)
+                shared = try secrets.backendTokens()
                 // What is stored are times of the database's clock, whichever server was the home.
                 clock = ServerClock(clocks.shifted(by: homeLease.clockOffset))
             } else {
@@ -112,6 +114,7 @@ public final class CallServer: Sendable {
                 folder: configuration.data, clock: clock, tokens: configuration.tokens)
             for exposure in configuration.data.exposures() { log.warning("\(exposure)") }
             parts = try await ServerParts.start(configuration, clock, tokens, store, log)
+            parts.backends.tokens.replaceShared(with: shared)
         } catch {
             await store.close()
             throw error
@@ -165,7 +168,7 @@ public final class CallServer: Sendable {
         await parts.core.run(configuration, parts.clock, recovered, parts.store.recordLog, outputs, log)
         let server = CallServer(
             address: address, parts: parts, webSockets: webSockets, admin: admin, metrics: metrics,
-            shards: mailboxes.inOrder, listing: parts.readStoreForCore())
+            shards: mailboxes.inOrder, listing: parts.readInBackground())
         var retention = configuration.retention
         retention.missedPerUser = configuration.limits.missedPerUser
         parts.store.recordLog.startMaintenance(retention, now: { [clock = parts.clock] in clock.time() }) { damage in

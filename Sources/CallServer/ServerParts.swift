@@ -106,9 +106,7 @@ struct ServerParts: Sendable {
     ) throws -> WebhookService {
         let folder = configuration.data
         // The next home goes on where this one is.
-        let state = configuration.database.flatMap { database in
-            store.homeLease.map { KeptState("webhooks", in: database, epoch: $0.term.epoch) }
-        }
+        let state = store.homeLease?.state("webhooks")
         // The store may have been copied from this folder.
         @Sendable func load() throws -> [UInt8]? { try state?.read() ?? folder.deliveries() }
         @Sendable func save(_ bytes: [UInt8]) throws {
@@ -122,19 +120,22 @@ struct ServerParts: Sendable {
                 userAgent: CallServer.userAgent, log: log))
     }
 
-    /// Reads the store for the core in the background: the ids of all calls, once, and from time to time the devices that
-    /// were not seen for long.
-    func readStoreForCore() -> Task<Void, Never> {
+    /// Reads in the background: for the core the ids of all calls, once, and from time to time the devices that were not
+    /// seen for long; the realm's tokens of backends.
+    func readInBackground() -> Task<Void, Never> {
         let queries = store.queries
         let listing = CallListing(
             source: CallListing.Source(
                 count: { try await queries.callCount() },
                 page: { try await queries.callIDs(after: $0, limit: $1) }),
             core: core.inbox, log: log)
-        return Task { [unseen] in
+        let tokens = store.homeLease?.state(BackendToken.standardFile)
+        return Task { [unseen, backends] in
             async let passes: Void = unseen.run()
+            async let follows: Void = backends.tokens.follow(tokens)
             await listing.run()
             await passes
+            await follows
         }
     }
 

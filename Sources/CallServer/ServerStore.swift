@@ -60,7 +60,7 @@ struct ServerStore: Sendable {
             } else {
                 try PostgresStore.open(database, configuration.ownNode)
             }
-        let homeLease = HomeLease(store)
+        let homeLease = HomeLease(store, in: database)
         for warning in try store.warnings() { log.warning("the database: \(warning)") }
         let recovered = try store.recover()
         var opened: [any StoreQueries] = []

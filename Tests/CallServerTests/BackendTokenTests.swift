@@ -30,6 +30,33 @@ struct BackendTokenTests {
         #expect(made.allSatisfy { tokens.find($0.text)?.name == "pbx" })
     }
 
+    @Test("a realm's tokens count beside those of the file, and each kind is replaced by itself")
+    func shared() throws {
+        let (own, other) = (
+            BackendToken.make(name: "pbx", role: .calls, scope: BackendScope()),
+            BackendToken.make(name: "crm", role: .read, scope: BackendScope())
+        )
+        let tokens = BackendTokens(try BackendToken.read(own.line))
+        // The second line is of a version that does not exist yet.
+        tokens.replaceShared(with: BackendToken.shared(Array("\(other.line)\nnext version 2\n".utf8)))
+        #expect(tokens.find(own.text)?.name == "pbx" && tokens.find(other.text)?.name == "crm")
+        tokens.replace(with: [])
+        #expect(tokens.find(own.text) == nil && tokens.find(other.text)?.role == .read)
+        tokens.replaceShared(with: BackendToken.shared([]))
+        #expect(tokens.find(other.text) == nil)
+    }
+
+    @Test("to revoke a name takes away all of its lines, and nothing else")
+    func revocation() throws {
+        let lines = ["pbx", "crm", "pbx", "pbx-2"].map {
+            BackendToken.make(name: $0, role: .calls, scope: BackendScope()).line
+        }
+        let rest = BackendToken.without("pbx", "# pbx is ours\n" + lines.joined(separator: "\n") + "\n")
+        #expect(rest.count == 2 && rest.text == "# pbx is ours\n\(lines[1])\n\(lines[3])\n")
+        let same = BackendToken.without("other", rest.text)
+        #expect(same.count == 0 && same.text == rest.text)
+    }
+
     @Test(
         "a line that is no token is named with its number and its fault",
         arguments: [

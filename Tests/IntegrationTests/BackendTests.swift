@@ -203,5 +203,14 @@ struct BackendTests {
         program.send(SIGHUP)
         _ = try await program.errors.first("the settings are reloaded") { $0.contains("admin reload") ? true : nil }
         #expect(try await HTTPAnswer.curl("--header", header, path).status == 200)
+        let count = program.errors.count
+        #expect(try await world.reveille("token backend pbx --revoke").errors.contains("revoked 1 of \(file)"))
+        program.send(SIGHUP)
+        _ = try await program.errors.first("they are reloaded again", from: count) {
+            $0.contains("admin reload") ? true : nil
+        }
+        #expect(try await HTTPAnswer.curl("--header", header, path).status == 401)
+        try await world.reveille("token backend pbx --revoke").expectFailure(1, "has no token of the name pbx")
+        try await world.reveille("token backend pbx").expectFailure(64, "--role")
     }
 }

@@ -169,6 +169,35 @@ struct RealmTests {
         #expect(byFolder.ending == .exit(0), "\(byFolder.output)")
     }
 
+    @Test("a backend's token is the realm's: each home takes it without SIGHUP, until it is revoked")
+    func backendToken() async throws {
+        let (home, standby) = try await pair()
+        func status(of node: Node, _ token: String) async throws -> Int {
+            let header = "Authorization: Bearer \(token)"
+            return try await HTTPAnswer.curl(
+                ["--header", header, "http://127.0.0.1:\(node.port)/v1/backend/groups"]
+            ).status
+        }
+        // Without the database's name it would be this folder's.
+        for node in [home, standby] {
+            let refused = try await Program.run(
+                Program.reveille, ["token", "backend", "pbx", "--role", "read", "--data", node.folder])
+            refused.expectFailure(1, "nothing was changed: the server on \(node.folder) is of a realm", "--store")
+            #expect(!FileManager.default.fileExists(atPath: node.folder + "/backend-tokens"))
+        }
+        let made = try await reveille("token", "backend", "pbx", "--role", "read", "--data", standby.folder)
+        #expect(made.ending == .exit(0) && made.errors.contains("the realm \(database.realm) has the token"))
+        let token = made.output.filter { !$0.isNewline }
+        _ = try await eventually("the home takes it") { try await status(of: home, token) == 200 ? true : nil }
+        #expect(try await reveille("handover").ending == .exit(0))
+        try await standby.said(Self.home)
+        #expect(try await status(of: standby, token) == 200)
+        let revoked = try await reveille("token", "backend", "pbx", "--revoke")
+        #expect(revoked.ending == .exit(0) && revoked.errors.contains("revoked 1"), "\(revoked.errors)")
+        _ = try await eventually("it is refused") { try await status(of: standby, token) == 401 ? true : nil }
+        try await reveille("token", "backend", "pbx", "--revoke").expectFailure(1, "has no token of the name pbx")
+    }
+
     @Test("a second server on the data folder of another is refused before it takes the lease")
     func sameFolder() async throws {
         let (home, standby) = try await pair()

@@ -160,6 +160,23 @@ import Testing
         #expect(try KeptState("webhooks", in: address, epoch: 2).read() == [7])
     }
 
+    @Test func `changes of what the nodes share come one after the other, and none is lost`() async throws {
+        let address = try await PostgresServer.freshAddress()
+        try PostgresStore.open(address, RealmNode(name: "first")).close()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in UInt8(0)..<8 {
+                group.addTask { try await apart { try Realm.change("list", in: address) { $0 + [number] } } }
+            }
+            try await group.waitForAll()
+        }
+        let content = try #require(try Realm.keep("list", nil, in: address))
+        #expect(content.sorted() == Array(0..<8))
+        try Realm.change("list", in: address) { $0.filter { $0 > 5 } }
+        #expect(try Realm.kept(["list"], in: address)["list"]?.sorted() == [6, 7])
+        try Realm.change("list", in: address) { _ in [] }
+        #expect(try Realm.keep("list", nil, in: address) == [])
+    }
+
     @Test func `a realm that does not exist is named`() async throws {
         let address = try await PostgresServer.freshAddress()
         let failure = #expect(throws: StoreFailure.self) { try Realm.status(address) }

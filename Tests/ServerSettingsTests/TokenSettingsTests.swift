@@ -1,3 +1,4 @@
+import CallCore
 import CallServer
 import ClientTokens
 import Foundation
@@ -53,6 +54,22 @@ struct TokenSettingsTests {
                     + "fetched from; give one such as https://id.example.com/jwks.json; http:// only with a numeric "
                     + "address of this machine or localhost"
             ])
+    }
+
+    @Test("warn of backends' tokens that one server of a realm has for itself")
+    func backendsInRealm() throws {
+        let line = BackendToken.make(name: "pbx", role: .calls, scope: BackendScope()).line
+        try scene.write(line, to: "data/backend-tokens")
+        try write("node: one\n")
+        #expect(try scene.faults() == [])
+        let store = "store: postgres://bob@db.example.org/calls\n"
+        try write(store)
+        let faults = try scene.faults()
+        #expect(faults.count == 1 && faults.first?.hasPrefix("warning: ") == true)
+        #expect(faults.first?.contains("DIR/data/backend-tokens counts on this server alone") == true, "\(faults)")
+        // Somebody has the file on each server.
+        try write(store + "backend.tokens_file: DIR/data/backend-tokens\n")
+        #expect(try scene.faults() == [])
     }
 
     @Test("name what is missing, and what is of no use")

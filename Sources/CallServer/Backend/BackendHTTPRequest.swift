@@ -168,7 +168,7 @@ enum BackendRefusal: Error {
             .refusal(
                 SignalError(
                     .unauthenticated,
-                    "This server does not know the token; make one with reveille token backend, then send SIGHUP."))
+                    "The server does not know the token; make one with reveille token backend, and do what it says."))
         case .nothing: .refusal(SignalError(.notFound, "There is no such resource below \(BackendRoute.root)."))
         case .methods(let methods):
             .refusal(

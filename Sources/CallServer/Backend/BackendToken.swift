@@ -29,6 +29,8 @@ public struct BackendToken: Equatable, Sendable {
 
     /// The name of the file with the tokens, in the data folder.
     public static let standardFile = "backend-tokens"
+    /// The longest time until the home of a realm knows a change of the realm's tokens.
+    public static let sharedWithin = Duration.seconds(2)
     /// The form of a line, for help texts.
     public static let form = "NAME ROLE USERS SHA256"
     private static let prefix = "rvb_"
@@ -56,6 +58,20 @@ public struct BackendToken: Equatable, Sendable {
             }
         }
         return tokens
+    }
+
+    /// The tokens that the nodes of a realm share: the lines of such a file. A line of a later version is skipped.
+    static func shared(_ content: [UInt8]) -> [BackendToken] {
+        String(decoding: content, as: UTF8.self).split(whereSeparator: \.isNewline)
+            .flatMap { (try? read(String($0))) ?? [] }
+    }
+
+    /// The text of a file without the lines of one token's name.
+    /// - Returns: also how many lines that were.
+    public static func without(_ name: String, _ text: String) -> (text: String, count: Int) {
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        let rest = lines.filter { $0.split(separator: " ").first.map(String.init) != name }
+        return (rest.joined(separator: "\n"), lines.count - rest.count)
     }
 
     private struct Reason: Error {

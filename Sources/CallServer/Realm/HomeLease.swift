@@ -6,13 +6,18 @@ struct HomeLease: Sendable {
     let term: TermView
     /// The database's clock less this machine's at the take-over, in milliseconds.
     let clockOffset: Int64
+    private let database: PostgresAddress
     private let end = AwaitedValue<TermEnd>()
 
-    init(_ store: PostgresStore) {
+    init(_ store: PostgresStore, in database: PostgresAddress) {
+        self.database = database
         term = store.term
         clockOffset = store.clockOffset
         store.whenTermEnds { [end] in end.give($0) }
     }
+
+    /// A content that the next home goes on with. A home that is fenced writes it no more.
+    func state(_ name: String) -> KeptState { KeptState(name, in: database, epoch: term.epoch) }
 
     /// Returns when this process has to stop being the home; nil when the task is cancelled.
     func termEnd() async -> TermEnd? { await end.wait() }

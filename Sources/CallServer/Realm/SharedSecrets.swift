@@ -36,6 +36,12 @@ struct SharedSecrets {
         }
     }
 
+    /// The realm's tokens of backends.
+    func backendTokens() throws(StoreFailure) -> [BackendToken] {
+        let name = BackendToken.standardFile
+        return BackendToken.shared(try Realm.kept([name], in: database)[name] ?? [])
+    }
+
     /// Moves files aside that differ from the realm's or cannot be read.
     /// - Returns: where they are now.
     func setAsideOthers() throws -> [String] {

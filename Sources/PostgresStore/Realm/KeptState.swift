@@ -1,7 +1,8 @@
 import StoreInterface
 import Synchronization
 
-/// Contents that the nodes of a realm share, besides the records: secrets, and how far webhooks are.
+/// Contents that the nodes of a realm share, besides the records: secrets, the tokens of backends, the identity
+/// provider's keys, and how far webhooks are.
 enum KeptContent {
     static func read(_ name: String, _ connection: PostgresConnection) throws(StoreFailure) -> [UInt8]? {
         var parameters = PostgresParameters()
@@ -29,6 +30,26 @@ enum KeptContent {
             "INSERT INTO kept (name, content) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", parameters)
     }
 
+    /// Reads a content for ``change(_:_:_:)``, and keeps others from changing it until the end of the transaction. Empty
+    /// if there is none.
+    static func lock(_ name: String, _ connection: PostgresConnection) throws(StoreFailure) -> [UInt8] {
+        try write(name, [], connection)
+        var parameters = PostgresParameters()
+        parameters.bind(name)
+        let row = try connection.run("SELECT content FROM kept WHERE name = ? FOR UPDATE", parameters)
+        return row.withBytes(0, 0) { Array($0) } ?? []
+    }
+
+    /// Writes another content, after ``lock(_:_:)``.
+    static func change(
+        _ name: String, _ content: [UInt8], _ connection: PostgresConnection
+    ) throws(StoreFailure) {
+        var parameters = PostgresParameters()
+        content.withUnsafeBytes { parameters.bind(copying: $0) }
+        parameters.bind(name)
+        try connection.run("UPDATE kept SET content = ? WHERE name = ?", parameters)
+    }
+
     /// Writes the content if `epoch` is that of the home.
     /// - Returns: false when another process is the home.
     static func replace(
@@ -47,7 +68,8 @@ enum KeptContent {
     }
 }
 
-/// A content that a home writes again and again, on a connection that is kept. Calls block. May be used from any thread.
+/// A content that a home reads or writes again and again, on a connection that is kept. Calls block. May be used from any
+/// thread.
 package final class KeptState: Sendable {
     private static let patience = Duration.seconds(2)
 

@@ -63,4 +63,21 @@ package enum Realm {
         if let content { try KeptContent.write(name, content, connection) }
         return try KeptContent.read(name, connection)
     }
+
+    /// Changes a content that the nodes of a realm share. Of two changes at once the second one waits for the first.
+    /// - Parameter body: returns the new content; told the present one, which is empty at first.
+    package static func change(
+        _ name: String, in address: PostgresAddress, _ body: (_ content: [UInt8]) -> [UInt8]
+    ) throws(StoreFailure) {
+        let connection = try connect(address)
+        try connection.runSimple("BEGIN")
+        do throws(StoreFailure) {
+            let content = try KeptContent.lock(name, connection)
+            try KeptContent.change(name, body(content), connection)
+            try connection.runSimple("COMMIT")
+        } catch {
+            connection.rollBack()
+            throw error
+        }
+    }
 }

@@ -39,7 +39,15 @@ extension ConfigurationBuilder {
             let text = file(path, .backendTokensFile, isPrivate: true)
         else { return [] }
         do {
-            return try BackendToken.read(text)
+            let tokens = try BackendToken.read(text)
+            if !isNamed, !tokens.isEmpty, settings.text(.store) != nil {
+                fault(
+                    .warning, .backendTokensFile,
+                    "\(path) counts on this server alone: after a hand-over its tokens are refused",
+                    "make them with reveille token backend, which gives them to the realm, or name a file that each server has"
+                )
+            }
+            return tokens
         } catch {
             fault(
                 .content, .backendTokensFile, "\(path), \(error)",

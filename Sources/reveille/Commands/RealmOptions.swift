@@ -20,15 +20,16 @@ struct RealmOptions: ParsableArguments {
 
     /// - Throws: a usage error without a database.
     func control() throws -> RealmControl {
-        let loaded = try settings()
-        do {
-            guard let database = try loaded.database() else {
-                throw ValidationError(
-                    "A realm is in a PostgreSQL database: name it with --store, or in the configuration.")
-            }
-            return RealmControl(database)
-        } catch let invalid as InvalidSettings {
-            throw Terminal.refused(invalid)
+        guard let database = try Self.database(of: settings()) else {
+            throw ValidationError(
+                "A realm is in a PostgreSQL database: name it with --store, or in the configuration.")
         }
+        return RealmControl(database)
+    }
+
+    /// - Returns: nil for a store in a folder.
+    /// - Throws: `Terminal.refused(_:)`.
+    static func database(of loaded: LoadedSettings) throws -> PostgresAddress? {
+        do { return try loaded.database() } catch { throw Terminal.refused(error) }
     }
 }
