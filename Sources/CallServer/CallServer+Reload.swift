@@ -5,14 +5,14 @@ import ClientTokens
 import EventLoop
 import LibWebSockets
 import Logging
-import OutgoingHTTP
 import PushClient
 import WebSocketServer
 import WebhookClient
 
 extension CallServer {
     /// Applies new certificates, credentials, limits, timers and policies. Everything is read and checked first: after
-    /// an error nothing has changed. Call it for one reload at a time.
+    /// an error nothing has changed. Fetches the identity provider's keys, and ends the sessions of all keys that are gone.
+    /// Call it for one reload at a time.
     ///
     /// - Throws: ``ServerConfigurationError``, `TLSCertificate.Failure`, `PushConfigurationError` or
     ///   `DataFolder.Failure`, which describe the
@@ -30,7 +30,17 @@ extension CallServer {
         }
         await admin.reload(
             token: checked.adminToken, readToken: checked.adminReadToken, certificate: checked.adminCertificate)
-        if let tokens { try await take(tokens, keysAddress: reload.tokens?.keysAddress) }
+        // What tokens of keys that are gone have opened ends, also when the new keys cannot be fetched.
+        defer {
+            let keys = parts.tokens.verifier.fingerprints
+            for shard in shards { shard.postAlways(.keysChanged(keys)) }
+        }
+        if let tokens { takeKeys(tokens) }
+        if let settings = reload.tokens {
+            try await parts.tokens.follow(
+                settings.keysAddress, on: parts.core.loop, sharedBy: parts.store.homeLease?.state(RemoteKeySet.file),
+                log: parts.log)
+        }
         if let backendTokens = reload.backendTokens { parts.backends.tokens.replace(with: backendTokens) }
         if let authorization = reload.authorization { parts.authorization.replace(with: authorization) }
         if let turn = reload.turn { parts.turn.replace(with: turn) }
@@ -54,18 +64,8 @@ extension CallServer {
         if settings != CoreSettings() { parts.core.inbox.postAlways(.reconfigured(settings)) }
         if let timers = reload.timers { parts.unseen.setAge(timers.deviceAge) }
         listenerCertificates.warn(parts.log)
+        await parts.tokens.refetchKeys()
         parts.log.info("reloaded")
-    }
-
-    /// Takes over the keys of user tokens, and ends what tokens of removed keys have opened.
-    private func take(_ verifier: TokenVerifier, keysAddress: WebAddress?) async throws {
-        let former = parts.tokens.verifier.fingerprints
-        defer {
-            let removed = former.subtracting(parts.tokens.verifier.fingerprints)
-            if !removed.isEmpty { for shard in shards { shard.postAlways(.removed(removed)) } }
-        }
-        takeKeys(verifier)
-        try await parts.tokens.follow(keysAddress, on: parts.core.loop, log: parts.log)
     }
 
     private func takeKeys(_ verifier: TokenVerifier) {

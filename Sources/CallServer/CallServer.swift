@@ -105,6 +105,7 @@ public final class CallServer: Sendable {
                 }
                 try secrets.provide(hasWebPush: configuration.push.webPush != nil)
                 shared = try secrets.backendTokens()
+                try secrets.takeTokenKeys()
                 // What is stored are times of the database's clock, whichever server was the home.
                 clock = ServerClock(clocks.shifted(by: homeLease.clockOffset))
             } else {
@@ -133,7 +134,9 @@ public final class CallServer: Sendable {
     ) async throws -> CallServer {
         let recovered = parts.store.recovered
         // Before clients come, who wait for the first fetch then.
-        try await parts.tokens.follow(configuration.tokens.keysAddress, on: parts.core.loop, log: log)
+        try await parts.tokens.follow(
+            configuration.tokens.keysAddress, on: parts.core.loop,
+            sharedBy: parts.store.homeLease?.state(RemoteKeySet.file), log: log)
         try await parts.webhooks.start(configuration.webhooks)
         try parts.startPush(configuration)
         let mailboxes = ShardMailboxes()

@@ -6,13 +6,14 @@ import TLS
 import WebSocketServer
 import WebhookClient
 
-/// New settings for a running server; nil keeps the present value. A reload drops no session and ends no call.
+/// New settings for a running server; nil keeps the present value. A reload ends no call, and no session but those of
+/// keys of user tokens that are gone.
 public struct ServerReload: Sendable {
     /// The new certificate of the clients' listener, which must have started with TLS.
     public var tls: TLSFiles?
     /// New credentials, endpoints and texts; unchanged parts are not touched.
     public var push: PushService.Configuration?
-    /// New keys of user tokens. Open sessions go on.
+    /// New keys of user tokens. Open sessions go on, except those of a key that is gone.
     public var tokens: TokenConfiguration?
     /// The new endpoints. One that keeps its name goes on where it is; a new one gets the events from now on.
     public var webhooks: [WebhookEndpoint]?

@@ -7,6 +7,8 @@ public struct IdentityProvider: Equatable, Sendable {
     /// The claim with the user's handle.
     public var userClaim = "sub"
     public var keys: [TokenKey]
+    /// The ids of keys that the provider had, and had no more when an operator asked.
+    public var withdrawn: Set<String> = []
 
     public init(issuer: String, audiences: [String], userClaim: String = "sub", keys: [TokenKey] = []) {
         self.issuer = issuer

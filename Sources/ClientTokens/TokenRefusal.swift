@@ -15,6 +15,8 @@ public enum TokenRefusal: Error, Equatable, Sendable {
     case keySignature([String])
     /// The header's `kid` is in no key set, and the keys without a `kid`, which are named, have not signed it.
     case keyUnknown(String, tried: [String] = [])
+    /// The header's `kid` is that of a key which the identity provider has withdrawn.
+    case keyWithdrawn(String)
     /// The header's `kid` is not text.
     case keyMistyped(String)
     /// The header has no `kid`, and several keys are for its algorithm, or none is.
@@ -61,7 +63,7 @@ public enum TokenRefusal: Error, Equatable, Sendable {
         switch self {
         case .malformed: .malformed
         case .algorithm, .critical, .keyAlgorithm: .algorithm
-        case .keyUnknown, .keyMistyped, .keyMissing: .key
+        case .keyUnknown, .keyWithdrawn, .keyMistyped, .keyMissing: .key
         case .signature, .keySignature: .signature
         case .expired: .expired
         case .early: .early
@@ -76,8 +78,8 @@ public enum TokenRefusal: Error, Equatable, Sendable {
     public var isForNewerKeys: Bool {
         switch self {
         case .keyUnknown, .keyMissing: true
-        case .malformed, .algorithm, .critical, .signature, .keySignature, .keyMistyped, .keyAlgorithm, .expired,
-            .early, .claim, .wakeToken, .wakeTokenExpired:
+        case .malformed, .algorithm, .critical, .signature, .keySignature, .keyWithdrawn, .keyMistyped, .keyAlgorithm,
+            .expired, .early, .claim, .wakeToken, .wakeTokenExpired:
             false
         }
     }
@@ -105,6 +107,7 @@ public enum TokenRefusal: Error, Equatable, Sendable {
         case .keyUnknown(let id, let tried):
             "has the kid \(id) in its header; the identity provider has no such key"
                 + (tried.isEmpty ? "" : ", and it is not signed with \(tried.joined(separator: " or "))")
+        case .keyWithdrawn(let id): "has the kid \(id) in its header; the identity provider has withdrawn that key"
         case .keyMistyped(let found): "has the kid \(found) in its header; expected text"
         case .keyMissing(let count, let algorithm):
             "has no kid in its header; \(count == 0 ? "no key is" : "\(count) keys are") for \(algorithm.rawValue)"
@@ -128,7 +131,7 @@ public enum TokenRefusal: Error, Equatable, Sendable {
         case .expired: "Get a new one from your backend and open again."
         case .early: "Check the issuer's clock, and this server's."
         case .signature: "Sign it with the key in client-token.key, then open again."
-        case .keySignature, .keyUnknown: "Get a new one from the identity provider and open again."
+        case .keySignature, .keyUnknown, .keyWithdrawn: "Get a new one from the identity provider and open again."
         case .claim(_, .differs): "Get one for this server and open again."
         case .malformed, .algorithm, .critical, .claim, .keyMistyped, .keyMissing, .keyAlgorithm:
             "Correct your backend, get a new one and open again."

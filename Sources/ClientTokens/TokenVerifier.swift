@@ -82,7 +82,7 @@ public struct TokenVerifier: Equatable, Sendable {
         else {
             // Without a key of that id the token may be signed with one that is newer than those of files.
             if let id = header.keyID, candidates.allSatisfy({ $0.id == nil }) {
-                throw .keyUnknown(TokenValue.string(id).shown, tried: candidates.map(\.name))
+                throw unknown(id, tried: candidates)
             }
             throw .keySignature(candidates.map(\.name))
         }
@@ -109,7 +109,13 @@ public struct TokenVerifier: Equatable, Sendable {
                 found: header.algorithm, key: TokenValue.string(id).shown, taken: named.flatMap(\.algorithms))
         }
         if !unnamed.isEmpty { return unnamed }
-        throw .keyUnknown(TokenValue.string(id).shown)
+        throw unknown(id)
+    }
+
+    private func unknown(_ id: String, tried: [TokenKey] = []) -> TokenRefusal {
+        let shown = TokenValue.string(id).shown
+        if provider?.withdrawn.contains(id) == true { return .keyWithdrawn(shown) }
+        return .keyUnknown(shown, tried: tried.map(\.name))
     }
 
     // MARK: The claims

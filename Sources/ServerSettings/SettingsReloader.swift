@@ -72,7 +72,9 @@ public actor SettingsReloader {
             let reload = ServerReload(
                 configuration, parts: Set(taken.compactMap(\.setting.part) + (isSecretMade ? [.tokens] : [])),
                 hasAdmin: hasAdmin)
-            if isSecretMade || taken.contains(where: { $0.setting.part != .log }) {
+            // The identity provider's keys are fetched, whatever the settings say.
+            let hasServedKeys = configuration.tokens.keysAddress != nil
+            if hasServedKeys || isSecretMade || taken.contains(where: { $0.setting.part != .log }) {
                 try await apply(reload, configuration)
             }
         } catch {

@@ -83,11 +83,13 @@ struct KeySetScheduleTests {
         var fetches = 0
         for millisecond in stride(from: Int64(0), to: 600_000, by: 10) {
             let now = Instant(milliseconds: millisecond)
-            guard schedule.mayFetch(at: now) else { continue }
+            guard schedule.wait(at: now) == .zero else { continue }
             schedule.started(at: now)
             if fetches.isMultiple(of: 2) { schedule.failed(at: now) } else { schedule.succeeded(at: now, maxAge: nil) }
             fetches += 1
         }
         #expect(fetches == 20)
+        #expect(schedule.wait(at: at(600)) == .zero && schedule.wait(at: at(575)) == .seconds(25))
+        #expect(KeySetSchedule(now: at(0)).wait(at: at(0)) == .zero)
     }
 }

@@ -59,7 +59,7 @@ struct OwnFileTests {
             let lines = LogLines()
             let environment = RemoteKeySet.Environment(
                 address: address, folder: folder, clock: ServerClock(), counters: TokenCounters(), log: lines.logger(),
-                onKeys: { _ in })
+                onKeys: { _, _ in })
             _ = await loop.run { RemoteKeySet(environment, loop: loop, tls: tls).stop() }
             let isSaid = lines.take().contains { $0.contains("\(path) is damaged") }
             #expect(isSaid == isDamaged, "\(String(decoding: text, as: UTF8.self))")

@@ -278,10 +278,11 @@ struct SignalShardTests {
         let (client, frames) = try await world.connect()
         let (_, others) = try await world.connect()
         try await world.open(client)
-        let stranger = TokenVerifier(secrets: [TokenSecret(Array(repeating: 7, count: 32))])
-        world.tell([.removed(stranger.fingerprints), .send(1, .reply(.number(1), .done))])
+        let stranger = TokenVerifier(secrets: [TokenSecret(Array(repeating: 7, count: 32))]).fingerprints
+        let present = world.harness.parts.tokens.verifier.fingerprints
+        world.tell([.keysChanged(present.union(stranger)), .send(1, .reply(.number(1), .done))])
         try await frames.wait(for: "it is still there") { $0.count == 2 }
-        world.tell([.removed(world.harness.parts.tokens.verifier.fingerprints), .send(2, .reply(.number(2), .done))])
+        world.tell([.keysChanged(stranger), .send(2, .reply(.number(2), .done))])
         try await frames.wait(for: "closed \(CloseCode.badToken.rawValue)")
         try await others.wait(for: "no session, no key") { $0.count == 2 }
         #expect(others.entries.allSatisfy { !$0.contains("closed") })

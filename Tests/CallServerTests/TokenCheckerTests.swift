@@ -163,6 +163,7 @@ import WebSocketServer
                     case .success: answers.append("good")
                     case .failure(.refused): answers.append("refused")
                     case .failure(.tooMany(let wait)): answers.append(wait < .seconds(31) ? "too many" : "\(wait)")
+                    case .failure(.unsettled(let wait)): answers.append("unsettled \(wait)")
                     }
                 }
             }

@@ -95,6 +95,23 @@ struct TokenRotationTests {
         #expect(try #require(await iterator.next()) == false)
     }
 
+    @Test("of an identity provider come from the home before, unless this node has kept newer ones")
+    func sharedKeys() throws {
+        let file = folder.path + "/" + RemoteKeySet.file
+        func content(_ end: Int64, of url: String = "https://id.example.com/") -> [UInt8] {
+            Array(#"{"url":"\#(url)","end":\#(end),"keySet":"{}"}"#.utf8)
+        }
+        let other = content(1, of: "https://id.example.org/")
+        func kept() -> [UInt8]? { FileManager.default.contents(atPath: file).map { Array($0) } }
+        for (shared, expected) in [
+            (Array("of a later version".utf8), nil), (content(5), content(5)), (content(4), content(5)),
+            (content(6), content(6)), (other, other),
+        ] as [([UInt8], [UInt8]?)] {
+            try RemoteKeySet.take(shared, into: folder)
+            #expect(kept() == expected)
+        }
+    }
+
     @Test("are the former ones after a file that cannot be used")
     func broken() async throws {
         let token = TokenSecret(Array(repeating: 1, count: 32)).sign(claims: claims)

@@ -107,6 +107,28 @@ struct ProviderTokenTests {
         }
     }
 
+    @Test("of a key that the provider has withdrawn is refused for good, whatever the time of the last fetch")
+    func withdrawn() throws {
+        let all = try Self.vectors.verifier("all")
+        let keys = try #require(all.provider?.keys)
+        let good = Self.vectors.cases.lazy.filter { $0.isGood && $0.set == "all" && $0.userClaim == nil }.compactMap {
+            vector -> (token: String, id: String)? in
+            guard case .key(let key)? = (try? all.read(vector.token))?.signer, let id = key.id else { return nil }
+            return keys.count { $0.id == id } == 1 ? (vector.token, id) : nil
+        }
+        let (token, id) = try #require(good.first)
+        var verifier = all
+        verifier.provider?.keys.removeAll { $0.id == id }
+        let unknown = #expect(throws: TokenRefusal.self) { try verifier.read(token) }
+        #expect(unknown?.isForNewerKeys == true)
+        verifier.provider?.withdrawn = [id]
+        let withdrawn = #expect(throws: TokenRefusal.self) { try verifier.read(token) }
+        #expect(withdrawn != unknown && withdrawn?.isForNewerKeys == false && withdrawn?.cause == .key)
+        verifier.provider?.keys = keys
+        #expect(throws: Never.self) { try verifier.read(token) }
+        #expect(Set(keys.map(\.fingerprint)).count == Set(keys.map { Array($0.material.bytes) }).count)
+    }
+
     @Test("refused for a kid that is unknown may be good with newer keys; no other refusal may")
     func newer() throws {
         for vector in Self.vectors.cases where !vector.isGood {

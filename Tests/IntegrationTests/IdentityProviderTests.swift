@@ -4,6 +4,8 @@ import ClientTokens
 import Crypto
 import Foundation
 import OutgoingHTTP
+import SoftphoneKit
+import SoftphoneSession
 import TestCleanup
 import Testing
 
@@ -63,13 +65,19 @@ struct IdentityProviderTests {
         }
     }
 
-    /// nil for a token that is taken; otherwise the refusal.
+    /// nil for a token that is taken; "later" for one that is to be shown again; otherwise the refusal.
     private func refusal(_ token: String, _ server: CallServer) async throws -> String? {
         let answer = try await HTTPAnswer.curl(server, "/v1/calls/\(CallID.random())", token: token)
+        switch answer.status {
         // Forbidden, as for a call of others.
-        if answer.status == 403 { return nil }
-        #expect(answer.status == 401)
-        return try answer.object["message"] as? String
+        case 403: return nil
+        case 503:
+            #expect((1...32).contains(Int(answer.headers["retry-after"] ?? "") ?? 0), "\(answer.headers)")
+            return "later"
+        default:
+            #expect(answer.status == 401)
+            return try answer.object["message"] as? String
+        }
     }
 
     @Test("are fetched before the first token is checked, and again for an unknown kid, at most once in 30 seconds")
@@ -81,22 +89,73 @@ struct IdentityProviderTests {
         #expect(try await refusal(one.token(), server) == nil)
         #expect(try await refusal(one.token(audience: "other"), server)?.contains("has aud \"other\"") == true)
         #expect(provider.requests == ["/jwks.json?x=1 identity"])
-        // Just fetched: a flood of unknown keys costs nothing.
+        // Just fetched: a flood of unknown keys costs nothing. One of them may be new, so none is refused for good.
         try provider.serve([two])
-        for _ in 0..<20 {
-            #expect(
-                try await refusal(stranger.token(), server)?.contains("the identity provider has no such key") == true)
-        }
+        for _ in 0..<20 { #expect(try await refusal(stranger.token(), server) == "later") }
+        #expect(try await refusal(two.token(), server) == "later")
         #expect(provider.requests.count == 1)
         clocks.suspend(for: .seconds(31))
         #expect(try await refusal(two.token(), server) == nil)
         #expect(provider.requests.count == 2)
         // The provider has taken it out: cached verdicts are flushed.
-        #expect(try await refusal(one.token(), server)?.contains("has the kid \"one\"") == true)
+        #expect(try await refusal(one.token(), server) == "later")
         #expect(provider.requests.count == 2)
+        // A fetch that begins after a token has come settles it.
+        clocks.suspend(for: .seconds(31))
+        #expect(try await refusal(one.token(), server)?.contains("has the kid \"one\"") == true)
+        #expect(provider.requests.count == 3)
         #expect(
             try await HTTPAnswer.curl(server, "/metrics").body.contains(
-                "reveille_token_key_fetches_total{result=\"ok\"} 2"))
+                "reveille_token_key_fetches_total{result=\"ok\"} 3"))
+    }
+
+    @Test("that are not known yet put a session off, and the phone tries again by itself")
+    func putOff() async throws {
+        let (one, two) = (Signer(id: "one"), Signer(id: "two"))
+        let provider = try await Provider([one])
+        let server = try await server(provider.port)
+        #expect(try await refusal(one.token(), server) == nil)
+        try provider.serve([one, two])
+        let token = try two.token()
+        let phone = try await world.phone("alice", at: server.address) {
+            $0.token = .fixed(token)
+            $0.connectLimit = .seconds(1)
+        }
+        _ = await #expect(throws: (any Error).self) { try await phone.softphone.connect() }
+        let wait = try await phone.event("it waits") { event in
+            if case .connection(.down(_, _, let wait)) = event { wait } else { nil }
+        }
+        #expect(wait > .seconds(5), "\(wait)")
+        let isGone = phone.events.entries.contains { if case .connection(.gone) = $0 { true } else { false } }
+        #expect(!isGone)
+    }
+
+    @Test("are fetched at a reload; a key that was withdrawn ends then, and with it the sessions of its tokens")
+    func withdrawal() async throws {
+        let (one, two) = (Signer(id: "one"), Signer(id: "two"))
+        let provider = try await Provider([one, two])
+        let server = try await server(provider.port)
+        func phone(_ user: String, _ signer: Signer) async throws -> Phone {
+            let token = try signer.token(user: user)
+            return try await world.onlinePhone(user, at: server.address) { $0.token = .fixed(token) }
+        }
+        let (ended, open) = (try await phone("alice", one), try await phone("bob", two))
+        // The server's own tokens have another signer.
+        let own = try await world.onlinePhone("carol", at: server.address)
+        try provider.serve([two])
+        // Just fetched: an operator does not wait.
+        try await server.reload(ServerReload())
+        #expect(provider.requests.count == 2)
+        try await ended.event("the session ends") { event in
+            event == .connection(.gone(.closed(code: 3500))) ? true : nil
+        }
+        #expect(try await refusal(one.token(), server)?.contains("has withdrawn that key") == true)
+        #expect(try await refusal(two.token(), server) == nil)
+        _ = try await own.connects(to: open)
+        // It comes back.
+        try provider.serve([one, two])
+        try await server.reload(ServerReload())
+        #expect(try await refusal(one.token(), server) == nil)
     }
 
     @Test("count while the provider is down, also after a restart, and no longer than a day")
@@ -114,7 +173,8 @@ struct IdentityProviderTests {
         await second.stop()
         clocks.suspend(for: .seconds(3 * 3600))
         let third = try await server(provider.port, clocks)
-        #expect(try await refusal(one.token(), third)?.contains("the identity provider has no such key") == true)
+        // Not the token's fault: there are no keys.
+        #expect(try await refusal(one.token(), third) == "later")
         // It comes back.
         let again = try await Provider([one], port: provider.port)
         clocks.suspend(for: .seconds(31))
@@ -142,5 +202,14 @@ struct IdentityProviderTests {
         #expect(try await refusal(one.token(), server) == nil)
         let alice = try await world.onlinePhone("alice", at: server.address)
         _ = try await alice.connects(to: phone)
+        // A key of a file is withdrawn by the reload that takes it away.
+        let token = try one.token(user: "dave")
+        let dave = try await world.onlinePhone("dave", at: server.address) { $0.token = .fixed(token) }
+        tokens.provider?.keys = []
+        reload.tokens = tokens
+        try await server.reload(reload)
+        try await dave.event("the session ends") { event in
+            event == .connection(.gone(.closed(code: 3500))) ? true : nil
+        }
     }
 }

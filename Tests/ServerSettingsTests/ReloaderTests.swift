@@ -118,6 +118,24 @@ struct ReloaderTests {
             ])
     }
 
+    @Test("an identity provider's keys are fetched at each reload, also when no setting has changed")
+    func servedKeys() async throws {
+        try scene.write(
+            """
+            tokens.jwks_url: https://id.example.com/jwks.json
+            tokens.issuer: https://id.example.com/
+            tokens.audience: reveille
+            """)
+        let reloader = try reloader()
+        await reloader.reload()
+        #expect(server.count == 1 && server.last?.tokens == nil)
+        try scene.write("")
+        await reloader.reload()
+        #expect(server.count == 2)
+        await reloader.reload()
+        #expect(server.count == 2)
+    }
+
     @Test("tokens of backends are taken when their file is made, and none when it is deleted or has a fault")
     func backends() async throws {
         let reloader = try reloader()

@@ -8,14 +8,14 @@ enum ShardMessage: Sendable {
     case disconnect(UInt64, CloseCode)
     /// New connection limits, from a reload and not from the core.
     case limited(ConnectionLimits)
-    /// Keys of user tokens that a reload has removed.
-    case removed(Set<KeyFingerprint>)
+    /// The present keys of user tokens, likewise: sessions of other keys end.
+    case keysChanged(Set<KeyFingerprint>)
 
     /// The serial of the connection concerned; nil for all connections.
     var connection: UInt64? {
         switch self {
         case .send(let serial, _), .disconnect(let serial, _): serial
-        case .limited, .removed: nil
+        case .limited, .keysChanged: nil
         }
     }
 }

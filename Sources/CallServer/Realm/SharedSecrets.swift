@@ -42,6 +42,12 @@ struct SharedSecrets {
         return BackendToken.shared(try Realm.kept([name], in: database)[name] ?? [])
     }
 
+    /// Gives the folder the identity provider's keys that the last home has fetched: the provider may be down.
+    func takeTokenKeys() throws {
+        let kept = try Realm.kept([RemoteKeySet.file], in: database)[RemoteKeySet.file]
+        if let kept { try RemoteKeySet.take(kept, into: folder) }
+    }
+
     /// Moves files aside that differ from the realm's or cannot be read.
     /// - Returns: where they are now.
     func setAsideOthers() throws -> [String] {

@@ -109,6 +109,7 @@ final class CallResources {
         switch failure {
         case .refused(let refusal): .refusal(SignalError(.unauthenticated, refusal.message))
         case .tooMany(let wait): .refusal(.tooManyFailedTokens(wait))
+        case .unsettled(let wait): .refusal(.tokenKeyUnknown(wait))
         }
     }
 

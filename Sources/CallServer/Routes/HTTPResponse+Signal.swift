@@ -78,6 +78,12 @@ extension SignalError {
             .rateLimited(retryAfter: wait),
             "Too many invalid tokens from your address; wait \(wait.wholeMilliseconds) ms.")
     }
+
+    static func tokenKeyUnknown(_ wait: Duration) -> SignalError {
+        SignalError(
+            .overloaded(retryAfter: wait),
+            "The token's key is not known yet. Keep the token, and try again in \(wait.wholeMilliseconds) ms.")
+    }
 }
 
 extension SignalError.Code {

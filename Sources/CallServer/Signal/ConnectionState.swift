@@ -103,6 +103,8 @@ final class ConnectionState {
     private(set) var phase = Phase.unopened
     /// The user's key for limits; nil before a valid token.
     private(set) var user: RateLimiter.Key?
+    /// Whether a token could not be checked when it came. The client waits, and asks again.
+    private(set) var wasPutOff = false
     /// The index of its last message in the current ``Delivery``.
     var lastMessage: Int?
     /// The rate limits of messages, and of refusals; nil until the first one. A session starts with full buckets.
@@ -143,6 +145,12 @@ final class ConnectionState {
     /// The token was not checked. The client may ask again.
     func forgetCheck() {
         if case .checking = phase { phase = .unopened }
+    }
+
+    /// The token cannot be checked at present. The client may ask again.
+    func putOffCheck() {
+        forgetCheck()
+        wasPutOff = true
     }
 
     /// The token is valid, and the core gets the request.

@@ -259,9 +259,14 @@ final class SignalShard: ShardHandler {
         guard let connection = connections[serial], let state = connection.state as? ConnectionState else { return }
         switch result {
         case .failure(.tooMany(let wait)):
-            state.forgetCheck()
+            state.putOffCheck()
             let error = SignalError.tooManyFailedTokens(wait)
             trace.refused(.rateLimited, error.message, on: connection, device: open.device.id)
+            refuse(request, error.code, error.message, on: connection)
+        case .failure(.unsettled(let wait)):
+            state.putOffCheck()
+            let error = SignalError.tokenKeyUnknown(wait)
+            trace.refused(.overloaded, error.message, on: connection, device: open.device.id)
             refuse(request, error.code, error.message, on: connection)
         case .failure(.refused(let refusal)):
             trace.refused(.badToken, refusal.message, on: connection, device: open.device.id)
@@ -302,16 +307,6 @@ final class SignalShard: ShardHandler {
         }
     }
 
-    /// Closes the connections whose tokens were signed with these keys. The session can be resumed with another token.
-    private func closeConnections(signedBy keys: Set<KeyFingerprint>) {
-        for connection in connections.values {
-            guard let state = connection.state as? ConnectionState, let signer = state.holder?.signer,
-                keys.contains(signer)
-            else { continue }
-            close(connection, .badToken)
-        }
-    }
-
     /// Reads pending input first: after a stop of the process it may contain their `session.open`.
     private func unopenedAreDue() {
         let now = environment.clock.now()
@@ -331,9 +326,10 @@ final class SignalShard: ShardHandler {
                 continue
             }
             // A client that asked in time may reconnect: the delay is the server's.
-            let code = state.asked == nil ? CloseCode.notOpened : .overloaded
+            let hasAsked = state.asked != nil || state.wasPutOff
+            let code = hasAsked ? CloseCode.overloaded : .notOpened
             trace.refused(
-                state.asked == nil ? .notOpened : .overloaded, code.explanation, on: connection,
+                hasAsked ? .overloaded : .notOpened, code.explanation, on: connection,
                 user: state.holder?.grant.user, device: state.holder?.device)
             close(connection, code)
         }
@@ -346,6 +342,7 @@ final class SignalShard: ShardHandler {
 
     func receive(_ messages: inout [ShardMessage]) {
         delivery.begin(count: messages.count)
+        var keys: Set<KeyFingerprint>?
         for index in messages.indices {
             switch messages[index] {
             // The message is not bound here: a copy would retain all its references.
@@ -362,13 +359,23 @@ final class SignalShard: ShardHandler {
                     resources.lost(serial)
                 }
             case .limited(let limits): self.limits = limits
-            case .removed(let keys): closeConnections(signedBy: keys)
+            case .keysChanged(let present): keys = present
             }
         }
         let now = environment.clock.time()
         for share in delivery.shares { deliver(share, of: messages, now: now) }
         delivery.end()
+        if let keys { endSessions(exceptOf: keys) }
         trace.flush()
+    }
+
+    /// Ends the sessions of users' tokens whose key is none of `keys`. With a new token their clients resume them in time.
+    private func endSessions(exceptOf keys: Set<KeyFingerprint>) {
+        let ended = connections.values.filter { connection in
+            guard let signer = (connection.state as? ConnectionState)?.holder?.signer else { return false }
+            return !keys.contains(signer)
+        }
+        for connection in ended { close(connection, .badToken) }
     }
 
     private func connection(_ serial: UInt64) -> (WebSocketConnection, ConnectionState)? {
@@ -396,7 +403,7 @@ final class SignalShard: ShardHandler {
                 }
                 if frames.messageBytes >= Self.longestWrite { write(to: share.connection) }
             case .disconnect(_, let code): close(share.connection, code)
-            case .limited, .removed: preconditionFailure("limits and keys are of no connection")
+            case .limited, .keysChanged: preconditionFailure("limits and keys are of no connection")
             }
             next = delivery.message(after: index)
         }

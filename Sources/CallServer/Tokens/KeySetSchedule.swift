@@ -47,10 +47,10 @@ package struct KeySetSchedule: Equatable {
     /// The keys have stopped to count.
     mutating func dropped() { end = nil }
 
-    /// Whether an unknown key is a reason to fetch now.
-    func mayFetch(at now: Instant) -> Bool {
-        guard let lastStart else { return true }
-        return now >= lastStart + Self.spacing
+    /// How long an unknown key has to wait for a fetch; zero if it is a reason to fetch now.
+    func wait(at now: Instant) -> Duration {
+        guard let lastStart else { return .zero }
+        return max(.zero, lastStart + Self.spacing - now)
     }
 
     /// The longest time in seconds that others can say (RFC 9111, section 1.2.2).

@@ -2,6 +2,15 @@ import EventLoop
 import OutgoingHTTP
 import TLS
 
+/// What became of a fetch of the provider's keys for a token.
+struct KeyFetch: Sendable {
+    /// Whether the keys have changed.
+    let isNewer: Bool
+    /// When another fetch may find the token's key; nil when that is settled, because this fetch began after the token
+    /// had come.
+    let retryAfter: Duration?
+}
+
 /// The provider's key set, for any thread.
 struct KeySource: Sendable {
     let address: WebAddress
@@ -17,9 +26,8 @@ struct KeySource: Sendable {
     /// Fetches the set now, and then whenever it is due.
     func begin() { set.loop.execute { [set] in set.value.begin() } }
 
-    /// Answers false when the loop has ended.
-    func fetchNewer() async -> Bool {
-        let (answers, answer) = AsyncStream.makeStream(of: Bool.self)
+    func fetchNewer() async -> KeyFetch {
+        let (answers, answer) = AsyncStream.makeStream(of: KeyFetch.self)
         set.loop.execute { [set] in
             set.value.askForNewer {
                 answer.yield($0)
@@ -27,8 +35,15 @@ struct KeySource: Sendable {
             }
         }
         // A closure that is dropped ends the stream.
-        for await isNewer in answers { return isNewer }
-        return false
+        for await fetch in answers { return fetch }
+        return KeyFetch(isNewer: false, retryAfter: RemoteKeySet.shortestWait)
+    }
+
+    /// Fetches the set at once, because an operator asks. Returns when that has ended.
+    func refetch() async {
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        set.loop.execute { [set] in set.value.refetch { end.finish() } }
+        for await _ in ends {}
     }
 
     func stop() async { _ = await set.loop.run { [set] in set.value.stop() } }

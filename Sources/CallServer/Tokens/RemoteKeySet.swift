@@ -14,6 +14,10 @@ package final class RemoteKeySet {
     /// The size limit of a key set, in bytes.
     package static let longest = 64 * 1024
     static let patience = Duration.seconds(5)
+    /// The shortest time after which a client whose key is unknown is asked to come again.
+    static let shortestWait = Duration.seconds(1)
+    /// The most ids of former keys that are remembered.
+    private static let mostFormer = 1_000
     static let file = "token-keys.json"
 
     struct Environment: Sendable {
@@ -22,8 +26,17 @@ package final class RemoteKeySet {
         let clock: ServerClock
         let counters: TokenCounters
         let log: Logger
-        /// Called with all keys when they have changed; on the loop.
-        let onKeys: @Sendable ([TokenKey]) -> Void
+        /// Called with all keys, and the ids of those that were withdrawn, when either has changed; on the loop.
+        let onKeys: @Sendable ([TokenKey], Set<String>) -> Void
+        /// Keeps the content of ``file`` for the next home of the realm; must not block.
+        var share: @Sendable ([UInt8]) -> Void = { _ in }
+    }
+
+    /// A token check, or an operator's request, that waits for the fetch in progress.
+    private struct Waiting {
+        /// Whether the fetch began after it.
+        let isFirst: Bool
+        let completion: @Sendable (KeyFetch) -> Void
     }
 
     private let environment: Environment
@@ -33,8 +46,12 @@ package final class RemoteKeySet {
     private var set: TokenKeySet?
     private var fetch: WebExchange?
     private var timer: LoopTimer?
-    /// Token checks that wait for the fetch in progress.
-    private var waiting: [@Sendable (Bool) -> Void] = []
+    private var waiting: [Waiting] = []
+    /// The ids of all keys that the provider had.
+    private var former: Set<String> = []
+    private var withdrawn: Set<String> = []
+    /// Whether an operator asked for the fetch in progress.
+    private var isAsked = false
 
     init(_ environment: Environment, loop: EventLoop, tls: TLSClientContext) {
         self.environment = environment
@@ -58,17 +75,32 @@ package final class RemoteKeySet {
         if let set {
             environment.log.info(
                 "the identity provider's keys of the last process count until it answers", metadata: metadata)
-            environment.onKeys(set.keys)
+            former = Set(set.keys.compactMap(\.id))
+            environment.onKeys(set.keys, withdrawn)
         }
         start()
     }
 
     /// Fetches the set for a token whose key is unknown, unless the last fetch was just now.
-    /// - Parameter completion: told whether the keys are newer.
-    func askForNewer(_ completion: @escaping @Sendable (Bool) -> Void) {
-        if fetch != nil { return waiting.append(completion) }
-        guard timer != nil, schedule.mayFetch(at: environment.clock.now()) else { return completion(false) }
-        waiting.append(completion)
+    func askForNewer(_ completion: @escaping @Sendable (KeyFetch) -> Void) {
+        // The provider may have answered a fetch under way before it had the key.
+        if fetch != nil { return waiting.append(Waiting(isFirst: false, completion: completion)) }
+        let wait = schedule.wait(at: environment.clock.now())
+        guard timer != nil, wait == .zero else {
+            return completion(KeyFetch(isNewer: false, retryAfter: max(wait, Self.shortestWait)))
+        }
+        waiting.append(Waiting(isFirst: true, completion: completion))
+        start()
+    }
+
+    /// Fetches the set at once, because an operator asks. A key that the provider has no more then is withdrawn: its
+    /// tokens are refused for good.
+    func refetch(_ completion: @escaping @Sendable () -> Void) {
+        guard timer != nil else { return completion() }
+        // The provider may have answered a fetch under way before the change. The new one answers what waits for it.
+        fetch?.cancel()
+        isAsked = true
+        waiting.append(Waiting(isFirst: true) { _ in completion() })
         start()
     }
 
@@ -78,7 +110,7 @@ package final class RemoteKeySet {
         fetch = nil
         client.close()
         timer = nil
-        answerWaiting(false)
+        answerWaiting(isNewer: false, isSettled: false)
     }
 
     private func timeCame() {
@@ -88,7 +120,7 @@ package final class RemoteKeySet {
             set = nil
             environment.log.error(
                 "the identity provider has not answered for a day; its keys count no longer", metadata: metadata)
-            environment.onKeys([])
+            environment.onKeys([], withdrawn)
         }
         // The end of a fetch sets the timer again.
         guard fetch == nil else { return }
@@ -119,8 +151,9 @@ package final class RemoteKeySet {
             var metadata = metadata
             metadata["reason"] = .string(failure.description)
             environment.log.warning("cannot fetch the identity provider's keys", metadata: metadata)
-            answerWaiting(false)
+            answerWaiting(isNewer: false, isSettled: false)
         }
+        isAsked = false
         setTimer()
     }
 
@@ -164,21 +197,35 @@ package final class RemoteKeySet {
         let isNew = found.set != set
         set = found.set
         keep(found.body)
+        let areOthersWithdrawn = noteWithdrawn()
         if isNew {
             for key in found.set.leftOut {
                 environment.log.warning(
                     "a key of the identity provider is left out", metadata: ["key": .string("\(key)")])
             }
             environment.log.notice("the identity provider's keys were fetched", metadata: metadata)
-            environment.onKeys(found.set.keys)
         }
-        answerWaiting(isNew)
+        if isNew || areOthersWithdrawn { environment.onKeys(found.set.keys, withdrawn) }
+        answerWaiting(isNewer: isNew, isSettled: true)
     }
 
-    private func answerWaiting(_ isNewer: Bool) {
+    /// - Returns: whether other keys are withdrawn than before.
+    private func noteWithdrawn() -> Bool {
+        let (before, ids) = (withdrawn, Set(set?.keys.compactMap(\.id) ?? []))
+        // A fetch by itself says less: a cache on the way may have an older set.
+        withdrawn = (isAsked ? former : withdrawn).subtracting(ids)
+        former = former.count > Self.mostFormer ? ids : former.union(ids)
+        return withdrawn != before
+    }
+
+    /// - Parameter isSettled: whether the fetch told what keys there are now.
+    private func answerWaiting(isNewer: Bool, isSettled: Bool) {
         let waiting = waiting
         self.waiting = []
-        for completion in waiting { completion(isNewer) }
+        let wait = max(schedule.wait(at: environment.clock.now()), Self.shortestWait)
+        for one in waiting {
+            one.completion(KeyFetch(isNewer: isNewer, retryAfter: isSettled && one.isFirst ? nil : wait))
+        }
     }
 
     /// Foreign text for the log, of bounded length.
@@ -211,7 +258,9 @@ package final class RemoteKeySet {
             url: environment.address.text, end: environment.clock.wall(end).milliseconds,
             keySet: String(decoding: body, as: UTF8.self))
         do {
-            try environment.folder.replace(Self.file, with: try JSONEncoder().encode(kept))
+            let content = try JSONEncoder().encode(kept)
+            environment.share(Array(content))
+            try environment.folder.replace(Self.file, with: content)
         } catch {
             environment.log.warning(
                 "cannot keep the identity provider's keys for the next start", metadata: ["error": .string("\(error)")])
@@ -236,6 +285,19 @@ package final class RemoteKeySet {
             return nil
         }
         return (set, Instant(milliseconds: kept.end))
+    }
+
+    /// Gives the folder of a home the set that the home before it has kept for the realm, unless its own counts longer.
+    static func take(_ content: [UInt8], into folder: DataFolder) throws {
+        /// nil for a damaged one.
+        func read(_ content: Data) -> Kept? {
+            guard let kept = try? JSONDecoder().decode(Kept.self, from: content) else { return nil }
+            return StoredTime.isPossible(kept.end) ? kept : nil
+        }
+        guard let other = read(Data(content)) else { return }
+        let own = FileManager.default.contents(atPath: folder.path + "/" + file).flatMap(read)
+        guard own.map({ $0.url != other.url || $0.end < other.end }) ?? true else { return }
+        try folder.replace(file, with: content)
     }
 }
 

@@ -1,11 +1,14 @@
 import CallCore
 import CallVocabulary
 import ClientTokens
+import Dispatch
 import EventLoop
 import Foundation
 import Logging
 import OutgoingHTTP
+import PostgresStore
 import PushVocabulary
+import StoreInterface
 import Synchronization
 
 /// Mints and checks the two kinds of token that open a session: user tokens, and the wake tokens of pushes.
@@ -32,6 +35,8 @@ public struct TokenAuthority: Redacted, Sendable {
             var configured: TokenVerifier
             /// The keys that the provider serves.
             var served: [TokenKey] = []
+            /// The ids of those that the provider has withdrawn.
+            var withdrawn: Set<String> = []
             /// Both.
             var verifier: TokenVerifier
             var source: KeySource?
@@ -55,7 +60,9 @@ public struct TokenAuthority: Redacted, Sendable {
             }
         }
 
-        func setServed(_ keys: [TokenKey]) { change { $0.served = keys } }
+        func setServed(_ keys: [TokenKey], withdrawn: Set<String>) {
+            change { ($0.served, $0.withdrawn) = (keys, withdrawn) }
+        }
 
         /// - Returns: whether the keys differ.
         func setConfigured(_ verifier: TokenVerifier) -> Bool { change { $0.configured = verifier } }
@@ -66,6 +73,7 @@ public struct TokenAuthority: Redacted, Sendable {
                 body(&state)
                 var verifier = state.configured
                 verifier.provider?.keys += state.served
+                verifier.provider?.withdrawn = state.withdrawn
                 guard verifier != state.verifier else { return false }
                 state.verifier = verifier
                 generation.add(1, ordering: .sequentiallyConsistent)
@@ -129,26 +137,44 @@ public struct TokenAuthority: Redacted, Sendable {
     var counters: TokenCounters { users.counters }
 
     /// Fetches the provider's keys from the address of new settings from now on, and no longer from another one.
-    func follow(_ address: WebAddress?, on loop: EventLoop, log: Logger) async throws {
+    /// - Parameter realm: keeps the keys for the next home; nil for a server without a realm.
+    func follow(_ address: WebAddress?, on loop: EventLoop, sharedBy realm: KeptState?, log: Logger) async throws {
         guard let folder, users.source?.address != address else { return }
         if let former = users.setSource(nil) {
             await former.stop()
-            users.setServed([])
+            users.setServed([], withdrawn: [])
         }
         guard let address else { return }
-        let environment = RemoteKeySet.Environment(
+        var environment = RemoteKeySet.Environment(
             address: address, folder: folder, clock: clock, counters: counters, log: log,
-            onKeys: { [users] in users.setServed($0) })
+            onKeys: { [users] in users.setServed($0, withdrawn: $1) })
+        if let realm { environment.share = { Self.keep($0, in: realm, log) } }
         let source = try await KeySource.make(environment, on: loop)
         _ = users.setSource(source)
         source?.begin()
     }
 
+    /// On another thread, because it blocks.
+    private static func keep(_ keys: [UInt8], in realm: KeptState, _ log: Logger) {
+        DispatchQueue.global().async {
+            do throws(StoreFailure) {
+                try realm.write(keys)
+            } catch {
+                log.warning(
+                    "cannot keep the identity provider's keys for the next home",
+                    metadata: ["error": .string("\(error)")])
+            }
+        }
+    }
+
     func stopFollowing() async { if let source = users.setSource(nil) { await source.stop() } }
 
     /// Fetches the provider's keys for a token whose key is unknown, unless that was done just now.
-    /// - Returns: whether the keys are newer.
-    func fetchNewerKeys() async -> Bool { await users.source?.fetchNewer() ?? false }
+    /// - Returns: nil without a provider that serves its keys.
+    func fetchNewerKeys() async -> KeyFetch? { await users.source?.fetchNewer() }
+
+    /// Fetches the provider's keys at once, because an operator asks, and returns when that has ended.
+    func refetchKeys() async { await users.source?.refetch() }
 
     // MARK: Tokens
 
@@ -184,16 +210,17 @@ public struct TokenAuthority: Redacted, Sendable {
     /// - Parameter completion: told the result and the generation of keys that were there before it, because keys may
     ///   change meanwhile.
     func verifyWithNewerKeys(
-        _ token: String, completion: @escaping @Sendable (Result<Verified, Refusal>, UInt64) -> Void
+        _ token: String, completion: @escaping @Sendable (TokenChecker.Result, UInt64) -> Void
     ) {
         Task {
             let former = generation
             let result = verdict(token)
-            guard case .failure(let refusal) = result, refusal.isForNewerKeys, await fetchNewerKeys() else {
-                return completion(result, former)
+            guard case .failure(let refusal) = result, refusal.isForNewerKeys, let fetch = await fetchNewerKeys() else {
+                return completion(result.mapError { .refused($0) }, former)
             }
             let newer = generation
-            completion(verdict(token), newer)
+            let second = fetch.isNewer ? verdict(token) : result
+            completion(second.mapError { TokenChecker.Failure($0, after: fetch) }, newer)
         }
     }
 

@@ -13,6 +13,16 @@ final class TokenChecker {
         case refused(TokenAuthority.Refusal)
         /// The client's address has had too many tokens refused; this one was not looked at.
         case tooMany(retryAfter: Duration)
+        /// Its key is unknown, and may be one that the identity provider has only just made.
+        case unsettled(retryAfter: Duration)
+
+        init(_ refusal: TokenAuthority.Refusal, after fetch: KeyFetch) {
+            if refusal.isForNewerKeys, let wait = fetch.retryAfter {
+                self = .unsettled(retryAfter: wait)
+            } else {
+                self = .refused(refusal)
+            }
+        }
     }
 
     /// A weak reference for the check, which must not retain the checker.
@@ -59,7 +69,6 @@ final class TokenChecker {
     private func verify(_ token: String, _ number: UInt64) {
         let me = LoopBound(WeakChecker(checker: self), on: loop)
         authority.verifyWithNewerKeys(token) { result, generation in
-            let result = result.mapError { Failure.refused($0) }
             me.loop.execute { me.value.checker?.checked(token, result, number, generation) }
         }
     }
@@ -78,11 +87,16 @@ final class TokenChecker {
         _ network: PeerAddress?, _ completion: @escaping (Result) -> Void
     ) -> (Result) -> Void {
         { [counters = authority.counters, failures, loop] result in
-            if case .failure(.refused(let refusal)) = result {
+            switch result {
+            case .success, .failure(.tooMany): completion(result)
+            case .failure(.refused(let refusal)):
                 counters.count(refusal)
                 if let network { failures.charge(networks: network, now: Int64(loop.milliseconds)) }
+                completion(result)
+            case .failure(.unsettled(let wait)):
+                if let network { failures.charge(networks: network, now: Int64(loop.milliseconds)) }
+                completion(.failure(.unsettled(retryAfter: failures.spread(wait))))
             }
-            completion(result)
         }
     }
 
