@@ -25,6 +25,35 @@ struct TurnCredentialsTests {
         #expect(!"\(servers)".contains("NtnEvQtTWyjHZIle0+Ms+zW2Ryc="))
     }
 
+    @Test(
+        "have a user name that coturn takes, whatever the handle is",
+        arguments: [
+            ("alice", "alice"), ("+81312345678", "+81312345678"), ("alice@example.org", "alice@example.org"),
+            ("o'brien", "o%27brien"), (#""q""#, "%22q%22"), (#"a\b"#, "a%5Cb"), ("50%", "50%25"), ("a:b", "a%3Ab"),
+            ("zoë", "zo%C3%AB"), ("union", "union"),
+            ("Union,SELECT", "%55%6E%69%6F%6E%2C%53%45%4C%45%43%54"),
+        ])
+    func names(text: String, name: String) throws {
+        let turn = TurnCredentials(TurnConfiguration(urls: ["turn:a"], secret: "north"), clock: clock)
+        #expect(turn.servers(for: try handle(text)).first?.username == "1767229200:\(name)")
+    }
+
+    @Test("have no character in their user name that coturn or a client's preparation of texts changes or refuses")
+    func characters() throws {
+        let turn = TurnCredentials(TurnConfiguration(urls: ["turn:a"], secret: "north"), clock: clock)
+        var seen: Set<String> = []
+        let handles = (UInt32(0x21)...0x2FF).compactMap { Unicode.Scalar($0) }.compactMap { Handle("a\($0)") }
+        #expect(handles.count > 500)
+        for handle in handles {
+            let username = try #require(turn.servers(for: handle).first?.username)
+            #expect(username.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } && !username.contains { "'\"\\".contains($0) })
+            // Two handles never have one name.
+            #expect(seen.insert(username).inserted)
+        }
+        let longest = try handle(String(repeating: "'", count: Handle.longest))
+        #expect(try #require(turn.servers(for: longest).first?.username.utf8.count) <= 512)
+    }
+
     @Test("are of the new secret, servers and lifetime after a reload, and none without a configuration")
     func reload() throws {
         let turn = TurnCredentials(nil, clock: clock)

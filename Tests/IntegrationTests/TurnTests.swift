@@ -93,6 +93,11 @@ struct TurnTests {
         #expect((3_590_000...3_600_000).contains(try #require(servers.first?["remaining_ms"] as? Int)))
         #expect(try await relay.relays(username, credential))
         #expect(try await relay.relays(north.username, north.credential))
+        // coturn refuses these as they are.
+        for user in ["o'brien", #""quoted""#, #"back\slash"#, "union-select", "zoë", "100%"] {
+            let server = try #require(try await world.phone(user, at: address).softphone.connect().iceServers.first)
+            #expect(try await relay.relays(server.username, server.credential), "\(user): \(server.username)")
+        }
     }
 
     @Test("are refused over HTTP without a token and without a configuration")
