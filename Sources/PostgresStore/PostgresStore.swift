@@ -89,6 +89,7 @@ package final class PostgresStore {
         // Its name differs from those of a home's connections, because a take-over ends those.
         let connection = try PostgresConnection(
             address, PostgresConnection.Purpose(name: "reveille start", patience: .seconds(30)))
+        try PoolerCheck.run(connection)
         // The lease is in the tables. Later versions of them are made by the home only.
         if try PostgresSchema.knownVersion(connection) == nil { try PostgresSchema.migrate(connection) }
         let term: Lease.Term

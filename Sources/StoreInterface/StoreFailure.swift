@@ -172,6 +172,8 @@ extension StoreFailure: CustomStringConvertible {
             """
         case .accessDenied: "Check the user and the password, pg_hba.conf, and the user's rights on the database."
         case .invalidAddress: "Correct the URI in store (--store)."
+        case .unsuitableDatabase where detail.contains("connection pooler"):
+            "Name PostgreSQL itself in store (--store), or give the pooler a pool in session mode (PgBouncer: pool_mode = session)."
         case .unsuitableDatabase: "Make a database for it: \(PostgresAddress.creation(ofDatabaseAt: path))"
         case .livingHome: "Stop that server first, or give this one a realm of its own."
         case .fenced: "The server stands by again by itself. See why it lost the lease: network, a pause, or load."

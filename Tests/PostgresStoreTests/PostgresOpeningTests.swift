@@ -27,6 +27,43 @@ import Testing
         again.close()
     }
 
+    @Test(.enabled(if: PostgresServer.hasPooler, "apt install pgbouncer"), arguments: ["transaction", "statement"])
+    func `a pooler that gives each transaction another session is refused, with what to do`(mode: String) async throws {
+        try await PostgresServer.shared().withPooler(mode: mode) { uri in
+            let address = try #require(PostgresAddress(uri, realm: "pooled_\(mode)"))
+            let failures = [
+                #expect(throws: StoreFailure.self) { try PostgresStore.open(address, name: "a test") },
+                #expect(throws: StoreFailure.self) { try Realm.warnings(address) },
+            ]
+            for failure in failures {
+                #expect(failure?.reason == .unsuitableDatabase, "\(mode): \(String(describing: failure))")
+                #expect(failure.map { "\($0)".contains("pool_mode = session") } == true)
+            }
+        }
+        // Nothing was made.
+        let direct = try await PostgresServer.shared().address(realm: "pooled_\(mode)")
+        #expect(throws: StoreFailure.self) { try Realm.status(direct) }
+    }
+
+    @Test(.enabled(if: PostgresServer.hasPooler, "apt install pgbouncer"))
+    func `a pooler that keeps the session of a connection is taken`() async throws {
+        try await PostgresServer.shared().withPooler(mode: "session") { uri in
+            let address = try #require(PostgresAddress(uri, realm: "pooled_session"))
+            #expect(throws: Never.self) { try Realm.warnings(address) }
+            let store = try PostgresStore.open(address, name: "a test")
+            try store.commit([.call(.live())])
+            store.close()
+        }
+    }
+
+    @Test func `a prepared statement that is another session's means a pooler`() {
+        for state in ["26000", "42P05"] {
+            let failure = StoreFailure(
+                sqlState: state, message: "it does not exist", isLost: false, path: "postgres://h/d")
+            #expect(failure.reason == .unsuitableDatabase && "\(failure)".contains("pool_mode = session"))
+        }
+    }
+
     @Test func `the reason of a failed connection is told from the words of libpq`() {
         func reason(_ message: String) -> StoreFailure.Reason {
             StoreFailure(connecting: message, path: "postgres://u@h/d").reason

@@ -140,6 +140,41 @@ public final class PostgresServer: Sendable {
 }
 
 extension PostgresServer {
+    private static let pooler = "/usr/sbin/pgbouncer"
+    private static let poolerScript = #"""
+        "$0" -q "$1/pgbouncer.ini" & pooler=$!
+        cat > /dev/null
+        kill $pooler 2> /dev/null
+        wait $pooler
+        """#
+
+    /// Whether Debian's package `pgbouncer` is installed.
+    public static var hasPooler: Bool { access(pooler, X_OK) == 0 }
+
+    /// Runs PgBouncer before the server for as long as `body` takes.
+    /// - Parameter mode: its `pool_mode`.
+    public func withPooler(mode: String, _ body: (_ uri: String) async throws -> Void) async throws {
+        let place = "\(folder)/pooler-\(mode)"
+        try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
+        if getuid() == 0, let user = getpwnam("postgres")?.pointee { chown(place, user.pw_uid, user.pw_gid) }
+        let lines = [
+            "[databases]", "postgres = host=\(folder) dbname=postgres user=reveille", "[pgbouncer]",
+            "unix_socket_dir = \(place)", "listen_port = 6432", "auth_type = any", "pool_mode = \(mode)",
+        ]
+        try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: place + "/pgbouncer.ini"))
+        let (program, arguments) = Self.asOwner("/bin/sh", ["-c", Self.poolerScript, Self.pooler, place])
+        let child = try ChildProcess.start(
+            program, arguments, folder: place, input: .untilClosed, output: .file(place + "/log"))
+        defer { child.closeInput() }
+        let deadline = ContinuousClock.now + .seconds(30)
+        let probe = ["-h", place, "-p", "6432", "-q"]
+        while try await ChildProcess.run(Self.programs + "/pg_isready", probe).ending != .exit(0) {
+            guard ContinuousClock.now < deadline else { throw Failure(description: "PgBouncer does not start") }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        try await body("postgres://reveille@/postgres?host=\(place)&port=6432")
+    }
+
     /// The cluster of this process, started at its first use.
     public static func shared() async throws -> PostgresServer { try await sharedTask.value }
 

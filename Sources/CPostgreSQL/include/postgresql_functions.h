@@ -34,6 +34,7 @@ enum { POSTGRESQL_SQLSTATE = 'C', POSTGRESQL_MESSAGE = 'M' };
     F(int, PQsocket, (const PGconn *)) \
     F(char *, PQerrorMessage, (const PGconn *)) \
     F(int, PQserverVersion, (const PGconn *)) \
+    F(int, PQbackendPID, (const PGconn *)) \
     F(const char *, PQparameterStatus, (const PGconn *, const char *name)) \
     F(int, PQsetnonblocking, (PGconn *, int)) \
     F(PQnoticeReceiver, PQsetNoticeReceiver, (PGconn *, PQnoticeReceiver, void *)) \

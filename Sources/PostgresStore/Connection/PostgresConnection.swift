@@ -43,6 +43,10 @@ final class PostgresConnection {
     /// The host of the URI that this is a connection to; nil if it names none.
     var host: String? { library.pointee.PQhost(raw).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } }
 
+    /// The process id of the database's session, as the other side said it when the connection was made. A connection
+    /// pooler says a number of its own.
+    var toldSession: Int32 { library.pointee.PQbackendPID(raw) }
+
     /// The address without secrets, for failures.
     var path: String { address.description }
 
@@ -165,6 +169,13 @@ final class PostgresConnection {
     func runSimple(_ sql: String) throws(StoreFailure) {
         guard library.pointee.PQsendQuery(raw, sql) == 1 else { throw lost() }
         _ = try results()
+    }
+
+    /// Runs SQL without parameters, and prepares nothing.
+    /// - Returns: the first column of the first row, as text.
+    func text(_ sql: String) throws(StoreFailure) -> String? {
+        guard library.pointee.PQsendQuery(raw, sql) == 1 else { throw lost() }
+        return try results().last?.text(0, 0)
     }
 
     /// Runs a statement that ``StatementText`` understands. It is prepared at its first use.

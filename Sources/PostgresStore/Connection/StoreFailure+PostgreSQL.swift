@@ -5,11 +5,16 @@ extension StoreFailure {
     /// - Parameter isLost: whether the connection is lost with it.
     init(sqlState: String?, message: String, isLost: Bool, path: String) {
         let state = sqlState ?? ""
-        let detail = Self.oneLine(message, or: "the connection is lost")
+        var detail = Self.oneLine(message, or: "the connection is lost")
+        if Self.ofPoolers.contains(state) { detail = "\(PoolerCheck.fault): \(detail)" }
         self.init(
             isLost && Self.reason(state) == nil ? .unreachable : Self.reason(state) ?? .postgreSQL(state), path: path,
             detail: state.isEmpty ? detail : "\(detail) (SQLSTATE \(state))")
     }
+
+    /// A prepared statement is missing, or is there already: it is another session's. A connection prepares each
+    /// statement once.
+    private static let ofPoolers = ["26000", "42P05"]
 
     /// Appendix A of PostgreSQL's manual, "PostgreSQL Error Codes".
     private static func reason(_ state: String) -> Reason? {
@@ -18,6 +23,7 @@ extension StoreFailure {
         case "53300": .tooManyConnections
         case "42501", "28000", "28P01": .accessDenied
         case "3D000": .noStore
+        case _ where ofPoolers.contains(state): .unsuitableDatabase
         case "25006": .cannotWrite
         case "58030": .inputOutput
         case "57014", "55P03", "40P01", "40001": .busy

@@ -28,9 +28,12 @@ package enum Realm {
     }
 
     /// What of the database may lose acknowledged commits or keeps them waiting. The realm need not exist yet.
+    /// - Throws: ``StoreFailure`` for a database that no server would start with.
     package static func warnings(_ address: PostgresAddress) throws(StoreFailure) -> [DatabaseWarning] {
-        try DatabaseState.warnings(
-            PostgresConnection(address, PostgresConnection.Purpose(name: "reveille check", patience: checkPatience)))
+        let connection = try PostgresConnection(
+            address, PostgresConnection.Purpose(name: "reveille check", patience: checkPatience))
+        try PoolerCheck.run(connection)
+        return try DatabaseState.warnings(connection)
     }
 
     /// Asks the home to give its lease to `node`. The home stops taking requests, commits what is under way, and gives
