@@ -259,11 +259,14 @@ extension ConnectionPressure.Report {
                     + "oldest first"
             case .descriptors:
                 "the process is out of file descriptors; raise LimitNOFILE, or lower limits.connections"
+            case .unreadable:
+                "a proxy's X-Forwarded-For has an entry that is no address, so that its client has no limits by address; "
+                    + "configure the proxy, or take it out of listen.proxies"
             }
-        log.warning(
-            "\(words)",
-            metadata: [
-                "address": .string("\(peer)"), "cause": .string(cause.rawValue), "times": .stringConvertible(count),
-            ])
+        var metadata: Logger.Metadata = [
+            "address": .string("\(peer)"), "cause": .string(cause.rawValue), "times": .stringConvertible(count),
+        ]
+        if let detail { metadata["entry"] = .string(detail) }
+        log.warning("\(words)", metadata: metadata)
     }
 }

@@ -96,8 +96,14 @@ final class HTTPExchange {
         } catch {
             return refuse(.text(error.words + "\n", status: error.status))
         }
-        socket.peer = socket.admission.proxies?.client(behind: peer, head.value(of: .forwardedFor)) ?? peer
-        if peer.isLocal, socket.admission.proxies == nil, head.isForwarded { server.events.unlistedProxySent() }
+        socket.peer = peer
+        if let proxies = socket.admission.proxies {
+            let forwarded = proxies.forwarded(behind: peer, head.value(of: .forwardedFor))
+            socket.peer = forwarded.client
+            if let entry = forwarded.unreadable { server.events.clientUnreadable(entry, from: peer) }
+        } else if peer.isLocal, head.isForwarded {
+            server.events.unlistedProxySent()
+        }
         if socket.admission.isReserve, !server.reservedPaths.contains(head.path) { return refuse(Self.isFull) }
         guard !Upgrade.isAsked(by: head) else {
             if let refusal = Upgrade.refusal(of: head, server: server) {

@@ -57,6 +57,21 @@ public struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
+    /// A numeric address with or without a port, as proxies write it: also `203.0.113.9:51234`, `[2001:db8::1]:443`.
+    /// - Returns: nil for any other text.
+    package init?(withPort text: some StringProtocol) {
+        if let address = PeerAddress(numeric: text) {
+            self = address
+            return
+        }
+        guard let colon = text.lastIndex(of: ":") else { return nil }
+        let (host, digits) = (text[..<colon], text[text.index(after: colon)...])
+        // Without brackets, several colons are those of an IPv6 address.
+        let isWhole = host.hasPrefix("[") ? host.hasSuffix("]") : !host.utf8.contains(UInt8(ascii: ":"))
+        guard isWhole, let port = UInt16(digits: digits, in: 0...UInt16.max) else { return nil }
+        self.init(numeric: host, port: port)
+    }
+
     /// - Parameter bytes: 4 or 16, in network order.
     package init(bytes: some Collection<UInt8>, port: UInt16) {
         precondition(bytes.count == 4 || bytes.count == 16, "an address has 4 or 16 bytes")

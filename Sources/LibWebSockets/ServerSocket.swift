@@ -424,6 +424,8 @@ package protocol ServerSocketEvents: AnyObject {
     func unlistedProxySent()
     /// Whether the client that a proxy forwards to this WebSocket may have another connection; counts it then.
     func admitsForwarded(_ socket: ServerSocket) -> Bool
+    /// The trusted proxy at `peer` has written an entry of `X-Forwarded-For` that is no address.
+    func clientUnreadable(_ entry: String, from peer: PeerAddress)
     /// The response that refuses a WebSocket handshake, whatever the path; nil to permit it.
     func refusal(of credentials: Credentials) -> HTTPResponse?
     /// The response that refuses a request which the listener answers itself, beyond a rate; nil to answer it.

@@ -14,16 +14,31 @@ public struct TrustedProxies: Equatable, Sendable {
 
     package func contains(_ peer: PeerAddress) -> Bool { addresses.contains { $0.contains(peer) } }
 
+    /// What `X-Forwarded-For` says.
+    package struct Forwarded {
+        package var client: PeerAddress
+        /// The beginning of the entry that is no address, before which nothing was read; nil if there is none.
+        package var unreadable: String?
+    }
+
+    /// The most characters of an unreadable entry.
+    private static let longestShown = 64
+
     /// The client of a request from the proxy at `peer`: the rightmost address of `X-Forwarded-For` that is no proxy.
     /// The client can forge the entries before it.
-    package func client(behind peer: PeerAddress, _ forwardedFor: String?) -> PeerAddress {
+    package func forwarded(behind peer: PeerAddress, _ forwardedFor: String?) -> Forwarded {
         var client = peer
-        for entry in (forwardedFor ?? "").split(separator: ",", omittingEmptySubsequences: false).reversed() {
-            let text = entry.drop { $0 == " " }.prefix { $0 != " " }
-            guard let address = PeerAddress(numeric: text) else { return client }
+        guard let forwardedFor, !forwardedFor.isEmpty else { return Forwarded(client: client) }
+        for entry in forwardedFor.split(separator: ",", omittingEmptySubsequences: false).reversed() {
+            let text = entry.drop(while: Self.isBlank).prefix { !Self.isBlank($0) }
+            guard let address = PeerAddress(withPort: text) else {
+                return Forwarded(client: client, unreadable: String(entry.prefix(Self.longestShown)))
+            }
             client = address
-            guard contains(address) else { return client }
+            guard contains(address) else { break }
         }
-        return client
+        return Forwarded(client: client)
     }
+
+    private static func isBlank(_ character: Character) -> Bool { character == " " || character == "\t" }
 }

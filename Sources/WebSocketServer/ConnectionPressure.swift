@@ -2,7 +2,8 @@ import EventLoop
 import LibWebSockets
 import Synchronization
 
-/// Counts connections without room, by cause, and reports them at a limited rate.
+/// Counts connections without room, and requests without a client's address, by cause, and reports them at a limited
+/// rate.
 public final class ConnectionPressure: Sendable {
     public enum Cause: String, Sendable, CaseIterable {
         /// The limit was reached, and all connections were vouched for.
@@ -15,6 +16,8 @@ public final class ConnectionPressure: Sendable {
         case eviction
         /// The process ran out of descriptors.
         case descriptors
+        /// A trusted proxy's `X-Forwarded-For` has an entry that is no address: its client has no limit by address.
+        case unreadable
     }
 
     /// The events of one cause since its last report.
@@ -24,6 +27,8 @@ public final class ConnectionPressure: Sendable {
         public let count: UInt64
         /// The address of the newest connection; empty for a Unix socket and ``Cause/descriptors``.
         public let peer: String
+        /// What could not be read; nil for another cause.
+        public let detail: String?
     }
 
     /// The shortest interval between reports of one cause.
@@ -44,7 +49,9 @@ public final class ConnectionPressure: Sendable {
 
     func count(_ cause: Cause) -> UInt64 { state.withLock { $0.counts[cause] ?? 0 } }
 
-    func note(_ cause: Cause, peer: PeerAddress?, now: ContinuousClock.Instant = .now) {
+    func note(
+        _ cause: Cause, peer: PeerAddress?, detail: String? = nil, now: ContinuousClock.Instant = .now
+    ) {
         let since: UInt64? = state.withLock { state in
             let count = (state.counts[cause] ?? 0) + 1
             state.counts[cause] = count
@@ -54,6 +61,6 @@ public final class ConnectionPressure: Sendable {
             return count - (last?.count ?? 0)
         }
         guard let since else { return }
-        report(Report(cause: cause, count: since, peer: peer?.description ?? ""))
+        report(Report(cause: cause, count: since, peer: peer?.description ?? "", detail: detail))
     }
 }

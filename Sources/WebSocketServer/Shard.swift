@@ -429,6 +429,10 @@ extension Shard: ServerSocketEvents {
         return true
     }
 
+    func clientUnreadable(_ entry: String, from peer: PeerAddress) {
+        pressure.note(.unreadable, peer: peer, detail: entry)
+    }
+
     func refusal(of credentials: Credentials) -> HTTPResponse? {
         guard let bearerToken else { return nil }
         isReading = readingToken?.isShown(by: credentials) == true

@@ -125,11 +125,36 @@ struct ProxyHeaderTests {
             ("198.51.100.1, 203.0.113.9", "203.0.113.9"), ("203.0.113.9, 10.0.0.2", "203.0.113.9"),
             ("198.51.100.1,203.0.113.9 , 10.1.2.3,10.0.0.2", "203.0.113.9"),
             ("10.0.0.3, 10.0.0.2", "10.0.0.3"), ("unknown, 10.0.0.2", "10.0.0.2"), ("203.0.113.9, _x", "10.0.0.1"),
-            ("203.0.113.9,", "10.0.0.1"), ("[2001:db8::7]", "2001:db8::7"), ("203.0.113.9:80", "10.0.0.1"),
+            ("203.0.113.9,", "10.0.0.1"), ("[2001:db8::7]", "2001:db8::7"), ("2001:db8::7", "2001:db8::7"),
+            ("203.0.113.9:51234", "203.0.113.9:51234"), ("[2001:db8::9]:443", "[2001:db8::9]:443"),
+            ("198.51.100.1:1, 203.0.113.9:2 ,10.0.0.2:3", "203.0.113.9:2"), ("\t203.0.113.9\t", "203.0.113.9"),
+            // An address of IPv6 without brackets has no port.
+            ("2001:db8::9:443", "2001:db8::9:443"), ("[::ffff:203.0.113.9]:80", "203.0.113.9:80"),
         ] as [(String?, String)])
     func forwarded(_ header: String?, _ client: String) throws {
         let proxies = TrustedProxies(addresses: [try #require(AddressRange("10.0.0.0/8"))])
         let peer = try #require(PeerAddress(numeric: "10.0.0.1"))
-        #expect(proxies.client(behind: peer, header).description == client)
+        let forwarded = proxies.forwarded(behind: peer, header)
+        #expect(forwarded.client.description == client)
+        let hasUnreadable = ["unknown, 10.0.0.2", "203.0.113.9, _x", "203.0.113.9,"].contains(header)
+        #expect((forwarded.unreadable != nil) == hasUnreadable)
+        // The limit is that of the address, whatever the port.
+        #expect(forwarded.client.network == PeerAddress(withPort: client)?.network)
+    }
+
+    @Test(
+        "an entry that is no address is told, and the client is the proxy that wrote it",
+        arguments: [
+            "unknown", "_hidden", "203.0.113.9:", "203.0.113.9:65536", "203.0.113.9:+80", "203.0.113.9:80:81",
+            "[2001:db8::9]443", "[2001:db8::9", "2001:db8::9]:443", "[2001:db8::9]:x", "\"[2001:db8::9]:443\"", ":80",
+            "203.0.113.9:80:", "fe80::1%eth0", "example.com:80", "[]:80", String(repeating: "x", count: 5000),
+        ])
+    func unreadable(_ entry: String) throws {
+        let proxies = TrustedProxies(addresses: [try #require(AddressRange("10.0.0.0/8"))])
+        let peer = try #require(PeerAddress(numeric: "10.0.0.1"))
+        let forwarded = proxies.forwarded(behind: peer, "203.0.113.7, \(entry), 10.0.0.2")
+        #expect(forwarded.client.description == "10.0.0.2")
+        let told = try #require(forwarded.unreadable)
+        #expect(told.utf8.count <= 64 && " \(entry)".hasPrefix(told))
     }
 }

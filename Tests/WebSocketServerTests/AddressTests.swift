@@ -81,6 +81,9 @@ struct AddressTests {
         pressure.note(.share, peer: peer, now: start + .seconds(5))
         #expect(pressure.count(.full) == 60 && pressure.count(.share) == 1 && pressure.count(.eviction) == 0)
         #expect(told.entries == ["full 1 192.0.2.1", "full 30 192.0.2.1", "share 1 192.0.2.1"])
+        // However many requests a proxy passes on.
+        for second in 0..<29 { pressure.note(.unreadable, peer: peer, detail: "_x", now: start + .seconds(second)) }
+        #expect(told.entries.last == "unreadable 1 192.0.2.1" && told.entries.count == 4)
     }
 
     @Test("where nothing else is said an address may have a quarter")

@@ -29,6 +29,8 @@ struct PeerTests {
             ("X-Forwarded-For: 2001:db8::7\r\n", "2001:db8::7"),
             ("X-Forwarded-For: ::ffff:203.0.113.9\r\n", "203.0.113.9"),
             ("X-Forwarded-For: [2001:db8::7]\r\n", "2001:db8::7"),
+            ("X-Forwarded-For: 203.0.113.9:51234\r\n", "203.0.113.9:51234"),
+            ("X-Forwarded-For: [2001:db8::9]:443\r\n", "[2001:db8::9]:443"),
         ])
     func forwarded(_ headers: String, _ expected: String) async throws {
         let server = try await TestServer.start(Self.trusted)
@@ -36,14 +38,21 @@ struct PeerTests {
     }
 
     @Test(
-        "without a proxy's word the address is the peer's own",
+        "without a proxy's word the address is the peer's own, and a word that is no address is told",
         arguments: [
-            "", "X-Forwarded-For: unknown\r\n", "X-Forwarded-For: \u{1B}[31m\r\n",
-            "X-Forwarded-For: 203.0.113.9, _x\r\n", "X-Forwarded-For: 203.0.113.9:80\r\n",
-        ])
-    func own(_ headers: String) async throws {
-        let server = try await TestServer.start(Self.trusted)
+            ("", nil), ("X-Forwarded-For: unknown\r\n", "unknown"), ("X-Forwarded-For: \u{1B}[31m\r\n", "\u{1B}[31m"),
+            ("X-Forwarded-For: 203.0.113.9, _x\r\n", " _x"),
+            ("X-Forwarded-For: 203.0.113.9:65536\r\n", "203.0.113.9:65536"),
+        ] as [(String, String?)])
+    func own(_ headers: String, _ entry: String?) async throws {
+        let told = Journal<String?>()
+        let server = try await TestServer.start { configuration in
+            Self.trusted(&configuration)
+            configuration.onPressure = { told.append($0.cause == .unreadable ? $0.detail : nil) }
+        }
         #expect(try await address(server, headers).hasPrefix("127.0.0.1:"))
+        let expected: [String?] = entry.map { [$0] } ?? []
+        #expect(told.entries == expected)
     }
 
     @Test("who is no trusted proxy cannot name another address")

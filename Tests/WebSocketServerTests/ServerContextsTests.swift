@@ -39,6 +39,7 @@ struct ServerContextsTests {
         func socketClosed(owner: AnyObject) { journal.append(.closed) }
         func socketReleased(_ socket: ServerSocket) { journal.append(.released) }
         func admitsForwarded(_ socket: ServerSocket) -> Bool { true }
+        func clientUnreadable(_ entry: String, from peer: PeerAddress) {}
         func refusal(of credentials: Credentials) -> HTTPResponse? { nil }
         func rateRefusal(of request: HTTPRequest) -> HTTPResponse? { nil }
         func handshakeRefused(_ refusal: HandshakeRefusal) {}

@@ -122,7 +122,7 @@ enum HTTPChecks {
     private static func check(forwardedFor list: String) throws(Violation) {
         guard let range = AddressRange("10.0.0.0/8"), let peer = PeerAddress(numeric: "10.0.0.1") else { return }
         let proxies = TrustedProxies(addresses: [range])
-        try check(address: proxies.client(behind: peer, list))
+        try check(address: proxies.forwarded(behind: peer, list).client)
         for entry in list.split(separator: ",") { _ = AddressRange(String(entry)) }
     }
 
