@@ -563,11 +563,12 @@ import Testing
         #expect(world.store.devices[bob.key]?.suspendedAt == nil)
     }
 
-    // case: the device has only alert tokens, or is suspended
+    // case: the device has only alert tokens, or is suspended and not probed
     @Test(arguments: [true, false]) func onlyAnAlert(isSuspended: Bool) throws {
         let watch = world.asleep("carol", tokens: isSuspended ? [.voip("v"), .alert("a")] : [.alert("a")])
         if isSuspended {
-            for _ in 0..<3 {
+            // The fourth is the first probe.
+            for _ in 0..<4 {
                 let call = try alice.call(watch, push: .accepted).call
                 alice.hangUp(call)
                 world.advance(.seconds(15))

@@ -73,17 +73,38 @@ import Testing
         #expect(alice.endings(of: first).isEmpty)
     }
 
-    @Test("alerts go out between probes where there is a token for them, and the probe before an alert")
+    @Test("with an alert token beside it the first probe comes with the next call, and alerts go out between probes")
     func alerts() throws {
         bob.open(sending: bob.tokens + [.alert("a")])
         bob.ask(.close)
         try suspend()
-        let call = alice.call(bob)
-        #expect(world.push(call, to: bob)?.token == .alert("a"))
-        try world.deliver(call, to: bob)
-        alice.hangUp(call)
-        world.advance(.seconds(600))
-        #expect(world.push(alice.call(bob), to: bob)?.token == bob.tokens[0])
+        for (probe, pause) in [600, 3600, 21_600, 86_400, 86_400].enumerated() {
+            #expect(device?.probes == probe && device?.nextProbeAt.map { $0 <= world.now } == true)
+            let (call, sentAt) = (alice.call(bob), world.now)
+            #expect(world.push(call, to: bob)?.token == bob.tokens[0])
+            try world.deliver(call, to: bob)
+            alice.hangUp(call)
+            world.advance(.seconds(15))
+            #expect(device?.nextProbeAt == sentAt + .seconds(pause))
+            // Alerts do not count, and bring no probe nearer.
+            let other = alice.call(bob)
+            #expect(world.push(other, to: bob)?.token == .alert("a"))
+            try world.deliver(other, to: bob)
+            alice.hangUp(other)
+            #expect(device?.nextProbeAt == sentAt + .seconds(pause))
+            world.advance(sentAt + .seconds(pause) - world.now)
+        }
+    }
+
+    @Test("a phone with an alert token that was off for three calls rings with the fourth")
+    func ringsAtOnce() throws {
+        bob.open(sending: bob.tokens + [.alert("a")])
+        bob.ask(.close)
+        try suspend()
+        let call = try alice.call(bob, push: .accepted).call
+        bob.wake(call)
+        bob.ring(call)
+        #expect(alice.states(of: call).last == .ringing && device?.suspendedAt == nil)
     }
 
     enum Loss: CaseIterable { case cancelled, returned, rejected, unsent }
@@ -133,5 +154,61 @@ import Testing
         _ = world.ask(.get(old.call), as: bob.user, device: bob.id, scope: .call(old.call))
         #expect(device?.suspendedAt == nil)
         #expect(try callInVain() != nil)
+    }
+
+    /// What an app does without a session, or with a session about something else.
+    enum Sign: CaseIterable {
+        case unknownCall, othersCall, strangePush, turn, turnByWakeToken, openWithNewToken, newToken, alertReported
+    }
+
+    private func show(_ sign: Sign) throws {
+        let old = try #require(world.store.pushes.values.first { $0.report == .unreported }).call
+        let unknown = world.newCall()
+        switch sign {
+        case .unknownCall: _ = world.ask(.get(unknown), as: bob.user, device: bob.id, scope: .call(unknown))
+        case .othersCall:
+            let others = alice.call(world.online("carol"))
+            #expect(world.ask(.get(others), as: bob.user, device: bob.id, scope: .full)?.error != nil)
+        case .strangePush:
+            let report = PushReport(push: world.newPush(), call: old, result: .reported)
+            _ = world.ask(.report(report), as: bob.user, device: bob.id, scope: .full)
+        case .turn: _ = world.showToken(as: bob.user, device: bob.id)
+        case .turnByWakeToken: _ = world.showToken(as: bob.user, device: bob.id, scope: .call(old))
+        case .openWithNewToken: bob.open(sending: [.voip("new")])
+        case .newToken:
+            bob.open()
+            bob.ask(.updateDevice(push: [.voip("new")]))
+        case .alertReported:
+            let call = alice.call(bob)
+            let push = try world.deliver(call, to: bob)
+            #expect(world.store.pushes[push]?.delivery == .apnsAlert)
+            let report = PushReport(push: push, call: call, result: .reported)
+            _ = world.ask(.report(report), as: bob.user, device: bob.id, scope: .call(call))
+        }
+    }
+
+    @Test("any request with a token of the device ends the suspension", arguments: Sign.allCases)
+    func signs(sign: Sign) throws {
+        if sign == .alertReported {
+            bob.open(sending: bob.tokens + [.alert("a")])
+            bob.ask(.close)
+        }
+        try suspend()
+        // The first probe, which comes with the next call beside an alert token.
+        if sign == .alertReported { #expect(try callInVain() != nil) }
+        #expect(device?.suspendedAt != nil)
+        try show(sign)
+        #expect(device?.suspendedAt == nil && device?.unreportedStreak == 0)
+    }
+
+    @Test("a report that the call could not be shown does not end the suspension, nor do a stranger's requests")
+    func noSigns() throws {
+        try suspend()
+        let old = try #require(world.store.pushes.values.first { $0.report == .unreported })
+        let report = PushReport(push: old.id, call: old.call, result: .failed)
+        _ = world.ask(.report(report), as: bob.user, device: bob.id, scope: .call(old.call))
+        _ = world.ask(.get(old.call), as: bob.user, device: .random(), scope: .full)
+        _ = world.ask(.get(old.call), as: alice.user, device: bob.id, scope: .full)
+        #expect(device?.suspendedAt != nil)
     }
 }

@@ -76,8 +76,9 @@ struct PushKindsTests {
         let bob = try await world.sleepingPhone("bob", at: server.address) { $0.takesAlerts = true }
         let alerts = try #require(await bob.phone.alertToken())
         let alice = try await world.onlinePhone("alice", at: server.address)
-        await simulator.inject(PushFault(.lose, deviceToken: bob.token, count: 3))
-        for _ in 1...3 {
+        // Three that suspend it, and the first probe.
+        await simulator.inject(PushFault(.lose, deviceToken: bob.token, count: 4))
+        for _ in 1...4 {
             let call = try await alice.softphone.call(.user("bob"))
             #expect(try await alice.ended(call).reason == .ringTimeout)
             #expect(try await settled(call, .missedCall).status == .accepted)
@@ -94,7 +95,7 @@ struct PushKindsTests {
         let record = try await settled(call, .call)
         #expect(record.token.token == alerts && record.delivery == .apnsAlert)
         #expect(record.report == .notRequired)
-        #expect(try world.reader().devices(user: "bob").first?.unreportedStreak == 3)
+        #expect(try world.reader().devices(user: "bob").first?.unreportedStreak == 4)
         #expect(try await alice.ended(call).reason == .ringTimeout)
         let notice = try await settled(call, .missedCall)
         #expect(notice.status == .accepted && notice.token.token == alerts)
@@ -105,7 +106,7 @@ struct PushKindsTests {
         #expect(pushes.allSatisfy { $0.collapseID == call.description })
         let screen = try #require(await simulator.snapshot()?.phone(alerts)).alerts
         #expect(screen.filter { $0.collapseID == call.description }.map(\.body) == ["Missed call"])
-        #expect(screen.count == 4)
+        #expect(screen.count == 5)
     }
 
     @Test("background pushes: two an hour, the newest waits, and a session makes it obsolete")

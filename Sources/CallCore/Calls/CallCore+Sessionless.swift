@@ -11,6 +11,7 @@ extension CallCore {
         let work = Deferred.Work.client(.asked(connection, request, command, grant, named))
         guard isAtHand(wanted(grant.user), for: work, in: .call(id)) else { return }
         if let refusal = revocation(of: grant) { return refuse(connection, request, refusal) }
+        if !command.isFailedReport { noteLife(of: named, grant) }
         guard grant.scope.mayAct(on: id) else { return refuseStranger(connection, request) }
         guard let call = calls[id] else {
             if !mayBeStored(id) { return refuseStranger(connection, request) }

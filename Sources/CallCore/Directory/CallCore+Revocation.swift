@@ -63,6 +63,7 @@ extension CallCore {
                 return refuse(connection, request, refusal)
             }
         }
+        noteLife(of: device, grant)
         reply(connection, request, .done)
     }
 

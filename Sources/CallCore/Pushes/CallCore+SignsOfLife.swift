@@ -2,7 +2,8 @@ import CallVocabulary
 
 /// Updates pushes by signs of life: actions of a device prove that its app ran.
 ///
-/// Any request, acknowledgement or relayed message proves that the app runs, and restores the device's health. A
+/// Any request, over a session or with a token of the device over HTTP, acknowledgement or relayed message proves that
+/// the app runs, and restores the device's health. So does a report, of an alert too, unless its result is `failed`. A
 /// half-open socket brings none of them. An act closes sent and unreported pushes as follows:
 ///
 /// | act | closes as `acted` |
@@ -24,6 +25,15 @@ extension CallCore {
     /// As ``noteLife(of:)``, except for a report: its result decides.
     func noteLife(of device: Device, by command: ClientRequest) {
         if case .call(.report) = command { return }
+        noteLife(of: device)
+    }
+
+    /// A request over HTTP has shown a good token of the device: its app runs, whatever becomes of the request. The time of
+    /// a wake token is known with its call only, and matters where tokens were revoked.
+    func noteLife(of named: DeviceID?, _ grant: SessionGrant) {
+        guard let device = named.flatMap({ directory.user(grant.user)?.device($0) }),
+            grant.scope == .full || device.user.revokedBefore == nil
+        else { return }
         noteLife(of: device)
     }
 
@@ -70,4 +80,9 @@ extension CallCore {
     func confirmToken(of push: Push) {
         if let sentAt = push.record.sentAt { push.leg.device.confirm(push.record.token, at: sentAt) }
     }
+}
+
+extension CallRequest {
+    /// The app ran, and could not show the call, which the system counts against it.
+    var isFailedReport: Bool { if case .report(let report) = self { report.result == .failed } else { false } }
 }

@@ -4,7 +4,9 @@ import CallVocabulary
 ///
 /// After about three VoIP pushes for which an app shows no call, iOS stops delivering them. A device that was off got
 /// none of them and is not at fault. So the third consecutive unreported push suspends the device, and the pushes of
-/// later real calls probe it from time to time.
+/// later real calls probe it from time to time. A device that has another token, for alerts, is probed with the next
+/// call already: its caller waits for an answer in any case, where the caller of another device is told at once that
+/// nobody can be reached.
 extension Device {
     /// A push that the device had to report went unreported.
     /// - Returns: whether that suspends the device.
@@ -13,8 +15,13 @@ extension Device {
         guard unreportedStreak >= limits.unreportedStreak, suspendedAt == nil else { return false }
         suspendedAt = now
         probes = 0
-        nextProbeAt = now + timers.probePause(after: 0)
+        nextProbeAt = hasOtherToken ? now : now + timers.probePause(after: 0)
         return true
+    }
+
+    /// Whether a call may be pushed to a token that does not count for the suspension.
+    private var hasOtherToken: Bool {
+        tokens.contains { PushDelivery($0.token, for: .call)?.countsUnreported == false }
     }
 
     /// The app runs: clears the streak and the suspension.
@@ -34,7 +41,7 @@ extension Device {
 
     func probe(at now: Instant, _ timers: CallTimers) {
         probes += 1
-        nextProbeAt = now + timers.probePause(after: probes)
+        nextProbeAt = now + timers.probePause(after: hasOtherToken ? probes - 1 : probes)
     }
 
     /// Takes back a probe that certainly did not reach the device: the next push may be one.
