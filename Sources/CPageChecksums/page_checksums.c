@@ -266,6 +266,10 @@ bool page_checksums_are_kept(struct sqlite3 *connection) {
     return is_checked(file) && state_of(file)->has_checksums;
 }
 
+void page_checksums_keep_log(struct sqlite3 *connection) {
+    sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
+}
+
 int page_checksums_register(void) {
     static sqlite3_vfs vfs;
     // Databases are opened by a URI, which names the VFS. Refused once SQLite runs; Debian builds it with URIs.

@@ -116,9 +116,15 @@ public final class CallStore {
         }
     }
 
-    /// Checks that the open files are those that the next start will find.
-    /// - Throws: ``StoreFailure/Reason/displacedFile``.
-    func checkFiles() throws(StoreFailure) { try files.check() }
+    /// Checks that the open files are those that the next start will find, with what this process wrote.
+    /// - Throws: ``StoreFailure/Reason/displacedFile`` or ``StoreFailure/Reason/overwrittenFile``.
+    func checkFiles() throws(StoreFailure) { try checkFiles(journal) }
+
+    private func checkFiles(_ journal: WriteJournal?) throws(StoreFailure) {
+        try files.check()
+        try tables.checkpoints.check()
+        try journal?.checkpoints.check()
+    }
 
     /// Writes `records` in one transaction: on return either all are durable, or none is written.
     ///
@@ -245,8 +251,8 @@ public final class CallStore {
         guard let journal = journal.take() else { return }
         // Commits that cannot be applied remain in the journal, for the next start.
         if behindSince != nil { try? forget(through: tables.catchUp(records: .max)?.through ?? last, in: journal) }
-        // If files were moved, the folder holds something else, which must not be changed.
-        let isInPlace = (try? files.check()) != nil
+        // If files were moved or overwritten, the folder holds something else, which must not be changed.
+        let isInPlace = (try? checkFiles(journal)) != nil
         let isSettled = behind.isEmpty && isInPlace
         if isSettled { try? tables.noteOpen(nil) }
         tables.close()

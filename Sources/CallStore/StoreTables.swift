@@ -130,7 +130,7 @@ final class StoreTables: RetentionTables, @unchecked Sendable {
                     try database.execute(sql: SettledCommits.noteOpen, arguments: [boot])
                 }
                 // If a reader blocks the checkpoint, a later one does it.
-                _ = try? Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(PASSIVE)")
+                _ = try? checkpoints.writing { try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(PASSIVE)") }
             }
         }
     }
@@ -148,7 +148,7 @@ final class StoreTables: RetentionTables, @unchecked Sendable {
         return made
     }
 
-    /// Closes the connection, which merges the WAL into the database.
+    /// Closes the connection, which merges the WAL into the database, unless another program has written to it.
     func close() {
         // Their statements must be finalized before the connection is closed.
         queue.inDatabase { database in

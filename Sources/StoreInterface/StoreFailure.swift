@@ -26,6 +26,8 @@ public struct StoreFailure: Error, Equatable, Sendable {
         case foreignMark
         /// A file was deleted, moved or replaced while the server had it open.
         case displacedFile
+        /// Another program wrote to a database while the server had it open.
+        case overwrittenFile
         /// The store was written by a later version of this program.
         case newerVersion
         /// Another server holds the folder; nil when it did not leave its process id.
@@ -106,6 +108,11 @@ extension StoreFailure: CustomStringConvertible {
             "Put back the database that it belongs to, or remove it if the database was replaced on purpose."
         case .displacedFile:
             "Move the file back; nothing is acknowledged until then. If it is lost, stop the server and restore a backup."
+        case .overwrittenFile:
+            """
+            Nothing is acknowledged any more: stop the server, and restore a backup with reveille restore --replace. \
+            A copy over the file of a running server restores nothing.
+            """
         case .newerVersion: "Start the version that wrote it, or a later one."
         case .locked(let pid?): "Stop the server with process id \(pid), or give this one a folder of its own."
         case .locked(nil): "Stop the other server, or give this one a folder of its own."

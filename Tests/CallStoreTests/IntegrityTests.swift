@@ -340,6 +340,83 @@ private struct KilledServer {
         #expect(StoreFolder.exists(StoreFolder.mark(of: folder.database)), "the next start is to look")
     }
 
+    /// Writes over the file that is there, as `cp` does. The handle is to be closed after the store, whose locks go with
+    /// it.
+    private static func overwrite(_ path: String, with bytes: Data) throws -> FileHandle {
+        func time() throws -> Date? {
+            try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
+        }
+        let handle = try #require(FileHandle(forUpdatingAtPath: path))
+        let before = try time()
+        // The times of files go in steps of some milliseconds.
+        repeat {
+            try handle.truncate(atOffset: 0)
+            try handle.write(contentsOf: bytes)
+        } while try time() == before
+        return handle
+    }
+
+    @Test func `nothing is acknowledged once a database was overwritten, and nothing is mixed into it`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        try store.commit((0..<50).map { .call(.live(createdAt: at($0))) })
+        let backup = folder.parent + "/backup"
+        _ = try StoreBackup.write(folder: folder.path, to: backup, replacing: false)
+        store.close()
+        // One of another size, and one of the same.
+        let copies = try [backup, folder.database].map { try Data(contentsOf: URL(fileURLWithPath: $0)) }
+        for bytes in copies {
+            for isJournal in [false, true] {
+                let running = try TemporaryFolder(copying: folder)
+                let path = isJournal ? StoreFolder.journal(of: running.database) : running.database
+                let committer = try GroupCommitter(store: try CallStore.open(folder: running.path))
+                let handle = try Self.overwrite(path, with: bytes)
+                let isDone = Atomic<Bool>(false)
+                let isTaken = committer.commit(batch: [.call(.live())]) { result in
+                    isDone.store((try? result.get()) != nil, ordering: .sequentiallyConsistent)
+                }
+                #expect(isTaken)
+                await eventually("\(path) is noticed") { committer.failure?.reason == .overwrittenFile }
+                #expect(committer.failure?.path == path)
+                #expect(committer.failure?.description.contains("reveille restore --replace") == true)
+                await committer.close()
+                try handle.close()
+                #expect(!isDone.load(ordering: .sequentiallyConsistent))
+                #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
+                #expect(StoreFolder.exists(StoreFolder.mark(of: running.database)), "the next start is to look")
+                // What it advises.
+                _ = try StoreBackup.restore(backup, into: running.path, replacing: true, now: 1_790_000_000)
+                let restored = try CallStore.open(folder: running.path)
+                #expect(try restored.whole().calls.count == 50)
+                restored.close()
+            }
+        }
+    }
+
+    @Test func `what the store itself writes to its databases overwrites nothing`() throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        let paths = [folder.database, StoreFolder.journal(of: folder.database)]
+        let before = paths.map { StoreFolder.size($0) }
+        let sdp = RawJSON(bytes: Array("\"\(String(repeating: "a", count: 400_000))\"".utf8))
+        // Ten of them fill a log up to its checkpoint.
+        for number in 0..<40 {
+            let call = CallRecord.live(createdAt: at(Int64(number)))
+            let records: [StoreRecord] = [
+                .call(call), .descriptions(DescriptionsRecord(call: call.id, offer: sdp, custom: nil)),
+            ]
+            if number.isMultiple(of: 2) {
+                try store.commitBehind(batches: [records])
+            } else {
+                try store.commit(records)
+            }
+            try store.checkFiles()
+        }
+        for (path, size) in zip(paths, before) { #expect(StoreFolder.size(path) > size, "no checkpoint of \(path)") }
+        store.close()
+        #expect(folder.files == ["reveille.lock", "reveille.sqlite3"])
+    }
+
     @Test func `a damaged page is found beside a running store`() async throws {
         let folder = try TemporaryFolder()
         let store = try CallStore.open(folder: folder.path)

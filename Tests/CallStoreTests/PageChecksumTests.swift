@@ -191,6 +191,7 @@ private struct ClosedStore {
             let handle = try #require(FileHandle(forUpdatingAtPath: stored.folder.database))
             try handle.seek(toOffset: UInt64(page))
             try handle.write(contentsOf: stored.undamaged[page..<page + ClosedStore.pageSize])
+            store.tables.checkpoints.noteWritten()
             // Not closed while the store is open: that would release the store's locks.
             try store.commit(records)
             #expect(try store.whole().devices == [device])

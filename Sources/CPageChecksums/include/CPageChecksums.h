@@ -33,3 +33,7 @@ uint64_t page_checksums_mismatches(void);
 
 // Whether the pages of the main database of a connection have checksums.
 bool page_checksums_are_kept(struct sqlite3 *connection);
+
+// Has the close of a connection leave the write-ahead log as it is, also when it is the last one. It stands here because
+// Swift cannot call a function with variable arguments.
+void page_checksums_keep_log(struct sqlite3 *connection);

@@ -31,6 +31,7 @@ final class WriteJournal {
             database, "INSERT INTO journal (entry, format, operations, checksum) VALUES (?, ?, ?, ?)")
         deleteEntries = try SQLRow(database, "DELETE FROM journal WHERE entry <= ?")
         checkpoints.install(in: database)
+        checkpoints.noteWritten()
     }
 
     /// Creates an empty journal for the store whose database is `store`. The tables must have all entries of an earlier

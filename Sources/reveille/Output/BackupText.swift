@@ -70,7 +70,7 @@ struct BackupText {
         guard let failure = error as? StoreFailure else { return code }
         switch failure.reason {
         case .corrupted, .notADatabase, .newerVersion, .otherJournal, .missingFile, .incomplete, .foreignMark,
-            .displacedFile, .unreadableRow, .lostCommits:
+            .displacedFile, .overwrittenFile, .unreadableRow, .lostCommits:
             return Exit.failed
         case .notADirectory, .cannotWrite, .diskFull, .noStore, .noBackup, .exists, .locked, .busy, .inputOutput,
             .closed, .sqlite, .noLibrary, .unreachable, .noSynchronousStandby, .tooManyConnections, .accessDenied,
