@@ -1,3 +1,5 @@
+import CallVocabulary
+
 /// A connection URI of libpq, taken apart as libpq does it.
 ///
 /// A text that could be read in two ways is none. In a password that is not percent-encoded, `@`, `/` and `?` end the
@@ -54,9 +56,7 @@ struct PostgresURI {
 
     /// The byte of two hexadecimal digits at the beginning.
     private static func code(_ text: ArraySlice<UInt8>) -> UInt8? {
-        // Signs, which the number would accept too, are below the digits.
-        let digits = text.prefix(2).prefix { $0 >= UInt8(ascii: "0") }
-        return digits.count == 2 ? UInt8(String(decoding: digits, as: UTF8.self), radix: 16) : nil
+        text.count < 2 ? nil : UInt8(digits: text.prefix(2), radix: 16, in: 0...UInt8.max)
     }
 
     private static func decoded(_ text: ArraySlice<UInt8>) -> String {

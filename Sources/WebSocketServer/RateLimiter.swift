@@ -130,7 +130,9 @@ public final class RateLimiter: Sendable {
     /// have more of it. A refusal by a network does not count in larger ones: their other clients are not to suffer.
     /// - Parameter isApart: counts apart from all that is counted without it.
     public func take(networks network: PeerAddress, apart isApart: Bool = false, now: Int64) -> Duration? {
-        for (key, shares) in Self.keys(network, isApart) { if let wait = take(key, shares: shares, now) { return wait } }
+        for (key, shares) in Self.keys(network, isApart) {
+            if let wait = take(key, shares: shares, now) { return wait }
+        }
         return nil
     }
 

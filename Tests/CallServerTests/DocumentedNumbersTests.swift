@@ -102,6 +102,9 @@ struct DocumentedNumbersTests {
               \(kib(core.ringingCalleeBytes)) KiB of
             - the server keeps up to \(n(core.bufferedCandidates)) candidates and \(kib(core.bufferedCandidateBytes))
               KiB for it
+            - A message with more than \(n(core.bufferedCandidates)) candidates does not fit.
+            - of more than \(n(Callees.few)) callees none of whom could be rung, the ended call keeps the first
+              \(n(Callees.few)) in
             - A session keeps at most \(n(core.replayEvents)) of these, and \(kib(core.replayBytes)) KiB, of live
               calls
             - returns \(n(HistoryReader.standardPage)) calls per page by default, at most
@@ -189,11 +192,22 @@ struct DocumentedNumbersTests {
             - gets a call through every \(s(timers.pushWindow / core.pushingCallsPerPair)) s |
             - | `pushes_per_device` | \(n(core.pushesPerDevice)) in \(s(timers.pushWindow)) s |
             - | `pushing_calls_per_caller` | \(n(core.pushingCallsPerCaller)) in \(s(timers.pushWindow)) s |
+            - | `pushes_per_caller` | \(n(core.pushesPerCaller)) in \(s(timers.pushWindow)) s |
+            - If it was to more than \(n(Callees.few)) callees and no device had a leg, its record keeps of a list the
+              first \(n(Callees.few)) handles
+            - | `live_calls_per_user` | \(n(core.liveCallsPerUser)) |
+            - | `call_bytes_per_user` | \(mib(core.callBytesPerUser)) MiB |
+            - | `stored_bytes_per_user` | \(mib(core.storedBytesPerUser)) MiB in a minute |
+            - \(n(StoredBytes.callee)) bytes for each callee, \(n(StoredBytes.device / 1000)) kB for each called device,
+              candidates that are stored
+            - | `device_updates_per_user` | \(n(core.deviceUpdatesPerUser)) in a minute |
+            - a tenth, but at least \(n(CoreLimits.share(of: 101))) |
             - | `ringing_calls_per_pair` | \(n(core.ringingCallsPerPair)) |
             - | `ringing_calls_per_callee` | \(n(core.ringingCallsPerCallee)) |
             - | `ringing_pair_bytes` | \(n(core.ringingPairBytes)) |
             - | `ringing_callee_bytes` | \(n(core.ringingCalleeBytes)) |
-            - after \(minutes(timers.probePauses[0])) minutes Reveille sends the VoIP push
+            - The second one follows \(minutes(timers.probePauses[0])) minutes later.
+            - real call after \(minutes(timers.probePauses[0])) minutes, because
             - The next probes follow \(hours(timers.probePauses[1])) hour, \(hours(timers.probePauses[2])) hours and a
               day
             - after \(s(timers.delivery)) s without a sign of life the device is pushed as well
@@ -219,6 +233,7 @@ struct DocumentedNumbersTests {
             - APNs: 503
             - a group of 1,000, one answer
             - (rule 11)
+            - 2.3 kB for a call, 1.2 kB for each called device, 550 bytes for each callee
             """#)
 
     static let adminAPI = Passages(
@@ -262,6 +277,11 @@ struct DocumentedNumbersTests {
               hours, by default \(minutes(KeySetSchedule.standardAge)) minutes
             - at most once in \(s(KeySetSchedule.spacing)) s.
             - its keys stay valid for \(hours(KeySetSchedule.grace)) hours
+            - their connections are closed with \(p(CloseCode.badToken.rawValue)), and a new token can resume them for
+              \(s(timers.resume)) s.
+            - the sessions that they opened end with \(p(CloseCode.badToken.rawValue)).
+            - `limits.call_bytes_per_user` (\(mib(core.callBytesPerUser)) MiB)
+            - `limits.stored_bytes_per_user` (\(mib(core.storedBytesPerUser)) MiB)
             - The token has at least \(n(BearerToken.fewestCharacters)) characters
             - Its buffer holds \(p(LogWriter.capacity)) lines, and \(p(LogWriter.errorReserve)) more for errors
             - with \(s(TokenVerifier.standardLeeway)) s of leeway
@@ -289,7 +309,13 @@ struct DocumentedNumbersTests {
             - Exit codes: 0 ok; 1 the operation failed, or the condition is false; 2 the server or a file cannot be
               reached; 64 usage.
             - (ports 2195 and 2196)
-            - (all mode 0600)
+            - (all files have mode 0600)
+            - An IPv6 network of 56 bits
+            - one of 48 bits 16 times as many
+            - (HTTP 503)
+            - in UTF-8 (RFC 3986)
+            - in user names with 400,
+            - a call with 8 kB of SDP and candidates counts as some 10 kB
             - answers 503 for
             - TLS 1.2 and 1.3 are
             - in TLS 1.2 ECDHE

@@ -215,8 +215,8 @@ enum SourceRules {
                 "ClientTokens/TokenKeySet.swift": 1, "CallServer/DataFolder.swift": 1,
                 "CallServer/Tokens/RemoteKeySet.swift": 3, "CallServer/Tokens/TokenSettings.swift": 1,
                 "CallServer/Routes/Metrics/ProcessFigures.swift": 1, "CallServer/Backend/BackendToken.swift": 2,
-                "CallServer/Realm/SharedSecrets.swift": 2, "CallServer/Realm/RealmControl.swift": 1, "CallServer/Clock/ClockAnchor.swift": 1,
-                "CallServer/Clock/ClockSources.swift": 1,
+                "CallServer/Realm/SharedSecrets.swift": 2, "CallServer/Realm/RealmControl.swift": 1,
+                "CallServer/Clock/ClockAnchor.swift": 1, "CallServer/Clock/ClockSources.swift": 1,
             ]
         ),
     ]
