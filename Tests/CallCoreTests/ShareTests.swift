@@ -194,7 +194,9 @@ import Testing
 
     @Test("calls that others place take none of a user's own")
     func calls() {
-        let (world, alice, bob) = World.pair()
+        var limits = CoreLimits()
+        (limits.ringingCallsPerPair, limits.ringingCallsPerCallee) = (1000, 1000)
+        let (world, alice, bob) = World.pair(limits: limits)
         let carol = world.online("carol")
         for _ in 0..<world.limits.liveCallsPerUser { alice.call(.users([bob.user, carol.user])) }
         #expect(invite(alice, .user(bob.user)).code == .limitReached(limit: 100))
@@ -223,6 +225,7 @@ import Testing
     func archive() {
         var limits = CoreLimits()
         (limits.archivedLegs, limits.liveCallsPerUser) = (1000, 1000)
+        (limits.ringingCallsPerPair, limits.ringingCallsPerCallee) = (1000, 1000)
         let (world, alice, bob) = World.pair(limits: limits)
         let carol = world.online("carol")
         let calls = (0..<150).map { _ in alice.call(bob) }

@@ -120,6 +120,7 @@ extension CallSnapshot {
     public var wireBytes: Int {
         // The members of every snapshot, apart from what is in them: 192 bytes with times of 20 digits.
         var bytes = 200 + from.text.wireBytes + callerNameBytes(fromName) + to.wireBytes
+        if toCount != nil { bytes += 32 }
         if expiresAt != nil { bytes += 72 }
         for time in [answeredAt, connectedAt, endedAt, peerAwaySince] where time != nil { bytes += 40 }
         if reason != nil { bytes += 104 }
