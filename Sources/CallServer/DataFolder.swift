@@ -78,6 +78,12 @@ public struct DataFolder: Sendable {
         return folders + files
     }
 
+    private static func isOpen(_ path: String, to permission: Int, as type: FileAttributeType) -> Bool {
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return false }
+        let mode = attributes[.posixPermissions] as? Int ?? 0
+        return attributes[.type] as? FileAttributeType == type && mode & permission != 0
+    }
+
     /// The folder and those that it is in, as far as others can write there. In a folder with the sticky bit, such as
     /// `/tmp`, they cannot replace what is not theirs.
     private var replaceableFolders: [String] {

@@ -381,7 +381,8 @@ private struct KilledServer {
                 #expect(committer.failure?.description.contains("reveille restore --replace") == true)
                 await committer.close()
                 try handle.close()
-                #expect(!isDone.load(ordering: .sequentiallyConsistent))
+                let wasDone = isDone.load(ordering: .sequentiallyConsistent)
+                #expect(!wasDone)
                 #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
                 #expect(StoreFolder.exists(StoreFolder.mark(of: running.database)), "the next start is to look")
                 // What it advises.

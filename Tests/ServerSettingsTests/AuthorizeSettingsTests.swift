@@ -1,5 +1,6 @@
 import CallCore
 import CallServer
+import OutgoingHTTP
 import ServerSettings
 import Testing
 import WebhookClient

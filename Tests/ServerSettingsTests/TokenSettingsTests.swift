@@ -3,6 +3,7 @@ import CallServer
 import ClientTokens
 import Foundation
 import JWTKit
+import OutgoingHTTP
 import ServerSettings
 import Testing
 

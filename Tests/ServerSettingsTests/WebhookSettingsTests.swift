@@ -1,5 +1,6 @@
 import CallServer
 import CallVocabulary
+import OutgoingHTTP
 import ServerSettings
 import StoreInterface
 import Testing

@@ -45,9 +45,9 @@ struct SourceTree {
             (FileManager.default.enumerator(atPath: root.appending(path: folder).path)?.compactMap { $0 as? String }
                 ?? []).map { "\(folder)/\($0)" }
         }
-        let paths = ["Sources", "Tests", "Resources/clients/apple"].flatMap { paths(below: $0) }.sorted()
-        files = paths.filter { $0.hasSuffix(".swift") }.map(read)
-        articles = paths.filter { $0.hasSuffix(".md") }.map(read)
+        let all = ["Sources", "Tests", "Resources/clients/apple"].flatMap { paths(below: $0) }.sorted()
+        files = all.filter { $0.hasSuffix(".swift") }.map(read)
+        articles = all.filter { $0.hasSuffix(".md") }.map(read)
         let languages = [".swift", ".kt", ".js", ".dart", ".py"]
         samples = paths(below: "Resources/clients").sorted().filter { path in
             !path.contains("/Tests/") && languages.contains { path.hasSuffix($0) }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CallServer
+import ServerSettings
 import StoreInterface
 
 struct StoreCommand: AsyncParsableCommand {
