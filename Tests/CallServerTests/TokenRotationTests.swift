@@ -92,8 +92,8 @@ struct TokenRotationTests {
         }
         #expect(isReplaced == true)
         var iterator = answers.makeAsyncIterator()
-        let answer: Bool? = await iterator.next()
-        #expect(answer == false)
+        let after: Bool? = await iterator.next()
+        #expect(after == false)
     }
 
     @Test("of an identity provider come from the home before, unless this node has kept newer ones")
