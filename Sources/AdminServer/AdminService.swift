@@ -158,7 +158,8 @@ package final class AdminService: Sendable {
     /// The TCP listener's certificate; nil without TLS.
     package var certificate: TLSCertificate? { network?.certificate }
 
-    /// Applies the values that are not nil to new connections. A certificate requires a listener with TLS.
+    /// Applies the values that are not nil to new connections, and closes those of tokens that are gone. A certificate
+    /// requires a listener with TLS.
     /// - Parameter readToken: goes with `token`; nil for none.
     package func reload(token: BearerToken?, readToken: BearerToken?, certificate: TLSCertificate?) async {
         if let token { await network?.replaceBearerToken(with: token, reading: readToken) }

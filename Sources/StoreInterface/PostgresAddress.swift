@@ -32,6 +32,11 @@ public struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
     /// Whether the text begins as an address.
     public static func isAddress(_ text: String) -> Bool { PostgresURI.schemes.contains { text.hasPrefix($0) } }
 
+    /// Whether a text in the place of a folder's path is meant as an address, in whatever form. It may have a password.
+    public static func isMeant(by path: String) -> Bool {
+        isAddress(path) || path.contains("://") || path.contains("password=")
+    }
+
     /// Whether the URI has a password.
     public var hasPassword: Bool { PostgresURI(uri)?.hasPassword ?? true }
 

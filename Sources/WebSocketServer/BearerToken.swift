@@ -2,7 +2,7 @@ import LibWebSockets
 
 /// A secret that clients send as `Authorization: Bearer …`, or a web page as the subprotocol `bearer.` and the secret in
 /// base64url (RFC 4648, 5) without padding.
-public struct BearerToken: Sendable {
+public struct BearerToken: Equatable, Sendable {
     /// The permitted characters: RFC 6750's `b64token`, which HTTP headers carry unchanged.
     private static let characters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=".utf8)
     /// The shortest token that resists guessing.

@@ -29,8 +29,9 @@ final class Shard {
     private let isPublic: @Sendable (_ path: String) -> Bool
     private let refusalForm: @Sendable (HTTPResponse) -> HTTPResponse
     private let onUnlistedProxy: @Sendable () -> Void
-    /// Whether the request being answered shows ``readingToken``. A handshake opens its connection in the same call.
-    private var isReading = false
+    /// The token of the listener that the request being answered shows. A handshake opens its connection in the same
+    /// call.
+    private var shownToken: BearerToken?
     private var contexts: ServerContexts?
     private var handler: (any ShardHandler)?
     private var timer: LoopTimer?
@@ -174,10 +175,15 @@ final class Shard {
         contexts?.replaceCertificate(with: certificate)
     }
 
-    /// Applies to new connections.
+    /// Applies to new connections, and closes those of tokens that are gone.
     func replaceBearerToken(with token: BearerToken, reading: BearerToken?) {
         bearerToken = token
         readingToken = reading
+        for socket in idle.due(at: .max) + pinged.due(at: .max) + messages.due(at: .max) {
+            guard let connection = connection(socket), connection.token != (connection.isReading ? reading : token)
+            else { continue }
+            connection.close(code: 3500, reason: "another token is needed")
+        }
     }
 
     // MARK: Deadlines
@@ -347,7 +353,9 @@ extension Shard: ServerSocketEvents {
 
     func socketOpened(_ socket: ServerSocket) -> AnyObject {
         lastSerial += 1
-        let connection = WebSocketConnection(serial: lastSerial, socket: socket, shard: self, isReading: isReading)
+        let isReading = shownToken != nil && shownToken == readingToken
+        let connection = WebSocketConnection(
+            serial: lastSerial, socket: socket, shard: self, token: shownToken, isReading: isReading)
         counters.opened.add()
         move(socket, to: .idle)
         if vouchesForAll { vouch(for: socket) }
@@ -435,8 +443,8 @@ extension Shard: ServerSocketEvents {
 
     func refusal(of credentials: Credentials) -> HTTPResponse? {
         guard let bearerToken else { return nil }
-        isReading = readingToken?.isShown(by: credentials) == true
-        return isReading || bearerToken.isShown(by: credentials) ? nil : BearerToken.refusal
+        shownToken = [readingToken, bearerToken].compactMap(\.self).first { $0.isShown(by: credentials) }
+        return shownToken == nil ? BearerToken.refusal : nil
     }
 
     func rateRefusal(of request: HTTPRequest) -> HTTPResponse? { handler?.rateRefusal(of: request) }

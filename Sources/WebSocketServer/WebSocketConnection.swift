@@ -32,7 +32,9 @@ public final class WebSocketConnection {
 
     /// The client's address, as reported by a trusted proxy if there is one.
     public let address: PeerAddress
-    /// Whether the client showed the listener's token for reading.
+    /// The token of the listener that the client showed; nil for a listener without one.
+    let token: BearerToken?
+    /// Whether that is the token for reading.
     public let isReading: Bool
     /// The key for limits by address; nil for an address without one.
     public let network: PeerAddress?
@@ -49,11 +51,12 @@ public final class WebSocketConnection {
     /// The payload of a queued pong: only the newest must be answered (RFC 6455 §5.5.3).
     private var owedPong: [UInt8]?
 
-    init(serial: UInt64, socket: ServerSocket, shard: Shard, isReading: Bool) {
+    init(serial: UInt64, socket: ServerSocket, shard: Shard, token: BearerToken?, isReading: Bool) {
         self.serial = serial
         self.socket = socket
         self.shard = shard
         address = socket.peer
+        self.token = token
         self.isReading = isReading
         network = socket.network
     }

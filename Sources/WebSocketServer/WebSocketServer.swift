@@ -254,7 +254,7 @@ public final class WebSocketServer: Sendable {
         }
     }
 
-    /// Requires another token from new connections.
+    /// Requires another token, and closes the connections of tokens that are gone with 3500.
     /// - Parameter reading: see ``Configuration/readingToken``.
     public func replaceBearerToken(with token: BearerToken, reading: BearerToken?) async {
         for shard in state.withLock({ $0.shards }) {

@@ -239,6 +239,7 @@ struct DocumentedNumbersTests {
     static let adminAPI = Passages(
         article: "AdminProtocol/AdminProtocol.docc/AdminAPI.md",
         limits: """
+            - A reload without the token closes the connection (\(p(CloseCode.badToken.rawValue))).
             - one JSON object of at most \(kib(AdminEndpoint.longestFrame)) KiB
             - never more than \(n(AdminEndpoint.pageSize))
             - or \(n(IDPart<CallSubject>.fewestDigits)) or more digits of
@@ -280,6 +281,7 @@ struct DocumentedNumbersTests {
             - their connections are closed with \(p(CloseCode.badToken.rawValue)), and a new token can resume them for
               \(s(timers.resume)) s.
             - the sessions that they opened end with \(p(CloseCode.badToken.rawValue)).
+            - connections with a token that is gone are closed with \(p(CloseCode.badToken.rawValue)) |
             - `limits.call_bytes_per_user` (\(mib(core.callBytesPerUser)) MiB)
             - `limits.stored_bytes_per_user` (\(mib(core.storedBytesPerUser)) MiB)
             - The token has at least \(n(BearerToken.fewestCharacters)) characters

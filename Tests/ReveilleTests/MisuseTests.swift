@@ -71,6 +71,8 @@ struct MisuseTests {
             ("postgres://bob@127.0.0.1/d?password=hush", "can read a password in a command's arguments"),
             ("postgres://bob:hu@sh@127.0.0.1/d", "percent-encode"),
             ("postgres://bob:hu?sh@127.0.0.1/d", "percent-encode"),
+            ("POSTGRES://bob:hush@127.0.0.1/d", "postgres://"),
+            ("mysql://bob:hush@127.0.0.1/d", "postgres://"), ("host=h,password=hush", "postgres://"),
         ] {
             let complaints = await misuse("\(command) \(uri)\(more)").joined(separator: "\n")
             #expect(complaints.contains(words), "\(complaints)")

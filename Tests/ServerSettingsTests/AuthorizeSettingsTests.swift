@@ -45,7 +45,7 @@ struct AuthorizeSettingsTests {
         (file, "1: authorize.secret_file: is of no use without authorize.url; give the address of the backend"),
         (
             file + "authorize.url: http://backend.example.com/\n",
-            "2: authorize.url: 'http://backend.example.com/' is no address that can be asked; give one such as "
+            "2: authorize.url: the value is no address that can be asked; give one such as "
                 + "https://backend.example.com/authorize; http:// only with "
                 + "a numeric address of this machine or localhost"
         ),

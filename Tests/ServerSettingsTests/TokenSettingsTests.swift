@@ -51,7 +51,7 @@ struct TokenSettingsTests {
         try write(Self.given + "tokens.jwks_url: http://id.example.com/jwks.json\n")
         #expect(
             try scene.faults() == [
-                "DIR/reveille.yaml:4: tokens.jwks_url: 'http://id.example.com/jwks.json' is no address that keys can be "
+                "DIR/reveille.yaml:4: tokens.jwks_url: the value is no address that keys can be "
                     + "fetched from; give one such as https://id.example.com/jwks.json; http:// only with a numeric "
                     + "address of this machine or localhost"
             ])

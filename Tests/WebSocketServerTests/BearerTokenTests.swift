@@ -140,20 +140,35 @@ struct BearerTokenTests {
         }
     }
 
-    @Test("asks for another one after a replacement; who is in stays")
+    @Test("asks for another one after a replacement, and closes the connections of a token that is gone")
     func replaced() async throws {
-        let server = try await start()
+        let (reading, other) = (try #require(BearerToken("for-dashboards-only")), "another-long-secret")
+        let server = try await TestServer.start {
+            $0.bearerToken = BearerToken(Self.secret)
+            $0.readingToken = reading
+        }
         let client = try await TestClient()
-        let journals = (0..<3).map { _ in Journal<ClientEvent>() }
-        await client.connect(0, to: server.url, authorization: "Bearer \(Self.secret)", journal: journals[0])
-        try await journals[0].wait(for: .opened)
-        await server.server.replaceBearerToken(with: try #require(BearerToken("another-long-secret")), reading: nil)
-        await client.connect(1, to: server.url, authorization: "Bearer \(Self.secret)", journal: journals[1])
-        try await journals[1].wait(for: .refused)
-        await client.connect(2, to: server.url, authorization: "Bearer another-long-secret", journal: journals[2])
-        try await journals[2].wait(for: .opened)
+        let journals = (0..<4).map { _ in Journal<ClientEvent>() }
+        for (index, token) in [Self.secret, "for-dashboards-only"].enumerated() {
+            await client.connect(index, to: server.url, authorization: "Bearer \(token)", journal: journals[index])
+            try await journals[index].wait(for: .opened)
+        }
+        // The same tokens again.
+        await server.server.replaceBearerToken(with: try #require(BearerToken(Self.secret)), reading: reading)
         client.send("still here", on: 0)
         try await journals[0].wait(for: .received("still here"))
+        await server.server.replaceBearerToken(with: try #require(BearerToken(other)), reading: reading)
+        try await journals[0].wait(for: .closed(3500, "another token is needed"))
+        await client.connect(2, to: server.url, authorization: "Bearer \(Self.secret)", journal: journals[2])
+        try await journals[2].wait(for: .refused)
+        await client.connect(3, to: server.url, authorization: "Bearer \(other)", journal: journals[3])
+        try await journals[3].wait(for: .opened)
+        client.send("still here", on: 1)
+        try await journals[1].wait(for: .received("still here"))
+        await server.server.replaceBearerToken(with: try #require(BearerToken(other)), reading: nil)
+        try await journals[1].wait(for: .closed(3500, "another token is needed"))
+        client.send("still here", on: 3)
+        try await journals[3].wait(for: .received("still here"))
     }
 
     @Test("takes no token that a header does not carry, or that is short")

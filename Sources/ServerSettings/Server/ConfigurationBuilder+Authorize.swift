@@ -17,7 +17,7 @@ extension ConfigurationBuilder {
         let address = WebAddress(text)
         if address == nil {
             fault(
-                .authorizeURL, "\(ShownText.quoted(text)) is no address that can be asked",
+                .authorizeURL, "the value is no address that can be asked",
                 "give one such as https://backend.example.com/authorize; http:// only with a numeric address of this "
                     + "machine or localhost"
             )

@@ -88,7 +88,7 @@ extension ConfigurationBuilder {
         let address = WebAddress(text)
         if address == nil {
             fault(
-                .tokenKeysURL, "\(ShownText.quoted(text)) is no address that keys can be fetched from",
+                .tokenKeysURL, "the value is no address that keys can be fetched from",
                 "give one such as https://id.example.com/jwks.json; http:// only with a numeric address of this "
                     + "machine or localhost"
             )

@@ -87,7 +87,7 @@ struct ConfigurationBuilder {
     }
 
     private mutating func database() -> PostgresAddress? {
-        if let data = settings.text(.data), PostgresAddress.isAddress(data) {
+        if let data = settings.text(.data), PostgresAddress.isMeant(by: data) {
             fault(.data, "this is the address of a database", "give it in the setting store, and a folder here")
         }
         let realm = settings.text(.realm) ?? PostgresAddress.standardRealm

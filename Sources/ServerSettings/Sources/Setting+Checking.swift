@@ -81,12 +81,11 @@ package enum ShownText {
             || bytes.contains { $0 < 0x20 || "{?=".utf8.contains($0) } || words.contains { $0.count > longestWord }
     }
 
-    /// Whether the text has a password before `@`.
+    /// Whether the text has a password before `@`, or is a URL with a user there, whose name may be a key.
     static func hasPassword(_ text: String) -> Bool {
         guard let at = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return false }
         let user = text[..<at]
-        let start = user.firstRange(of: "://")?.upperBound ?? user.startIndex
-        return user[start...].contains(":") && !user.hasPrefix("mailto:")
+        return user.contains("://") || user.contains(":") && !user.hasPrefix("mailto:")
     }
 }
 

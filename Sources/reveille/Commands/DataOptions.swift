@@ -13,7 +13,10 @@ struct DataOptions: ParsableArguments {
     var path: String?
 
     func validate() throws {
-        if let address { try PostgresAddress.checkArgument(address, of: "--data") }
+        if let path { return try PostgresAddress.checkPlace(path, of: "--data") }
+        guard !PostgresAddress.isMeant(by: DataFolder.standard.path) else {
+            throw ValidationError("REVEILLE_DATA is no folder; it is not shown, for its password.")
+        }
     }
 
     /// The database that commands read instead of a folder; nil for a folder.
@@ -38,6 +41,15 @@ extension PostgresAddress {
         }
         guard !address.hasPassword else {
             throw ValidationError("\(name): \(passwordInArguments); \(passwordAdvice).")
+        }
+    }
+
+    /// Refuses an argument that is neither the path of a folder nor such an address. It is not quoted either.
+    static func checkPlace(_ text: String, of name: String) throws(ValidationError) {
+        if isAddress(text) { return try checkArgument(text, of: name) }
+        guard !isMeant(by: text) else {
+            throw ValidationError(
+                "\(name): neither a folder nor postgres://user@host/database; it is not shown, for its password.")
         }
     }
 }

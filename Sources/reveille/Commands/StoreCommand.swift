@@ -32,8 +32,8 @@ struct StoreCommand: AsyncParsableCommand {
 
         func validate() throws {
             for name in [from, to] where name.isEmpty { throw ValidationError("Name both stores.") }
-            for (name, argument) in [(from, "<from>"), (to, "<to>")] where PostgresAddress.isAddress(name) {
-                try PostgresAddress.checkArgument(name, of: argument)
+            for (name, argument) in [(from, "<from>"), (to, "<to>")] {
+                try PostgresAddress.checkPlace(name, of: argument)
             }
             for realm in [fromRealm, toRealm] where !PostgresAddress.isRealm(realm) {
                 throw ValidationError("A realm has \(PostgresAddress.realmRule).")
