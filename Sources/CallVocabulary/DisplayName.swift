@@ -1,15 +1,17 @@
 /// A person's name as shown on the other side's screen.
 ///
-/// Characters that could break a line, or change the display order of the text around them, are removed. A name that
-/// shows nothing is none: the other side's screen then has the handle.
+/// Characters that could break a line, or change the display order of the text around them, are removed, and blanks at
+/// the beginning: a long name is shortened at its end, and they would be all of it. A name that shows nothing is none:
+/// the other side's screen then has the handle.
 public struct DisplayName: Equatable, Sendable {
     public let text: String
 
     /// nil when only blanks are left.
     public init?(_ text: String) {
         let kept = text.unicodeScalars.filter { !Self.isLeftOut($0) }
-        guard !kept.allSatisfy(Self.isBlank) else { return nil }
-        self.text = String(String.UnicodeScalarView(kept))
+        let shown = kept.drop(while: Self.isBlank)
+        guard !shown.isEmpty else { return nil }
+        self.text = String(String.UnicodeScalarView(shown))
     }
 
     /// Whether the scalar is removed: control characters (Cc), line and paragraph separators, bidirectional embeddings
