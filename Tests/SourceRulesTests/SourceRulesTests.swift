@@ -108,9 +108,11 @@ struct SourceRulesTests {
         #expect(
             SourceRules.simulation(Self.tree("", in: "CallServer", listing: #""PushSimulator""#))
                 == ["CallServer needs PushSimulator"])
-        #expect(
-            SourceRules.privateFiles(Self.tree("try data.write(to: url, options: .atomic)", in: "CallServer"))
-                == ["Sources/CallServer/File.swift:1 writes a file without PrivateFile"])
+        for code in ["try data.write(to: url, options: .atomic)", "try data.write(to: URL(filePath: file))"] {
+            #expect(
+                SourceRules.privateFiles(Self.tree(code, in: "LoadTest"))
+                    == ["Sources/LoadTest/File.swift:1 writes a file without PrivateFile"])
+        }
         #expect(
             SourceRules.storeKinds(Self.tree("try StoreReader.open()", in: "CallServer"))
                 == ["Sources/CallServer/File.swift:1 names a kind of store"])

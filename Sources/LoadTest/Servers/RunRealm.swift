@@ -1,5 +1,6 @@
 import CallServer
 import ChildProcess
+import EventLoop
 import Foundation
 import Glibc
 import StoreInterface
@@ -126,9 +127,7 @@ final class RunRealm: Sendable {
 
             """
         let file = folder + "/haproxy.cfg"
-        guard FileManager.default.createFile(atPath: file, contents: Data(text.utf8)) else {
-            throw LoadError("cannot write \(file)")
-        }
+        do { try PrivateFile.write(text.utf8, to: file) } catch { throw LoadError("cannot write \(file)") }
         let front: ChildProcess
         do {
             front = try ChildProcess.start(haproxy, ["-db", "-f", file], output: .file(folder + "/haproxy.log"))

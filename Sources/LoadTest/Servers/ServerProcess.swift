@@ -1,4 +1,5 @@
 import CallServer
+import EventLoop
 import Foundation
 import StoreInterface
 
@@ -70,9 +71,7 @@ struct ServerProcess: Sendable {
     private static func write(_ limits: [String: Int], to file: String) throws -> String {
         let lines = limits.sorted { $0.key < $1.key }.map { "  \($0.key): \($0.value)\n" }
         let text = "limits:\n" + lines.joined()
-        guard FileManager.default.createFile(atPath: file, contents: Data(text.utf8)) else {
-            throw LoadError("cannot write \(file)")
-        }
+        do { try PrivateFile.write(text.utf8, to: file) } catch { throw LoadError("cannot write \(file)") }
         return file
     }
 

@@ -144,6 +144,7 @@ extension TokenCommand {
             defer { try? handle.close() }
             try handle.seekToEnd()
             try handle.write(contentsOf: Data(((isOpenLine ? "\n" : "") + line + "\n").utf8))
+            try handle.synchronize()
         }
 
         /// In place: the file keeps its owner and its rights.
@@ -157,6 +158,7 @@ extension TokenCommand {
             defer { try? handle.close() }
             try handle.write(contentsOf: text)
             try handle.truncate(atOffset: UInt64(text.count))
+            try handle.synchronize()
             return rest.count
         }
     }
