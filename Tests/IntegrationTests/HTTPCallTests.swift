@@ -242,7 +242,7 @@ struct HTTPCallTests {
         try wakeUp.expectUntouched(.acted)
     }
 
-    @Test("what the listener refuses by itself is the error object, too")
+    @Test("what the listener or the pages refuse is the error object, too")
     func listener() async throws {
         let server = try await world.startServer()
         let (call, push) = ("/v1/calls/\(CallID.random())", "/v1/pushes/\(PushID.random())/report")
@@ -253,6 +253,8 @@ struct HTTPCallTests {
             (push, ["--request", "POST", "--header", "Content-Length: many"], 400, "invalid_request"),
             (call, ["--header", long], 431, "too_large"), (call, ["--request", "BREW"], 405, "method_not_found"),
             ("/v1/signal", [], 426, "invalid_request"), ("/v1/nothing", [], 404, "not_found"),
+            ("/nothing", [], 404, "not_found"), ("/phone/", ["--data", "{}"], 405, "method_not_found"),
+            ("/healthz", ["--data", "{}"], 405, "method_not_found"),
         ] as [(String, [String], Int, String)] {
             let answer = try await HTTPAnswer.curl(options + ["http://\(server.address)\(path)"])
             #expect(answer.status == status, "\(path)")

@@ -61,7 +61,7 @@ final class HTTPRoutes: Sendable {
         guard request.method == .get || request.method == .head else {
             var refusal = HTTPResponse.text("only GET is served here\n", status: 405)
             refusal.headers = [("Allow", "GET, HEAD")]
-            return responder.value.respond(refusal)
+            return responder.value.respond(Self.form(refusal, for: audience))
         }
         if let page = page(for: request, to: audience) { return responder.value.respond(page) }
         switch (request.path, audience) {
@@ -86,10 +86,16 @@ final class HTTPRoutes: Sendable {
                     status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: Array(text.utf8))
             }
         case (_, .client):
-            responder.value.respond(.text("no such resource: try /phone/, /healthz or /readyz\n", status: 404))
+            let refusal = HTTPResponse.text("no such resource: try /phone/, /healthz or /readyz\n", status: 404)
+            responder.value.respond(Self.form(refusal, for: audience))
         case (_, .operator):
             responder.value.respond(.text("no such resource: try /healthz, /readyz or /metrics\n", status: 404))
         }
+    }
+
+    /// Clients get the error object; operators, who read it themselves, plain text.
+    private static func form(_ refusal: HTTPResponse, for audience: Audience) -> HTTPResponse {
+        audience == .client ? .errorObject(for: refusal) : refusal
     }
 
     /// Whether the resource needs no token of the admin listener: pages contain no data.
