@@ -56,6 +56,20 @@ struct KeySetScheduleTests {
         #expect(schedule.due >= at(300) && schedule.due <= at(86_400))
     }
 
+    @Test("a redirect is not followed, and neither its path nor its query is told")
+    func redirect() throws {
+        let address = try #require(WebAddress("https://id.example.com/jwks"))
+        for (location, place) in [
+            ("https://b.example/geheim?k=geheim", "https://b.example"), ("/geheim?k=geheim", "another address"),
+            ("http://b.example/geheim", "another address"),
+        ] {
+            let answer = WebAnswer(status: 302, fields: [(name: "location", value: location)], body: [])
+            let failure = WebFailure(
+                description: "the response has the status 302 to \(place), which is not followed")
+            #expect(RemoteKeySet.read(.success(answer), from: address) == .failure(failure))
+        }
+    }
+
     @Test("a provider that is down is asked again ever more rarely, and its keys count for a day")
     func outage() {
         var schedule = KeySetSchedule(now: at(0))

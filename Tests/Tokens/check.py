@@ -285,7 +285,7 @@ def check_bad_answers():
     for name, change, reason in [
         ("a good answer", {}, "listening"),
         ("a redirect", {"status": 302, "fields": {"Location": "https://evil.example/"}},
-         "the status 302 to https://evil.example/, which is not followed"),
+         "the status 302 to https://evil.example, which is not followed"),
         ("too long", {"body": b" " * 65_537}, "longer than 65536 bytes"),
         ("a page", {"body": b"<html>"}, "holds neither a JWK Set"),
         ("no key", {"body": b'{"keys":[]}'}, "no key that can be used"),

@@ -173,9 +173,12 @@ package final class RemoteKeySet {
     ) -> Result<Found, WebFailure> {
         result.flatMap { answer in
             guard answer.status == 200 else {
-                let place = answer.field("location").map { " to \(Self.short($0)), which is not followed" } ?? ""
+                // Without path and query, which may have a secret.
+                let place = answer.field("location").map { text in
+                    " to \(WebAddress(text)?.description ?? "another address"), which is not followed"
+                }
                 return .failure(
-                    WebFailure(description: "the response has the status \(answer.status)\(place)"))
+                    WebFailure(description: "the response has the status \(answer.status)\(place ?? "")"))
             }
             do throws(TokenKeySet.Failure) {
                 let set = try TokenKeySet(answer.body, source: "\(address)")
