@@ -40,6 +40,13 @@ await check('the second page is the board, with its token out of sight', async (
   await says(board, /0 live/);
   if ((await board.run('location.href')).includes('token')) throw new Error('the token is in the address');
 });
+await check('a link with another token asks before it takes the place of the first one', async () => {
+  await board.run(`globalThis.confirm = (words) => { globalThis.asked = words; return false; };
+    location.hash = '#token=another-long-token'; undefined`);
+  await board.until('globalThis.asked');
+  await says(board, /0 live/);
+  if ((await board.run('location.href')).includes('token')) throw new Error('the token is in the address');
+});
 await check('the call wakes the iPhone, which rings and declines, on the page and in the terminal', async () => {
   await phone.until(`document.querySelector('#ask-call')?.checkVisibility()`);
   await phone.run(`document.querySelector('#ask-call').click()`);

@@ -331,13 +331,20 @@ function takeToken() {
   return given;
 }
 
+/** A link takes nobody's place by itself: whoever made it may only want the board to end. */
+function mayReplace(token) {
+  const present = sessionStorage.getItem(tokenKey);
+  return !present || present === token || confirm('The link signs this board in with another token. Use it?');
+}
+
 // Heard before the board hears it: the board finds no token in the address.
 addEventListener('hashchange', () => {
   const given = takeToken();
-  if (!given) return;
+  if (!given || !mayReplace(given)) return;
   if (board) signOut('');
   signIn(given);
 });
-const token = takeToken() ?? sessionStorage.getItem(tokenKey);
+const given = takeToken();
+const token = given && mayReplace(given) ? given : sessionStorage.getItem(tokenKey);
 if (token) signIn(token);
 else signOut('');
