@@ -1,5 +1,6 @@
 import CallVocabulary
 import ClientTokens
+import Dispatch
 import EventLoop
 import Foundation
 import Logging
@@ -260,13 +261,18 @@ package final class RemoteKeySet {
         let kept = Kept(
             url: environment.address.text, end: environment.clock.wall(end).milliseconds,
             keySet: String(decoding: body, as: UTF8.self))
-        do {
-            let content = try JSONEncoder().encode(kept)
-            environment.share(Array(content))
-            try environment.folder.replace(Self.file, with: content)
-        } catch {
-            environment.log.warning(
-                "cannot keep the identity provider's keys for the next start", metadata: ["error": .string("\(error)")])
+        // A text and a number are always encoded.
+        guard let content = (try? JSONEncoder().encode(kept)).map({ Array($0) }) else { return }
+        environment.share(content)
+        // The core's loop does not wait for the disk: strangers can cause a fetch, each half a minute at most.
+        DispatchQueue.global().async { [folder = environment.folder, log = environment.log, file = Self.file] in
+            do throws(DataFolder.Failure) {
+                try folder.replace(file, with: content)
+            } catch {
+                log.warning(
+                    "cannot keep the identity provider's keys for the next start",
+                    metadata: ["error": .string("\(error)")])
+            }
         }
     }
 
