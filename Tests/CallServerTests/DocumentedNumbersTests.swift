@@ -34,6 +34,8 @@ struct DocumentedNumbersTests {
     private static let retention = RetentionPolicy()
     private static let session = ClientSession.Configuration(
         device: DeviceDescription(id: DeviceID(high: 0, low: 0), platform: .cli))
+    /// Those of 56 and 48 bits around an IPv6 address.
+    private static let wide = PeerAddress(numeric: "2001:db8::1")?.widerNetworks ?? []
     private static let listener = ServerConfiguration(address: .anyPort, data: DataFolder(path: "/nowhere")).listener
 
     struct Passages: CustomTestStringConvertible, Sendable {
@@ -267,6 +269,8 @@ struct DocumentedNumbersTests {
             - A message must end within \(s(listener.requestTimeout)) s of its first byte, and a client has
               \(s(listener.answerTimeout)) s to read an answer
             - The admin API has its own connections, \(n(AdminService.mostConnections)) on each listener
+            - An IPv6 network of \(wide[0].length) bits
+            - one of \(wide[1].length) bits \(wide[1].shares) times as many
             - The log warns at most every \(s(ConnectionPressure.interval)) s for each cause
             - must begin with a header within \(s(listener.requestTimeout)) s.
             - (at most \(n(PageFolder.mostFiles)) files of \(mib(PageFolder.longestFile)) MiB,
@@ -312,8 +316,6 @@ struct DocumentedNumbersTests {
               reached; 64 usage.
             - (ports 2195 and 2196)
             - (all files have mode 0600)
-            - An IPv6 network of 56 bits
-            - one of 48 bits 16 times as many
             - (HTTP 503)
             - in UTF-8 (RFC 3986)
             - in user names with 400,
