@@ -62,7 +62,8 @@ struct OtherFaultTests {
         "push.fcm.service_account: '{\"private_key\":\"geheim\"}'",
         "tls.certificate: a.pem\ntls.key: |\n  -----BEGIN PRIVATE KEY-----\n  geheim",
         "push.webpush.subject: mailto:a@b.example\npush.webpush.key: '-----BEGIN PRIVATE KEY----- geheim'",
-        "webhooks.file: hooks.yaml",
+        "webhooks.file: hooks.yaml", "node: whsec_geheim", "tokens.audience: eyJgeheim", "realm: rvb_geheim",
+        "backend.tokens_file: rvb_geheim",
     ]
 
     @Test("a secret in a wrong place, or in a text that cannot be read, is shown nowhere", arguments: misplaced)

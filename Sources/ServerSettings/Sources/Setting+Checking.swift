@@ -52,7 +52,8 @@ extension Setting {
     func hasSecret(in text: String) -> Bool {
         switch kind {
         case .path, .paths: ShownText.mayHaveSecret(text)
-        case .integer, .flag, .text, .choice, .address, .addressOrOff: ShownText.hasPassword(text)
+        case .integer, .flag, .text, .choice, .address, .addressOrOff:
+            ShownText.hasPassword(text) || ShownText.isKey(text)
         }
     }
 }
@@ -77,8 +78,13 @@ package enum ShownText {
             default: true
             }
         }
-        return hasPassword(text) || text.contains("-----") || text.contains("whsec_") || text.contains("whsk_")
-            || bytes.contains { $0 < 0x20 || "{?=".utf8.contains($0) } || words.contains { $0.count > longestWord }
+        return hasPassword(text) || isKey(text) || bytes.contains { $0 < 0x20 || "{?=".utf8.contains($0) }
+            || words.contains { $0.count > longestWord }
+    }
+
+    /// Whether the text has the signs of PEM, of a webhook's secret, or of a token of a backend or of a client.
+    static func isKey(_ text: String) -> Bool {
+        ["-----", "whsec_", "whsk_", "rvb_", "eyJ"].contains { text.contains($0) }
     }
 
     /// Whether the text has a password before `@`, or is a URL with a user there, whose name may be a key.
