@@ -80,6 +80,19 @@ struct MisuseTests {
         }
     }
 
+    @Test(
+        "an address with a password is repeated by no complaint, wherever it stands",
+        arguments: [
+            "postgres://bob:hush@h/d", "serve postgres://bob:hush@h/d", "calls list postgres://bob:hu@sh@h/d",
+            "calls list --limit postgres://bob:hush@h/d", "serve host=h,password=hush",
+            "phone alice --server wss://bob:hush@h", "phone alice --server wss://hush@h",
+            "calls list --server wss://bob:hush@h",
+        ])
+    func misplacedPassword(line: String) async {
+        let complaints = await misuse(line).joined(separator: "\n")
+        #expect(!complaints.contains("hush") && !complaints.contains("sh@"), "\(complaints)")
+    }
+
     @Test("every command with a letter left out is recognized", arguments: HelpTests.all)
     func everyCommand(leaf: HelpTests.Leaf) async throws {
         guard let name = leaf.path.last, name.count > 3 else { return }

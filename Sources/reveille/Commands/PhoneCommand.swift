@@ -74,7 +74,8 @@ struct PhoneCommand: AsyncParsableCommand {
 
     func validate() throws {
         if let server, WebSocketURL(server) == nil {
-            throw ValidationError("--server: '\(server)' is neither ws://host:port nor wss://host:port.")
+            throw ValidationError(
+                "--server: \(ShownText.quoted(server)) is neither ws://host:port nor wss://host:port.")
         }
         if let autoAnswer, !(0...600).contains(autoAnswer) {
             throw ValidationError("--auto-answer is 0 to 600 seconds.")

@@ -38,7 +38,9 @@ struct Misuse {
     }
 
     private init(_ message: String, _ place: Place) {
-        let lines = message.split(separator: "\n").map(String.init)
+        // The library repeats words that it does not expect.
+        let shown = message.replacing(#/[A-Za-z]+:\/\/[^\s']*:[^\s']*@[^\s']*|password=[^\s']*/#, with: "…")
+        let lines = shown.split(separator: "\n").map(String.init)
         let help = (["reveille"] + place.path + ["--help"]).joined(separator: " ")
         self.lines = [Self.label + (lines.first ?? "")] + lines.dropFirst() + ["See '\(help)'."]
     }
