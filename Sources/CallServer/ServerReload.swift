@@ -39,7 +39,7 @@ public struct ServerReload: Sendable {
     public var timers: CallTimers?
     /// The policy of users that have none of their own.
     public var policy: UserPolicy?
-    /// The bearer token for new connections of the admin API, which must have a TCP listener.
+    /// The bearer token of the admin API, which must have a TCP listener. Connections with another token end.
     @Secret public var adminToken: String?
     /// Goes with ``adminToken``; nil for none.
     @Secret public var adminReadToken: String?
