@@ -23,14 +23,20 @@ public struct DisplayName: Equatable, Sendable {
         }
     }
 
+    /// Blank by their names, though Unicode counts them as letters and symbols: the braille pattern without dots, the
+    /// hieroglyphs full and half blank, the filler of Khitan, and the null notehead.
+    private static let blankSymbols: [UInt32] = [0x2800, 0x13441, 0x13442, 0x16FE4, 0x1D159]
+
     /// Whether a text of such scalars alone shows nothing: white space, control and format characters, fillers and
-    /// other characters that Unicode lets fonts ignore, and the braille pattern without dots.
+    /// other characters that Unicode lets fonts ignore, and ``blankSymbols``.
     private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII { return scalar.value <= 0x20 || scalar.value == 0x7F }
         let properties = scalar.properties
         switch properties.generalCategory {
         case .control, .format, .spaceSeparator, .lineSeparator, .paragraphSeparator: return true
-        default: return properties.isWhitespace || properties.isDefaultIgnorableCodePoint || scalar.value == 0x2800
+        default:
+            return properties.isWhitespace || properties.isDefaultIgnorableCodePoint
+                || blankSymbols.contains(scalar.value)
         }
     }
 }

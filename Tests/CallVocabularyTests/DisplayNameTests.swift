@@ -6,7 +6,8 @@ import Testing
     private static let blanks = [
         "", " ", "\t", "   \n", "\u{A0}", "\u{2007}\u{3000}", "\u{200B}", "\u{200D}\u{200C}", "\u{FEFF}", "\u{AD}",
         "\u{2060}\u{2063}", "\u{200E}\u{2067}\u{2069}", "\u{202E} \u{202C}", "\u{180E}", "\u{3164}", "\u{115F}\u{1160}",
-        "\u{FFA0}", "\u{34F}", "\u{FE0F}", "\u{E0020}\u{E007F}", "\u{2800}", "\u{85}\u{2028}",
+        "\u{FFA0}", "\u{34F}", "\u{FE0F}", "\u{E0020}\u{E007F}", "\u{2800}", "\u{85}\u{2028}", "\u{13441}\u{13442}",
+        "\u{16FE4}", "\u{1D159}",
     ]
 
     @Test("a name that shows nothing is none", arguments: blanks)
