@@ -146,7 +146,7 @@ struct IdentityProviderTests {
         // Just fetched: an operator does not wait.
         try await server.reload(ServerReload())
         #expect(provider.requests.count == 2)
-        try await ended.event("the session ends") { event in
+        _ = try await ended.event("the session ends") { event in
             event == .connection(.gone(.closed(code: 3500))) ? true : nil
         }
         #expect(try await refusal(one.token(), server)?.contains("has withdrawn that key") == true)
@@ -208,7 +208,7 @@ struct IdentityProviderTests {
         tokens.provider?.keys = []
         reload.tokens = tokens
         try await server.reload(reload)
-        try await dave.event("the session ends") { event in
+        _ = try await dave.event("the session ends") { event in
             event == .connection(.gone(.closed(code: 3500))) ? true : nil
         }
     }
