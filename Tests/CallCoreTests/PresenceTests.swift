@@ -45,6 +45,8 @@ import Testing
         let record = try #require(world.store.calls[call])
         #expect(record.endReason == .connectionLost && record.endedAt == lostAt + world.timers.resume)
         #expect(record.lostAt == lostAt && record.talkEndedAt == lostAt)
+        let told = alice.ask(.get(call)).snapshot
+        #expect(told?.lostAt == lostAt && told?.endedAt == record.endedAt)
         #expect(world.store.absences.values.map(\.returnedAt) == [nil])
     }
 

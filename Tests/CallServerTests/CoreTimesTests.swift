@@ -60,7 +60,7 @@ import Testing
         var snapshot = CallSnapshot(
             call: call, role: .callee, state: .ringing, from: alice, to: .user(bob), video: false, createdAt: at(1))
         (snapshot.expiresAt, snapshot.answeredAt, snapshot.connectedAt) = (at(2), at(3), at(4))
-        snapshot.endedAt = at(5)
+        (snapshot.endedAt, snapshot.lostAt, snapshot.peerAwaySince) = (at(6), at(5), at(5))
         return snapshot
     }
 

@@ -112,7 +112,8 @@ struct FrameLimitTests {
         var calls = [bare]
         for change in [
             { $0.expiresAt = later }, { $0.answeredAt = later }, { $0.connectedAt = later }, { $0.endedAt = later },
-            { $0.peerAwaySince = later }, { $0.reason = .declinedElsewhere }, { $0.push = Samples.push },
+            { $0.lostAt = later }, { $0.peerAwaySince = later }, { $0.reason = .declinedElsewhere },
+            { $0.push = Samples.push },
             { $0.by = Party(user: widest, device: Samples.device) }, { $0.mergedInto = Samples.call },
             { $0.fromName = "\u{1}" }, { $0.sdp = string(100) }, { $0.custom = string(100) },
             { $0.to = .group("sales") }, { $0.from = widest },

@@ -71,6 +71,7 @@ enum Samples {
         call.answeredAt = now
         call.connectedAt = now + .seconds(1)
         call.endedAt = now + .seconds(2)
+        call.lostAt = now + .seconds(1)
         call.reason = .answeredElsewhere
         call.by = Party(user: alice, device: device)
         call.isOwnAct = true

@@ -17,6 +17,7 @@ extension CallSnapshot {
         answeredAt = call.answeredAt
         connectedAt = call.connectedAt
         endedAt = call.endedAt
+        lostAt = call.lostAt == nil ? nil : call.talkEndedAt
         by = call.state == .ended ? call.endedBy : call.answeredBy
         mergedInto = call.mergedInto
         guard role == .callee else {
@@ -27,7 +28,7 @@ extension CallSnapshot {
             if let answeredAt = call.answeredAt {
                 // A member whom the call did not ring: somebody else has answered it.
                 (state, reason, by) = (.ended, .answeredElsewhere, call.answeredBy)
-                (endedAt, connectedAt, expiresAt) = (answeredAt, nil, nil)
+                (endedAt, connectedAt, lostAt, expiresAt) = (answeredAt, nil, nil, nil)
             }
             return
         }
@@ -36,7 +37,7 @@ extension CallSnapshot {
         if let leftAt = leg.endedAt, leftAt != call.endedAt || reason != call.endReason {
             // The device left before the call ended: later changes do not concern it.
             endedAt = leftAt
-            connectedAt = nil
+            (connectedAt, lostAt) = (nil, nil)
             by = reason == .answeredElsewhere ? call.answeredBy : nil
         }
     }

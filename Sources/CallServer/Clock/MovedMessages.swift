@@ -75,6 +75,7 @@ extension CallSnapshot {
         copy.answeredAt = answeredAt.moved(by: offset)
         copy.connectedAt = connectedAt.moved(by: offset)
         copy.endedAt = endedAt.moved(by: offset)
+        copy.lostAt = lostAt.moved(by: offset)
         copy.peerAwaySince = peerAwaySince.moved(by: offset)
         return copy
     }

@@ -122,7 +122,7 @@ extension CallSnapshot {
         var bytes = 200 + from.text.wireBytes + callerNameBytes(fromName) + to.wireBytes
         if toCount != nil { bytes += 32 }
         if expiresAt != nil { bytes += 72 }
-        for time in [answeredAt, connectedAt, endedAt, peerAwaySince] where time != nil { bytes += 40 }
+        for time in [answeredAt, connectedAt, endedAt, lostAt, peerAwaySince] where time != nil { bytes += 40 }
         if reason != nil { bytes += 104 }
         if let by { bytes += 72 + by.user.text.wireBytes }
         for content in [sdp, custom] { bytes += content.map { 16 + $0.bytes.count } ?? 0 }

@@ -166,6 +166,8 @@ public struct CallSnapshot: Equatable, Sendable {
     public var answeredAt: Instant?
     public var connectedAt: Instant?
     public var endedAt: Instant?
+    /// For ``EndReason/connectionLost``: when the connection was lost, which ends the talk time.
+    public var lostAt: Instant?
     public var reason: EndReason?
     public var by: Party?
     /// Whether this device ended the call, or its own leg: then no `CXCallEndedReason` is reported to CallKit.

@@ -201,6 +201,7 @@ struct ServerFrameReader {
         call.answeredAt = try fields.optionalInstant("answered_at")
         call.connectedAt = try fields.optionalInstant("connected_at")
         call.endedAt = try fields.optionalInstant("ended_at")
+        call.lostAt = try fields.optionalInstant("lost_at")
         call.reason = try fields.optionalChoice("reason")
         call.by = try party(fields)
         if call.reason != nil { call.isOwnAct = try fields.optionalString("callkit_reason") == nil }

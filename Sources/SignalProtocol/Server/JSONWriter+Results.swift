@@ -119,6 +119,7 @@ extension JSONWriter {
         field("answered_at", call.answeredAt)
         field("connected_at", call.connectedAt)
         field("ended_at", call.endedAt)
+        field("lost_at", call.lostAt)
         field("reason", call.reason?.rawValue)
         party(call.by)
         if let reason = call.reason { causes(of: reason, isOwnAct: call.isOwnAct) }
