@@ -129,6 +129,9 @@ async function checkStory(tab, server) {
     const frames = await tab.run('[...document.querySelectorAll(".ladder g text")].map((text) => text.textContent)');
     for (const name of ['call.invite', 'push', 'push.report', 'call.ringing']) holds(frames.includes(name), `${name} of ${frames}`);
     holds(frames.length === timeline.length, 'a step is not in the ladder');
+    const cut = await tab.run(`(() => { const edge = document.querySelector('.ladder svg').getBoundingClientRect().right;
+      return [...document.querySelectorAll('.ladder text')].filter((text) => text.getBoundingClientRect().right > edge).map((text) => text.textContent); })()`);
+    same(cut, [], 'labels of the ladder that are cut');
     await tab.save('story');
     await tab.key('Escape');
     await tab.until('document.querySelector("#detail").hidden');
@@ -224,6 +227,68 @@ async function checkEnding(tab, server) {
   });
 }
 
+async function checkKeys(browser, server) {
+  const asks = 'document.querySelector("#ask").open';
+  const refused = `document.querySelector('#told').textContent.includes('select the call first')`;
+  const selected = `document.querySelector('.call-row.selected:not([hidden])')?.dataset.call`;
+  const frames = 'new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(resolve)); })';
+  /** Calls that last, the oldest on top. */
+  const oldest = async (tab) => {
+    await tab.run(set('#filter', 'connected', 'change'));
+    await tab.run(set('#sort', 'age', 'change'));
+    await tab.run('[...document.querySelectorAll("button")].find((b) => b.textContent === "Reverse").click()');
+    await tab.until(`document.querySelector('.call-row.selected.connected')`);
+  };
+  await check('keys reach the table before it has the focus, and e asks only about a call that was chosen', async () => {
+    const tab = await signedIn(browser, server);
+    await oldest(tab);
+    await tab.run('document.activeElement.blur()');
+    await tab.key('e');
+    await tab.until(refused);
+    holds(!(await tab.run(asks)), 'it asks about a call that nobody chose');
+    await tab.run('document.activeElement.blur()');
+    await tab.key('ArrowDown');
+    same(await tab.run('document.activeElement.className'), 'calls-grid', 'focus');
+    await tab.run(frames);
+    const id = await tab.run(selected);
+    await tab.run('document.activeElement.blur()');
+    await tab.key('Enter');
+    await tab.until(`document.querySelector('#detail h2')?.textContent === 'call ${id}'`);
+    await tab.key('Escape');
+    await tab.until('document.querySelector("#detail").hidden');
+    // Ended by somebody else: another call is in its row.
+    await tab.run('document.querySelector("#told").replaceChildren()');
+    server.say('calls', 'end', id, '--yes');
+    await tab.until(`${selected} && ${selected} !== '${id}'`);
+    await tab.key('e');
+    await tab.until(refused);
+    holds(!(await tab.run(asks)), 'it asks about the call that has come into the row');
+    await tab.close();
+  });
+  await check('a row that is clicked is the selected one, and e asks about it', async () => {
+    const tab = await signedIn(browser, server);
+    await oldest(tab);
+    await tab.until(`${shown}.length > 3`);
+    const id = await tab.run(`(() => { const row = ${shown}[2]; row.click(); return row.dataset.call; })()`);
+    await tab.until(`document.querySelector('#detail h2')?.textContent === 'call ${id}'`);
+    await tab.key('Escape');
+    await tab.until(`${selected} === '${id}'`);
+    await tab.key('e');
+    await tab.until(asks);
+    holds((await tab.text('#ask')).includes(id), 'it asks about another call');
+    await tab.run('document.querySelector("#ask").close()');
+    await tab.close();
+  });
+  await check('the mark of the sorted column points the way of its figures', async () => {
+    const tab = await signedIn(browser, server);
+    for (const [sort, direction] of [['trouble', 'descending'], ['devices', 'descending'], ['age', 'ascending'], ['from', 'ascending']]) {
+      await tab.run(set('#sort', sort, 'change'));
+      await tab.until(`[...document.querySelectorAll('.head [aria-sort]')].map((cell) => cell.ariaSort).join() === '${direction}'`);
+    }
+    await tab.close();
+  });
+}
+
 async function checkReading(browser, server) {
   await check('with a token for reading nothing can be changed, and each button says why', async () => {
     const tab = await signedIn(browser, server, server.tokens.reading);
@@ -235,6 +300,7 @@ async function checkReading(browser, server) {
     await tab.key('e');
     await tab.until('document.querySelector("#told").textContent.includes("this token is for reading")');
     holds(!(await tab.run('document.querySelector("#ask").open')), 'the question was asked');
+    holds(!/\be end\b/.test(await tab.run('document.querySelector(".keys").textContent')), 'a key is shown that does nothing');
     await tab.close();
   });
 }
@@ -283,6 +349,7 @@ async function checkReconnecting(tab, server) {
     await kill(server.child);
     await tab.until('/server gone since .* is \\d+ s old/.test(document.querySelector("#link-text").textContent)');
     holds(await tab.run(`${shown}.length > 0`), 'the last picture is gone');
+    holds(!/^ready/.test(await tab.run('document.querySelector("#problems p").textContent')), 'a server that is gone is called ready');
     holds(await tab.run('document.querySelector("#drain").disabled'), 'a change is offered');
     await tab.save('gone');
     await pause(3000);
@@ -418,6 +485,7 @@ await checkPushes(tab, server);
 // It takes a while until a device is suspended for it.
 fault('lose', '--count', '400');
 await checkEnding(tab, server);
+await checkKeys(browser, server);
 await checkReading(browser, server);
 await checkLooks(tab);
 await checkDevices(tab, server);

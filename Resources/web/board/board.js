@@ -7,7 +7,7 @@ import { LatenciesView, LatencyHistory } from './latencies.js';
 import { Link } from './link.js';
 import { DeviceDetail, DevicesView, SessionsView } from './lists.js';
 import { byID, h, say } from './page.js';
-import { LimitWatch, ProblemList, problems } from './problems.js';
+import { LimitWatch, ProblemList, problems, readiness } from './problems.js';
 import { PushDetail, PushesView } from './pushes.js';
 import { ServerView } from './server-view.js';
 import { Story } from './story.js';
@@ -122,6 +122,7 @@ class Board {
 
   #lost() {
     this.#goneSince = Date.now();
+    this.#drawnSecond = undefined;
     this.wake();
   }
 
@@ -148,10 +149,13 @@ class Board {
 
   // MARK: Changes
 
+  /** The token may only look. */
+  get isReader() { return this.info?.may_change === false; }
+
   /** Why nothing can be changed now; undefined if it can. */
   get refusal() {
     if (!this.link.isUp) return 'the server is gone';
-    return this.info?.may_change === false ? 'this token is for reading; sign in with the one in admin.token_file' : undefined;
+    return this.isReader ? 'this token is for reading; sign in with the one in admin.token_file' : undefined;
   }
 
   /** Disables a button with the reason. */
@@ -230,8 +234,11 @@ class Board {
     if (event.ctrlKey || event.metaKey || event.altKey || byID('ask').open) return;
     if (event.key === 'Escape' && this.detail) return void this.#close();
     if (event.target.closest('input, select, textarea')) return;
-    if (event.key === 'e' && this.detail instanceof Story) this.detail.endCall();
-    else if (!this.#view?.pressed?.(event.key)) return;
+    // With the focus in the table, its row is meant.
+    const isInTable = this.#view?.table?.element.contains(event.target);
+    const isFree = event.target === document.body || event.target === byID('view');
+    if (event.key === 'e' && this.detail instanceof Story && !isInTable) this.detail.endCall();
+    else if (!this.#view?.pressed?.(event.key, isFree)) return;
     event.preventDefault();
   };
 
@@ -262,17 +269,21 @@ class Board {
     if (Math.floor(localNow / 1000) !== this.#drawnSecond || !this.stats) {
       this.#drawnSecond = Math.floor(localNow / 1000);
       const { stats, webhooks, limits, board } = this;
-      this.problemList.draw(problems({ stats, webhooks, limits, board, now }), stats);
+      this.problemList.draw(problems({ stats, webhooks, limits, board, now }), readiness(stats, this.#isOld(localNow)));
     }
   }
+
+  /** Of what is shown. */
+  #age(localNow) { return this.#heardAt ? localNow - this.#heardAt : 0; }
+  #isOld(localNow) { return !this.link.isUp || this.#age(localNow) > oldAfter; }
 
   #drawLink(localNow) {
     const { info } = this;
     say(byID('server'), info ? `${info.node} · ${info.address} · ${info.version}` : '');
     this.guard(byID('drain'), info ? undefined : 'the server is gone');
-    say(byID('access'), info?.may_change === false ? 'may only look' : '');
-    const age = this.#heardAt ? localNow - this.#heardAt : 0;
-    const isOld = !this.link.isUp || age > oldAfter;
+    say(byID('access'), this.isReader ? 'may only look' : '');
+    const age = this.#age(localNow);
+    const isOld = this.#isOld(localNow);
     let words = 'live';
     if (!info) words = 'waiting for the server…';
     else if (!this.link.isUp) {

@@ -13,6 +13,7 @@ export class CallsView {
   #sort;
   #reverse;
   #pause;
+  #keys = h('p', { class: 'keys' });
 
   constructor(app) {
     this.app = app;
@@ -35,29 +36,30 @@ export class CallsView {
         h('label', { for: 'search' }, 'Search'), this.#search, h('label', { for: 'filter' }, 'Show'), this.#filter,
         h('label', { for: 'sort' }, 'Sort'), this.#sort, this.#reverse, this.#pause),
       this.#summary, this.table.element,
-      h('p', { class: 'keys' }, '↑↓ select, Enter story, e end, / search, s sort, S reverse, p pause'));
+      this.#keys);
   }
 
   show() { this.app.wake(); }
   hide() {}
 
-  pressed(key) {
+  /** isFree: the focus is nowhere, so that the keys of the table are meant for it. */
+  pressed(key, isFree) {
     switch (key) {
       case '/': this.#search.focus(); this.#search.select(); break;
       case 's': this.#sortBy(sorts[(sorts.indexOf(this.listing.sort) + 1) % sorts.length]); break;
       case 'S': this.#turn(); break;
       case 'p': this.#freeze(); break;
       case 'e': this.#end(); break;
-      default: return false;
+      default: return isFree && this.table.pressed(key);
     }
     return true;
   }
 
   #end() {
-    const call = this.table.selectedCall;
-    if (!call) return void this.app.tell('there is no call here');
-    this.table.hold();
-    this.app.actions.end(call);
+    const call = this.table.chosenCall;
+    // Why nothing can be ended is told first.
+    if (call || this.app.refusal) this.app.actions.end(call);
+    else this.app.tell(this.listing.rows.length ? 'select the call first, with ↑ and ↓' : 'there is no call here');
   }
 
   #pressedInSearch(event) {
@@ -112,6 +114,7 @@ export class CallsView {
   draw(now, localNow) {
     this.table.draw(this.#frozenAt ?? now, localNow);
     const { board } = this.app;
+    say(this.#keys, `↑↓ select, Enter story${this.app.isReader ? '' : ', e end'}, / search, s sort, S reverse, p pause`);
     const speed = board.rate(localNow);
     const { size } = this.table.board.entries;
     const isCut = this.listing.rows.length !== size;

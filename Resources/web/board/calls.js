@@ -156,6 +156,12 @@ export class CallListing {
   rows = [];
   #basis = '';
 
+  /** Of the column that sorts: ascending with the smallest on top. What is longest in trouble, or has the most devices, is. */
+  get direction() {
+    const startsWithMost = this.sort === 'trouble' || this.sort === 'devices';
+    return startsWithMost === this.isReversed ? 'ascending' : 'descending';
+  }
+
   /** Returns whether the rows are new. */
   update(board, now) {
     const isTimed = this.sort === 'trouble' || this.filter === 'trouble';

@@ -2,7 +2,7 @@
 
 import { h, svg } from './page.js';
 import { stepFrame, stepText, stepWeight } from './steps.js';
-import { cutInMiddle, exact, party } from './text.js';
+import { cutInMiddle, cutToWidth, exact, party } from './text.js';
 
 /** The most devices with a lane of their own. */
 const mostDevices = 8;
@@ -19,6 +19,17 @@ function lanes({ call, legs, pushes, timeline }) {
   return { names, hidden: Math.max(0, devices.size - mostDevices) };
 }
 
+/** A function that measures a text in a font of the style sheet, in pixels. */
+function measureIn(weight) {
+  const context = document.createElement('canvas').getContext('2d');
+  context.font = `${weight} 12px system-ui, sans-serif`;
+  return (text) => context.measureText(text).width;
+}
+
+/** The words of a step without a frame stand beside their dot, and may go beyond the last lane. */
+const noteText = (entry) => cutInMiddle(stepText(entry), 44);
+const noteStart = 8;
+
 export function ladder(detail) {
   const { names, hidden } = lanes(detail);
   const at = (lane) => timeWidth + laneWidth * (lane + 0.5);
@@ -27,13 +38,18 @@ export function ladder(detail) {
     return names.indexOf(name);
   };
   const entries = detail.timeline.filter((entry) => stepFrame(entry).slice(0, 2).every((where) => lane(where, entry) >= 0));
-  const [width, height] = [timeWidth + laneWidth * names.length, headHeight + rowHeight * entries.length + 12];
+  const measure = measureIn(400);
+  const ends = entries.filter((entry) => new Set(stepFrame(entry).slice(0, 2).map((where) => lane(where, entry))).size === 1)
+    .map((entry) => at(lane(stepFrame(entry)[0], entry)) + noteStart + measure(noteText(entry)) + 4);
+  const width = Math.ceil(Math.max(timeWidth + laneWidth * names.length, ...ends));
+  const height = headHeight + rowHeight * entries.length + 12;
   const picture = svg('svg', {
     width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': 'The steps below as a ladder of frames',
   });
+  const measureName = measureIn(600);
   names.forEach((name, index) => picture.append(
     svg('line', { x1: at(index), x2: at(index), y1: headHeight - 8, y2: height, class: 'lane' }),
-    svg('text', { x: at(index), y: 16, class: 'lane-name' }, svg('title', {}, name), cutInMiddle(name, 18))));
+    svg('text', { x: at(index), y: 16, class: 'lane-name' }, svg('title', {}, name), cutToWidth(name, laneWidth - 8, measureName))));
   entries.forEach((entry, index) => {
     const y = headHeight + rowHeight * index + 18;
     const [from, to, frame] = stepFrame(entry);
@@ -50,7 +66,7 @@ function mark(start, end, y, frame, entry) {
   const title = svg('title', {}, stepText(entry));
   if (start === end) {
     return [svg('g', { class: `note ${weight}` }, title, svg('circle', { cx: start, cy: y, r: 3.5 }),
-      svg('text', { x: start + 8, y: y + 4 }, cutInMiddle(stepText(entry), 44)))];
+      svg('text', { x: start + noteStart, y: y + 4 }, noteText(entry)))];
   }
   const direction = Math.sign(end - start);
   const label = entry.step === 'ended' ? `${frame} (${entry.detail})` : frame;

@@ -70,11 +70,17 @@ export function problems({ stats, webhooks, limits, board, now }) {
   return found.sort((a, b) => (a.weight > b.weight) - (a.weight < b.weight));
 }
 
+/** What stands where no problem does. Figures of a server that is gone say nothing about it. */
+export function readiness(stats, isOld) {
+  if (!stats) return { weight: 'quiet', text: 'loading…' };
+  return isOld ? { weight: 'quiet', text: 'not known whether it is ready' } : { weight: 'good', text: 'ready' };
+}
+
 /** Shows the problems. A line changes in place: the focus stays, and a screen reader does not repeat the rest. */
 export class ProblemList {
   #said = new Set();
   #list = h('ul', {});
-  #none = h('p', { class: 'good' });
+  #none = h('p', {});
 
   /** news: where new problems are said to screen readers. */
   constructor(element, news) {
@@ -82,8 +88,10 @@ export class ProblemList {
     element.replaceChildren(this.#none, this.#list);
   }
 
-  draw(found, stats) {
-    say(this.#none, found.length ? '' : stats ? 'ready' : 'loading…');
+  /** otherwise: what to say without a problem, as `readiness` has it. */
+  draw(found, otherwise) {
+    say(this.#none, found.length ? '' : otherwise.text);
+    if (this.#none.className !== otherwise.weight) this.#none.className = otherwise.weight;
     while (this.#list.children.length > found.length) this.#list.lastChild.remove();
     while (this.#list.children.length < found.length) {
       this.#list.append(h('li', {}, h('span', {}), ' ', h('a', {})));

@@ -16,6 +16,8 @@ const margin = 4;
 export class CallTable {
   /** The id of the selected call. */
   selected;
+  /** The id of the call that the person has gone to last. Another one may have taken its row since. */
+  #chosen;
   /** The person has gone to the selected call; until then the first row is selected. */
   #isHeld = false;
   #position = 0;
@@ -60,25 +62,36 @@ export class CallTable {
   }
 
   #pressed(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target !== this.element) return;
+    if (this.pressed(event.key)) event.preventDefault();
+  }
+
+  /** A key while the focus is here, or nowhere. Returns whether it is one of the table's keys. */
+  pressed(key) {
+    // Beside the story of a call a narrow screen has no table.
+    if (this.element.offsetParent === null) return false;
     const page = Math.max(1, Math.floor(this.#height / this.#rowHeight) - 1);
     const moves = {
       ArrowUp: -1, k: -1, ArrowDown: 1, j: 1, PageUp: -page, PageDown: page, ' ': page, Home: -Infinity, g: -Infinity,
       End: Infinity, G: Infinity,
     };
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target !== this.element) return;
-    if (event.key in moves) {
-      this.#move(moves[event.key]);
-    } else if (event.key === 'Enter') {
+    if (key in moves) {
+      this.#move(moves[key]);
+    } else if (key === 'Enter') {
       const entry = this.listing.rows[this.#position];
       if (entry) this.open(entry.call);
     } else {
-      return;
+      return false;
     }
-    event.preventDefault();
+    if (document.activeElement !== this.element) this.element.focus();
+    return true;
   }
 
   /** The person has something in mind with the selected call. */
-  hold() { this.#isHeld = this.selected !== undefined; }
+  hold() {
+    this.#chosen = this.selected;
+    this.#isHeld = this.selected !== undefined;
+  }
 
   open(call) {
     this.selected = call.call_id;
@@ -87,13 +100,18 @@ export class CallTable {
     this.actions.wake();
   }
 
-  get selectedCall() { return this.listing.rows[this.#position]?.call; }
+  /** The selected call, if the person has gone to it; what ends a call asks for no other. */
+  get chosenCall() {
+    const call = this.listing.rows[this.#position]?.call;
+    return call?.call_id === this.#chosen ? call : undefined;
+  }
 
   #move(by) {
     const last = this.listing.rows.length - 1;
     if (last < 0) return;
     this.#position = Math.min(Math.max(0, this.#position + by), last);
     this.selected = this.listing.rows[this.#position].call.call_id;
+    this.hold();
     this.#isHeld = by !== -Infinity;
     this.#isToBeSeen = true;
     this.actions.wake();
@@ -121,8 +139,10 @@ export class CallTable {
   /** Once a frame at most. now: of the server's clock. */
   draw(now, localNow) {
     this.board.forgetEnded(localNow);
-    if (this.listing.update(this.board, now)) this.#follow();
+    const isNew = this.listing.update(this.board, now);
     const { rows } = this.listing;
+    // A click selects another row of the same list.
+    if (isNew || rows[this.#position]?.call.call_id !== this.selected) this.#follow();
     this.#drawHead();
     this.element.setAttribute('aria-rowcount', rows.length + 1);
     const height = `${rows.length * this.#rowHeight}px`;
@@ -148,9 +168,7 @@ export class CallTable {
     this.#headKey = key;
     columns.forEach(([, , sort], index) => {
       const cell = this.head.children[index];
-      // The smallest on top is ascending; of ages the youngest is.
-      const direction = this.listing.isReversed ? 'descending' : 'ascending';
-      if (sort === this.listing.sort) cell.setAttribute('aria-sort', direction);
+      if (sort === this.listing.sort) cell.setAttribute('aria-sort', this.listing.direction);
       else cell.removeAttribute('aria-sort');
     });
   }

@@ -94,6 +94,13 @@ export function cutInMiddle(text, most) {
   return `${text.slice(0, most - 1 - end)}…${text.slice(text.length - end)}`;
 }
 
+/** At most so wide, by a function that measures a text. */
+export function cutToWidth(text, most, measure) {
+  let length = text.length;
+  while (length > 1 && measure(cutInMiddle(text, length)) > most) length -= 1;
+  return cutInMiddle(text, length);
+}
+
 /** A call's `to`. */
 export function target(to) {
   if (typeof to === 'string') return to;
