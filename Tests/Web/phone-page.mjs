@@ -115,6 +115,23 @@ export class Page {
     await until(() => this.hears(), 'sound arrives');
   }
 
+  /** No screen is wider than its window, with text of 200 % too. */
+  async fits(name) {
+    for (const width of [380, 600, 900, 1280]) {
+      await this.tab.size(width, 800);
+      for (const text of ['100%', '200%']) {
+        const overflow = await this.run(`(() => {
+          document.documentElement.style.fontSize = '${text}';
+          const found = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+          document.documentElement.style.fontSize = '';
+          return found;
+        })()`);
+        if (overflow > 0) throw new Error(`${name}: ${overflow} pixels too wide at ${width} with text of ${text}`);
+      }
+    }
+    await this.tab.send('Emulation.clearDeviceMetricsOverride');
+  }
+
   /** Saves the screen in two widths and both themes. */
   async picture(name) {
     if (!process.env.SCREENSHOTS) return;

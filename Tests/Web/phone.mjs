@@ -44,8 +44,10 @@ async function calls(browser) {
     const started = Date.now();
     alice = await open(browser);
     await alice.picture('sign-in');
+    await alice.fits('the sign-in');
     await alice.signIn('alice');
     await alice.picture('ready');
+    await alice.fits('the phone');
     const link = await alice.run(`shown('#try-link').href`);
     bob = await open(browser, new URL(link).hash);
     await bob.says('#status', /^online/);
@@ -65,8 +67,10 @@ async function calls(browser) {
   await check('mute and hold are told to the other side in words', async () => {
     await alice.click('#mute');
     await bob.says('#state', /^alice has muted the microphone$/);
+    await alice.until(`shown('#mute use').getAttribute('href') === '#i-mic-off'`);
     await alice.click('#mute');
     await bob.says('#state', /^Connected$/);
+    await alice.until(`shown('#mute use').getAttribute('href') === '#i-mic'`);
     await bob.click('#hold');
     await alice.says('#state', /^bob has put you on hold$/);
     await bob.says('#state', /^On hold$/);
@@ -77,6 +81,7 @@ async function calls(browser) {
     await alice.click('#keypad-button');
     for (const index of [1, 2, 12]) await alice.click(`#keypad button:nth-of-type(${index})`);
     await alice.says('#tones', /^12#$/);
+    await alice.fits('a call with its keypad');
     await alice.picture('keypad');
     await alice.click('#keypad-button');
   });
@@ -166,6 +171,7 @@ async function calls(browser) {
   await check('the server is killed in a call: the page says so, and the call goes on', async () => {
     await server.kill();
     await alice.says('.me', /no connection: the server does not answer; trying again/);
+    await alice.until(`document.getElementById('ready-title').textContent === 'Not ready'`);
     await alice.picture('server-away');
     await server.run();
     await Promise.all([alice, bob].map((page) => page.says('#status', /^online/)));
@@ -242,6 +248,7 @@ async function otherEnds(browser) {
     await bob.says('#missed-count', /^1 missed call$/);
     await bob.run(`shown('#history summary').click()`);
     await bob.says('.story', /^alice gave up after/);
+    await bob.fits('the history');
     await bob.picture('missed');
     await bob.click('#seen');
     await bob.until(`!shown('#missed-count')`);
@@ -249,6 +256,21 @@ async function otherEnds(browser) {
     await bob.says('#status', /^online/);
     await bob.says('#history', /missed, seen/);
     if (await bob.text('#missed-count')) throw new Error('missed again');
+  });
+  await check('a name of any length leaves the buttons in sight, and the page as wide as it is', async () => {
+    const caller = await open(browser, `#user=${'a-very-long-name-'.repeat(7)}`);
+    await caller.says('#status', /^online/);
+    await caller.dial('bob');
+    await bob.says('.ring .state', /^calls you$/);
+    await bob.tab.size(380, 800);
+    const bottom = await bob.run(`shown('.ring .plain').getBoundingClientRect().bottom`);
+    if (bottom > 800) throw new Error(`the button is ${bottom - 800} pixels below the screen`);
+    await bob.fits('a long name that rings');
+    await bob.click('.ring .decline');
+    await caller.says('#state', /^bob declined/);
+    await bob.fits('a long name in the history');
+    await browser.close(caller.tab);
+    pages.splice(pages.indexOf(caller), 1);
   });
   await check('nobody of this name, oneself, and a name with a space', async () => {
     await alice.dial('nobody-at-all');

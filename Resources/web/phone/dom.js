@@ -22,18 +22,6 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-const SVG = 'http://www.w3.org/2000/svg';
-
-/** A picture of the sprite in index.html. */
-export function icon(name) {
-  const picture = document.createElementNS(SVG, 'svg');
-  picture.setAttribute('aria-hidden', 'true');
-  const use = document.createElementNS(SVG, 'use');
-  use.setAttribute('href', `#i-${name}`);
-  picture.append(use);
-  return picture;
-}
-
 /** A copy of a template's element. */
 export const copy = (id) => $(id).content.firstElementChild.cloneNode(true);
 

@@ -2,7 +2,7 @@
 
 import { $, copy, keyed, make, setText, show } from './dom.js';
 import { Ladder, fill, rowsOf } from './ladder.js';
-import { length, moment, story, targetName } from './words.js';
+import { length, moment, story, talkTime, targetName } from './words.js';
 
 const PAGE = 30;
 /** Ends of an incoming call that the user has not caused. */
@@ -51,7 +51,7 @@ export class History {
     const { call, ladder } = line;
     this.#calls.set(line.id, {
       call_id: line.id, role: line.role, from: call.from ?? { handle: line.caller }, to: line.to ?? call.to,
-      created_at: ladder.start, answered_at: ladder.at('answered'), connected_at: ladder.at('connected'),
+      created_at: ladder.start, answered_at: ladder.at('answered'), connected_at: ladder.at('connected'), lost_at: line.lostAt,
       ended_at: ladder.at('ended') ?? Date.now(), reason: call.reason, by: call.by, video: line.isVideo,
     });
     const isMissed = line.role === 'callee' && !ladder.at('answered') && !call.isOwnAct && MISSED.has(call.reason);
@@ -100,8 +100,8 @@ export class History {
   #field(call) { return call.role === 'caller' ? targetName(call.to) : call.from.handle; }
 
   #outcome(call) {
-    const { role, reason, connected_at: connected, ended_at: ended } = call;
-    if (connected !== undefined) return length(ended - connected);
+    const { role, reason, connected_at: connectedAt, lost_at: lostAt, ended_at: endedAt } = call;
+    if (connectedAt !== undefined) return length(talkTime({ connectedAt, lostAt, endedAt }));
     if (this.#missed.has(call.call_id)) return 'missed';
     if (role === 'callee' && (reason === 'cancelled' || reason === 'ring_timeout')) return 'missed, seen';
     const by = call.by?.user;
@@ -126,6 +126,7 @@ export class History {
     row.classList.toggle('missed', isMissed);
     row.querySelector('use').setAttribute('href', `#i-${isMissed ? 'missed' : call.role === 'caller' ? 'out' : 'in'}`);
     setText(row.querySelector('b'), peer);
+    row.querySelector('b').title = peer;
     const way = call.role === 'caller' ? 'outgoing' : 'incoming';
     setText(row.querySelector('.outcome'), `${way}${call.video ? ', video' : ''}, ${this.#outcome(call)}`);
     const time = row.querySelector('time');
@@ -141,7 +142,7 @@ export class History {
     setText(row.querySelector('.story'), story({
       caller: call.from.handle, callee: call.role === 'caller' ? targetName(call.to) : this.phone.user,
       endedBy: call.by?.user, reason: call.reason, createdAt: call.created_at, answeredAt: call.answered_at,
-      connectedAt: call.connected_at, endedAt: call.ended_at, mergedInto: call.merged_into,
+      connectedAt: call.connected_at, lostAt: call.lost_at, endedAt: call.ended_at, mergedInto: call.merged_into,
     }));
     const seen = new Ladder(this.phone.signIn.user, call.call_id).rows;
     const body = row.querySelector('tbody');

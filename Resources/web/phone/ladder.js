@@ -2,7 +2,7 @@
 // to another tab.
 
 import { make, store, stored } from './dom.js';
-import { STEPS, exact } from './words.js';
+import { STEPS, brief, exact } from './words.js';
 
 const PREFIX = 'reveille:phone:call:';
 const MOST_ROWS = 200;
@@ -17,6 +17,11 @@ export class Ladder {
 
   /** When the step was taken first. */
   at(step) { return this.rows.find((row) => row.step === step)?.at; }
+
+  /** When the party lost its connection last; of any party if that one is not known. */
+  lostAt(who) {
+    return this.rows.findLast((row) => row.step === 'connection_lost' && (who === undefined || row.who === who))?.at;
+  }
 
   get start() { return this.rows[0]?.at ?? Date.now(); }
 
@@ -63,11 +68,12 @@ export class Ladder {
 
 /** Rows from the server's record of a call that this browser has no ladder of. */
 export function rowsOf(call) {
-  const { created_at: created, answered_at: answered, connected_at: connected, ended_at: ended } = call;
+  const { created_at: created, answered_at: answered, connected_at: connected, lost_at: lost, ended_at: ended } = call;
   return [
     { at: created, step: 'invited', who: call.from.handle },
     { at: answered, step: 'answered', who: '' },
     { at: connected, step: 'connected', who: '' },
+    { at: lost, step: 'connection_lost', who: call.by?.user ?? '' },
     { at: ended, step: 'ended', who: call.by?.user ?? '', detail: call.reason },
   ].filter(({ at }) => at !== undefined);
 }
@@ -82,7 +88,7 @@ export function fill(body, rows) {
     const line = make('tr', { className: `step-${row.step}` },
       make('td', { className: 'number' }, exact(row.at - start)),
       make('td', { className: 'number dim' }, step > 0 ? `+${exact(step)}` : ''),
-      make('td', { className: 'who' }, row.who),
+      make('td', { className: 'who', title: row.who }, brief(row.who, 24)),
       make('td', {}, (STEPS[row.step] ?? row.step) + (row.detail ? ` (${row.detail})` : '')));
     body.append(line);
   });

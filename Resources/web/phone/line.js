@@ -2,7 +2,7 @@
 
 import { Media } from '../reveille.js';
 import { Ladder } from './ladder.js';
-import { problem, quality, story, targetName } from './words.js';
+import { brief, problem, quality, story, targetName } from './words.js';
 
 const BEFORE_ANSWER = new Set(['routing', 'waking', 'ringing']);
 
@@ -290,7 +290,7 @@ export class Line {
   // In words
 
   get stateText() {
-    const { peer } = this;
+    const peer = brief(this.peer);
     if (this.isEnding && !this.isOver) {
       return this.phone.isOpen ? 'Hanging up…' : 'Hanging up as soon as the server is back…';
     }
@@ -311,15 +311,22 @@ export class Line {
   }
 
   #talkText() {
+    const peer = brief(this.peer);
     if (this.needsResume) return 'The call waits for your microphone.';
     if (this.call.peerAwaySince !== undefined) {
       const { peerRemaining: left } = this.call;
       const time = left === undefined ? '' : `, and has ${Math.ceil(left / 1000)} s to come back`;
-      return `${this.peer} has lost the connection${time}`;
+      return `${peer} has lost the connection${time}`;
     }
     if (this.isOnHold) return this.isPeerOnHold ? 'On hold on both sides' : 'On hold';
-    if (this.isPeerOnHold) return `${this.peer} has put you on hold`;
-    return this.isPeerMuted ? `${this.peer} has muted the microphone` : 'Connected';
+    if (this.isPeerOnHold) return `${peer} has put you on hold`;
+    return this.isPeerMuted ? `${peer} has muted the microphone` : 'Connected';
+  }
+
+  /** When the connection was lost for which the call ended. */
+  get lostAt() {
+    const { reason, by } = this.call;
+    return reason === 'connection_lost' ? this.ladder.lostAt(by?.user) : undefined;
   }
 
   get endText() {
@@ -329,7 +336,7 @@ export class Line {
     return story({
       caller: this.caller, callee: this.callee, winner: this.winner, endedBy: call.by?.user, reason: call.reason,
       mergedInto: call.mergedInto, hasRung: this.role === 'callee' || ladder.at('ringing') !== undefined,
-      createdAt: ladder.start, answeredAt: ladder.at('answered'), connectedAt: ladder.at('connected'),
+      createdAt: ladder.start, answeredAt: ladder.at('answered'), connectedAt: ladder.at('connected'), lostAt: this.lostAt,
       endedAt: ladder.at('ended') ?? Date.now(),
     });
   }

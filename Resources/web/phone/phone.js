@@ -10,7 +10,7 @@ import { Push } from './push.js';
 import { Sounds } from './sounds.js';
 import { Stage } from './stage.js';
 import { SignIn, SignInFault, byNameFragment, claims, keepSecret } from './tokens.js';
-import { length, problem, target, targetName } from './words.js';
+import { brief, full, length, problem, target, targetName } from './words.js';
 
 /** What a browser must have. */
 const NEEDED = ['RTCPeerConnection', 'WebSocket', 'MediaStream', 'BroadcastChannel'];
@@ -181,7 +181,7 @@ class Phone {
     show($('sign-in'), true);
     show($('sign-in-fault'), Boolean(fault));
     setText($('sign-in-fault'), fault?.message ?? '');
-    if (this.ask) setText($('sign-in-lead'), `Sign in to call ${targetName(this.ask.to)}.`);
+    if (this.ask) setText($('sign-in-lead'), `Sign in to call ${brief(targetName(this.ask.to))}.`);
     const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(location.hostname);
     const needsToken = fault?.needsToken || !isHere;
     setText($('name-hint'), byNameFragment('')
@@ -376,13 +376,13 @@ class Phone {
       if (code === 3506) await this.push.leave();
       if (session !== this.session) return;
       const why = code === 3506 ? 'This phone was signed out by the server, or by an administrator.'
-        : `The server refused the token: ${reason.replace(/^session\.open refused \(\w+\): /, '')}`;
+        : full(`The server refused the token: ${reason.replace(/^session\.open refused \(\w+\): /, '')}`);
       return void this.signOut(new SignInFault(`${why} Get a new token, then sign in again.`, !this.signIn.isByName));
     }
     const wasReplaced = code === 3503;
     this.notice('gone', {
       what: wasReplaced ? 'This phone was opened somewhere else as the same device.'
-        : `The server ended the session: ${reason}.`,
+        : full(`The server ended the session: ${reason}`),
       todo: wasReplaced ? 'Use it there, or take it back.' : 'Remove the cause, then connect again.',
       act: wasReplaced ? 'Use it here' : 'Connect again',
       do: () => this.session.takeOver(),
@@ -541,8 +541,8 @@ class Phone {
   #renderElsewhere() {
     const calls = this.session.callsElsewhere;
     const text = calls.map(({ peer, state, role }) => {
-      if (state === 'answered' || state === 'connected') return `It is talking to ${peer}.`;
-      return role === 'callee' ? `${peer} is calling.` : `It is calling ${peer}.`;
+      if (state === 'answered' || state === 'connected') return `It is talking to ${brief(peer)}.`;
+      return role === 'callee' ? `${brief(peer)} is calling.` : `It is calling ${brief(peer)}.`;
     }).join(' ');
     setText($('elsewhere-text'), text || `That tab rings when somebody calls ${this.user}.`);
   }
@@ -574,8 +574,8 @@ class Phone {
   #renderTitle() {
     const ringing = this.incoming[0];
     const missed = this.missedCount ? `(${this.missedCount}) ` : '';
-    document.title = ringing ? `☎ ${ringing.peer} calls – Reveille`
-      : this.current ? `${this.current.peer} – Reveille phone` : `${missed}${this.user} – Reveille phone`;
+    document.title = ringing ? `☎ ${brief(ringing.peer)} calls – Reveille`
+      : this.current ? `${brief(this.current.peer)} – Reveille phone` : `${missed}${this.user} – Reveille phone`;
   }
 
   #tick() {
@@ -617,7 +617,7 @@ class Phone {
   #notify(line) {
     if (!document.hidden || globalThis.Notification?.permission !== 'granted') return;
     try {
-      const shown = new Notification(`${line.peer} calls`, {
+      const shown = new Notification(`${brief(line.peer)} calls`, {
         body: 'Open the phone to answer.', tag: line.id, icon: 'icon.svg', requireInteraction: true,
       });
       shown.onclick = () => {

@@ -2,6 +2,7 @@
 
 import { WebPush } from '../webpush.js';
 import { $, setText, show } from './dom.js';
+import { full } from './words.js';
 
 const NOTES = {
   unsupported: 'This browser cannot do that. On an iPhone or iPad, put this page on the home screen first.',
@@ -68,7 +69,7 @@ export class Push {
   }
 
   #failed(error) {
-    if (this.#push.state !== 'blocked') this.#fault = `That failed: ${error.message}. ${error.whatToDo ?? ''}`.trim();
+    if (this.#push.state !== 'blocked') this.#fault = `${full(`That failed: ${error.message}`)} ${error.whatToDo ?? ''}`.trim();
     if (!this.#push.isWanted) this.phone.signIn.remember(false);
     this.phone.render();
     // In a low window it is below the edge of the dialog.
@@ -95,10 +96,12 @@ export class Push {
     setText($('push-note'), this.#isBusy ? 'One moment…' : note);
     show($('push-fault'), Boolean(this.#fault));
     setText($('push-fault'), this.#fault);
-    const lead = this.phone.signIn?.isWoken
-      ? 'A notification signed you in for one call. Sign out, and in again, to be called.'
-      : isOn ? 'This page rings when somebody calls you. While it is closed, a notification tells you.'
-        : 'This page rings when somebody calls you. Leave it open.';
+    const { isOpen } = this.phone;
+    setText($('ready-title'), isOpen ? 'Ready' : 'Not ready');
+    const lead = !isOpen ? 'This page does not ring until it is connected to the server.'
+      : this.phone.signIn?.isWoken ? 'A notification signed you in for one call. Sign out, and in again, to be called.'
+        : isOn ? 'This page rings when somebody calls you. While it is closed, a notification tells you.'
+          : 'This page rings when somebody calls you. Leave it open.';
     setText($('ready-lead'), lead);
   }
 

@@ -2,7 +2,13 @@
 
 import { $, copy, keyed, press, setText, show } from './dom.js';
 import { fill } from './ladder.js';
-import { clock } from './words.js';
+import { brief, clock } from './words.js';
+
+/** The style sheet cuts a long name. */
+function setName(element, name) {
+  setText(element, name);
+  element.title = name;
+}
 
 const initial = (name) => [...name.replace(/^(group|\+)\s*/, '')][0]?.toUpperCase() ?? '?';
 
@@ -57,7 +63,7 @@ export class Stage {
     const card = copy('incoming-card');
     const { peer } = line;
     setText(card.querySelector('.face'), initial(peer));
-    setText(card.querySelector('.peer'), peer);
+    setName(card.querySelector('.peer'), peer);
     const button = (name, label, act) => {
       const found = card.querySelector(name);
       found.setAttribute('aria-label', `${label} ${peer}`);
@@ -73,7 +79,7 @@ export class Stage {
 
   #updateIncoming(card, line) {
     const { isBusy } = this.phone;
-    const called = line.call.to?.group ? ` (group ${line.call.to.group})` : '';
+    const called = line.call.to?.group ? ` (group ${brief(line.call.to.group)})` : '';
     const text = line.isEnding ? line.stateText
       : line.stateText + called + (isBusy ? '. Your present call is put on hold if you answer.' : '');
     setText(card.querySelector('.state'), text);
@@ -84,7 +90,7 @@ export class Stage {
   #createOther(line) {
     const card = copy('other-card');
     setText(card.querySelector('.face'), initial(line.peer));
-    setText(card.querySelector('.peer'), line.peer);
+    setName(card.querySelector('.peer'), line.peer);
     const change = card.querySelector('.switch');
     change.setAttribute('aria-label', `Switch to ${line.peer}`);
     change.addEventListener('click', () => this.phone.switchTo(line));
@@ -99,7 +105,7 @@ export class Stage {
     const isOver = phase === 'ended';
     $('call').dataset.phase = phase;
     setText($('face'), initial(line.peer));
-    setText($('peer'), line.peer);
+    setName($('peer'), line.peer);
     setText($('state'), line.stateText);
     this.tick(line);
     show($('quality'), phase === 'connected' && !line.isOnHold && Boolean(line.qualityText));
@@ -110,6 +116,7 @@ export class Stage {
     show($('after-row'), isOver);
     setText($('again').lastChild, line.role === 'callee' ? 'Call back' : 'Call again');
     press($('mute'), line.isMuted);
+    $('mute').querySelector('use').setAttribute('href', line.isMuted ? '#i-mic-off' : '#i-mic');
     press($('camera'), line.hasCamera);
     press($('hold'), line.isOnHold);
     $('mute').disabled = !line.media || line.isEnding;
@@ -151,13 +158,13 @@ export class Stage {
 
   /** For screen readers: each new state of the call once, and whoever calls at once. */
   #say(line, incoming) {
-    const text = line ? `${line.peer}: ${line.stateText}` : '';
+    const text = line ? `${brief(line.peer)}: ${line.stateText}` : '';
     // A countdown is not told again each second.
     const said = text.replace(/\d+ s\b/g, '');
     if (said !== this.#said) setText($('announce'), text);
     this.#said = said;
     const ringing = incoming.find(({ isEnding }) => !isEnding);
-    const alarm = ringing ? `${ringing.peer} ${ringing.stateText}. Alt A answers, Alt X declines.` : '';
+    const alarm = ringing ? `${brief(ringing.peer)} ${ringing.stateText}. Alt A answers, Alt X declines.` : '';
     if (alarm !== this.#alarmed) setText($('alarm'), this.#alarmed = alarm);
   }
 }

@@ -53,6 +53,17 @@ export function target(text) {
   return { to: names.length === 1 ? names[0] : names };
 }
 
+/** A name in a sentence or a narrow column: of a long one the beginning and the end, which tell names apart. */
+export function brief(name, most = 48) {
+  const characters = [...(name ?? '')];
+  if (characters.length <= most) return name;
+  const end = Math.floor((most - 1) / 2);
+  return `${characters.slice(0, most - 1 - end).join('')}…${characters.slice(characters.length - end).join('')}`;
+}
+
+/** How long the parties of a call that is over have talked. The server, too, counts until the connection was lost. */
+export const talkTime = ({ connectedAt, lostAt, endedAt }) => Math.max(0, (lostAt ?? endedAt) - connectedAt);
+
 // The story of a call
 
 function unanswered({ caller, callee, endedBy, reason, mergedInto, hasRung }, after) {
@@ -83,9 +94,9 @@ function unanswered({ caller, callee, endedBy, reason, mergedInto, hasRung }, af
   }
 }
 
-function answered({ endedBy, reason, connectedAt, endedAt }, after) {
-  const talked = connectedAt === undefined ? 'before media flowed on both sides'
-    : `after ${length(endedAt - connectedAt)} of talk`;
+function answered(call, after) {
+  const { endedBy, reason } = call;
+  const talked = call.connectedAt === undefined ? 'before media flowed on both sides' : `after ${length(talkTime(call))} of talk`;
   switch (reason) {
     case 'hangup': return `${endedBy ?? 'somebody'} hung up ${talked}`;
     case 'connect_timeout': return `media never flowed on both sides, and the call was given up after ${after}`;
@@ -106,9 +117,11 @@ function sentence(text, handles) {
 
 /**
  * One or two sentences on a call that is over.
- * `{ caller, callee, winner, endedBy, reason, createdAt, answeredAt, connectedAt, endedAt, hasRung, mergedInto }`
+ * `{ caller, callee, winner, endedBy, reason, createdAt, answeredAt, connectedAt, lostAt, endedAt, hasRung, mergedInto }`
  */
-export function story(call) {
+export function story(given) {
+  const call = { ...given };
+  for (const party of ['caller', 'callee', 'winner', 'endedBy']) call[party] = brief(given[party]);
   const handles = [call.caller, call.callee, call.winner, call.endedBy];
   const after = (at) => length(at - call.createdAt);
   if (call.answeredAt === undefined) return sentence(unanswered(call, after(call.endedAt)), handles);
@@ -143,6 +156,9 @@ export const STEPS = {
 };
 
 // Errors: what happened, and what to do
+
+/** A sentence of a message, which may be one already. */
+export const full = (text) => `${String(text).replace(/\.$/, '')}.`;
 
 const SITE = 'Press the symbol to the left of the address, allow it for this page, and try again.';
 
@@ -182,7 +198,7 @@ const WORDS = {
 export function problem(error, device = 'microphone') {
   const code = error?.code ?? '';
   const [what, todo] = mediaWords(device)[code] ?? WORDS[code]
-    ?? [`That failed: ${error?.message ?? error}.`, error?.whatToDo ?? 'Try again.'];
+    ?? [full(`That failed: ${error?.message ?? error}`), error?.whatToDo ?? 'Try again.'];
   if (code === 'rate_limited' && error.retryAfter) {
     return { what, todo: `Wait ${length(error.retryAfter)}, then call again.` };
   }
@@ -194,6 +210,6 @@ const ICE = { good: 'Good connection', fair: 'Fair connection', poor: 'Poor conn
 
 /** The quality line: `Good connection: 32 ms, no loss, direct`. */
 export function quality({ level, text, silence }, peer) {
-  if (level === 'none') return `Nothing has been heard from ${peer} for ${Math.round(silence / 1000)} s`;
+  if (level === 'none') return `Nothing has been heard from ${brief(peer)} for ${Math.round(silence / 1000)} s`;
   return text.replace(/^\w+/, ICE[level]);
 }
