@@ -56,6 +56,21 @@ struct TopProgramTests {
         #expect(Samples.screen(&program).text.contains("ready"))
     }
 
+    @Test("a problem is there with its cause, however long it is, and many are counted out")
+    func longProblem() {
+        var stats = Samples.stats()
+        stats.problems = [
+            "authorization: every call is refused, because https://hooks.example.com/authorize fails: the name of the "
+                + "server is not in its certificate"
+        ]
+        var program = program(stats)
+        func shown(width: Int) -> String { Samples.screen(&program, width: width, height: 40).text }
+        for width in [60, 80, 120] { #expect(shown(width: width).contains("certificate"), "\(width) columns") }
+        stats.problems = (0..<30).map { "store: problem \($0)" }
+        program = self.program(stats)
+        #expect(shown(width: 80).contains("problem 4\n") && shown(width: 80).contains("reveille stats has them all"))
+    }
+
     @Test("the history of the rate grows, and can be begun anew")
     func history() {
         var figures = TopFigures()

@@ -102,6 +102,7 @@ struct WatchProgramTests {
     func endCall() {
         var program = three
         _ = Samples.screen(&program)
+        _ = program.pressed(.home, at: Samples.time(0))
         #expect(program.pressed(.character("e"), at: Samples.time(0)).isEmpty)
         #expect(Samples.screen(&program).text.contains("End the call from alice to bob (ringing, 0:03)? (y/n)"))
         #expect(program.pressed(.character("n"), at: Samples.time(0)).isEmpty)
@@ -119,7 +120,83 @@ struct WatchProgramTests {
         #expect(program.pressed(.character("e"), at: Samples.time(1)).isEmpty)
         #expect(Samples.screen(&program, at: 1).text.contains("that call is over"))
         _ = program.received(.ended(Samples.id(3), failure: "it is over already"), at: Samples.time(1))
-        #expect(Samples.screen(&program, at: 1).text.contains("was not ended: it is over already"))
+        #expect(Samples.screen(&program, at: 1).text.contains("not ended: it is over already"))
+    }
+
+    @Test("only a call that somebody has gone to is ended, not one that has come into its row")
+    func onlyTheChosen() {
+        var program = three
+        _ = Samples.screen(&program)
+        func refuses() -> Bool {
+            _ = program.pressed(.character("e"), at: Samples.time(0))
+            return program.mode == .table && Samples.screen(&program).text.contains("select the call first")
+        }
+        #expect(refuses())
+        _ = program.pressed(.home, at: Samples.time(0))
+        _ = program.received(.link(.notification(Samples.change([Samples.call(4, created: -1)]))), at: Samples.time(0))
+        #expect(Samples.screen(&program).selectedRow?.contains("0:01") == true)
+        #expect(refuses())
+        _ = program.pressed(.down, at: Samples.time(0))
+        _ = program.received(.link(.notification(Samples.change([], gone: [Samples.id(1)]))), at: Samples.time(0))
+        #expect(Samples.screen(&program).selectedRow?.contains("carol") == true)
+        #expect(refuses())
+        _ = program.pressed(.down, at: Samples.time(0))
+        _ = program.pressed(.up, at: Samples.time(0))
+        _ = program.pressed(.character("e"), at: Samples.time(0))
+        #expect(Samples.screen(&program).text.contains("End the call from carol"))
+    }
+
+    @Test("a reader is shown no key that it may not use")
+    func reader() {
+        var program = three
+        var info = Samples.server()
+        for mayChange in [true, false] {
+            info.mayChange = mayChange
+            _ = program.received(.link(.joined(info)), at: Samples.time(0))
+            var texts = [Samples.screen(&program).text]
+            for key in [Key.character("?"), .escape, .enter, .character("?"), .escape, .escape] {
+                _ = program.pressed(key, at: Samples.time(0))
+                texts.append(Samples.screen(&program).text)
+            }
+            #expect(program.mode == .table)
+            #expect(texts.contains { $0.contains("e end") || $0.contains("after confirmation") } == mayChange)
+        }
+    }
+
+    @Test("? helps in the story too, and leads back to it")
+    func helpInStory() {
+        for key in [Key.character("?"), .character("h")] {
+            var program = three
+            _ = Samples.screen(&program)
+            _ = program.pressed(.enter, at: Samples.time(0))
+            #expect(Samples.screen(&program).text(row: 23).contains("? help"))
+            _ = program.pressed(key, at: Samples.time(0))
+            #expect(Samples.screen(&program).text.contains("leave the page of a call"))
+            // What arrives meanwhile is not lost.
+            let detail = Samples.detail(Samples.call(1))
+            _ = program.received(.story(Samples.id(1), detail, failure: nil), at: Samples.time(0))
+            _ = program.pressed(.escape, at: Samples.time(0))
+            #expect(Samples.screen(&program).text.contains("push sent"))
+        }
+    }
+
+    @Test("the arrow of the sorted column points up where the smallest is on top", arguments: CallSort.allCases)
+    func arrow(sort: CallSort) {
+        let calls = (1...3).map { number in
+            Samples.call(
+                number, .waking, from: "user-\(number)", to: "to-\(number)", created: -10 * Double(number),
+                devices: number)
+        }
+        var table = CallTable(sort: sort)
+        var board = CallBoard()
+        board.begin()
+        board.take(Samples.change(calls), at: Samples.time(0).uptime)
+        // All are in one state. In each other column the first call has the smallest figure.
+        for isReversed in [false, true] where sort != .state {
+            table.listing.isReversed = isReversed
+            table.refresh(board, at: Samples.time(0))
+            #expect(table.listing.isAscending == (table.listing.rows.first == Samples.id(1)))
+        }
     }
 
     @Test("the question names the call that was selected, whatever becomes of it meanwhile, and its end is in sight")
@@ -127,6 +204,7 @@ struct WatchProgramTests {
         let long = String(repeating: "x", count: 100)
         var program = program([Samples.call(1, from: long, to: long)])
         _ = Samples.screen(&program)
+        _ = program.pressed(.down, at: Samples.time(0))
         _ = program.pressed(.character("e"), at: Samples.time(0))
         let screen = Samples.screen(&program)
         #expect(screen.text(row: 22).hasSuffix("…? (y/n)"))
@@ -163,6 +241,23 @@ struct WatchProgramTests {
         #expect(program.mode == .table)
     }
 
+    @Test("why there is no story, and why a call was not ended, is to be read with its cause")
+    func longFailure() {
+        let long = String(repeating: "x", count: 120)
+        let failure = "the server at the socket /run/\(long)/admin.sock cannot be reached: connection refused"
+        var program = program([Samples.call(1, from: long, to: long)])
+        _ = Samples.screen(&program)
+        _ = program.received(.ended(Samples.id(1), failure: "it is over already"), at: Samples.time(0))
+        #expect(Samples.screen(&program).text(row: 22).contains("it is over already"))
+        _ = program.pressed(.enter, at: Samples.time(0))
+        for detail in [nil, Samples.detail(Samples.call(1))] {
+            _ = program.received(.story(Samples.id(1), detail, failure: failure), at: Samples.time(0))
+            #expect(Samples.screen(&program).text.contains("refused"))
+        }
+        // The names leave room for how the call stands.
+        #expect(Samples.screen(&program).text(row: 3).contains("ringing  0:10"))
+    }
+
     @Test("a long story scrolls no further than its end")
     func longStory() {
         var program = three
@@ -190,6 +285,7 @@ struct WatchProgramTests {
         #expect(screen.text(row: 1).contains("server gone since \(WallClock.text(Samples.time(4).wallMilliseconds))"))
         #expect(screen.text.contains("alice"))
         #expect(screen[4, 0].style.isDim)
+        _ = program.pressed(.home, at: Samples.time(7))
         #expect(program.pressed(.character("e"), at: Samples.time(7)).isEmpty)
         #expect(program.pressed(.character("y"), at: Samples.time(7)).isEmpty)
         #expect(Samples.screen(&program, at: 7).text.contains("not ended: the server is gone"))

@@ -10,14 +10,14 @@ enum TopLayout {
         var least: Int
     }
 
-    private static let mostProblems = 3
+    private static let mostProblemLines = 6
 
     static func draw(_ figures: TopFigures, rows: Range<Int>, in buffer: inout ScreenBuffer) {
         guard let stats = figures.stats else { return }
         let (width, isUnicode) = (buffer.width, buffer.isUnicode)
         var top = TopText.calls(stats, width: width)
         top += TopText.rates(figures, width: width, isUnicode: isUnicode)
-        top += TopText.problems(stats).prefix(mostProblems)
+        top += TopText.problems(stats, width: width, most: mostProblemLines)
         let rest = [
             Section(lines: TopText.pushes(stats), least: 2),
             Section(lines: TopText.pools(stats), least: min(3, stats.pushPools.count + 1)),

@@ -246,16 +246,25 @@ enum TopText {
         return [sessions, line]
     }
 
-    static func problems(_ stats: StatsView) -> [StyledLine] {
+    /// Each in as many lines as it needs: the cause often stands at the end.
+    static func problems(_ stats: StatsView, width: Int, most: Int) -> [StyledLine] {
         let problems = stats.problems + stats.pushes.violations.map { "BROKEN: \($0)" }
         guard !problems.isEmpty else {
             var line = labelled("health")
             line.add("ready", Style(.green))
             return [line]
         }
-        return problems.enumerated().map { index, problem in
+        let room = max(1, width - labelWidth - 2)
+        let texts = problems.flatMap { problem in
+            problem.shown.wrapped(to: room).enumerated().map { index, text in
+                index == 0 ? text : "  " + text
+            }
+        }
+        let shown =
+            texts.count <= most ? texts : Array(texts.prefix(most - 1)) + ["and more; reveille stats has them all"]
+        return shown.enumerated().map { index, text in
             var line = labelled(index == 0 ? "problems" : "")
-            line.add(problem, bad)
+            line.add(text, bad)
             return line
         }
     }

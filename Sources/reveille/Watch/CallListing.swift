@@ -39,6 +39,15 @@ struct CallListing {
 
     init(sort: CallSort = .trouble) { self.sort = sort }
 
+    /// Whether the smallest is on top; of ages the youngest is. What is longest in trouble, and what has the most devices,
+    /// comes first.
+    var isAscending: Bool {
+        switch sort {
+        case .age, .state, .from, .to: !isReversed
+        case .trouble, .devices: isReversed
+        }
+    }
+
     mutating func update(_ board: CallBoard, wallMilliseconds: Int64) {
         let wanted = Basis(
             revision: board.revision, sort: sort, isReversed: isReversed, filter: filter,

@@ -6,6 +6,8 @@ import TerminalScreen
 struct CallTable {
     var listing: CallListing
     private(set) var selected: CallID?
+    /// The call that the person has gone to last. Another one may have taken its row since.
+    private var chosen: CallID?
     /// The person has gone to the selected call. Until then the first row is selected, whichever call is in it, so that
     /// new calls do not go by unseen above the screen.
     private var isHeld = false
@@ -65,11 +67,17 @@ struct CallTable {
         guard !listing.rows.isEmpty else { return }
         position = min(max(0, position + rows), listing.rows.count - 1)
         selected = listing.rows[position]
-        isHeld = true
+        hold()
     }
 
     /// The person has something in mind with the selected call.
-    mutating func hold() { isHeld = selected != nil }
+    mutating func hold() {
+        chosen = selected
+        isHeld = selected != nil
+    }
+
+    /// Whether the person has gone to the selected call: what ends a call asks for no other.
+    var isChosen: Bool { selected != nil && selected == chosen }
 
     /// After another order or filter: the keys that follow are meant for the new rows.
     mutating func refresh(_ board: CallBoard, at time: ScreenTime) {
@@ -118,8 +126,7 @@ struct CallTable {
         for (column, place) in zip(Self.columns + [("CALL", nil, .fixed(8))], places) {
             guard let place else { continue }
             let isSorted = column.sort == listing.sort
-            // Where the smallest is on top, the arrow points up; of ages the youngest is.
-            let arrow = listing.isReversed ? "▼" : "▲"
+            let arrow = listing.isAscending ? "▲" : "▼"
             let (title, style) = (column.title + (isSorted ? arrow : ""), isSorted ? Style.bold : Style(.cyan))
             if column.sort == .age {
                 buffer.put(title, row: row, endingAt: place.start + place.width - 1, style: style)

@@ -11,7 +11,7 @@ struct KeyHelp {
             ("arrows, j k", "select a call; the selection stays on it when rows move"),
             ("PgUp PgDn Home End", "scroll by a page; go to the first or last call"),
             ("Enter", "show the call: pushes, devices and timeline"),
-            ("e", "end the call, after confirmation"),
+            ("e", "end the selected call, after confirmation"),
             ("/", "show only calls with a text in user, state, reason or id"),
             ("Esc", "clear the filter; leave the page of a call"),
             ("s  S", "sort by the next column; the other way round"),
@@ -43,8 +43,9 @@ struct KeyHelp {
             ("limits", "limits hit since the start, with counts"),
         ])
 
-    func draw(rows: Range<Int>, in buffer: inout ScreenBuffer) {
-        for (row, line) in zip(rows.dropFirst(), lines) {
+    /// - Parameter isReader: the key that ends a call is left out.
+    func draw(rows: Range<Int>, isReader: Bool = false, in buffer: inout ScreenBuffer) {
+        for (row, line) in zip(rows.dropFirst(), isReader ? lines.filter { $0.key != "e" } : lines) {
             buffer.put(line.key, row: row, column: 2, limit: width, style: .bold)
             buffer.put(line.does, row: row, column: width + 2)
         }

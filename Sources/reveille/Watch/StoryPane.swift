@@ -63,30 +63,57 @@ struct StoryPane: Equatable {
         buffer.put("call \(id)", row: rows.lowerBound, column: 0, style: .bold)
         // What the board knows is newer than the story.
         guard let call = board.entries[id]?.call ?? detail?.call else {
-            return drawNothing(row: rows.lowerBound + 2, in: &buffer)
+            drawNothing(rows: rows.dropFirst(2), in: &buffer)
+            return
         }
-        var head = StyledLine(call.from.text)
-        head.add(" → ", .dim)
-        head.add(CallWords.target(call.to))
-        head.add("  \(call.state.rawValue)", call.state == .ended ? .bold : Style(.green, bold: true))
-        if let reason = call.reason { head.add(" \(reason.rawValue)", .bold) }
-        if let by = call.endedBy { head.add(" by \(by)") }
-        head.add("  \(CallWords.clock(CallWords.age(call, wallMilliseconds: time.wallMilliseconds)))")
-        head.draw(into: &buffer, row: rows.lowerBound + 1)
-        guard let detail else { return drawNothing(row: rows.lowerBound + 3, in: &buffer) }
-        let devices = PartyText.count(detail.legs.count, "device")
-        let counts = devices + ", " + PartyText.count(detail.pushes.count, "push", plural: "pushes")
-        buffer.put(
-            "\(counts), invited \(WallClock.text(call.createdAt.instant.milliseconds))", row: rows.lowerBound + 2,
-            column: 0, style: .dim)
-        if let failure { buffer.put(failure, row: rows.lowerBound + 2, column: 0, style: Style(.red)) }
-        for (row, line) in zip(rows.dropFirst(Self.headRows), lines.dropFirst(scroll)) {
+        drawHead(call, row: rows.lowerBound + 1, in: &buffer, at: time)
+        guard let detail else {
+            drawNothing(rows: rows.dropFirst(3), in: &buffer)
+            return
+        }
+        var start = Self.headRows
+        if failure == nil {
+            drawCounts(call, detail, row: rows.lowerBound + 2, in: &buffer)
+        } else {
+            start = max(start, 3 + drawNothing(rows: rows.dropFirst(2), in: &buffer))
+        }
+        for (row, line) in zip(rows.dropFirst(start), lines.dropFirst(scroll)) {
             line.draw(into: &buffer, row: row)
         }
     }
 
-    private func drawNothing(row: Int, in buffer: inout ScreenBuffer) {
-        buffer.put(failure ?? "asking for its story…", row: row, column: 0, style: failure == nil ? .dim : Style(.red))
+    /// However long the names are, how the call stands is to be seen.
+    private func drawHead(_ call: CallView, row: Int, in buffer: inout ScreenBuffer, at time: ScreenTime) {
+        var end = StyledLine("  \(call.state.rawValue)", call.state == .ended ? .bold : Style(.green, bold: true))
+        if let reason = call.reason { end.add(" \(reason.rawValue)", .bold) }
+        if let by = call.endedBy { end.add(" by \(by.text.shown.cutInMiddle(to: 24))") }
+        end.add("  \(CallWords.clock(CallWords.age(call, wallMilliseconds: time.wallMilliseconds)))")
+        let endWidth = end.pieces.reduce(0) { $0 + VisibleText.width(of: $1.text, isUnicode: buffer.isUnicode) }
+        let room = max(8, (buffer.width - endWidth - 4) / 2)
+        var head = StyledLine(call.from.text.shown.cutInMiddle(to: room))
+        head.add(" → ", .dim)
+        head.add(CallWords.target(call.to).shown.cutInMiddle(to: room))
+        for piece in end.pieces { head.add(piece.text, piece.style) }
+        head.draw(into: &buffer, row: row)
+    }
+
+    private func drawCounts(_ call: CallView, _ detail: CallDetail, row: Int, in buffer: inout ScreenBuffer) {
+        let devices = PartyText.count(detail.legs.count, "device")
+        let counts = devices + ", " + PartyText.count(detail.pushes.count, "push", plural: "pushes")
+        buffer.put(
+            "\(counts), invited \(WallClock.text(call.createdAt.instant.milliseconds))", row: row, column: 0,
+            style: .dim)
+    }
+
+    /// Why there is no story, in as many lines as it needs: the cause often stands at the end.
+    /// - Returns: how many these are.
+    @discardableResult
+    private func drawNothing(rows: Range<Int>, in buffer: inout ScreenBuffer) -> Int {
+        let lines = (failure ?? "asking for its story…").shown.wrapped(to: buffer.width)
+        for (row, line) in zip(rows, lines) {
+            buffer.put(line, row: row, column: 0, style: failure == nil ? .dim : Style(.red))
+        }
+        return lines.count
     }
 
     private var lines: [StyledLine] {

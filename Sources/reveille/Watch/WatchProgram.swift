@@ -7,7 +7,7 @@ import TerminalScreen
 ///     table ──/──▶ filtering ──Enter, Esc──▶ table
 ///       ├──e──▶ confirming ──y, n──▶ table (or the story it came from)
 ///       ├──Enter──▶ story ──Esc──▶ table
-///       └──?──▶ help ──any key──▶ table
+///       └──?──▶ help ──any key──▶ table (or the story it came from)
 struct WatchProgram: ScreenProgram {
     typealias Event = WatchEvent
     typealias Effect = WatchEffect
@@ -17,7 +17,7 @@ struct WatchProgram: ScreenProgram {
         case filtering
         case confirming(CallID, from: StoryPane?)
         case story(StoryPane)
-        case help
+        case help(from: StoryPane?)
     }
 
     /// How long a message stays.
@@ -44,6 +44,8 @@ struct WatchProgram: ScreenProgram {
     /// Why it ended, when not because somebody wanted it to.
     var refusal: String? { link.refusal }
     var isPaused: Bool { frozen != nil }
+    /// The server lets this connection change nothing: the key for it is not shown.
+    private var isReader: Bool { link.server?.mayChange == false }
 
     // MARK: Events
 
@@ -62,7 +64,8 @@ struct WatchProgram: ScreenProgram {
         case .ended(let id, let failure):
             let name = board.entries[id].map { "the call from \(CallWords.name($0.call))" } ?? "call \(id)"
             if let failure {
-                say("\(name) was not ended: \(failure)", Style(.red, bold: true), at: time)
+                // The cause first: names may take the whole line.
+                say("not ended: \(failure) (\(name))", Style(.red, bold: true), at: time)
             } else {
                 say("ended \(name)", .bold, at: time)
             }
@@ -90,6 +93,9 @@ struct WatchProgram: ScreenProgram {
         case .confirming(let id, from: .some(var story)):
             change(&story)
             mode = .confirming(id, from: story)
+        case .help(from: .some(var story)):
+            change(&story)
+            mode = .help(from: story)
         case .table, .filtering, .confirming, .help: break
         }
     }
@@ -131,11 +137,12 @@ struct WatchProgram: ScreenProgram {
             case .escape, .left, .backspace, .character("q"): mode = .table
             case .character("e"): askToEnd(story.id, from: story, at: time)
             case .character("p"): togglePause(at: time)
+            case .character("?"), .character("h"): mode = .help(from: story)
             default:
                 story.pressed(key)
                 mode = .story(story)
             }
-        case .help: mode = .table
+        case .help(from: let story): mode = story.map { .story($0) } ?? .table
         }
         return []
     }
@@ -147,7 +154,7 @@ struct WatchProgram: ScreenProgram {
     private mutating func pressedInTable(_ key: Key, at time: ScreenTime) -> [WatchEffect] {
         switch key {
         case .character("q"): isOver = true
-        case .character("?"), .character("h"): mode = .help
+        case .character("?"), .character("h"): mode = .help(from: nil)
         case .character("/"): mode = .filtering
         case .character("s"): table.listing.sort = table.listing.sort.next
         case .character("S"): table.listing.isReversed.toggle()
@@ -155,8 +162,11 @@ struct WatchProgram: ScreenProgram {
         case .escape: table.listing.filter = ""
         case .character("e"):
             guard let id = table.selected else { return nothingSelected(at: time) }
-            table.hold()
-            askToEnd(id, from: nil, at: time)
+            if table.isChosen {
+                askToEnd(id, from: nil, at: time)
+            } else {
+                say("select the call first, with ↑ and ↓", .plain, at: time)
+            }
         case .enter, .right:
             guard let id = table.selected else { return nothingSelected(at: time) }
             table.hold()
@@ -226,7 +236,7 @@ struct WatchProgram: ScreenProgram {
             story.limitScroll(to: body.count)
             mode = .story(story)
             story.draw(board, rows: body, in: &buffer, at: shown)
-        case .help: KeyHelp.watch.draw(rows: body, in: &buffer)
+        case .help: KeyHelp.watch.draw(rows: body, isReader: isReader, in: &buffer)
         }
         if !link.isUp { buffer.dim(rows: body) }
         if let trouble = link.trouble {
@@ -283,16 +293,20 @@ struct WatchProgram: ScreenProgram {
     }
 
     private var keys: [(key: String, does: String)] {
-        switch mode {
-        case .table:
-            [
-                ("q", "quit"), ("?", "help"), ("Enter", "story"), ("e", "end"), ("/", "filter"),
-                ("s", "sort: \(table.listing.sort.rawValue)"), ("S", "reverse"), ("p", isPaused ? "go on" : "pause"),
-            ]
-        case .filtering: [("Enter", "keep"), ("Esc", "clear"), ("↑↓", "select")]
-        case .confirming: [("y", "end it"), ("n", "leave it")]
-        case .story: [("Esc", "back"), ("e", "end"), ("↑↓", "scroll"), ("p", isPaused ? "go on" : "pause")]
-        case .help: [("any key", "back")]
-        }
+        let all: [(key: String, does: String)] =
+            switch mode {
+            case .table:
+                [
+                    ("q", "quit"), ("?", "help"), ("Enter", "story"), ("e", "end"), ("/", "filter"),
+                    ("s", "sort: \(table.listing.sort.rawValue)"), ("S", "reverse"),
+                    ("p", isPaused ? "go on" : "pause"),
+                ]
+            case .filtering: [("Enter", "keep"), ("Esc", "clear"), ("↑↓", "select")]
+            case .confirming: [("y", "end it"), ("n", "leave it")]
+            case .story:
+                [("Esc", "back"), ("?", "help"), ("e", "end"), ("↑↓", "scroll"), ("p", isPaused ? "go on" : "pause")]
+            case .help: [("any key", "back")]
+            }
+        return isReader ? all.filter { $0.key != "e" } : all
     }
 }
