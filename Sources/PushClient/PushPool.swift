@@ -439,7 +439,7 @@ package final class PushPool {
         case .connectionFailed(let reason):
             log.warning(
                 """
-                no connection to \(provider): \(reason); pushes wait until their ring time ends. Check the network, or \
+                no connection to \(provider): \(reason.clause); pushes wait until their ring time ends. Check the network, or \
                 whether the push simulator is running
                 """,
                 metadata: place)

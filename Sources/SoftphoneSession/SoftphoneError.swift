@@ -39,7 +39,8 @@ extension SoftphoneError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .notConnected(let failure):
-            "no session in time\(failure.map { ": \($0)" } ?? ""); check that the server is reachable"
+            "no session in time" + (failure.map { ": " + "\($0)".clause } ?? "")
+                + "; check that the server is reachable"
         case .timedOut: "the server did not answer in time"
         case .connectionLost: "the connection broke before the answer came"
         case .callEnded(let reason): "the call has ended: \(reason.rawValue)"

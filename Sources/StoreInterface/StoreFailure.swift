@@ -1,3 +1,5 @@
+import CallVocabulary
+
 /// An error of the store: a closed reason, the file or folder, and the message of the system.
 public struct StoreFailure: Error, Equatable, Sendable {
     public enum Reason: Equatable, Sendable {
@@ -86,7 +88,7 @@ public struct StoreFailure: Error, Equatable, Sendable {
 }
 
 extension StoreFailure: CustomStringConvertible {
-    public var description: String { "store \(path): \(detail). \(advice)" }
+    public var description: String { "store \(path): \(detail.clause). \(advice)" }
 
     private var advice: String {
         switch reason {

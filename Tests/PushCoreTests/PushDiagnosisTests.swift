@@ -55,4 +55,19 @@ struct PushDiagnosisTests {
             PushDiagnosis(.unsent(reason: "expired"), delivery: nil).meaning
                 == "The push never left this machine: expired.")
     }
+
+    @Test("a reason that is a sentence of its own gets no second full stop")
+    func sentences() {
+        let reason = "HTTP 400: The topic is missing."
+        let outcomes: [PushOutcome] = [
+            .rejected(reason: reason, isTokenDead: false), .unsent(reason: reason), .unknown(reason: reason),
+        ]
+        for outcome in outcomes {
+            for delivery in [PushDelivery.apnsVoIP, .webPush] {
+                let meaning = PushDiagnosis(outcome, delivery: delivery).meaning
+                #expect(meaning.contains("The topic is missing"), "\(meaning)")
+                #expect(!meaning.contains("..") && !meaning.contains(".)"), "\(meaning)")
+            }
+        }
+    }
 }

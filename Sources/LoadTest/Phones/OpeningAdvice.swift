@@ -1,3 +1,5 @@
+import CallVocabulary
+
 /// Advice about sessions that cannot be opened, by their reason.
 struct OpeningAdvice {
     let target: LoadTarget
@@ -6,17 +8,16 @@ struct OpeningAdvice {
     func with(_ reason: String) -> String {
         guard case .running(let server) = target else { return reason }
         if reason.contains("certificate is not trusted") {
-            return "\(reason); name its authority's certificate with --ca-file"
+            return "\(reason.clause); name its authority's certificate with --ca-file"
         }
         if Self.foreignToken.contains(where: { reason.contains($0) }) {
-            let sentence = reason.hasSuffix(".") ? String(reason.dropLast()) : reason
-            return "\(sentence); look whether \(server.secretFile) is that server's client-token.key, and name it with "
-                + "--secret-file"
+            return "\(reason.clause); look whether \(server.secretFile) is that server's client-token.key, and name it "
+                + "with --secret-file"
         }
         // A server that speaks TLS drops plain connections.
         let isUnanswered = Self.unanswered.contains { reason.contains($0) }
         guard isUnanswered, server.url.hasPrefix("ws://") else { return reason }
-        return "\(reason); look whether the server runs and at its port, and say wss:// where it speaks TLS"
+        return "\(reason.clause); look whether the server runs and at its port, and say wss:// where it speaks TLS"
     }
 
     /// In the words of `GoneReason`: the tokens are signed with another secret than the server's.

@@ -109,18 +109,18 @@ struct LoadAdmin: Sendable {
         case .tokenRefused:
             "the server's admin API does not know the token; give the one of its configuration with --token"
         case .untrusted(let reason):
-            "the certificate of the server's admin API is not trusted: \(reason); name its authority's certificate "
-                + "with "
-                + "--ca-file"
+            "the certificate of the server's admin API is not trusted: \(reason.clause); name its authority's "
+                + "certificate with --ca-file"
         case .unreachable(let reason):
-            "the server's admin API cannot be reached: \(reason); check that the server runs, and the URL of --server"
+            "the server's admin API cannot be reached: \(reason.clause); check that the server runs, and the URL of "
+                + "--server"
         case .lost(let reason):
-            "the server's admin API closed the connection before it answered (\(reason)); see its log"
+            "the server's admin API closed the connection before it answered (\(reason.clause)); see its log"
         case .timedOut: "the server's admin API does not answer; see its log and GET /readyz"
         case .refused(let refusal): "the server's admin API refuses: \(refusal.message)"
         case .notTaken(let error):
-            "the server's admin API did not accept the request (\(error.message)); use the reveille that runs the "
-                + "server"
+            "the server's admin API did not accept the request (\(error.message.clause)); use the reveille that "
+                + "runs the server"
         }
     }
 }

@@ -22,7 +22,7 @@ public struct PushDiagnosis: Equatable, Sendable {
         case .rejected(let reason, _): self = Self.rejected(reason)
         case .unknown(let reason):
             self.init(
-                "The push was sent and no answer came (\(reason)). It may arrive or not, so it is not sent again.",
+                "The push was sent and no answer came (\(reason.clause)). It may arrive or not, so it is not sent again.",
                 [
                     "Try another one. If that fails as well, look at the network between here and the provider: a "
                         + "firewall that drops idle connections, or a proxy that does not speak HTTP/2."
@@ -30,11 +30,11 @@ public struct PushDiagnosis: Equatable, Sendable {
         case .returned: self.init("The provider did not take the push.", ["Try again."])
         case .unsent(let reason) where PushRequest.Fault(rawValue: reason) != nil:
             self.init(
-                "The push never left this machine: \(reason).",
+                "The push never left this machine: \(reason.clause).",
                 ["Compare token, topic and kind with what the app was given by the system."])
         case .unsent(let reason):
             self.init(
-                "The push never left this machine: \(reason).",
+                "The push never left this machine: \(reason.clause).",
                 [
                     "If it waited for a connection: can this machine reach the provider (port 443, or 2197 for APNs), "
                         + "and is its certificate trusted here? The log names the error of each attempt.",
@@ -48,14 +48,14 @@ public struct PushDiagnosis: Equatable, Sendable {
         if let known = FCMErrorCode(rawValue: reason) { return known.diagnosis }
         if reason == "UNAUTHENTICATED" || reason == "PERMISSION_DENIED" {
             return PushDiagnosis(
-                "Google does not let this service account send messages (\(reason)).",
+                "Google does not let this service account send messages (\(reason.clause)).",
                 [
                     "Is the key still active, and the Firebase Cloud Messaging API enabled in the project?",
                     "The account needs the role Firebase Cloud Messaging API Admin. Is this machine's clock right?",
                 ])
         }
         return PushDiagnosis(
-            "The provider refused the push with a reason that is not documented: \(reason).",
+            "The provider refused the push with a reason that is not documented: \(reason.clause).",
             ["An HTTP status alone mostly comes from a proxy on the way."])
     }
 

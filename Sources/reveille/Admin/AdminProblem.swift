@@ -50,7 +50,7 @@ struct AdminProblem: Error {
         case .lost(let reason):
             kind = .unreachable
             words =
-                "the server \(address.words) went away before it answered (\(reason)); look whether the change was made"
+                "the server \(address.words) went away before it answered (\(reason.clause)); look whether the change was made"
         case .timedOut:
             kind = .unreachable
             words = "the server \(address.words) does not answer; look at its log and at GET /readyz"
@@ -64,6 +64,6 @@ struct AdminProblem: Error {
         guard error.name == SignalError.Code.methodNotFound.name else {
             return "the server did not take it: \(error.message)"
         }
-        return "the server is of another version (\(error.message)); use the reveille that runs the server"
+        return "the server is of another version (\(error.message.clause)); use the reveille that runs the server"
     }
 }
