@@ -51,6 +51,23 @@ struct LiveWatchTests {
         #expect(shown.output.contains("An administrator ended the call"))
     }
 
+    @Test("the Up key of a phone brings back the line before, and the terminal echoes again when the phone is gone")
+    func phoneHistory() async throws {
+        _ = try await world.serve()
+        let terminal = try await Tmux.start(width: 80, height: 24)
+        try await terminal.run("\(Program.reveille) phone dora --data \(world.folder)")
+        try await terminal.shows("online as dora", "> ")
+        try await terminal.press("s", "t", "a", "t", "u", "s", "Enter")
+        try await terminal.shows("> status", "no calls")
+        try await terminal.press("Up")
+        try await terminal.shows("the line is back") { $0.components(separatedBy: "> status").count == 3 }
+        try await terminal.press("Enter")
+        try await terminal.shows("it is carried out again") { $0.components(separatedBy: "no calls").count == 3 }
+        try await terminal.press("q", "u", "i", "t", "Enter")
+        try await terminal.run("echo the shell is $((40 + 2))")
+        try await terminal.shows("$ echo the shell is", "the shell is 42")
+    }
+
     @Test("reports a killed server, and shows the same call after its restart")
     func killed() async throws {
         let (first, address) = try await world.serve()

@@ -9,13 +9,14 @@ import ServerSettings
 import SoftphoneKit
 import SoftphoneSession
 import TLS
+import TerminalScreen
 
 struct PhoneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "phone",
         abstract: "A softphone in the terminal.",
         discussion: """
-            Type help at its prompt. With --asleep it is an iPhone, an Android phone or a browser on the push \
+            Type help at its prompt; the Up key brings back what was typed before. With --asleep it is an iPhone, an Android phone or a browser on the push \
             simulator: offline until a push wakes it.
 
               reveille phone alice
@@ -93,11 +94,15 @@ struct PhoneCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        // Without them, lines are read as the terminal gives them.
+        var keys: TypedKeys?
+        if isInteractive { keys = try? TypedKeys() }
+        defer { keys?.restore() }
         do {
-            let lines = try orders()
+            let display = PhoneDisplay(isAsleep: asleep, isInteractive: isInteractive)
+            let lines = try keys.map { PhoneConsole.typed($0, display) } ?? orders()
             let server = try await found()
             var memory = PhoneMemory.load(user, data.folder)
-            let display = PhoneDisplay(isAsleep: asleep, isInteractive: isInteractive)
             let configuration = try await softphoneConfiguration(server, memory)
             let succeeded: Bool
             if asleep {
@@ -128,7 +133,7 @@ struct PhoneCommand: AsyncParsableCommand {
             }
             guard succeeded else { throw Exit.failed }
         } catch SoftphoneError.notConnected(let failure) {
-            let reason = failure.map { ": \($0)" } ?? ""
+            let reason = failure.map { ": " + "\($0)".clause } ?? ""
             Terminal.complain("reveille: no connection\(reason); look whether the server runs, and check the URL")
             throw Exit.unavailable
         }

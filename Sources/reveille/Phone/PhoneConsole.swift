@@ -2,6 +2,7 @@ import CallVocabulary
 import Foundation
 import SoftphoneKit
 import SoftphoneSession
+import TerminalScreen
 
 /// Executes the commands typed at a phone.
 struct PhoneConsole: Sendable {
@@ -42,6 +43,35 @@ struct PhoneConsole: Sendable {
             // A thread of its own: reading a terminal blocks.
             let reader = Thread {
                 while let line = readLine() { continuation.yield(line) }
+                continuation.finish()
+            }
+            reader.start()
+        }
+    }
+
+    /// The lines that a person types, with those before them at the Up key.
+    static func typed(_ keys: TypedKeys, _ display: PhoneDisplay) -> AsyncStream<String> {
+        AsyncStream { continuation in
+            // A thread of its own: reading a terminal blocks.
+            let reader = Thread {
+                var line = OrderLine()
+                var decoder = KeyDecoder()
+                reading: while let pressed = keys.read(&decoder) {
+                    for key in pressed {
+                        switch line.pressed(key) {
+                        case .ignored: break
+                        case .changed: display.showTyped(line)
+                        case .entered(let text):
+                            display.endTyped()
+                            continuation.yield(text)
+                        case .interrupted: keys.interrupt()
+                        case .suspended:
+                            keys.suspend()
+                            display.showTyped(line)
+                        case .ended: break reading
+                        }
+                    }
+                }
                 continuation.finish()
             }
             reader.start()

@@ -23,6 +23,8 @@ final class PhoneDisplay: Sendable {
         var missed: [MissedCall] = []
         /// The prompt is on the screen, followed by the typed text.
         var hasPrompt = false
+        /// What is typed behind the prompt, where the phone shows that itself; with the way back to the cursor.
+        var typed = ""
     }
 
     private let state: Mutex<State>
@@ -142,7 +144,7 @@ final class PhoneDisplay: Sendable {
                 line("missed: \(missed.fromName ?? missed.from.text), \(missed.reason.rawValue)")
             }
         case .resumed: line("back online, nothing lost")
-        case .down(_, let reason, let retryIn): line("offline (\(reason)); trying again in \(retryIn)")
+        case .down(_, let reason, let retryIn): line("offline (\(reason.clause)); trying again in \(retryIn)")
         case .gone(let reason): line("offline for good: \(reason)")
         case .offline: line("offline")
         }
@@ -206,7 +208,7 @@ final class PhoneDisplay: Sendable {
     func say(_ text: String) {
         state.withLock { state in
             // In place of the prompt, which comes again below. What was typed so far is still there for the terminal.
-            let (before, after) = state.hasPrompt ? (Self.clearLine, Self.promptText) : ("", "")
+            let (before, after) = state.hasPrompt ? (Self.clearLine, Self.promptText + state.typed) : ("", "")
             FileHandle.standardOutput.write(Data((before + Terminal.rendered(text) + "\n" + after).utf8))
         }
     }
@@ -219,7 +221,26 @@ final class PhoneDisplay: Sendable {
         guard isInteractive else { return }
         state.withLock { state in
             state.hasPrompt = true
-            FileHandle.standardOutput.write(Data(Self.promptText.utf8))
+            FileHandle.standardOutput.write(Data((Self.promptText + state.typed).utf8))
+        }
+    }
+
+    /// Shows the line behind the prompt as it is now.
+    func showTyped(_ line: OrderLine) {
+        let (text, back) = line.shown(width: max(1, (Console.current.width ?? 80) - Self.promptText.count))
+        state.withLock { state in
+            state.typed = text + (back > 0 ? "\u{1B}[\(back)D" : "")
+            guard state.hasPrompt else { return }
+            FileHandle.standardOutput.write(Data((Self.clearLine + Self.promptText + state.typed).utf8))
+        }
+    }
+
+    /// The typed line is complete, and stays on the screen.
+    func endTyped() {
+        state.withLock { state in
+            state.typed = ""
+            if state.hasPrompt { FileHandle.standardOutput.write(Data("\n".utf8)) }
+            state.hasPrompt = false
         }
     }
 
