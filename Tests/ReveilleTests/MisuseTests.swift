@@ -123,6 +123,18 @@ struct MisuseTests {
         #expect(complaints.first?.contains("Did you mean '\(meant)'?") == true, "\(complaints)")
     }
 
+    @Test(
+        "an option that is no option but a setting is led to where settings are given",
+        arguments: [
+            ("serve --connect-seconds 10", "the setting calls.connect_seconds? Give it in the settings file, or as "),
+            ("serve --calls.connect_second 10", "the setting calls.connect_seconds?"),
+        ])
+    func settingAsOption(line: String, words: String) async {
+        let complaints = await misuse(line)
+        #expect(complaints.first?.contains("Did you mean ") == true && complaints[0].contains(words), "\(complaints)")
+        #expect(await misuse("serve --zzzzzzzz").first == "Error: Unknown option '--zzzzzzzz'")
+    }
+
     @Test("what is nothing like anything gets no guess, and the commands there are")
     func noGuess() async {
         #expect(await misuse("dance") == ["Error: There is no command 'reveille dance'.", "See 'reveille --help'."])

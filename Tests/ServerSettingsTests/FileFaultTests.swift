@@ -29,6 +29,13 @@ struct FileFaultTests {
         Case(
             "calls:\n  ring_second: 10",
             "2: calls.ring_second: there is no such setting; did you mean calls.ring_seconds?"),
+        Case("lsten:\n  port: 10", "1: lsten: there is no such setting; did you mean listen?"),
+        Case("push:\n  apn:\n    key: x", "2: push.apn: there is no such setting; did you mean push.apns?"),
+        Case(
+            "limits.ring_seconds: 10",
+            "1: limits.ring_seconds: there is no such setting; did you mean calls.ring_seconds?"),
+        Case("ring-second: 10", "1: ring-second: there is no such setting; did you mean calls.ring_seconds?"),
+        Case("foo: 1", "1: foo: there is no such setting; see reveille config reference"),
         Case("colour: blue", "1: colour: there is no such setting; see reveille config reference"),
         Case("listen: 7350", "1: listen: is a group of settings; give them below it, or as 'listen.host: …'"),
         Case(

@@ -36,7 +36,7 @@ extension Setting {
 
     public static let all: [Setting] = sections.flatMap(\.settings)
 
-    static let byKey: [String: Setting] = Dictionary(uniqueKeysWithValues: all.map { ($0.key, $0) })
+    package static let byKey: [String: Setting] = Dictionary(uniqueKeysWithValues: all.map { ($0.key, $0) })
 
     private static let calls: [Setting] = [
         .ringSeconds, .huntStepSeconds, .connectSeconds, .deliverySeconds, .reportSeconds,

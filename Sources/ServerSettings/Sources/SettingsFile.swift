@@ -101,7 +101,7 @@ struct SettingsFile {
                 }
                 readGroup(key, value, path, line: line)
             } else {
-                let nearest = NearestKey.of(key, among: Setting.all.map(\.key), separator: ".")
+                let nearest = NearestKey.ofSetting(key)
                 fault(
                     line: line, key: key, "there is no such setting",
                     nearest.map { "did you mean \($0)?" } ?? "see reveille config reference")

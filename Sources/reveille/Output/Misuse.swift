@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import ServerSettings
 
 /// A command-line error: one line with the likely correction, and one that names the help.
 struct Misuse {
@@ -12,7 +13,7 @@ struct Misuse {
     ///   - arguments: without the program's name.
     init(_ error: any Error, _ arguments: [String]) {
         let place = Place(arguments)
-        let words = Self.words(error)
+        let words = Self.words(error, place)
         // The word may be an argument of the command that is meant without a name.
         let isArgument =
             place.command.configuration.defaultSubcommand != nil && !words.contains("nexpected argument")
@@ -100,7 +101,7 @@ struct Misuse {
 
     // MARK: The library's words
 
-    private static func words(_ error: any Error) -> String {
+    private static func words(_ error: any Error, _ place: Place) -> String {
         let message = Reveille.message(for: error)
         if message.hasPrefix("Missing expected argument"), let help = help(error) {
             return message.trimmingCharacters(in: .whitespacesAndNewlines) + ": " + help
@@ -111,8 +112,20 @@ struct Misuse {
         {
             return "Unknown option '\(option)'. Did you mean '\(near)'?"
         }
+        if place.path.first == "serve", let words = setting(message) { return words }
         let isBare = message.hasPrefix(invalidValue) && message.hasSuffix("'")
         return isBare ? help(error).map { "\(message): \($0)" } ?? message : corrected(message)
+    }
+
+    /// The words for an unknown option that looks like a setting. Most settings have no option.
+    private static func setting(_ message: String) -> String? {
+        guard let name = message.wholeMatch(of: #/Unknown option '--([^']*)'\s*/#)?.output.1,
+            let setting = NearestKey.ofSetting(String(name)).flatMap({ Setting.byKey[$0] })
+        else { return nil }
+        let meant = setting.flag.map { "'\($0)'?" }
+        return "Unknown option '--\(name)'. Did you mean "
+            + (meant
+                ?? "the setting \(setting.key)? Give it in the settings file, or as \(setting.environmentName).")
     }
 
     private static let invalidValue = "The value '"
