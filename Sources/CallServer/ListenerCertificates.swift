@@ -25,9 +25,16 @@ struct ListenerCertificates: Sendable {
         }
     }
 
+    /// As ``ends``, a certificate that several listeners share only once, for the first of them.
+    var distinct: [(listener: String, at: Instant)] { Self.distinct(ends) }
+
+    static func distinct(_ ends: [(listener: String, at: Instant)]) -> [(listener: String, at: Instant)] {
+        ends.enumerated().filter { index, end in !ends[..<index].contains { $0.at == end.at } }.map(\.element)
+    }
+
     /// Warnings for the operator, as text.
     var warnings: [String] {
-        ends.compactMap { listener, end in
+        distinct.compactMap { listener, end in
             Self.warning(end, now: clock.wallTime()).map { "the \(listener) listener: \($0)" }
         }
     }

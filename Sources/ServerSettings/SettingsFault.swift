@@ -7,6 +7,8 @@ public struct SettingsFault: Equatable, Sendable, CustomStringConvertible {
         case content
         /// The server starts in spite of it.
         case warning
+        /// As ``warning``, and a running server warns of it by itself.
+        case expiry
     }
 
     public let kind: Kind
@@ -24,7 +26,7 @@ public struct SettingsFault: Equatable, Sendable, CustomStringConvertible {
         self.advice = advice
     }
 
-    public var isWarning: Bool { kind == .warning }
+    public var isWarning: Bool { kind == .warning || kind == .expiry }
 
     /// `FILE:LINE: key: reason; what to do`. An option or a variable says the key by its name.
     public var description: String {

@@ -54,6 +54,8 @@ public struct LoadedSettings: Sendable {
 
     public var errors: [SettingsFault] { faults.filter { !$0.isWarning } }
     public var warnings: [SettingsFault] { faults.filter(\.isWarning) }
+    /// What a server says of them at its start and at a reload.
+    public var warningsToLog: [SettingsFault] { faults.filter { $0.kind == .warning } }
 
     /// What the server is started with.
     /// - Throws: ``InvalidSettings``.

@@ -52,7 +52,7 @@ public actor SettingsReloader {
                 log.error("\(path) is missing; the server keeps its current settings (a start would use the defaults)")
                 return .refused
             }
-            for warning in loaded.warnings { log.warning("\(warning)") }
+            for warning in loaded.warningsToLog { log.warning("\(warning)") }
             configuration = try loaded.serverConfiguration()
         } catch let invalid as InvalidSettings {
             for fault in invalid.faults { log.error("\(fault)") }

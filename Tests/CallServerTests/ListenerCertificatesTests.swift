@@ -21,6 +21,13 @@ struct ListenerCertificatesTests {
                 == "the certificate has expired on 2027-01-15: clients cannot connect; renew it and reload")
     }
 
+    @Test("are reported once, however many listeners share one")
+    func shared() {
+        let (first, other) = (Instant(milliseconds: 1_800_000_000_000), Instant(milliseconds: 1_900_000_000_000))
+        let ends = ListenerCertificates.distinct([("signal", first), ("admin", other), ("metrics", first)])
+        #expect(ends.map(\.listener) == ["signal", "admin"] && ends.map(\.at) == [first, other])
+    }
+
     @Test("are checked periodically until the watch is stopped")
     func watch() async throws {
         let loop = try EventLoop.started("watch")

@@ -80,7 +80,7 @@ extension ConfigurationBuilder {
                 "clients refuse it: renew it and send SIGHUP")
         } else if end.timeIntervalSince(now) < Self.warningTime {
             fault(
-                .warning, .tlsCertificate, "\(path) expires on \(Self.day(end))", "renew it and send SIGHUP")
+                .expiry, .tlsCertificate, "\(path) expires on \(Self.day(end))", "renew it and send SIGHUP")
         } else if start > now {
             fault(
                 .content, .tlsCertificate, "\(path) is not valid before \(Self.day(start))",

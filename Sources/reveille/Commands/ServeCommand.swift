@@ -47,7 +47,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
         configuration.adminHooks = Self.hooks(log.levels)
         configuration.logLinesDropped = { log.linesDropped }
-        for warning in loaded.warnings { logger.warning("\(warning)") }
+        for warning in loaded.warningsToLog { logger.warning("\(warning)") }
         provideDescriptors(&configuration, isAsked: loaded.settings.isSet(.connections), logger)
         let service = ServerService(
             configuration: configuration, settings: loaded, loader: loader, hangups: hangups,
