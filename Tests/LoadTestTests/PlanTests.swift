@@ -27,6 +27,29 @@ import Testing
         #expect(fanOut.places == 51)
     }
 
+    @Test("of a mixed load has the places that each part needs by its own share of the rate, unless they are given")
+    func mixedPlaces() {
+        var mixed = plan(.mixed, .open(rate: 200))
+        func places() -> [Int] { mixed.mixedParts.map(\.places) }
+        let names = mixed.mixedParts.map(\.name)
+        #expect(names == ["online", "wake", "fanout", "churn"])
+        // 140, 40, 10 and 10 a second, for 2 s.
+        #expect(places() == [44 + 280, 16 + 80, 4 + 20, 16 + 20])
+        #expect(mixed.places == places().reduce(0, +))
+        mixed.fanOutAsleep = true
+        #expect(places()[2] == 4 + 50)
+        mixed.hold = .seconds(3)
+        #expect(places() == [44 + 700, 16 + 200, 4 + 80, 16 + 50])
+        // However small a part is, its operations may come at once.
+        mixed = plan(.mixed, .open(rate: 1))
+        #expect(places() == [44 + 2, 16 + 1, 4 + 1, 16 + 1])
+        mixed.places = 200
+        #expect(places() == [140, 40, 10, 10] && mixed.places == 200)
+        mixed = plan(.mixed, .open(rate: 1))
+        mixed.weights = [:]
+        #expect(mixed.mixedParts.isEmpty && mixed.settled.threads == 1)
+    }
+
     @Test("that takes more connections than there are descriptors is refused beforehand")
     func descriptors() throws {
         var register = plan(.register, .closed(concurrency: 10))

@@ -24,7 +24,15 @@ extension LoadPlan {
             // Each thread has one at least.
             Part(
                 name: name, scenario: scenario, weight: weight,
-                places: max(threads, (places * weight + sum - 1) / sum))
+                places: max(threads, partPlaces(scenario, weight, of: sum)))
         }
+    }
+
+    /// A part's share of the places that were asked for. By default as many as its own operations need: those of a small
+    /// part come in bursts too, and a woken fan-out takes longer than others.
+    private func partPlaces(_ scenario: Scenario?, _ weight: Int, of sum: Int) -> Int {
+        guard case .open(let rate) = pace, givenPlaces == nil else { return (places * weight + sum - 1) / sum }
+        let spare = scenario == .fanout ? 4 : max(16, 64 * weight / sum)
+        return spare + due(scenario, rate * Double(weight) / Double(sum))
     }
 }

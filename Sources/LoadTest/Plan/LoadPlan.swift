@@ -102,10 +102,15 @@ public struct LoadPlan: Sendable {
 
     private var usualPlaces: Int {
         guard case .open(let rate) = pace else { return concurrency }
-        let time = hold.inSeconds + (scenario == .fanout && fanOutAsleep ? 5 : 2)
-        let due = Int((rate * time).rounded(.up))
+        if scenario == .mixed { return mixedParts.reduce(0) { $0 + $1.places } }
         // Each of a fan-out has as many phones as the call has devices, and each thread needs one.
-        return scenario == .fanout ? max(threads, 1 + due) : 64 + due
+        return scenario == .fanout ? max(threads, 1 + due(.fanout, rate)) : 64 + due(scenario, rate)
+    }
+
+    /// How many operations of a scenario are due while one is under way that takes long.
+    func due(_ scenario: Scenario?, _ rate: Double) -> Int {
+        let time = hold.inSeconds + (scenario == .fanout && fanOutAsleep ? 5 : 2)
+        return Int((rate * time).rounded(.up))
     }
 
     /// What a server of its own has to allow more of than servers do, by its settings below `limits`.

@@ -33,7 +33,7 @@ struct LoadOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             With --rate: the most operations at a time, each with its own phones (default: those due in 2 s, or in 5 s \
-            for fanout --asleep, plus those due while a call is held).
+            for fanout --asleep, plus those due while a call is held; for mixed, the sum over its scenarios).
             """,
             valueName: "n"))
     var places: Int?
