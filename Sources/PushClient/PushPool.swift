@@ -423,19 +423,20 @@ package final class PushPool {
         case .clockSkew:
             log.error("\(provider) calls a new provider token expired: check this machine's clock", metadata: place)
         case .credentialRefused(let reason):
-            log.error("\(provider) refuses the credential (\(reason)): \(endpoint.advice)", metadata: place)
+            log.error("\(provider) refuses the credential (\(reason.clause)): \(endpoint.advice)", metadata: place)
         case .addressRefused(let push, let reason):
             var metadata = place
             metadata["topic"] = .string("\(requests[push]?.request.topic ?? "")")
             metadata["token"] = .string("\(requests[push]?.request.address ?? "")")
-            log.warning("\(provider) refuses the address (\(reason)): \(endpoint.addressAdvice)", metadata: metadata)
+            log.warning(
+                "\(provider) refuses the address (\(reason.clause)): \(endpoint.addressAdvice)", metadata: metadata)
         case .configurationSuspected(let suspect):
             log.error("\(provider) \(suspect.problem)", metadata: place)
         case .signingFailed(let reason):
             log.error("cannot get a provider token for \(provider): \(reason)", metadata: place)
         case .providerThrottled(let reason):
             log.error(
-                "\(provider) throttles this account (\(reason)); pushes wait", metadata: place)
+                "\(provider) throttles this account (\(reason.clause)); pushes wait", metadata: place)
         case .connectionFailed(let reason):
             log.warning(
                 """

@@ -35,11 +35,11 @@ public struct CredentialHealth: Equatable, Sendable {
         guard isBad, let cause else { return nil }
         return switch cause {
         case .refused(let reason):
-            "has refused the credential \(failures) times in a row (\(reason)): \(advice)"
+            "has refused the credential \(failures) times in a row (\(reason.clause)): \(advice)"
         case .clockSkew:
             "has called \(failures) new provider tokens in a row expired: check this machine's clock"
         case .signingFailed(let reason):
-            "cannot be sent to: no provider token could be signed \(failures) times in a row (\(reason))"
+            "cannot be sent to: no provider token could be signed \(failures) times in a row (\(reason.clause))"
         }
     }
 

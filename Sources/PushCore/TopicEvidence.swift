@@ -17,8 +17,8 @@ public struct SuspectTopic: Equatable, Sendable {
 
     /// The problem and advice as text, to follow the provider's name.
     public var problem: String {
-        "has refused the last \(refusals) pushes to \(topic) (\(reason)): the configuration is wrong rather than the tokens, "
-            + "which are kept; check host, environment, and the app that the credential is for"
+        "has refused the last \(refusals) pushes to \(topic) (\(reason.clause)): the configuration is wrong rather than "
+            + "the tokens, which are kept; check host, environment, and the app that the credential is for"
     }
 }
 

@@ -1,3 +1,5 @@
+import CallVocabulary
+
 /// A problem with a setting: its source, the reason, and advice.
 public struct SettingsFault: Equatable, Sendable, CustomStringConvertible {
     public enum Kind: Equatable, Sendable {
@@ -30,7 +32,7 @@ public struct SettingsFault: Equatable, Sendable, CustomStringConvertible {
 
     /// `FILE:LINE: key: reason; what to do`. An option or a variable says the key by its name.
     public var description: String {
-        let words = advice.map { "\(reason); \($0)" } ?? reason
+        let words = advice.map { "\(reason.clause); \($0)" } ?? reason
         let place: String? =
             switch origin {
             case .file(let path, let line): ["\(path):\(line)", key].compactMap(\.self).joined(separator: ": ")

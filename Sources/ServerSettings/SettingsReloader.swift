@@ -1,4 +1,5 @@
 import CallServer
+import CallVocabulary
 import Logging
 
 /// Reloads the settings of a running server and applies the changes.
@@ -59,7 +60,8 @@ public actor SettingsReloader {
             log.error("the configuration was not applied; the server keeps its current settings")
             return .refused
         } catch {
-            log.error("\(error); the server keeps its current settings")
+            let words = "\(error)".clause
+            log.error("\(words); the server keeps its current settings")
             return .refused
         }
         let changes = SettingChange.all(from: current, to: loaded)

@@ -1,3 +1,5 @@
+import CallVocabulary
+
 /// One run of a plan, from the start of its server to its report.
 ///
 /// ```
@@ -42,7 +44,7 @@ final class LoadRun: Sendable {
             outcome = try await put(server)
         } catch {
             // The end of the server explains the error.
-            throw await server.stop().first.map { LoadError("\(error); \($0)") } ?? error
+            throw await server.stop().first.map { LoadError("\(error)".clause + "; \($0)") } ?? error
         }
         progress(LoadProgress(phase: .auditing, elapsed: .zero))
         let pushes = await close(books, isQuiet: server.isOwn && !plan.faults && !stop.isRequested)
