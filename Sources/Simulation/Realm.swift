@@ -53,6 +53,12 @@ final class RealmNode {
 @available(*, unavailable)
 extension RealmNode: Sendable {}
 
+/// The number of a take-over, and an id: a primary database that is lost may have given the number before.
+struct TermKey: Equatable {
+    var epoch: Int
+    var id: Int
+}
+
 /// A process's lease, as it counts it with its own monotonic clock. The clocks of all machines run equally fast, so the
 /// simulation's time stands for each of them.
 struct Term {
@@ -67,13 +73,13 @@ struct Term {
     static let renewal = 500
 
     let node: Int
-    let epoch: Int
+    let key: TermKey
     private var until: Int64
 
     /// - Parameter sentAt: when the statement was sent that took the lease.
-    init(node: Int, epoch: Int, sentAt: Int64) {
+    init(node: Int, key: TermKey, sentAt: Int64) {
         self.node = node
-        self.epoch = epoch
+        self.key = key
         until = sentAt + SharedDisk.lease - Self.margin
     }
 
@@ -108,7 +114,7 @@ enum RealmEvent {
 
 enum Statement {
     case take(Ask)
-    case renew(epoch: Int, Ask)
+    case renew(TermKey, Ask)
     case append(Commit)
 
     struct Ask {
@@ -128,7 +134,7 @@ enum Statement {
 
 enum LeaseAnswer {
     /// - Parameter time: of the database.
-    case taken(epoch: Int, sentAt: Int64, time: Int64)
+    case taken(TermKey, sentAt: Int64, time: Int64)
     case notTaken
     case renewed(sentAt: Int64)
     case lost

@@ -10,6 +10,8 @@ struct RealmOdds {
     var away = 0
     var brokenCommit = 0
     var lateStatement = 0
+    /// That a take-over is lost with the primary database: its standby, which is promoted, does not have it.
+    var lostTakeOver = 0
 
     init() {}
 
@@ -29,10 +31,11 @@ struct RealmOdds {
         brokenCommit = draw(100)
         lateStatement = draw(800)
         clockOffset = draw(20_000)
+        lostTakeOver = draw(300)
     }
 
     /// Stops all faults.
     mutating func heal() {
-        (pause, cut, away, brokenCommit, lateStatement) = (0, 0, 0, 0, 0)
+        (pause, cut, away, brokenCommit, lateStatement, lostTakeOver) = (0, 0, 0, 0, 0, 0)
     }
 }

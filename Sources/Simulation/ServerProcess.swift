@@ -94,7 +94,8 @@ final class ServerProcess {
         machine = PushMachine(policy: odds.policy, seed: ~own)
     }
 
-    var epoch: Int { term?.epoch ?? 0 }
+    /// Of its term; without a realm, that of a database in which nobody took the lease.
+    var key: TermKey { term?.key ?? TermKey(epoch: 0, id: 0) }
     /// Whether no batch waits.
     var isIdle: Bool { waiting.isEmpty && committing.isEmpty && undelivered.isEmpty }
 

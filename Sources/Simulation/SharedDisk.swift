@@ -1,6 +1,6 @@
 import CallVocabulary
 
-/// The database of a realm: the lease, by the database's clock, and the numbers and epochs of all commits. The records
+/// The database of a realm: the lease, by the database's clock, and the numbers and terms of all commits. The records
 /// themselves are the simulation's `disk`.
 ///
 /// Each method is one statement, which the lock of a row makes atomic.
@@ -16,7 +16,7 @@ struct SharedDisk {
 
     struct Entry {
         var number: Int
-        var epoch: Int
+        var term: TermKey
         /// The serial numbers of its batches.
         var batches: Set<Int>
     }
@@ -24,14 +24,16 @@ struct SharedDisk {
     /// The duration of the lease in milliseconds.
     static let lease: Int64 = 3000
 
-    private(set) var epoch = 0
+    private(set) var term = TermKey(epoch: 0, id: 0)
     private(set) var until: Int64 = 0
     /// The node that may take the lease before its end.
     private(set) var handoverTo: Int?
     private(set) var journal: [Entry] = []
-    /// The earliest time at which a record of this epoch may have been decided.
-    private(set) var epochBegan = Instant(milliseconds: 0)
-    private var batches: [Int: Int] = [:]
+    /// The ids of terms so far, also of those that are not in this database.
+    private var ids = 0
+    /// The earliest time at which a record of this term may have been decided.
+    private(set) var termBegan = Instant(milliseconds: 0)
+    private var batches: [Int: TermKey] = [:]
     /// The latest time of a process at which committed records were decided. A process that takes the lease starts no
     /// earlier.
     private(set) var latest: Instant
@@ -49,27 +51,37 @@ struct SharedDisk {
 
     func mayTake(_ node: Int, at time: Int64) -> Bool { until <= time || handoverTo == node }
 
-    /// - Returns: the new epoch; nil when another process holds the lease.
-    mutating func take(by node: Int, at time: Int64) -> Int? {
+    /// - Returns: the new term; nil when another process holds the lease.
+    mutating func take(by node: Int, at time: Int64) -> TermKey? {
         guard mayTake(node, at: time) else { return nil }
-        epoch += 1
-        epochBegan = latest
+        term = nextTerm()
+        termBegan = latest
         until = time + Self.lease
         handoverTo = nil
-        return epoch
+        return term
+    }
+
+    /// The term of a take-over that only a primary has which is lost then: this database gives its number again.
+    mutating func takeElsewhere(by node: Int, at time: Int64) -> TermKey? {
+        mayTake(node, at: time) ? nextTerm() : nil
+    }
+
+    private mutating func nextTerm() -> TermKey {
+        ids += 1
+        return TermKey(epoch: term.epoch + 1, id: ids)
     }
 
     /// Also after the end, as long as no other process has taken it.
     /// - Returns: whether the process still has the lease.
-    mutating func renew(_ epoch: Int, at time: Int64) -> Bool {
-        guard epoch == self.epoch, until > .min else { return false }
+    mutating func renew(_ term: TermKey, at time: Int64) -> Bool {
+        guard term == self.term, until > .min else { return false }
         until = time + Self.lease
         return true
     }
 
     /// - Parameter node: the node that takes the lease next; nil for any.
-    mutating func giveBack(_ epoch: Int, to node: Int?) {
-        guard epoch == self.epoch else { return }
+    mutating func giveBack(_ term: TermKey, to node: Int?) {
+        guard term == self.term else { return }
         if let node { handoverTo = node } else { until = .min }
     }
 
@@ -78,24 +90,24 @@ struct SharedDisk {
     func clock(at time: Int64) -> Int64 { time + clockOffset }
 
     mutating func append(_ commit: Commit) -> Appended {
-        guard commit.epoch == epoch else { return .fenced }
+        guard commit.term == term else { return .fenced }
         guard commit.number == lastCommit + 1 else { return .notNext(last: lastCommit) }
         let serials = commit.batches.map(\.serial)
-        journal.append(Entry(number: commit.number, epoch: commit.epoch, batches: Set(serials)))
-        for serial in serials { batches[serial] = commit.epoch }
+        journal.append(Entry(number: commit.number, term: commit.term, batches: Set(serials)))
+        for serial in serials { batches[serial] = commit.term }
         for batch in commit.batches { latest = max(latest, batch.decidedAt) }
         return .written
     }
 
-    /// The epoch that has committed the batch; nil when it is not durable.
-    func epoch(ofBatch serial: Int) -> Int? { batches[serial] }
+    /// The term that has committed the batch; nil when it is not durable.
+    func term(ofBatch serial: Int) -> TermKey? { batches[serial] }
 }
 
 /// The batches of one commit, as they are sent to the database. A repeated commit has the same.
 struct Commit {
     var process: Int
     var node: Int
-    var epoch: Int
+    var term: TermKey
     var attempt: Int
     var number: Int
     var batches: [ServerProcess.Batch]

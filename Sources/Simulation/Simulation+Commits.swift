@@ -19,7 +19,7 @@ extension Simulation {
         guard let term = process.term else { return }
         process.attempt += 1
         let commit = Commit(
-            process: process.number, node: term.node, epoch: term.epoch, attempt: process.attempt,
+            process: process.number, node: term.node, term: term.key, attempt: process.attempt,
             number: process.lastCommit + 1, batches: process.committing)
         let delay = chance(odds.slowCommit) ? draw(100...2500) : draw(1...10)
         schedule(.realm(.statement(.append(commit))), in: delay)
@@ -31,7 +31,7 @@ extension Simulation {
     func append(_ commit: Commit, _ realm: Realm) {
         let result = realm.database.append(commit)
         if result == .written {
-            note("commit \(commit.number) of epoch \(commit.epoch)")
+            note("commit \(commit.number) of epoch \(commit.term.epoch)")
             for batch in commit.batches { write(batch, by: commit.process) }
             if let text = laws.violation(in: realm.database) ?? laws.violation(in: commit, of: realm.database) {
                 violate(text)

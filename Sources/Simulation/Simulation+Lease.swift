@@ -4,10 +4,10 @@ import RecordModel
 
 /// The lease of a realm: taken, renewed, lost and given back.
 extension Simulation {
-    /// The process whose decisions count: the one with the latest epoch. nil while none runs.
+    /// The process whose decisions count: the one with the latest term. nil while none runs.
     var process: ServerProcess? { homes.last { isLatest($0) && $0.hasRecovered } }
 
-    func isLatest(_ process: ServerProcess) -> Bool { process.epoch == realm?.database.epoch ?? 0 }
+    func isLatest(_ process: ServerProcess) -> Bool { realm.map { process.key == $0.database.term } ?? true }
 
     private var databaseTime: Int64 { realm?.database.clock(at: time) ?? time }
 
@@ -58,7 +58,7 @@ extension Simulation {
             if time - askedAt >= 2000 { node.askedAt = nil }
             pause = 100
         } else if let process = node.home {
-            if !process.isLeaving { send(.renew(epoch: process.epoch, ask(node)), realm) }
+            if !process.isLeaving { send(.renew(process.key, ask(node)), realm) }
         } else {
             // After the faults the standby nodes look less often, which saves time.
             pause = isHealed ? draw(500...1500) : draw(100...500)
@@ -120,23 +120,37 @@ extension Simulation {
         }
         switch statement {
         case .take(let ask): take(ask, realm)
-        case .renew(let epoch, let ask):
-            let isHeld = realm.database.renew(epoch, at: databaseTime)
+        case .renew(let key, let ask):
+            let isHeld = realm.database.renew(key, at: databaseTime)
             answer(ask, isHeld ? .renewed(sentAt: ask.sentAt) : .lost, realm)
         case .append(let commit): append(commit, realm)
         }
     }
 
     private func take(_ ask: Statement.Ask, _ realm: Realm) {
-        guard let epoch = realm.database.take(by: ask.node, at: databaseTime) else {
+        if chance(realmOdds.lostTakeOver), loseTakeOver(ask, realm) { return }
+        guard let key = realm.database.take(by: ask.node, at: databaseTime) else {
             count("realm.race")
             return answer(ask, .notTaken, realm)
         }
         count("realm.take_over")
-        note("node \(ask.node) takes epoch \(epoch)")
+        note("node \(ask.node) takes epoch \(key.epoch)")
+        if homes.contains(where: { $0.key.epoch == key.epoch }) { count("realm.same_epoch") }
         if homes.contains(where: { !isLatest($0) && $0.isPaused }) { count("realm.take_over_from_paused") }
         if homes.contains(where: { !isLatest($0) && !hasDatabase($0) }) { count("realm.take_over_from_cut_off") }
-        answer(ask, .taken(epoch: epoch, sentAt: ask.sentAt, time: databaseTime), realm)
+        answer(ask, .taken(key, sentAt: ask.sentAt, time: databaseTime), realm)
+    }
+
+    /// An operator has ended the primary's wait for its standby, and promotes the standby, which lacks the take-over. The
+    /// old primary is off by then, so that its home comes to the promoted one.
+    /// - Returns: false when another process holds the lease.
+    private func loseTakeOver(_ ask: Statement.Ask, _ realm: Realm) -> Bool {
+        guard let key = realm.database.takeElsewhere(by: ask.node, at: databaseTime) else { return false }
+        count("realm.lost_take_over")
+        note("node \(ask.node) takes epoch \(key.epoch) of a primary that is lost")
+        answer(ask, .taken(key, sentAt: ask.sentAt, time: databaseTime), realm)
+        promoteStandby(of: &realm.database)
+        return true
     }
 
     // MARK: Answers
@@ -144,9 +158,9 @@ extension Simulation {
     private func take(_ answer: LeaseAnswer, _ node: RealmNode, _ realm: Realm) {
         switch answer {
         case .notTaken: break
-        case .taken(let epoch, let sentAt, let databaseTime):
+        case .taken(let key, let sentAt, let databaseTime):
             guard node.isStandby else { return }
-            let term = Term(node: node.index, epoch: epoch, sentAt: sentAt)
+            let term = Term(node: node.index, key: key, sentAt: sentAt)
             // Without a lease its clock could be wrong by as long as the answer took.
             guard term.standing(at: time) == .held else { return count("realm.taken_too_late") }
             become(home: node, term, databaseTime, realm)
@@ -220,6 +234,6 @@ extension Simulation {
         guard givesBack, hasDatabase(node) else { return }
         let next = realm.nodes.first { $0.isStandby && !$0.isPaused }
         count(next == nil ? "realm.given_back" : "realm.handed_over")
-        realm.database.giveBack(process.epoch, to: next?.index)
+        realm.database.giveBack(process.key, to: next?.index)
     }
 }

@@ -167,7 +167,7 @@ extension Simulation {
     /// Checks a push at the last moment: its bytes leave now.
     private func checkSubmission(_ intent: PushIntent, by process: ServerProcess) {
         count("push.submitted")
-        checkEpoch(of: process, releasing: "a push")
+        checkTerm(of: process, releasing: "a push")
         guard let push = disk.pushes[intent.id] else { return violate("submitted a push that is not on disk") }
         if push.status != .sent { violate("submitted a push that is on disk as \(push.status)") }
         if push.token != intent.token { violate("submitted a push to another token than committed") }

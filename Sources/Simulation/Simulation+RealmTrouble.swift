@@ -22,6 +22,16 @@ extension Simulation {
         database.awayUntil = max(database.awayUntil, until)
         // A standby is promoted only when no lease is counted as held any more.
         guard until - time > SharedDisk.lease, chance(500) else { return }
+        promote(&database)
+    }
+
+    /// The primary is lost for longer than any lease.
+    func promoteStandby(of database: inout SharedDisk) {
+        database.awayUntil = max(database.awayUntil, time + SharedDisk.lease + Int64(draw(100...5000)))
+        promote(&database)
+    }
+
+    private func promote(_ database: inout SharedDisk) {
         count("realm.database_promoted")
         database.clockOffset = Int64(draw(-10_000...10_000))
     }

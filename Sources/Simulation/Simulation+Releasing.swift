@@ -42,19 +42,19 @@ extension Simulation {
             return
         }
         guard !batch.rows.isEmpty || !batch.outputs.isEmpty else { return }
-        checkEpoch(of: process, releasing: "outputs")
-        if let text = laws.violation(tellingOf: batch, epoch: process.epoch, in: database) { violate(text) }
+        checkTerm(of: process, releasing: "outputs")
+        if let text = laws.violation(tellingOf: batch, process.key, in: database) { violate(text) }
     }
 
-    func checkEpoch(of process: ServerProcess, releasing what: String) {
+    func checkTerm(of process: ServerProcess, releasing what: String) {
         guard let database = realm?.database else { return }
-        if let text = laws.violation(releasing: what, epoch: process.epoch, latest: database.epoch) { violate(text) }
+        if let text = laws.violation(releasing: what, process.key, latest: database.term) { violate(text) }
     }
 
     func checkWinner(of call: CallID, _ request: ServerRequest, _ process: ServerProcess) {
         let before = laws.repeated
         let winner = Party(user: request.user, device: request.device)
-        if let text = laws.won(call, winner, epoch: process.epoch) { violate(text) }
+        if let text = laws.won(call, winner, process.key) { violate(text) }
         if laws.repeated > before { count("realm.won_again") }
     }
 

@@ -68,8 +68,9 @@ import Testing
         "ambiguous", "ambiguous_lost", "ambiguous_written", "client_at_former_home", "continued_without_lease",
         "cut_off", "database_away", "database_promoted", "dropped_outputs", "fenced", "fenced_by_commit",
         "handed_over", "held_commit", "held_read", "kill_home", "kill_standby", "late_statement", "long_pause",
-        "overloaded", "pause", "pause_at_point", "push_taken_over.intended", "push_taken_over.sent", "race",
-        "renewed_after_doubt", "ringing_taken_over", "stalled", "take_over", "take_over_from_cut_off",
+        "lost_take_over", "overloaded", "pause", "pause_at_point", "push_taken_over.intended", "push_taken_over.sent",
+        "race", "renewed_after_doubt", "ringing_taken_over", "same_epoch", "stalled", "take_over",
+        "take_over_from_cut_off",
         "take_over_from_paused",
     ].map { "realm.\($0)" }
 
