@@ -24,8 +24,8 @@ package final class PostgresStore {
     }
 
     package let address: PostgresAddress
-    /// The database's clock less this machine's at the take-over, in milliseconds.
-    package let clockOffset: Int64
+    /// The database's clock at the boot of this machine, in milliseconds, as of the take-over.
+    package let clockOrigin: Int64
     let lease: LeaseState
     let tables: PostgresTables
     private let journal: PostgresJournal
@@ -45,7 +45,7 @@ package final class PostgresStore {
 
     private init(
         _ address: PostgresAddress, lease: LeaseState, keeper: LeaseKeeper, onLease: LeaseListener,
-        journal: PostgresJournal, last: Int64, settled: Int64, clockOffset: Int64
+        journal: PostgresJournal, last: Int64, settled: Int64, clockOrigin: Int64
     ) {
         self.address = address
         self.lease = lease
@@ -53,8 +53,8 @@ package final class PostgresStore {
         self.onLease = onLease
         self.journal = journal
         self.last = last
-        self.clockOffset = clockOffset
-        tables = PostgresTables(address, epoch: lease.epoch, settled: settled)
+        self.clockOrigin = clockOrigin
+        tables = PostgresTables(address, lease.key, settled: settled)
     }
 
     deinit { close() }
@@ -88,7 +88,9 @@ package final class PostgresStore {
     ) throws(StoreFailure) -> PostgresStore {
         // Its name differs from those of a home's connections, because a take-over ends those.
         let connection = try PostgresConnection(
-            address, PostgresConnection.Purpose(name: "reveille start", patience: .seconds(30)))
+            address,
+            PostgresConnection.Purpose(
+                name: "reveille start", patience: .seconds(30), setup: [PostgresConnection.limitsIdleTransactions]))
         try PoolerCheck.run(connection)
         // The lease is in the tables. Later versions of them are made by the home only.
         if try PostgresSchema.knownVersion(connection) == nil { try PostgresSchema.migrate(connection) }
@@ -98,7 +100,7 @@ package final class PostgresStore {
         } catch {
             throw SynchronousStandby.explain(error, address)
         }
-        let lease = LeaseState(epoch: term.epoch, validUntil: term.validUntil)
+        let lease = LeaseState(term.key, validUntil: term.validUntil)
         let onLease = LeaseListener()
         let keeper = try LeaseKeeper(address, node, lease) { onLease.call() }
         do {
@@ -106,11 +108,11 @@ package final class PostgresStore {
             keeper.beat()
             let ends = try PostgresJournal.ends(connection)
             let journal = PostgresJournal(
-                address, epoch: term.epoch, connection: try PostgresJournal.connect(address, patience: commitPatience),
+                address, term.key, connection: try PostgresJournal.connect(address, patience: commitPatience),
                 patience: commitPatience)
             let store = PostgresStore(
                 address, lease: lease, keeper: keeper, onLease: onLease, journal: journal, last: ends.last,
-                settled: ends.settled, clockOffset: term.clockOffset)
+                settled: ends.settled, clockOrigin: term.clockOrigin)
             try store.replay(within: patience)
             return store
         } catch {
@@ -260,11 +262,10 @@ extension PostgresStore: CopiedStore {
             address, PostgresConnection.Purpose(name: "reveille copy", patience: .seconds(3600)))
         try connection.runSimple("BEGIN ISOLATION LEVEL REPEATABLE READ")
         let value = try StoreFailure.wrap(place) { try body(TableQueries(PostgresStatements(connection: connection))) }
-        // No other process has become the home meanwhile.
-        guard try connection.run("SELECT epoch FROM home FOR SHARE").int(0, 0) == lease.epoch else {
+        // No other process has become the home meanwhile. One message, so that a cut connection leaves no lock.
+        guard try connection.runSimple("\(lease.key.home) FOR SHARE; COMMIT").first?.rowCount == 1 else {
             throw StoreFailure(.fenced, path: place, detail: "another process is the realm's home")
         }
-        try connection.runSimple("COMMIT")
         return value
     }
 }

@@ -37,6 +37,15 @@ public struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
         isAddress(path) || path.contains("://") || path.contains("password=")
     }
 
+    /// A host, and its port or an empty text.
+    public struct Server: Equatable, Sendable {
+        public let host: String
+        public let port: String
+    }
+
+    /// The hosts of the URI in its order; none if it has less than two, or addresses beside their names.
+    public var servers: [Server] { PostgresURI(uri)?.servers ?? [] }
+
     /// Whether the URI has a password.
     public var hasPassword: Bool { PostgresURI(uri)?.hasPassword ?? true }
 

@@ -20,8 +20,9 @@ struct PostgresURI {
     private let hasUserPassword: Bool
     /// Hosts, ports and the database, as they stand in the URI.
     private let place: String
-    /// The hosts before the path, with commas between them; nil without any.
+    /// The hosts before the path, with commas between them, and so their ports; nil without any.
     private let hosts: String?
+    private let ports: String?
     private let parameters: [Parameter]
 
     init?(_ text: String) {
@@ -32,7 +33,7 @@ struct PostgresURI {
         let pathEnd = rest.firstIndex(of: UInt8(ascii: "?")) ?? rest.endIndex
         let parts = rest[..<authorityEnd].split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
         guard parts.count <= 2, !rest[authorityEnd...].contains(UInt8(ascii: "@")), let last = parts.last,
-            let hosts = Self.hosts(last), let parameters = Self.parameters(rest[pathEnd...].dropFirst())
+            let places = Self.places(last), let parameters = Self.parameters(rest[pathEnd...].dropFirst())
         else { return nil }
         let userInfo = (parts.count == 2 ? parts[0] : []).split(
             separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
@@ -40,7 +41,8 @@ struct PostgresURI {
         user = parts.count == 2 ? userInfo.first.map { String(decoding: $0, as: UTF8.self) } : nil
         hasUserPassword = userInfo.count == 2 && !userInfo[1].isEmpty
         place = String(decoding: rest[last.startIndex..<pathEnd], as: UTF8.self)
-        self.hosts = hosts.isEmpty ? nil : Self.decoded(hosts)
+        hosts = places.hosts.isEmpty ? nil : Self.decoded(places.hosts)
+        ports = places.ports.isEmpty ? nil : String(decoding: places.ports, as: UTF8.self)
         self.parameters = parameters
     }
 
@@ -73,9 +75,9 @@ struct PostgresURI {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The hosts of `host:port,[host]:port`, without their ports, and still encoded; nil unless ports are numbers.
-    private static func hosts(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
-        var hosts: [ArraySlice<UInt8>] = []
+    /// The hosts of `host:port,[host]:port`, still encoded, and their ports; nil unless ports are numbers.
+    private static func places(_ text: ArraySlice<UInt8>) -> (hosts: ArraySlice<UInt8>, ports: ArraySlice<UInt8>)? {
+        var (hosts, ports): ([ArraySlice<UInt8>], [ArraySlice<UInt8>]) = ([], [])
         for part in text.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
             var (host, port) = (part, part[part.endIndex...])
             if part.first == UInt8(ascii: "[") {
@@ -89,8 +91,10 @@ struct PostgresURI {
                 port.dropFirst().allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
             else { return nil }
             hosts.append(host)
+            ports.append(port.dropFirst())
         }
-        return ArraySlice(hosts.joined(separator: [UInt8(ascii: ",")]))
+        let comma = [UInt8(ascii: ",")]
+        return (ArraySlice(hosts.joined(separator: comma)), ArraySlice(ports.joined(separator: comma)))
     }
 
     /// nil unless each is a name and a value.
@@ -122,6 +126,21 @@ struct PostgresURI {
 
     /// Of a parameter that is there twice, libpq takes the last.
     private func value(_ name: String) -> String? { parameters.last { $0.name == name }?.value }
+
+    /// See ``PostgresAddress/servers``.
+    var servers: [PostgresAddress.Server] {
+        let hosts = Self.list(value("host") ?? hosts)
+        let ports = Self.list(value("port") ?? ports)
+        // A `hostaddr` has as many entries as `host`.
+        guard hosts.count > 1, value("hostaddr") == nil, ports.count <= 1 || ports.count == hosts.count else {
+            return []
+        }
+        return hosts.indices.map { index in
+            // One port is that of all hosts.
+            let port = ports.count > 1 ? ports[index] : ports.first ?? ""
+            return PostgresAddress.Server(host: String(hosts[index]), port: String(port))
+        }
+    }
 
     /// See ``PostgresAddress/exposedHost(_:)``.
     func exposedHost(_ variable: (String) -> String?) -> String? {

@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import ClientTokens
 import EventLoop
+import Foundation
 import LibWebSockets
 import Testing
 import WebSocketServer
@@ -71,6 +72,18 @@ struct LimitRelationTests {
         #expect(CallResources.standardPatience < listener.answerTimeout)
         #expect(listener.pingTimeout < listener.pingInterval)
         #expect(ConnectionLimits().openWithin <= listener.pingInterval)
+    }
+
+    @Test("a home that leaves refuses clients for twice as long as the checks of haproxy.cfg need to notice")
+    func leaving() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "Resources/haproxy/haproxy.cfg")
+        let checks = try String(contentsOf: file, encoding: .utf8).matches(of: #/inter ([0-9]+)ms fall ([0-9]+)/#)
+        #expect(!checks.isEmpty)
+        for check in checks {
+            let (interval, count) = (try #require(Int64(check.1)), try #require(Int64(check.2)))
+            #expect(RealmServer.leaving >= .milliseconds(2 * interval * count))
+        }
     }
 
     @Test("however few descriptors there are, connections leave some for store, pushes and administrators")

@@ -79,6 +79,25 @@ import Testing
         #expect(next.offset == .seconds(7140))
     }
 
+    @Test("in a realm goes on with the database's clock, whenever this machine's is set")
+    func databaseClock() {
+        // The database is an hour behind.
+        let origin = clocks.sources.wall() - 3_600_000 - clocks.sources.elapsed()
+        // Between the take-over and the start.
+        clocks.set(by: .seconds(7200))
+        let clock = ServerClock(clocks.sources.following(origin))
+        #expect(clock.time() == Instant(milliseconds: 1_800_000_000_000 - 3_600_000))
+        for step in [Duration.seconds(3600), .seconds(-86_400), .milliseconds(600)] {
+            clocks.set(by: step)
+            clocks.pass(.seconds(5))
+            #expect(clock.check() == [] && clock.offset == .zero)
+        }
+        clocks.suspend(for: .seconds(60))
+        #expect(clock.check() == [.suspended(for: .seconds(60))])
+        #expect(clock.time() == Instant(milliseconds: 1_800_000_000_000 - 3_600_000 + 75_000))
+        #expect(clock.wallTime() == clock.time())
+    }
+
     @Test("starts again after a boot, without an anchor, and with an unreadable one")
     func anew() throws {
         clocks.set(by: .seconds(7200))

@@ -171,6 +171,31 @@ struct HAProxyTests {
         #expect(try await alice.hangUp(call, seenBy: bob) == .hangup)
     }
 
+    @Test("after a clean stop no client stays at a home that falls silent later")
+    func cleanStop() async throws {
+        try await world.use(.postgreSQL)
+        let site = try await Site(.proxy)
+        var first = try await site.node("a", 1)
+        let second = try await site.node("b", 2)
+        try await site.haproxy()
+        let (alice, bob, call) = try await site.call()
+        for _ in 0..<2 {
+            let home = first
+            try await site.moves(alice, bob, call) { try await home.end(by: SIGTERM) }
+            first = try await site.node("a", 1)
+            let began = ContinuousClock.now
+            try await site.moves(alice, bob, call) { second.send(SIGSTOP) }
+            // HAProxy closes the sockets: a ping would notice after 25 s.
+            #expect(ContinuousClock.now - began < .seconds(20))
+            let count = second.errors.count
+            second.send(SIGCONT)
+            try await second.errors.first("the former home stands by", from: count) {
+                $0.contains("standing by") ? true : nil
+            }
+        }
+        #expect(try await alice.hangUp(call, seenBy: bob) == .hangup)
+    }
+
     @Test("while the database is away, HAProxy answers 503 and keeps the sockets, over which calls then go on")
     func databaseAway() async throws {
         let database = try await PostgresServer.start()

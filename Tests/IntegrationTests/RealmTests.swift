@@ -261,6 +261,21 @@ struct RealmTests {
         alone.expectFailure(1, "no server stands by")
     }
 
+    @Test("a home that is stopped refuses clients for a moment, so that none is sent to a closed port")
+    func leaving() async throws {
+        let (home, standby) = try await pair()
+        _ = try await eventually("the home knows the standby") {
+            try await metrics(home).contains("reveille_realm_standbys 1") ? true : nil
+        }
+        home.program.send(SIGTERM)
+        _ = try await eventually("it is not the home") {
+            let answer = try? await HTTPAnswer.curl("http://127.0.0.1:\(home.port)/homez")
+            return answer?.status == 503 ? true : nil
+        }
+        try await standby.said(Self.home)
+        #expect(try await home.program.ending() == .exit(0))
+    }
+
     @Test("reveille cluster status says what is missing")
     func status() async throws {
         let none = try await reveille("cluster", "status")

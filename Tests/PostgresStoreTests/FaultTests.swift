@@ -204,7 +204,8 @@ struct FaultTests {
         let outcomes = Outcomes()
         #expect(outcomes.commit("call", [.call(.live())], to: committer))
         let waits = "pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name LIKE 'reveille commits%'"
-        for query in ["WITH term%", "COMMIT", "COMMIT"] {
+        // The commit, and twice the look at its outcome.
+        for query in ["WITH own%", "SELECT 1 FROM home%", "SELECT 1 FROM home%"] {
             let waiting = "FROM \(waits) AND query LIKE '\(query)'"
             try await eventually("\(query) waits for the standby") {
                 try session.number("SELECT count(*) \(waiting)") == 1
@@ -276,7 +277,8 @@ struct FaultTests {
         let other = RealmNode(name: "other")
         let connection = try PostgresConnection(
             address, PostgresConnection.Purpose(name: "a test", patience: .seconds(10)))
-        #expect(try Lease.sight(connection, other) != .free)
+        let seen = try Lease.sight(connection, other)
+        #expect(seen.sight != .free && seen.mark == nil, "nor does it end the lease by its own clock")
         // It does not wait for the row longer than a second, so that it is not next in line when the wait ends.
         let failure = #expect(throws: StoreFailure.self) { try PostgresStore.open(address, other, patience: .zero) }
         #expect(failure?.reason == .livingHome)
@@ -287,6 +289,156 @@ struct FaultTests {
         await eventually("its health says so") { reasons.withLock { $0 } == [.noSynchronousStandby, nil] }
         #expect(try session.number("SELECT epoch FROM home") == 1)
         await committer.close()
+        try await server.remove()
+    }
+
+    @Test func `a take-over whose wait for the synchronous standby is cancelled is none, and is not renewed`()
+        async throws
+    {
+        let (server, address) = try await Self.server()
+        let store = try PostgresStore.open(address, name: "first")
+        let session = try Session(address)
+        try await Self.loseStandby(session)
+        // Ends the home as a kill does, with the renewal that waits and has the row's lock.
+        store.keeper.stop(givesBack: false)
+        try session.run("SET synchronous_commit = local")
+        try session.terminate("reveille lease")
+        try session.run("UPDATE lease SET until = now() - interval '1 second'")
+        async let opening: Void = apart {
+            let failure = #expect(throws: StoreFailure.self) {
+                try PostgresStore.open(address, name: "second", patience: .zero).close()
+            }
+            #expect(failure?.reason == .noSynchronousStandby)
+        }
+        let waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name LIKE 'reveille start%'"
+        try await eventually("the take-over waits for the standby") {
+            try session.number("SELECT count(*) \(waiting)") == 1
+        }
+        // PostgreSQL reports the take-over as done.
+        try session.run("SELECT pg_cancel_backend(pid) \(waiting)")
+        try await opening
+        #expect(try session.number("SELECT epoch FROM home") == 2)
+        #expect(
+            try session.number(
+                "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'reveille lease%'") == 0)
+        try session.run("ALTER SYSTEM RESET synchronous_standby_names")
+        try session.run("SELECT pg_reload_conf()")
+        let next = try await openApart(address, name: "second")
+        #expect(next.term.epoch == 3)
+        next.close()
+        store.close()
+        try await server.remove()
+    }
+
+    @Test func `a change of what the nodes share, whose wait for the standby is cancelled, is not reported as done`()
+        async throws
+    {
+        let (server, address) = try await Self.server()
+        let store = try PostgresStore.open(address, name: "home")
+        let session = try Session(address)
+        try await Self.loseStandby(session)
+        let key = store.lease.key
+        for change in [
+            { _ = try Realm.keep("a.key", [1], in: address) }, { try Realm.change("list", in: address) { _ in [1] } },
+            { try KeptState("state", in: address, key).write([1]) },
+        ] as [@Sendable () throws -> Void] {
+            let hasEnded = Mutex(false)
+            async let changing: Void = apart {
+                let failure = #expect(throws: StoreFailure.self) { try change() }
+                #expect(failure?.reason == .noSynchronousStandby)
+                hasEnded.withLock { $0 = true }
+            }
+            try await eventually("the wait for the standby is cancelled") {
+                try session.run(
+                    """
+                    SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'
+                        AND (application_name LIKE 'reveille realm%' OR application_name LIKE 'reveille state%')
+                    """)
+                return hasEnded.withLock { $0 }
+            }
+            try await changing
+        }
+        try session.run("SET synchronous_commit = local")
+        try session.run("ALTER SYSTEM RESET synchronous_standby_names")
+        try session.run("SELECT pg_reload_conf()")
+        store.close()
+        try await server.remove()
+    }
+
+    @Test func `a connection that is cut during the look at a commit's outcome leaves no lock`() async throws {
+        let (server, address) = try await Self.server()
+        let store = try PostgresStore.open(address, name: "home")
+        let relay = try Relay(to: server)
+        let (key, relayed) = (store.lease.key, relay.address)
+        let (session, observer) = (try Session(address), try Session(address))
+        try session.run("BEGIN")
+        try session.run("SELECT 1 FROM home FOR UPDATE")
+        async let looking: Void = apart {
+            let patience = Duration.seconds(2)
+            let journal = PostgresJournal(
+                relayed, key, connection: try PostgresJournal.connect(relayed, patience: patience), patience: patience)
+            #expect(throws: StoreFailure.self) { try journal.outcome(of: 1) }
+        }
+        let looks = "FROM pg_stat_activity WHERE application_name LIKE 'reveille commits%'"
+        try await eventually("the look waits for the lock") {
+            try observer.number("SELECT count(*) \(looks) AND wait_event_type = 'Lock'") == 1
+        }
+        relay.silence()
+        try session.run("ROLLBACK")
+        try await eventually("the look has the lock") {
+            try observer.number("SELECT count(*) \(looks) AND state = 'active'") == 0
+        }
+        #expect(try observer.number("SELECT count(*) \(looks) AND state <> 'idle'") == 0)
+        try await looking
+        store.close()
+        relay.close()
+        try await server.remove()
+    }
+
+    @Test func `of two hosts one that has fallen silent is tried once, and then the other one first`() async throws {
+        let (server, _) = try await Self.server()
+        let relay = try Relay(to: server)
+        let hosts = [relay.folder, server.folder].map { $0.replacing("/", with: "%2F") }.joined(separator: ",")
+        let both = try #require(PostgresAddress("postgres://reveille@\(hosts)/postgres"))
+        let purpose = PostgresConnection.Purpose(name: "a test", patience: .seconds(5))
+        let first = try PostgresConnection(both, purpose)
+        #expect(first.host == relay.folder && relay.connectionCount == 1)
+        relay.silence()
+        // Blocks until the attempt at the silent host is given up.
+        try await apart {
+            let second = try PostgresConnection(both, purpose)
+            #expect(second.host == server.folder)
+        }
+        #expect(relay.connectionCount == 2)
+        _ = try PostgresConnection(both, purpose)
+        #expect(relay.connectionCount == 2)
+        relay.close()
+        try await server.remove()
+    }
+
+    @Test func `a connection that is cut in silence is given up before the lease of its home ends`() {
+        #expect(PostgresConnection.longestUnacknowledged < Lease.duration - Lease.margin)
+    }
+
+    @Test func `a home whose commits the database has lost stands by once another process is the home`() async throws {
+        let (server, address) = try await Self.server()
+        let store = try PostgresStore.open(address, name: "home")
+        let told = Mutex<[TermEnd]>([])
+        store.whenTermEnds { end in told.withLock { $0.append(end) } }
+        try store.commit([.call(.live())])
+        let session = try Session(address)
+        try session.run("UPDATE journal SET commit_no = commit_no - 1")
+        let failure = #expect(throws: StoreFailure.self) { try store.write([[.call(.live())]]) }
+        #expect(failure?.reason == .lostCommits && told.withLock { $0 }.isEmpty)
+        // Another one has the number, as after a promotion of a database without this take-over.
+        try session.run("UPDATE lease SET term = gen_random_uuid(), until = now()")
+        await eventually("it is told") { !told.withLock { $0 }.isEmpty }
+        guard case .fenced(let cause)? = told.withLock({ $0.first }) else { return #expect(Bool(false)) }
+        #expect(cause.reason == .fenced)
+        // It does not renew the other's lease, nor give it back.
+        #expect(try session.number("SELECT count(*) FROM lease WHERE until <= now()") == 1)
+        store.close()
+        #expect(try session.number("SELECT count(*) FROM lease WHERE until > '-infinity'") == 1)
         try await server.remove()
     }
 

@@ -1,5 +1,6 @@
 import CallCore
 import CallVocabulary
+import Glibc
 import RecordTables
 import StoreInterface
 import StoreTesting
@@ -132,6 +133,81 @@ import Testing
         #expect(failure?.reason == .fenced)
         #expect(try Session(address).number("SELECT max(commit_no) FROM journal") == 1)
         #expect(store.lease.standing() == .ended(try #require(failure)))
+        store.close()
+    }
+
+    @Test func `of two homes with one number, the one whose term the database has not is fenced, and changes nothing`()
+        async throws
+    {
+        let address = try await PostgresServer.freshAddress()
+        let store = try PostgresStore.open(address, name: "first")
+        let session = try Session(address)
+        try store.write([[.call(.live())]])
+        // As in a standby that was promoted without this take-over: another process got the number from it.
+        try session.run("UPDATE lease SET term = gen_random_uuid(), owner = NULL, until = now() + interval '1 hour'")
+        try session.run("UPDATE home SET term = lease.term FROM lease")
+        let failure = #expect(throws: StoreFailure.self) { try store.write([[.call(.live())]]) }
+        #expect(failure?.reason == .fenced)
+        #expect(throws: StoreFailure.self) { try store.tables.catchUp(records: .max) }
+        var run = RetentionRun(RetentionPolicy(), now: at(1 << 40))
+        let deletion = #expect(throws: StoreFailure.self) {
+            try store.tables.deleteSlice(&run, rows: 1, until: { false })
+        }
+        #expect(deletion?.reason == .fenced)
+        let state = KeptState("state", in: address, store.term.key)
+        #expect(throws: StoreFailure.self) { try state.write([1]) }
+        await eventually("its keeper knows") { store.term.isHeld == false }
+        store.close()
+        #expect(try session.number("SELECT count(*) FROM journal WHERE operations IS NOT NULL") == 1)
+        #expect(try session.number("SELECT count(*) FROM call") == 0)
+        #expect(try session.number("SELECT count(*) FROM lease WHERE until > now() + interval '30 minutes'") == 1)
+    }
+
+    @Test func `each commit has the id of its term`() async throws {
+        let address = try await PostgresServer.freshAddress()
+        for number in Int64(1)...2 {
+            let store = try PostgresStore.open(address, name: "home")
+            try store.commit([.call(.live())])
+            let same = "journal.term = home.term AND home.term = lease.term"
+            #expect(try Session(address).number("SELECT count(*) FROM journal, home, lease WHERE \(same)") == 1)
+            #expect(store.term.epoch == number)
+            store.close()
+        }
+        #expect(try Session(address).number("SELECT count(*) FROM journal") == 1)
+    }
+
+    @Test func `the tables of the version before ids of terms are migrated by a take-over only`() async throws {
+        let address = try await PostgresServer.freshAddress()
+        try PostgresStore.open(address, name: "first").close()
+        let session = try Session(address)
+        for table in ["home", "lease", "journal"] { try session.run("ALTER TABLE \(table) DROP COLUMN term") }
+        try session.run("DELETE FROM schema_version WHERE version = \(PostgresSchema.firstWithTerms)")
+        let version = "SELECT max(version)::bigint FROM schema_version"
+        // A home of that version, which finds no table changed.
+        try session.run("UPDATE lease SET until = now() + interval '1 hour'")
+        let failure = #expect(throws: StoreFailure.self) {
+            try PostgresStore.open(address, name: "second", patience: .zero)
+        }
+        #expect(failure?.reason == .livingHome)
+        #expect(try session.number(version) == 3)
+        try session.run("UPDATE lease SET until = now()")
+        let store = try PostgresStore.open(address, name: "second", patience: .zero)
+        #expect(store.term.epoch == 2)
+        try store.commit([.call(.live())])
+        #expect(try session.number(version) == Int64(PostgresSchema.newest))
+        store.close()
+    }
+
+    @Test func `the clock of a term is the database's, counted from the boot of this machine`() async throws {
+        let address = try await PostgresServer.freshAddress()
+        let store = try PostgresStore.open(address, name: "home")
+        var sinceBoot = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &sinceBoot)
+        let told = store.clockOrigin + Int64(sinceBoot.tv_sec) * 1000 + Int64(sinceBoot.tv_nsec) / 1_000_000
+        let now = try #require(
+            try Session(address).number("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"))
+        // Half of the round trip at the take-over, and this one.
+        #expect(abs(told - now) < 10_000)
         store.close()
     }
 

@@ -114,6 +114,17 @@ import Testing
         #expect(address.exposedHost { environment[$0] } == nil)
     }
 
+    @Test(arguments: [
+        ("postgres://u@h/d", []), ("postgres:///d", []), ("postgres://h1,h2/d?hostaddr=127.0.0.1,127.0.0.2", []),
+        ("postgres://h1,h2/d", ["h1 ", "h2 "]), ("postgres://h1:1,h2/d", ["h1 1", "h2 "]),
+        ("postgres://[fd00::1]:1,%2Frun%2Fpg:2/d", ["fd00::1 1", "/run/pg 2"]),
+        ("postgres://h1,h2/d?port=7", ["h1 7", "h2 7"]), ("postgres:///d?host=h1,h2&port=1,2", ["h1 1", "h2 2"]),
+        ("postgres://h/d?host=h1,h2,h3&port=1,2", []),
+    ])
+    func `of several hosts each has its port, as libpq reads them`(uri: String, servers: [String]) throws {
+        #expect(try #require(PostgresAddress(uri)).servers.map { "\($0.host) \($0.port)" } == servers)
+    }
+
     @Test func `no connection is made to an exposed host`() throws {
         let address = try #require(PostgresAddress("postgres://bob@db.invalid/d?sslmode=require"))
         let failure = #expect(throws: StoreFailure.self) { try PostgresStore.open(address, name: "a test") }

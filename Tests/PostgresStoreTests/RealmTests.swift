@@ -125,39 +125,78 @@ import Testing
     @Test func `a standby goes on without the database, and sees the realm when it is back`() async throws {
         let server = try await PostgresServer.start()
         let address = server.address(realm: "reveille")
-        try PostgresStore.open(address, RealmNode(name: "first")).close()
-        try Session(address).run("UPDATE lease SET until = now() + interval '1 hour', address = 'a home'")
+        let store = try PostgresStore.open(address, RealmNode(name: "first"))
         let sights = Reports<RealmSight>()
         let watch = try StandbyWatch(address, RealmNode(name: "second"), .init([]) { _ in nil }) { sights.add($0) }
-        await eventually("it sees a home") { sights.all == [.home("a home")] }
+        await eventually("it sees a home") { sights.all == [.home("first")] }
         try await server.stop("immediate")
         await eventually("it sees no database") {
             if case .unreachable? = sights.all.last { true } else { false }
         }
         try await server.restart()
-        await eventually("it sees the home again") { sights.all.last == .home("a home") }
+        await eventually("it sees the home again") { sights.all.last == .home("first") }
         await watch.stop()
+        store.close()
         #expect(try Realm.status(address).members == [], "a standby that ends takes its name away")
         try await server.remove()
     }
 
+    @Test func `a lease that nobody renews ends, although the clock of a database that was promoted is far behind`()
+        async throws
+    {
+        let address = try await PostgresServer.freshAddress()
+        let store = try PostgresStore.open(address, RealmNode(name: "first"))
+        store.keeper.stop(givesBack: false)
+        let session = try Session(address)
+        try session.run("UPDATE lease SET until = now() + interval '1 hour'")
+        let sights = Reports<RealmSight>()
+        let second = RealmNode(name: "second")
+        let watch = try StandbyWatch(address, second, .init([]) { _ in nil }) { sights.add($0) }
+        await eventually("it is free") { sights.all == [.home("first"), .free] }
+        await watch.stop()
+        let next = try PostgresStore.open(address, second, patience: .zero)
+        #expect(next.term.epoch == 2)
+        next.close()
+        store.close()
+    }
+
+    @Test func `a lease that is renewed does not end, whatever the clock of the database`() async throws {
+        let address = try await PostgresServer.freshAddress()
+        let store = try PostgresStore.open(address, RealmNode(name: "first"))
+        store.keeper.stop(givesBack: false)
+        let (connection, session) = (try Session(address).connection, try Session(address))
+        try session.run("UPDATE lease SET until = now() + interval '1 hour'")
+        let old = try #require(try Lease.sight(connection, RealmNode(name: "second")).mark)
+        try session.run("UPDATE lease SET until = now() + interval '2 hours'")
+        try Lease.endUnrenewed(old, connection)
+        #expect(try session.number("SELECT count(*) FROM lease WHERE until > now() + interval '90 minutes'") == 1)
+        let present = try #require(try Lease.sight(connection, RealmNode(name: "second")).mark)
+        try Lease.endUnrenewed(present, connection)
+        #expect(try Lease.sight(connection, RealmNode(name: "second")).sight == .free)
+        // The home goes on if it comes first.
+        #expect(try Lease.renew(connection, store.lease.key) != nil)
+        store.close()
+    }
+
     @Test func `what the nodes share is written by the first one, and state by the home`() async throws {
         let address = try await PostgresServer.freshAddress()
-        try PostgresStore.open(address, RealmNode(name: "first")).close()
+        let first = try PostgresStore.open(address, RealmNode(name: "first"))
+        first.close()
         #expect(try Realm.keep("a.key", nil, in: address) == nil)
         #expect(try Realm.keep("a.key", [1, 2], in: address) == [1, 2])
         #expect(try Realm.keep("a.key", [3], in: address) == [1, 2])
         let long = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         #expect(try Realm.keep("long.key", long, in: address) == long)
         #expect(try Realm.kept(["a.key", "long.key", "no.key"], in: address) == ["a.key": [1, 2], "long.key": long])
-        let state = KeptState("webhooks", in: address, epoch: 1)
+        let state = KeptState("webhooks", in: address, first.term.key)
         #expect(try state.read() == nil)
         try state.write([0, 255])
         try state.write([7])
-        try PostgresStore.open(address, RealmNode(name: "second")).close()
+        let second = try PostgresStore.open(address, RealmNode(name: "second"))
+        second.close()
         let failure = #expect(throws: StoreFailure.self) { try state.write([8]) }
         #expect(failure?.reason == .fenced)
-        #expect(try KeptState("webhooks", in: address, epoch: 2).read() == [7])
+        #expect(try KeptState("webhooks", in: address, second.term.key).read() == [7])
     }
 
     @Test func `changes of what the nodes share come one after the other, and none is lost`() async throws {

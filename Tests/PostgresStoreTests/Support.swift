@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import Foundation
+import Glibc
 import RecordTables
 import StoreInterface
 import StoreTesting
@@ -100,6 +101,99 @@ final class Stream: Sendable {
     }
 
     func end() { isEnding.withLock { $0 = true } }
+}
+
+/// A Unix socket before that of a server, and a thread that passes bytes on. Once it is silent it takes and keeps
+/// connections, and passes nothing on, as a network that is cut. Must be ended with ``close()``.
+final class Relay: Sendable {
+    private struct State {
+        var connections = 0
+        var isSilent = false
+        var isClosed = false
+    }
+
+    let folder: String
+    private let target: String
+    private let listener: Int32
+    private let state = Mutex(State())
+
+    init(to server: PostgresServer) throws {
+        folder = server.folder + "/relay-\(UUID().uuidString.prefix(8))"
+        target = server.folder + "/.s.PGSQL.5432"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        let descriptor = listener
+        let result = Self.withAddress(folder + "/.s.PGSQL.5432") { bind(descriptor, $0, $1) }
+        try #require(result == 0)
+        try #require(listen(descriptor, 16) == 0)
+        Thread.detachNewThread { [self] in run() }
+    }
+
+    var address: PostgresAddress {
+        guard let address = PostgresAddress("postgres://reveille@/postgres?host=\(folder)") else {
+            preconditionFailure("a folder is no host")
+        }
+        return address
+    }
+
+    var connectionCount: Int { state.withLock { $0.connections } }
+
+    func silence() { state.withLock { $0.isSilent = true } }
+
+    func close() { state.withLock { $0.isClosed = true } }
+
+    private func run() {
+        /// By descriptor, the other side's.
+        var peers: [Int32: Int32] = [:]
+        while !state.withLock({ $0.isClosed }) {
+            let isSilent = state.withLock { $0.isSilent }
+            let descriptors = [listener] + (isSilent ? [] : Array(peers.keys))
+            var polled = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+            guard poll(&polled, nfds_t(polled.count), 10) > 0 else { continue }
+            for ready in polled where ready.revents != 0 {
+                if ready.fd == listener {
+                    accept(&peers)
+                } else if let peer = peers[ready.fd], !Self.pass(ready.fd, peer) {
+                    for descriptor in [ready.fd, peer] {
+                        peers[descriptor] = nil
+                        Glibc.close(descriptor)
+                    }
+                }
+            }
+        }
+        for descriptor in [listener] + Array(peers.keys) { Glibc.close(descriptor) }
+    }
+
+    private func accept(_ peers: inout [Int32: Int32]) {
+        let client = Glibc.accept(listener, nil, nil)
+        let server = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard client >= 0, Self.withAddress(target, { connect(server, $0, $1) }) == 0 else {
+            for descriptor in [client, server] { Glibc.close(descriptor) }
+            return
+        }
+        (peers[client], peers[server]) = (server, client)
+        state.withLock { $0.connections += 1 }
+    }
+
+    /// - Returns: false at the end of the connection.
+    private static func pass(_ source: Int32, _ peer: Int32) -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        let count = read(source, &buffer, buffer.count)
+        return count > 0 && send(peer, buffer, count, Int32(MSG_NOSIGNAL)) == count
+    }
+
+    private static func withAddress(
+        _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                body(pointer, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
 }
 
 /// An administrator's session on the realm's database.

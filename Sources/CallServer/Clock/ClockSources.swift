@@ -28,11 +28,12 @@ public struct ClockSources: Sendable {
             boot: bootOfThisMachine)
     }
 
-    /// The same clocks with another wall clock, which is ahead by so many milliseconds.
-    func shifted(by offset: Int64) -> ClockSources {
-        var shifted = self
-        shifted.wall = { [wall] in wall() + offset }
-        return shifted
+    /// The same clocks with the wall clock of another machine, which setting this machine's clock does not change.
+    /// - Parameter origin: that clock when ``elapsed`` was 0.
+    func following(_ origin: Int64) -> ClockSources {
+        var clocks = self
+        clocks.wall = { [elapsed] in origin + elapsed() }
+        return clocks
     }
 
     /// Cannot fail: Linux has these clocks since 2.6.39.

@@ -4,20 +4,20 @@ import StoreInterface
 /// The lease of this process as the home, and the clock of the database. May be used from any thread.
 struct HomeLease: Sendable {
     let term: TermView
-    /// The database's clock less this machine's at the take-over, in milliseconds.
-    let clockOffset: Int64
+    /// The database's clock at the boot of this machine, in milliseconds, as of the take-over.
+    let clockOrigin: Int64
     private let database: PostgresAddress
     private let end = AwaitedValue<TermEnd>()
 
     init(_ store: PostgresStore, in database: PostgresAddress) {
         self.database = database
         term = store.term
-        clockOffset = store.clockOffset
+        clockOrigin = store.clockOrigin
         store.whenTermEnds { [end] in end.give($0) }
     }
 
     /// A content that the next home goes on with. A home that is fenced writes it no more.
-    func state(_ name: String) -> KeptState { KeptState(name, in: database, epoch: term.epoch) }
+    func state(_ name: String) -> KeptState { KeptState(name, in: database, term.key) }
 
     /// Returns when this process has to stop being the home; nil when the task is cancelled.
     func termEnd() async -> TermEnd? { await end.wait() }

@@ -13,6 +13,10 @@ import StoreInterface
 public actor RealmServer {
     /// After a failed start as the home.
     private static let pause = Duration.seconds(1)
+    /// How long a home that was stopped answers health checks before its port closes, while another server becomes the
+    /// home. The checks of `haproxy.cfg` fail within half of it. A client that HAProxy sends to a closed port meanwhile
+    /// would end up on a server that HAProxy does not know it to be on.
+    static let leaving = Duration.seconds(1)
 
     private var configuration: ServerConfiguration
     private let clocks: ClockSources
@@ -88,8 +92,11 @@ public actor RealmServer {
         var (home, standby) = (home, standby)
         while !Task.isCancelled {
             if let server = home {
+                let hasStandbys = server.parts.store.homeLease?.term.standbys.isEmpty == false
                 await leave(server)
                 home = nil
+                // In a task of its own: this one is cancelled, and would not wait.
+                if Task.isCancelled, hasStandbys { await Task { await self.refuseClients() }.value }
             } else if let waiting = standby {
                 await waiting.untilFree()
                 await waiting.stop()
@@ -159,6 +166,15 @@ public actor RealmServer {
         await stop(server)
     }
 
+    /// Says for a while that this process is not the home, on the address of a home that was stopped.
+    private func refuseClients() async {
+        do {
+            try await Standby.refuseClients(configuration, for: Self.leaving)
+        } catch {
+            log.warning("clients find a closed port", metadata: ["error": .string("\(error)")])
+        }
+    }
+
     private func stop(_ server: CallServer) async {
         running = nil
         await server.stop()
@@ -176,7 +192,8 @@ public actor RealmServer {
         configuration = configuration.reloaded(as: whole)
     }
 
-    /// Leaves the realm: stops as `CallServer.stop` does, and gives the lease back.
+    /// Leaves the realm: stops as `CallServer.stop` does, and gives the lease back. With a standby, a home then refuses
+    /// clients for a second, until load balancers have noticed.
     public func stop() async {
         notifying?.cancel()
         serving?.cancel()

@@ -74,6 +74,24 @@ struct Standby: Sendable {
         }
     }
 
+    /// Answers health checks on the clients' address for a while, and refuses everything else.
+    static func refuseClients(_ configuration: ServerConfiguration, for time: Duration) async throws {
+        let routes = HTTPRoutes(version: CallServer.version, pages: .embedded)
+        routes.attach(
+            HTTPRoutes.Sources(problems: { ["this server is stopping"] }, metrics: { "" }, isHome: { false }))
+        let clients = try listener(configuration.listener, routes, .client)
+        do {
+            _ = try await clients.start()
+            try await Task.sleep(for: time)
+        } catch {
+            await clients.stop(closeCode: CloseCode.shutdown.rawValue, reason: "", grace: .zero)
+            routes.detach()
+            throw error
+        }
+        await clients.stop(closeCode: CloseCode.shutdown.rawValue, reason: "", grace: .zero)
+        routes.detach()
+    }
+
     private static func listener(
         _ configuration: WebSocketServer.Configuration, _ routes: HTTPRoutes, _ audience: HTTPRoutes.Audience
     ) throws -> WebSocketServer {

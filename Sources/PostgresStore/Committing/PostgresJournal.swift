@@ -1,3 +1,4 @@
+import CallVocabulary
 import RecordTables
 import StoreInterface
 
@@ -21,24 +22,22 @@ final class PostgresJournal {
     /// One statement, one round trip, one flush. The lock on `home` is held against a take-over, which therefore waits
     /// for the end of a commit under way, and then makes all later ones write nothing.
     private static let append = """
-        WITH term AS (SELECT 1 FROM home WHERE epoch = ?2 FOR NO KEY UPDATE)
-        INSERT INTO journal (commit_no, epoch, format, operations) SELECT ?1::bigint, ?2::bigint, ?3::smallint, ?4::bytea
-        FROM term WHERE (SELECT max(commit_no) FROM journal) = ?1 - 1
+        WITH own AS (SELECT 1 FROM home WHERE epoch = ?2 AND term = ?3 FOR NO KEY UPDATE)
+        INSERT INTO journal (commit_no, epoch, term, format, operations)
+        SELECT ?1::bigint, ?2::bigint, ?3::uuid, ?4::smallint, ?5::bytea
+        FROM own WHERE (SELECT max(commit_no) FROM journal) = ?1 - 1
         """
-    /// The lock waits for the end of an attempt whose connection was lost.
-    private static let lockEpoch = "SELECT epoch FROM home FOR NO KEY UPDATE"
-    private static let last = "SELECT coalesce(max(commit_no), -1) FROM journal"
 
     private let address: PostgresAddress
-    private let epoch: Int64
+    private let key: TermKey
     private let patience: Duration
     private var connection: PostgresConnection?
 
     init(
-        _ address: PostgresAddress, epoch: Int64, connection: PostgresConnection, patience: Duration = patience
+        _ address: PostgresAddress, _ key: TermKey, connection: PostgresConnection, patience: Duration = patience
     ) {
         self.address = address
-        self.epoch = epoch
+        self.key = key
         self.connection = connection
         self.patience = patience
     }
@@ -52,7 +51,7 @@ final class PostgresJournal {
     static func purpose(_ patience: Duration = patience) -> PostgresConnection.Purpose {
         PostgresConnection.Purpose(
             name: "reveille commits", patience: patience,
-            setup: ["SET statement_timeout = '8s'", "SET idle_in_transaction_session_timeout = '10s'"])
+            setup: ["SET statement_timeout = '8s'"])
     }
 
     /// - Throws: ``StoreFailure``. Whether the commit was written is then unknown: see ``outcome(of:)``.
@@ -60,7 +59,7 @@ final class PostgresJournal {
         try onConnection { connection throws(StoreFailure) in
             var parameters = PostgresParameters()
             parameters.bind(number)
-            parameters.bind(epoch)
+            parameters.bind(key)
             // A smallint.
             withUnsafeBytes(of: Int16(Self.format).bigEndian) { parameters.bind(copying: $0) }
             parameters.bindInPlace(operations)
@@ -81,21 +80,23 @@ final class PostgresJournal {
     private func outcome(
         of number: Int64, _ connection: PostgresConnection
     ) throws(StoreFailure) -> Outcome {
-        try connection.runSimple("BEGIN")
-        let found = try connection.run(Self.lockEpoch).int(0, 0)
-        // A statement of its own: it sees what was committed while the lock was awaited.
-        let last = try connection.run(Self.last).int(0, 0) ?? -1
-        // The lock is in the write-ahead log behind the commit, so that the synchronous standby then has both.
-        try connection.runSimple("COMMIT")
-        guard !connection.takeWarning() else {
-            throw StoreFailure(
-                .noSynchronousStandby, path: address.description,
-                detail: "the wait for the database's synchronous standby server was cancelled")
+        // The lock waits for the end of an attempt whose connection was lost. It is in the write-ahead log behind the
+        // commit, so that the synchronous standby then has both. The second statement sees what was committed while the
+        // lock was awaited. Both are one message: a connection that is cut leaves no lock, for which a take-over would
+        // wait.
+        let results = try connection.replicated { () throws(StoreFailure) in
+            try connection.runSimple(
+                """
+                \(key.home) FOR NO KEY UPDATE;
+                SELECT commit_no, term = '\(key.id)' FROM journal ORDER BY commit_no DESC LIMIT 1
+                """)
         }
-        guard found == epoch else {
+        guard results.first?.rowCount == 1 else {
             throw StoreFailure(.fenced, path: address.description, detail: "another process is the realm's home")
         }
-        if last == number { return .written }
+        let row = results.last
+        let last = Int64(digits: row?.text(0, 0) ?? "", in: 0...Int64.max) ?? -1
+        if last == number, row?.text(0, 1) == "t" { return .written }
         if last == number - 1 { return .notWritten }
         throw StoreFailure(
             .lostCommits, path: address.description,

@@ -34,12 +34,14 @@ final class PostgresTables: RetentionTables, @unchecked Sendable {
 
     private static let serials =
         "SELECT (SELECT coalesce(max(serial), 0) FROM call), (SELECT coalesce(max(serial), 0) FROM leg)"
-    /// Fails unless the last commit is in the journal, and not in the tables yet: another home may have applied it.
+    /// Fails unless the last commit is in the journal, and not in the tables yet: another home may have applied it. Fails
+    /// for another home's journal too, which may have another commit of the number.
     private static let settle = """
         WITH gone AS (
             DELETE FROM journal WHERE commit_no >= ?1 AND commit_no < ?2
         ), marked AS (
-            UPDATE journal SET operations = NULL WHERE commit_no = ?2 AND operations IS NOT NULL RETURNING 1
+            UPDATE journal SET operations = NULL WHERE commit_no = ?2 AND operations IS NOT NULL
+                AND EXISTS (SELECT 1 FROM home WHERE epoch = ?3 AND term = ?4) RETURNING 1
         )
         SELECT 1 / (SELECT count(*) FROM marked)
         """
@@ -58,15 +60,15 @@ final class PostgresTables: RetentionTables, @unchecked Sendable {
     /// The last commit that was in the tables once. After a crash of the database `settled` may be less, until the
     /// journal is applied again.
     private var reached: Int64
-    private let epoch: Int64
+    private let key: TermKey
     /// The serials of the last call and leg.
     private(set) var lastSerials: (call: Int64, leg: Int64) = (0, 0)
     private var callsMayBeDeletedBefore: Instant?
     private var deleter: RetentionDeleter<PostgresStatements>?
 
-    init(_ address: PostgresAddress, epoch: Int64, settled: Int64) {
+    init(_ address: PostgresAddress, _ key: TermKey, settled: Int64) {
         self.address = address
-        self.epoch = epoch
+        self.key = key
         self.settled = settled
         reached = settled
     }
@@ -163,6 +165,7 @@ final class PostgresTables: RetentionTables, @unchecked Sendable {
                 try pipeline.send(Self.settle) { parameters in
                     parameters.bind(first)
                     parameters.bind(last)
+                    parameters.bind(key)
                 }
                 try pipeline.send(Self.serials)
                 try pipeline.send("COMMIT")
@@ -176,7 +179,7 @@ final class PostgresTables: RetentionTables, @unchecked Sendable {
             guard error.reason == .postgreSQL("22012") else { throw error }
             throw StoreFailure(
                 .busy, path: address.description,
-                detail: "commit \(last) has left the journal, or is in the tables already")
+                detail: "commit \(last) is not one of this home, has left the journal, or is in the tables already")
         }
     }
 
@@ -240,7 +243,7 @@ final class PostgresTables: RetentionTables, @unchecked Sendable {
             let connection = try connected()
             do throws(StoreFailure) {
                 try connection.runSimple("BEGIN")
-                guard try connection.run("SELECT epoch FROM home").int(0, 0) == epoch else {
+                guard try connection.runSimple(key.home).first?.rowCount == 1 else {
                     throw StoreFailure(
                         .fenced, path: address.description, detail: "the lease is not this process's any more")
                 }

@@ -1,4 +1,5 @@
 import CPostgreSQL
+import CallVocabulary
 import Glibc
 import RecordTables
 import StoreInterface
@@ -21,10 +22,16 @@ final class PostgresConnection {
         func applicationName(_ address: PostgresAddress) -> String { "\(name) \(address.realm)" }
     }
 
-    /// Of establishing a connection to one host.
-    private static let connectSeconds = 4
-    private static let standardPort = "5432"
+    /// Of establishing a connection to one host, and to each of several: one may be off, and libpq takes 2 s at least.
+    private static let connectSeconds = (one: 4, ofSeveral: 2)
+    /// How long the other machine may leave bytes unacknowledged. A connection that is cut in silence would otherwise keep
+    /// commits waiting for their patience, while the lease goes on by another connection. A server that is slow, or waits
+    /// for its standby, acknowledges bytes.
+    static let longestUnacknowledged = Duration.seconds(2)
     private static let oldestServer = 130_000
+
+    /// For connections with transactions of several messages: a client that is cut off leaves their locks for no longer.
+    static let limitsIdleTransactions = "SET idle_in_transaction_session_timeout = '10s'"
 
     let address: PostgresAddress
     let library: UnsafePointer<postgresql>
@@ -90,55 +97,63 @@ final class PostgresConnection {
         for statement in purpose.setup { try runSimple(statement) }
     }
 
-    private struct Host {
-        let name: String
-        let port: String
+    /// The order in which the next connection tries the hosts of a URI, as indices. Each connection would wait for a
+    /// machine that is switched off otherwise.
+    private struct Order {
+        var indices: [Int]
+        /// Whether the first one is the host of the last connection.
+        var isProven = false
+
+        mutating func begin(at position: Int) { indices = Array(indices[position...] + indices[..<position]) }
     }
 
-    /// By URI with several hosts, the host of the last connection. The next connection begins with it: each one would
-    /// wait for a machine that is switched off otherwise.
-    private static let lastHosts = Mutex<[String: Host]>([:])
+    private static let orders = Mutex<[String: Order]>([:])
 
     private static func connect(
         _ library: UnsafePointer<postgresql>, _ address: PostgresAddress, _ purpose: Purpose
     ) -> OpaquePointer? {
-        func isUp(_ connection: OpaquePointer) -> Bool {
-            library.pointee.PQstatus(connection) == UInt32(POSTGRESQL_CONNECTION_OK)
-        }
-        // A `hostaddr` has as many entries as `host`.
-        guard address.uri.contains(","), !address.uri.contains("hostaddr=") else {
-            return attempt(library, address, purpose, at: nil)
-        }
-        if let host = lastHosts.withLock({ $0[address.uri] }) {
-            let connection = attempt(library, address, purpose, at: host)
-            if let connection, isUp(connection) { return connection }
-            if let connection { library.pointee.PQfinish(connection) }
-            lastHosts.withLock { $0[address.uri] = nil }
-        }
-        let connection = attempt(library, address, purpose, at: nil)
-        if let connection, isUp(connection), let name = library.pointee.PQhost(connection) {
-            // Empty when the URI has none.
+        let servers = address.servers
+        guard servers.count > 1 else { return attempt(library, address, purpose, at: []) }
+        var order = orders.withLock { $0[address.uri] } ?? Order(indices: Array(servers.indices))
+        let connection = attempt(library, address, purpose, at: order.indices.map { servers[$0] })
+        if let connection, library.pointee.PQstatus(connection) == UInt32(POSTGRESQL_CONNECTION_OK) {
+            let host = library.pointee.PQhost(connection).map { String(cString: $0) } ?? ""
             let port = library.pointee.PQport(connection).map { String(cString: $0) } ?? ""
-            let host = Host(name: String(cString: name), port: port.isEmpty ? standardPort : port)
-            lastHosts.withLock { $0[address.uri] = host }
+            let position = order.indices.firstIndex {
+                servers[$0].host == host && (servers[$0].port.isEmpty || servers[$0].port == port)
+            }
+            if let position { order.begin(at: position) }
+            order.isProven = position != nil
+        } else if order.isProven {
+            // It may be off, and another one be promoted, which is noticed at once then.
+            order.begin(at: 1)
+            order.isProven = false
         }
+        orders.withLock { $0[address.uri] = order }
         return connection
     }
 
-    /// - Parameter host: the only host that is tried; nil for those of the URI in their order.
+    /// - Parameter servers: the order in which they are tried; none for that of the URI.
     private static func attempt(
-        _ library: UnsafePointer<postgresql>, _ address: PostgresAddress, _ purpose: Purpose, at host: Host?
+        _ library: UnsafePointer<postgresql>, _ address: PostgresAddress, _ purpose: Purpose,
+        at servers: [PostgresAddress.Server]
     ) -> OpaquePointer? {
+        let seconds = servers.isEmpty ? connectSeconds.one : connectSeconds.ofSeveral
         // What stands before `dbname` gives way to the URI, what stands after it does not.
         var settings = [
-            ("connect_timeout", "\(connectSeconds)"), ("tcp_user_timeout", "10000"), ("keepalives", "1"),
+            ("connect_timeout", "\(seconds)"),
+            ("tcp_user_timeout", "\(longestUnacknowledged.wholeMilliseconds)"), ("keepalives", "1"),
             ("keepalives_idle", "5"), ("keepalives_interval", "2"), ("keepalives_count", "3"),
             // A standby may lack rows that a reader expects.
             ("target_session_attrs", "read-write"),
             ("dbname", address.uri), ("client_encoding", "UTF8"),
             ("application_name", purpose.applicationName(address)),
         ]
-        if let host { settings += [("host", host.name), ("port", host.port)] }
+        if !servers.isEmpty { settings.append(("host", servers.map(\.host).joined(separator: ","))) }
+        // Without any, libpq takes that of the environment.
+        if servers.contains(where: { !$0.port.isEmpty }) {
+            settings.append(("port", servers.map(\.port).joined(separator: ",")))
+        }
         let texts = settings.flatMap { [strdup($0.0), strdup($0.1)] }
         defer { for text in texts { free(text) } }
         var keys = stride(from: 0, to: texts.count, by: 2).map { UnsafePointer(texts[$0]) }
@@ -165,18 +180,18 @@ final class PostgresConnection {
 
     // MARK: Statements
 
-    /// Runs SQL without parameters; several statements are one transaction. Its rows are discarded.
-    func runSimple(_ sql: String) throws(StoreFailure) {
+    /// Runs SQL without parameters, and prepares nothing. Several statements are one message and one transaction: the
+    /// server runs all of them, or none when the connection is cut before.
+    /// - Returns: the result of each statement, whose values are texts.
+    @discardableResult
+    func runSimple(_ sql: String) throws(StoreFailure) -> [PostgresResult] {
         guard library.pointee.PQsendQuery(raw, sql) == 1 else { throw lost() }
-        _ = try results()
+        return try results()
     }
 
-    /// Runs SQL without parameters, and prepares nothing.
+    /// Runs SQL as ``runSimple(_:)``.
     /// - Returns: the first column of the first row, as text.
-    func text(_ sql: String) throws(StoreFailure) -> String? {
-        guard library.pointee.PQsendQuery(raw, sql) == 1 else { throw lost() }
-        return try results().last?.text(0, 0)
-    }
+    func text(_ sql: String) throws(StoreFailure) -> String? { try runSimple(sql).last?.text(0, 0) }
 
     /// Runs a statement that ``StatementText`` understands. It is prepared at its first use.
     @discardableResult
@@ -228,6 +243,21 @@ final class PostgresConnection {
     func takeWarning() -> Bool {
         defer { notices.hasWarning = false }
         return notices.hasWarning
+    }
+
+    /// Runs `body`, which commits.
+    /// - Throws: ``StoreFailure/Reason/noSynchronousStandby`` after a warning: what was committed is visible, and counts
+    ///   as not done, because a standby that is promoted may not have it.
+    @discardableResult
+    func replicated<Value>(_ body: () throws(StoreFailure) -> Value) throws(StoreFailure) -> Value {
+        notices.hasWarning = false
+        let value = try body()
+        guard !takeWarning() else {
+            throw StoreFailure(
+                .noSynchronousStandby, path: path,
+                detail: "the wait for the database's synchronous standby server was cancelled")
+        }
+        return value
     }
 
     // MARK: Results

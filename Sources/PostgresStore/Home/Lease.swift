@@ -14,10 +14,10 @@ package enum Lease {
     private static let betweenTries = Duration.milliseconds(100)
 
     struct Term {
-        var epoch: Int64
+        var key: TermKey
         var validUntil: ContinuousClock.Instant
-        /// The database's clock less this machine's, in milliseconds.
-        var clockOffset: Int64
+        /// The database's clock at the boot of this machine, in milliseconds.
+        var clockOrigin: Int64
     }
 
     struct Renewal {
@@ -36,15 +36,17 @@ package enum Lease {
 
     private static let period = "interval '\(duration / .milliseconds(1)) milliseconds'"
 
+    /// Whether the node ?1 may take the lease. During a hand-over it is kept for its successor for one more period.
+    private static let isFree =
+        "until <= now() AND (handover_to IS NULL OR handover_to = ?1 OR until <= now() - \(period))"
     /// One statement: of two processes, the row's lock lets one pass. The update of `home` waits for a commit under way.
-    /// During a hand-over the lease is kept for its successor for one more period.
     private static let take = """
         WITH taken AS (
-            UPDATE lease SET epoch = epoch + 1, owner = ?1, address = ?2, until = now() + \(period), handover_to = NULL
-            WHERE until <= now()
-                AND (handover_to IS NULL OR handover_to = ?1 OR until <= now() - \(period)) RETURNING epoch
+            UPDATE lease SET epoch = epoch + 1, term = ?3, owner = ?1, address = ?2, until = now() + \(period),
+                handover_to = NULL
+            WHERE \(isFree) RETURNING epoch, term
         )
-        UPDATE home SET epoch = taken.epoch FROM taken RETURNING home.epoch
+        UPDATE home SET epoch = taken.epoch, term = taken.term FROM taken RETURNING home.epoch
         """
     private static let clock = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
     private static let look = """
@@ -59,10 +61,12 @@ package enum Lease {
             AND pid <> pg_backend_pid()
         """
     private static let renew = """
-        UPDATE lease SET until = now() + \(period) WHERE epoch = ? AND until > '-infinity' RETURNING handover_to IS NOT NULL
+        UPDATE lease SET until = now() + \(period) WHERE epoch = ? AND term = ? AND until > '-infinity'
+        RETURNING handover_to IS NOT NULL
         """
     private static let giveBack = """
-        UPDATE lease SET until = CASE WHEN handover_to IS NULL THEN '-infinity' ELSE now() END WHERE epoch = ?
+        UPDATE lease SET until = CASE WHEN handover_to IS NULL THEN '-infinity' ELSE now() END
+        WHERE epoch = ? AND term = ?
         """
 
     /// Takes the lease. Waits for the end of the lease of a process that was killed.
@@ -77,13 +81,10 @@ package enum Lease {
         var first: Other?
         while true {
             let sent = ContinuousClock.now
-            var parameters = PostgresParameters()
-            parameters.bind(node.id)
-            parameters.bind(node.place)
-            if let epoch = try attempt(connection, parameters) {
+            if let key = try attempt(connection, node) {
                 let validUntil = sent + duration - margin
                 try endFormerHome(connection)
-                return Term(epoch: epoch, validUntil: validUntil, clockOffset: try clockOffset(connection))
+                return Term(key: key, validUntil: validUntil, clockOrigin: try clockOrigin(connection))
             }
             let row = try connection.run(look)
             let other = Other(
@@ -101,26 +102,65 @@ package enum Lease {
 
     /// - Returns: nil when another process has the lease, or is about to renew it: a renewal that waits for the
     ///   database's synchronous standby holds the row's lock, and must not lose its place to this process.
+    /// - Throws: ``StoreFailure/Reason/noSynchronousStandby`` for a take-over whose wait for the standby was cancelled. It
+    ///   is none: a standby that is promoted may give its number to another process. Nobody renews it.
     private static func attempt(
-        _ connection: PostgresConnection, _ parameters: PostgresParameters
-    ) throws(StoreFailure) -> Int64? {
+        _ connection: PostgresConnection, _ node: RealmNode
+    ) throws(StoreFailure) -> TermKey? {
         try connection.runSimple("SET lock_timeout = '1s'")
-        let taken: Result<PostgresResult, StoreFailure>
+        let taken: Result<TermKey?, StoreFailure>
         do throws(StoreFailure) {
-            taken = .success(try connection.run(take, parameters))
+            let version = try PostgresSchema.knownVersion(connection) ?? 0
+            taken = .success(
+                try connection.replicated { () throws(StoreFailure) in
+                    try version < PostgresSchema.firstWithTerms
+                        ? takeAndMigrate(connection, node) : takeOnce(connection, node)
+                })
         } catch {
             taken = .failure(error)
         }
         try connection.runSimple("RESET lock_timeout")
         if case .failure(let failure) = taken, failure.reason == .busy { return nil }
-        return try taken.get().int(0, 0)
+        return try taken.get()
     }
 
-    /// The database's clock less this machine's, in milliseconds, to half of a round trip.
-    private static func clockOffset(_ connection: PostgresConnection) throws(StoreFailure) -> Int64 {
-        let before = wallClock()
+    private static func takeOnce(_ connection: PostgresConnection, _ node: RealmNode) throws(StoreFailure) -> TermKey? {
+        let id = Identifier<TermKey>.random()
+        var parameters = PostgresParameters()
+        parameters.bind(node.id)
+        parameters.bind(node.place)
+        parameters.bind(id)
+        return try connection.run(take, parameters).int(0, 0).map { TermKey(epoch: $0, id: id) }
+    }
+
+    /// Takes the lease of tables of an earlier version, which have no ids of terms, and migrates them in the same
+    /// transaction: the tables of a home of that version stay as they are.
+    private static func takeAndMigrate(
+        _ connection: PostgresConnection, _ node: RealmNode
+    ) throws(StoreFailure) -> TermKey? {
+        var parameters = PostgresParameters()
+        parameters.bind(node.id)
+        guard try connection.run("SELECT 1 FROM lease WHERE \(isFree)", parameters).rowCount == 1 else { return nil }
+        try connection.runSimple("BEGIN")
+        do throws(StoreFailure) {
+            // Before the row's lock: a renewal that waits for the row has locked the table.
+            try connection.runSimple("LOCK TABLE lease, home, journal IN ACCESS EXCLUSIVE MODE")
+            try PostgresSchema.migrateInTransaction(connection)
+            let key = try takeOnce(connection, node)
+            try connection.runSimple(key == nil ? "ROLLBACK" : "COMMIT")
+            return key
+        } catch {
+            connection.rollBack()
+            throw error
+        }
+    }
+
+    /// The database's clock at the boot of this machine, in milliseconds, to half of a round trip. Setting this machine's
+    /// clock does not change it.
+    private static func clockOrigin(_ connection: PostgresConnection) throws(StoreFailure) -> Int64 {
+        let before = timeSinceBoot()
         let time = try connection.run(clock).amount(0, 0) ?? 0
-        return time - (before + wallClock()) / 2
+        return time - (before + timeSinceBoot()) / 2
     }
 
     private static func endFormerHome(_ connection: PostgresConnection) throws(StoreFailure) {
@@ -132,38 +172,66 @@ package enum Lease {
     }
 
     /// - Returns: nil when another process has taken the lease.
-    static func renew(_ connection: PostgresConnection, _ epoch: Int64) throws(StoreFailure) -> Renewal? {
+    static func renew(_ connection: PostgresConnection, _ key: TermKey) throws(StoreFailure) -> Renewal? {
         let sent = ContinuousClock.now
         var parameters = PostgresParameters()
-        parameters.bind(epoch)
-        guard let isHandover = try connection.run(renew, parameters).int(0, 0) else { return nil }
+        parameters.bind(key)
+        let row = try connection.replicated { () throws(StoreFailure) in try connection.run(renew, parameters) }
+        guard let isHandover = row.int(0, 0) else { return nil }
         return Renewal(validUntil: sent + duration - margin, isHandover: isHandover == 1)
     }
 
-    private static func wallClock() -> Int64 {
+    /// In milliseconds, with the time in which the machine was suspended.
+    private static func timeSinceBoot() -> Int64 {
         var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
+        clock_gettime(CLOCK_BOOTTIME, &time)
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
+    /// What a standby sees of the lease.
+    struct Sighting {
+        var sight: RealmSight
+        /// What each renewal changes; nil while one waits for the database's synchronous standby.
+        var mark: Mark?
+    }
+
+    struct Mark: Equatable {
+        var epoch: Int64
+        var until: String
+    }
+
     private static let watch = """
-        SELECT coalesce(address, ''), until <= now() AND (
-            handover_to IS NULL OR handover_to = ?1 OR until <= now() - \(period)) AND NOT EXISTS (
+        SELECT coalesce(address, ''), \(isFree), EXISTS (
                 SELECT 1 FROM pg_stat_activity
-                WHERE wait_event = 'SyncRep' AND application_name = ?2 AND datname = current_database()) FROM lease
+                WHERE wait_event = 'SyncRep' AND application_name = ?2 AND datname = current_database()),
+            epoch, until::text FROM lease
         """
+    private static let endUnrenewed =
+        "UPDATE lease SET until = now() WHERE epoch = ? AND until = ?::text::timestamptz AND until > now()"
     /// The name of the connection that renews the lease.
     static let keeperName = "reveille lease"
 
     /// What a standby sees of the lease. It is not free while its renewal waits for the database's synchronous standby:
     /// the home may live, and goes on when that one is back.
-    static func sight(_ connection: PostgresConnection, _ node: RealmNode) throws(StoreFailure) -> RealmSight {
+    static func sight(_ connection: PostgresConnection, _ node: RealmNode) throws(StoreFailure) -> Sighting {
         var parameters = PostgresParameters()
         parameters.bind(node.id)
         let keeper = PostgresConnection.Purpose(name: keeperName, patience: .zero)
         parameters.bind(keeper.applicationName(connection.address))
         let row = try connection.run(watch, parameters)
-        return row.int(0, 1) == 1 ? .free : .home(row.text(0, 0) ?? "")
+        let isWaiting = row.int(0, 2) == 1
+        return Sighting(
+            sight: row.int(0, 1) == 1 && !isWaiting ? .free : .home(row.text(0, 0) ?? ""),
+            mark: isWaiting ? nil : Mark(epoch: row.int(0, 3) ?? 0, until: row.text(0, 4) ?? ""))
+    }
+
+    /// Ends a lease that the caller has seen unrenewed for longer than its duration. By the database's clock it goes on
+    /// when that is now another machine's, after a promotion, or was set back. A renewal that comes first keeps it.
+    static func endUnrenewed(_ mark: Mark, _ connection: PostgresConnection) throws(StoreFailure) {
+        var parameters = PostgresParameters()
+        parameters.bind(mark.epoch)
+        parameters.bind(mark.until)
+        try connection.run(endUnrenewed, parameters)
     }
 
     /// Whether some process is the home.
@@ -171,9 +239,9 @@ package enum Lease {
         try connection.run("SELECT until > now() FROM lease").int(0, 0) == 1
     }
 
-    static func giveBack(_ connection: PostgresConnection, _ epoch: Int64) throws(StoreFailure) {
+    static func giveBack(_ connection: PostgresConnection, _ key: TermKey) throws(StoreFailure) {
         var parameters = PostgresParameters()
-        parameters.bind(epoch)
+        parameters.bind(key)
         try connection.run(giveBack, parameters)
     }
 }

@@ -79,11 +79,11 @@ private final class LeaseWorker {
 
     private func attempt() {
         // Also when it has run out: as long as no other process has taken the lease, this one goes on. A home whose
-        // commits the database has lost keeps the lease, so that only an operator lets another one go on without them.
+        // commits the database has lost keeps its lease, so that only an operator lets another one go on without them.
         if case .ended(let failure) = state.standing(), failure.reason != .lostCommits { return }
         do throws(StoreFailure) {
             let connection = try connected()
-            if let renewal = try Lease.renew(connection, state.epoch) {
+            if let renewal = try Lease.renew(connection, state.key) {
                 state.renewed(until: renewal.validUntil)
                 if renewal.isHandover { state.askedFor() }
                 if beats {
@@ -134,7 +134,7 @@ private final class LeaseWorker {
     }
 
     private func giveBack() throws(StoreFailure) {
-        try Lease.giveBack(connected(), state.epoch)
+        try Lease.giveBack(connected(), state.key)
         if beats { try RealmTable.remove(node, connected()) }
     }
 }

@@ -1,5 +1,23 @@
+import CallVocabulary
 import StoreInterface
 import Synchronization
+
+/// The term of a home: the number of its take-over, and a random id. Two databases that were one may both have given the
+/// same number.
+package struct TermKey: Equatable, Sendable {
+    package let epoch: Int64
+    let id: Identifier<TermKey>
+
+    /// A query for the row of `home`, which has none when another process is the home.
+    var home: String { "SELECT 1 FROM home WHERE epoch = \(epoch) AND term = '\(id)'" }
+}
+
+extension PostgresParameters {
+    mutating func bind(_ key: TermKey) {
+        bind(key.epoch)
+        bind(key.id)
+    }
+}
 
 /// Why a process has to stop being the home.
 package enum TermEnd: Equatable, Sendable {
@@ -15,8 +33,10 @@ package struct TermView: Sendable {
 
     init(_ lease: LeaseState) { self.lease = lease }
 
+    package var key: TermKey { lease.key }
+
     /// The number of the take-over.
-    package var epoch: Int64 { lease.epoch }
+    package var epoch: Int64 { lease.key.epoch }
 
     /// What is left of it by this process's clock, less the margin; negative when it has run out.
     package var remaining: Duration { lease.remaining }
@@ -58,12 +78,12 @@ final class LeaseState: Sendable {
         }
     }
 
-    /// The number of the take-over. Commits of an earlier home fail.
-    let epoch: Int64
+    /// Commits of another term fail.
+    let key: TermKey
     private let state: Mutex<State>
 
-    init(epoch: Int64, validUntil: ContinuousClock.Instant) {
-        self.epoch = epoch
+    init(_ key: TermKey, validUntil: ContinuousClock.Instant) {
+        self.key = key
         state = Mutex(State(validUntil: validUntil))
     }
 
@@ -129,10 +149,12 @@ final class LeaseState: Sendable {
         let (first, tell) = state.withLock { state in
             let first = state.ended ?? failure
             state.ended = first
-            // Without the commits that it has acknowledged, no process may go on by itself.
-            return (first, first.reason == .fenced ? state.note(.fenced(first)) : nil)
+            // Without the commits that it has acknowledged, no process may go on by itself. Once another one has, the
+            // home that lacks them stands by.
+            let isFenced = failure.reason == .fenced && first.reason != .closed
+            return (first, isFenced ? state.note(.fenced(failure)) : nil)
         }
-        tell?(.fenced(first))
+        tell?(.fenced(failure))
         return first
     }
 }

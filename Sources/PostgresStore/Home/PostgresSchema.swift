@@ -6,11 +6,13 @@ import StoreInterface
 /// A released migration is never changed, nor are the constants in its text. They are numbered apart from those of the
 /// SQLite store.
 enum PostgresSchema {
-    static let newest = 3
+    static let newest = 4
     /// The first version with the table of nodes.
     static let firstWithNodes = 2
     static let firstWithProblems = 3
-    private static let migrations = [version1, version2, version3]
+    /// The first version with ids of terms.
+    static let firstWithTerms = 4
+    private static let migrations = [version1, version2, version3, version4]
 
     /// The version of the realm's tables; nil without them.
     static func version(_ connection: PostgresConnection) throws(StoreFailure) -> Int? {
@@ -26,27 +28,32 @@ enum PostgresSchema {
     /// - Throws: ``StoreFailure/Reason/newerVersion``.
     static func migrate(_ connection: PostgresConnection) throws(StoreFailure) {
         if try knownVersion(connection) == newest { return }
-        let realm = connection.address.realm
         try connection.runSimple("BEGIN")
         do {
-            // Two processes that start at once: the second finds the tables.
-            var lock = PostgresParameters()
-            lock.bind("reveille \(realm)")
-            try connection.run("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", lock)
-            let known = try knownVersion(connection) ?? 0
-            var name = PostgresParameters()
-            name.bind(realm)
-            let hasSchema = try connection.run("SELECT 1 FROM pg_namespace WHERE nspname = ?", name).rowCount > 0
-            // Only then: it needs the right to create schemas in the database.
-            if !hasSchema { try connection.runSimple("CREATE SCHEMA \"\(realm)\"") }
-            for (index, migration) in migrations.enumerated() where index >= known {
-                try connection.runSimple(StatementText(migration).sql)
-                try connection.runSimple("INSERT INTO schema_version (version) VALUES (\(index + 1))")
-            }
+            try migrateInTransaction(connection)
             try connection.runSimple("COMMIT")
         } catch {
             connection.rollBack()
             throw error
+        }
+    }
+
+    /// As ``migrate(_:)``, in a transaction that the caller has begun and ends.
+    static func migrateInTransaction(_ connection: PostgresConnection) throws(StoreFailure) {
+        let realm = connection.address.realm
+        // Two processes that start at once: the second finds the tables.
+        var lock = PostgresParameters()
+        lock.bind("reveille \(realm)")
+        try connection.run("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", lock)
+        let known = try knownVersion(connection) ?? 0
+        var name = PostgresParameters()
+        name.bind(realm)
+        let hasSchema = try connection.run("SELECT 1 FROM pg_namespace WHERE nspname = ?", name).rowCount > 0
+        // Only then: it needs the right to create schemas in the database.
+        if !hasSchema { try connection.runSimple("CREATE SCHEMA \"\(realm)\"") }
+        for (index, migration) in migrations.enumerated() where index >= known {
+            try connection.runSimple(StatementText(migration).sql)
+            try connection.runSimple("INSERT INTO schema_version (version) VALUES (\(index + 1))")
         }
     }
 
@@ -82,6 +89,13 @@ enum PostgresSchema {
 
     /// What is wrong with a node, as it says itself.
     private static let version3 = "ALTER TABLE node ADD COLUMN problem text"
+
+    /// The id of a term: see ``TermKey``. Nobody has a term without one.
+    private static let version4 = """
+        ALTER TABLE home ADD COLUMN term uuid;
+        ALTER TABLE lease ADD COLUMN term uuid;
+        ALTER TABLE journal ADD COLUMN term uuid;
+        """
 
     /// `home` is written by a take-over only, so that commits that lock it leave no dead rows behind; a snapshot that
     /// is open for long, such as a dump, would keep them. For the same reason there is no row with the last commit or

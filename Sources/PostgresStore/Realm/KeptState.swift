@@ -50,21 +50,24 @@ enum KeptContent {
         try connection.run("UPDATE kept SET content = ? WHERE name = ?", parameters)
     }
 
-    /// Writes the content if `epoch` is that of the home.
+    /// Writes the content if `key` is the home's.
     /// - Returns: false when another process is the home.
     static func replace(
-        _ name: String, _ content: [UInt8], epoch: Int64, _ connection: PostgresConnection
+        _ name: String, _ content: [UInt8], _ key: TermKey, _ connection: PostgresConnection
     ) throws(StoreFailure) -> Bool {
         var parameters = PostgresParameters()
         parameters.bind(name)
         content.withUnsafeBytes { parameters.bind(copying: $0) }
-        parameters.bind(epoch)
-        let written = try connection.run(
-            """
-            INSERT INTO kept (name, content) SELECT ?1::text, ?2::bytea FROM home WHERE epoch = ?3::bigint
-            ON CONFLICT (name) DO UPDATE SET content = excluded.content
-            """, parameters)
-        return written.changedCount == 1
+        parameters.bind(key)
+        return try connection.replicated { () throws(StoreFailure) in
+            try connection.run(
+                """
+                INSERT INTO kept (name, content)
+                SELECT ?1::text, ?2::bytea FROM home WHERE epoch = ?3::bigint AND term = ?4::uuid
+                ON CONFLICT (name) DO UPDATE SET content = excluded.content
+                """, parameters
+            ).changedCount == 1
+        }
     }
 }
 
@@ -75,14 +78,14 @@ package final class KeptState: Sendable {
 
     private let address: PostgresAddress
     private let name: String
-    private let epoch: Int64
+    private let key: TermKey
     private let connection = Mutex<PostgresConnection?>(nil)
 
-    /// - Parameter epoch: of this process's term as the home.
-    package init(_ name: String, in address: PostgresAddress, epoch: Int64) {
+    /// - Parameter key: of this process's term as the home.
+    package init(_ name: String, in address: PostgresAddress, _ key: TermKey) {
         self.address = address
         self.name = name
-        self.epoch = epoch
+        self.key = key
     }
 
     /// - Returns: nil when nothing was written yet.
@@ -93,7 +96,7 @@ package final class KeptState: Sendable {
     /// - Throws: ``StoreFailure``: ``StoreFailure/Reason/fenced`` when another process is the home.
     package func write(_ content: [UInt8]) throws(StoreFailure) {
         let isWritten = try onConnection { connection throws(StoreFailure) in
-            try KeptContent.replace(self.name, content, epoch: self.epoch, connection)
+            try KeptContent.replace(self.name, content, self.key, connection)
         }
         guard isWritten else {
             throw StoreFailure(.fenced, path: address.description, detail: "another process is the realm's home")

@@ -9,7 +9,9 @@ package enum Realm {
 
     private static func connect(_ address: PostgresAddress) throws(StoreFailure) -> PostgresConnection {
         let connection = try PostgresConnection(
-            address, PostgresConnection.Purpose(name: "reveille realm", patience: patience))
+            address,
+            PostgresConnection.Purpose(
+                name: "reveille realm", patience: patience, setup: [PostgresConnection.limitsIdleTransactions]))
         guard let version = try PostgresSchema.version(connection) else {
             throw StoreFailure(
                 .noStore, path: address.description, detail: "the database has no realm \(address.realm)")
@@ -63,7 +65,9 @@ package enum Realm {
         _ name: String, _ content: [UInt8]?, in address: PostgresAddress
     ) throws(StoreFailure) -> [UInt8]? {
         let connection = try connect(address)
-        if let content { try KeptContent.write(name, content, connection) }
+        if let content {
+            try connection.replicated { () throws(StoreFailure) in try KeptContent.write(name, content, connection) }
+        }
         return try KeptContent.read(name, connection)
     }
 
@@ -77,7 +81,7 @@ package enum Realm {
         do throws(StoreFailure) {
             let content = try KeptContent.lock(name, connection)
             try KeptContent.change(name, body(content), connection)
-            try connection.runSimple("COMMIT")
+            try connection.replicated { () throws(StoreFailure) in try connection.runSimple("COMMIT") }
         } catch {
             connection.rollBack()
             throw error

@@ -64,6 +64,9 @@ private final class Watcher {
     /// How long an ended lease is left to the home after the database was away for this standby. A home that renews it
     /// goes on with all its connections.
     private static let headStart = Lease.renewal * 3
+    /// The home counts its lease from before its renewal was sent. So it has ended when the row was the same for so long
+    /// by this process's monotonic clock, whatever the database's clock says.
+    private static let longestUnrenewed = Lease.duration + Lease.renewal
 
     private let address: PostgresAddress
     private let node: RealmNode
@@ -73,6 +76,8 @@ private final class Watcher {
     private var connection: PostgresConnection?
     private var timer: LoopTimer?
     private var last: RealmSight?
+    /// The lease as it was seen since, without an interruption.
+    private var unrenewed: (mark: Lease.Mark, since: ContinuousClock.Instant)?
     /// The home that was seen last.
     private var home = "the one before the database was away"
     /// When the database answered again; nil unless it was away.
@@ -104,6 +109,7 @@ private final class Watcher {
             let wasConnected = connection != nil
             connection = nil
             isAway = true
+            unrenewed = nil
             sight = .unreachable(wasConnected ? SynchronousStandby.explain(error, address) : error)
         }
         if sight != last { onSight(sight) }
@@ -128,7 +134,19 @@ private final class Watcher {
             }
             beatAt = now
         }
-        return try Lease.sight(connection, node)
+        let seen = try Lease.sight(connection, node)
+        try endUnrenewed(seen.mark, connection)
+        return seen.sight
+    }
+
+    /// Ends a lease that nobody renews, although it goes on by the clock of the database, which is another machine's after
+    /// a promotion. The next look finds it free.
+    private func endUnrenewed(_ mark: Lease.Mark?, _ connection: PostgresConnection) throws(StoreFailure) {
+        guard let mark else { return unrenewed = nil }
+        guard let seen = unrenewed, seen.mark == mark else { return unrenewed = (mark, .now) }
+        guard ContinuousClock.now - seen.since >= Self.longestUnrenewed else { return }
+        try Lease.endUnrenewed(mark, connection)
+        unrenewed = nil
     }
 
     private func take(_ connection: PostgresConnection) throws(StoreFailure) {
