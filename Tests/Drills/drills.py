@@ -41,6 +41,8 @@ TABLE = [
     Drill("realm/database", 60, None, "release"),
     Drill("realm/race", 20, None, "release"),
     Drill("realm/handover", 20, None, "release"),
+    Drill("realm/leave", 20, None, "release"),
+    Drill("realm/half-open", 10, None, "release"),
     Drill("realm/nemesis", 600, None, "release"),
     Drill("overload", 20, None, "release"),
     Drill("pages", 3, None, "release"),

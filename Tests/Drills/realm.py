@@ -13,15 +13,18 @@ import json
 import os
 import random
 import signal
+import ssl
+import subprocess
 import sys
 import time
 import uuid
 
 import websockets
 from common import FOLDER, ROOM, count, expect, wait_for
+from ports import free_port
 from phones import (
     ENDED, LED, RANKS, Books, Entry, Phone, Simulator, answer, compare, connect, end, on_push, traffic)
-from realm_common import TAKE_OVER, Postgres, Realm, enter_namespaces, summary
+from realm_common import RUN, TAKE_OVER, Postgres, Realm, enter_namespaces, run, summary
 from realm_nemesis import LINKS, Nemesis
 from realm_network import Balancer, Wires, inside, make_namespaces
 
@@ -43,11 +46,15 @@ class Setting:
         self.realm = Realm(
             self.database, [f"{self.name}-{node}" for node in self.names], folder / "push-sim")
         try:
+            self.arrange()
             self.realm.start(self.period)
         except BaseException:
             self.__exit__()
             raise
         return self
+
+    def arrange(self):
+        """Called before the nodes start."""
 
     def __exit__(self, *_):
         self.realm.end()
@@ -609,8 +616,174 @@ def race():
         finish(setting, books, phones)
 
 
+# A clean stop, and later a home that is silent
+
+# The longest time in which HAProxy notices that another node is the home, and closes the sockets of the former one.
+NOTICED = 1.0 * ROOM
+
+
+class Shipped(Setting):
+    """Two nodes behind HAProxy with the shipped configuration."""
+
+    PORT = 7350
+
+    def arrange(self):
+        hosts = ["127.77.0.1", "127.77.0.2"]
+        for host, name in zip(hosts, "ab"):
+            self.realm.nodes.append(self.realm.node(
+                f"{self.name}-{name}", self.realm.data,
+                {"listen.port": self.PORT, "listen.proxies": "127.0.0.1", "listen.proxy_protocol": "true"},
+                ["--host", host, "--insecure"], host=host))
+        key, certificate, pair = FOLDER / "key.pem", FOLDER / "certificate.pem", RUN / "pair.pem"
+        run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
+            "2", "-subj", "/CN=localhost", "-keyout", key, "-out", certificate)
+        pair.write_text(certificate.read_text() + key.read_text())
+        port = free_port()
+        self.url = f"wss://127.0.0.1:{port}"
+        with open(FOLDER / "haproxy.log", "wb") as log:
+            self.haproxy = subprocess.Popen(
+                ["haproxy", "-db", "-f", "Resources/haproxy/haproxy.cfg"], stdin=subprocess.DEVNULL, stdout=log,
+                stderr=log, env={
+                    **os.environ, "NODE_A": hosts[0], "NODE_B": hosts[1], "CLIENTS_PORT": str(self.PORT),
+                    "LISTEN": f"127.0.0.1:{port}", "LISTEN_ADMIN": f"127.0.0.1:{free_port()}", "TLS_ENDS": "proxy",
+                    "CERTIFICATE": str(pair)})
+
+    def __exit__(self, *_):
+        super().__exit__()
+        self.haproxy.kill()
+        self.haproxy.wait()
+
+
+class Waiter:
+    """A client with a session, which sends no pings, and comes back when its connection is closed."""
+
+    TRUSTING = ssl.create_default_context()
+    TRUSTING.check_hostname, TRUSTING.verify_mode = False, ssl.CERT_NONE
+
+    def __init__(self, url, token):
+        self.url, self.token, self.device = url, token, str(uuid.uuid4())
+        # The name of the node that it has a session at.
+        self.node, self.task = None, asyncio.create_task(self.run())
+
+    async def run(self):
+        while True:
+            try:
+                async with websockets.connect(
+                    self.url + "/v1/signal", subprotocols=["reveille.v1"], compression=None, ping_interval=None,
+                    open_timeout=10, close_timeout=0.2, ssl=self.TRUSTING,
+                ) as socket:
+                    await self.stay(socket)
+            except (OSError, asyncio.TimeoutError, websockets.WebSocketException, EOFError):
+                pass
+            finally:
+                self.node = None
+            await asyncio.sleep(random.uniform(0.02, 0.5))
+
+    async def stay(self, socket):
+        node = None
+        params = {"token": self.token, "device": {"id": self.device, "platform": "desktop"}}
+        await socket.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "session.open", "params": params}))
+        async for message in socket:
+            frame = json.loads(message)
+            if frame.get("method") == "welcome":
+                node = frame["params"]["node"]
+            elif frame.get("id") == 1:
+                if "error" in frame:
+                    return
+                self.node = node
+
+
+WAITERS = 60
+
+
+async def all_at(node, waiters):
+    deadline = time.monotonic() + 20 * ROOM
+    while (there := sum(waiter.node == node.name for waiter in waiters)) < len(waiters):
+        expect(time.monotonic() < deadline, f"only {there} of {len(waiters)} clients are at {node.name}")
+        await asyncio.sleep(0.05)
+
+
+async def leave_and_fall_silent(setting, rounds):
+    realm, left = setting.realm, []
+    tokens = [realm.command("token", f"waiter{number}", "--ttl", "2h").strip() for number in range(WAITERS)]
+    waiters = [Waiter(setting.url, token) for token in tokens]
+    for _ in range(rounds):
+        home, other = realm.home, realm.others[0]
+        await all_at(home, waiters)
+        # The home knows of its standby by now.
+        await asyncio.sleep(1)
+        at = time.monotonic()
+        await asyncio.to_thread(home.stop)
+        await asyncio.to_thread(realm.watch.wait_home, at, TAKE_OVER, {other})
+        await all_at(other, waiters)
+        await asyncio.to_thread(home.join)
+        at = time.monotonic()
+        other.process.send_signal(signal.SIGSTOP)
+        await asyncio.to_thread(realm.watch.wait_home, at, TAKE_OVER, {home})
+        await asyncio.sleep(NOTICED)
+        left.append(sum(waiter.node == other.name for waiter in waiters))
+        other.process.send_signal(signal.SIGCONT)
+        await asyncio.to_thread(wait_for, lambda: "standby" in other.ready()[1], f"{other.name} stands by", 10)
+        # The next round begins at the other node.
+        at = time.monotonic()
+        error = await asyncio.to_thread(realm.hand_over, other)
+        expect(not error, f"handover: {error}")
+        await asyncio.to_thread(realm.watch.wait_home, at, 10, {other})
+        await asyncio.to_thread(wait_for, lambda: "standby" in home.ready()[1], f"{home.name} stands by", 10)
+    for waiter in waiters:
+        waiter.task.cancel()
+    print(f"  {rounds} clean stops, each before a home fell silent: clients left at it: {left}, of {WAITERS} each",
+          flush=True)
+    expect(not any(left), "clients were left at a home that is none")
+
+
+def leave():
+    """The home is stopped, and later the next one is paused: HAProxy leaves no client there."""
+    with Shipped("leave", nodes=()) as setting:
+        asyncio.run(leave_and_fall_silent(setting, count(2)))
+
+
+# One connection that is cut in silence
+
+# The longest time until a commit is made by another connection.
+COMMITTED = 4.0 * ROOM
+
+
+async def cut_commits(network, books, rounds):
+    realm, times = network.realm, []
+    probe = await Probe(realm, "halfopen").open()
+    for _ in range(rounds):
+        await asyncio.sleep(2)
+        link, epoch, call = network.wires.links[f"{realm.home.name}-db"], realm.epoch, str(uuid.uuid4())
+        port = network.database.sql(
+            "SELECT client_port FROM pg_stat_activity WHERE application_name LIKE 'reveille commits%' "
+            "ORDER BY backend_start DESC LIMIT 1")
+        for way in link.ways:
+            way.cut_port = int(port)
+        books.others.add(call)
+        at = time.monotonic()
+        await probe.insist("call.invite", call_id=call, to="nobody")
+        times.append(time.monotonic() - at)
+        link.heal()
+        expect(realm.epoch == epoch, f"the epoch was {epoch} and is {realm.epoch}")
+    await probe.close()
+    print(f"  {rounds} cut connections: a call is acknowledged after {milliseconds(times)}", flush=True)
+    expect(max(times) <= COMMITTED, f"a commit took {max(times):.1f} s, allowed are {COMMITTED} s")
+
+
+def half_open():
+    """The connection of the home's commits is cut in silence, while its lease goes on by another one."""
+    books = Books(patience=60, reply_seconds=4)
+    with Network() as network:
+        # Not through the balancer, which closes sockets while the home is not ready.
+        network.realm.port = None
+        asyncio.run(cut_commits(network, books, count(3)))
+        network.realm.expect_running()
+
+
 DRILLS = {
-    "kill": kill, "stop": stop, "database": database, "race": race, "handover": handover, "nemesis": nemesis}
+    "kill": kill, "stop": stop, "database": database, "race": race, "handover": handover, "nemesis": nemesis,
+    "leave": leave, "half-open": half_open}
 
 
 

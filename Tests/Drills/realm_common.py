@@ -78,7 +78,8 @@ class Postgres:
         """Makes a synchronous standby of a running cluster, which it reaches at `host`."""
         run(*self.owner("pg_basebackup", "-h", primary.folder, "-U", "reveille", "-D", self.data, "-R"))
         self.configure(
-            "listen_addresses = ''", f"unix_socket_directories = '{self.folder}'", "wal_receiver_timeout = 2s")
+            "listen_addresses = ''", f"unix_socket_directories = '{self.folder}'", "wal_receiver_timeout = 2s",
+            "wal_retrieve_retry_interval = 500ms")
         # -R has named the socket there.
         with open(self.data / "postgresql.auto.conf", "a") as file:
             file.write(f"primary_conninfo = 'host={host} user=reveille application_name=second connect_timeout=2'\n")

@@ -11,6 +11,7 @@ import os
 import pathlib
 import random
 import select
+import socket
 import struct
 import subprocess
 import threading
@@ -36,6 +37,13 @@ def make_namespaces(*names):
         run("ip", "link", "set", "lo", "up", prefix=inside(name))
 
 
+def ports(packet):
+    """The ports of a packet of TCP over IPv4; none of another."""
+    if packet[0] >> 4 != 4 or packet[9] != socket.IPPROTO_TCP:
+        return ()
+    return struct.unpack_from("!HH", packet, (packet[0] & 15) * 4)
+
+
 class Way:
     """One direction of a link. Packets keep their order."""
 
@@ -45,6 +53,8 @@ class Way:
 
     def heal(self):
         self.is_cut, self.loss, self.delay, self.jitter = False, 0.0, 0.0, 0.0
+        # The port of the one TCP connection that is cut.
+        self.cut_port = None
 
 
 class Link:
@@ -115,7 +125,7 @@ class Wires(threading.Thread):
             except OSError:
                 return
             self.packets += 1
-            if way.is_cut or way.loss and self.random.random() < way.loss:
+            if way.is_cut or way.cut_port in ports(packet) or way.loss and self.random.random() < way.loss:
                 continue
             due = time.monotonic() + way.delay + self.random.random() * way.jitter
             # In order, also at the end of a delay.

@@ -104,7 +104,7 @@ final class RunRealm: Sendable {
 
     // MARK: HAProxy
 
-    /// Checks and retries are those of `Resources/haproxy/haproxy.cfg`.
+    /// The checks are those of `Resources/haproxy/haproxy.cfg`.
     private static func startFront(at port: UInt16, _ servers: [UInt16], _ folder: String) async throws -> ChildProcess
     {
         let lines = servers.enumerated().map { "  server node\($0.offset) 127.0.0.1:\($0.element) check" }
