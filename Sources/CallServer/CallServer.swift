@@ -107,7 +107,7 @@ public final class CallServer: Sendable {
                 shared = try secrets.backendTokens()
                 try secrets.takeTokenKeys()
                 // What is stored are times of the database's clock, whichever server was the home.
-                clock = ServerClock(clocks.following(homeLease.clockOrigin))
+                clock = ServerClock(clocks.following { [term = homeLease.term] in term.clockOrigin })
             } else {
                 clock = ServerClock(clocks, anchor: ClockAnchor(in: configuration.data) { log.error("\($0)") })
             }

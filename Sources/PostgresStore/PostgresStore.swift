@@ -24,8 +24,6 @@ package final class PostgresStore {
     }
 
     package let address: PostgresAddress
-    /// The database's clock at the boot of this machine, in milliseconds, as of the take-over.
-    package let clockOrigin: Int64
     let lease: LeaseState
     let tables: PostgresTables
     private let journal: PostgresJournal
@@ -45,7 +43,7 @@ package final class PostgresStore {
 
     private init(
         _ address: PostgresAddress, lease: LeaseState, keeper: LeaseKeeper, onLease: LeaseListener,
-        journal: PostgresJournal, last: Int64, settled: Int64, clockOrigin: Int64
+        journal: PostgresJournal, last: Int64, settled: Int64
     ) {
         self.address = address
         self.lease = lease
@@ -53,7 +51,6 @@ package final class PostgresStore {
         self.onLease = onLease
         self.journal = journal
         self.last = last
-        self.clockOrigin = clockOrigin
         tables = PostgresTables(address, lease.key, settled: settled)
     }
 
@@ -100,7 +97,7 @@ package final class PostgresStore {
         } catch {
             throw SynchronousStandby.explain(error, address)
         }
-        let lease = LeaseState(term.key, validUntil: term.validUntil)
+        let lease = LeaseState(term)
         let onLease = LeaseListener()
         let keeper = try LeaseKeeper(address, node, lease) { onLease.call() }
         do {
@@ -112,7 +109,7 @@ package final class PostgresStore {
                 patience: commitPatience)
             let store = PostgresStore(
                 address, lease: lease, keeper: keeper, onLease: onLease, journal: journal, last: ends.last,
-                settled: ends.settled, clockOrigin: term.clockOrigin)
+                settled: ends.settled)
             try store.replay(within: patience)
             return store
         } catch {

@@ -1,5 +1,6 @@
 import CallVocabulary
 import Foundation
+import Synchronization
 import TestCleanup
 import Testing
 
@@ -82,10 +83,10 @@ import Testing
     @Test("in a realm goes on with the database's clock, whenever this machine's is set")
     func databaseClock() {
         // The database is an hour behind.
-        let origin = clocks.sources.wall() - 3_600_000 - clocks.sources.elapsed()
+        let origin = Mutex(clocks.sources.wall() - 3_600_000 - clocks.sources.elapsed())
         // Between the take-over and the start.
         clocks.set(by: .seconds(7200))
-        let clock = ServerClock(clocks.sources.following(origin))
+        let clock = ServerClock(clocks.sources.following { origin.withLock { $0 } })
         #expect(clock.time() == Instant(milliseconds: 1_800_000_000_000 - 3_600_000))
         for step in [Duration.seconds(3600), .seconds(-86_400), .milliseconds(600)] {
             clocks.set(by: step)
@@ -96,6 +97,10 @@ import Testing
         #expect(clock.check() == [.suspended(for: .seconds(60))])
         #expect(clock.time() == Instant(milliseconds: 1_800_000_000_000 - 3_600_000 + 75_000))
         #expect(clock.wallTime() == clock.time())
+        // The database's clock is set.
+        origin.withLock { $0 += 3_600_000 }
+        #expect(clock.check() == [.stepped(by: .seconds(3600))])
+        #expect(clock.time() == Instant(milliseconds: 1_800_000_000_000 + 75_000))
     }
 
     @Test("starts again after a boot, without an anchor, and with an unreadable one")

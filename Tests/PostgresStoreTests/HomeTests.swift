@@ -203,11 +203,20 @@ import Testing
         let store = try PostgresStore.open(address, name: "home")
         var sinceBoot = timespec()
         clock_gettime(CLOCK_BOOTTIME, &sinceBoot)
-        let told = store.clockOrigin + Int64(sinceBoot.tv_sec) * 1000 + Int64(sinceBoot.tv_nsec) / 1_000_000
+        let told = store.term.clockOrigin + Int64(sinceBoot.tv_sec) * 1000 + Int64(sinceBoot.tv_nsec) / 1_000_000
         let now = try #require(
             try Session(address).number("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"))
         // Half of the round trip at the take-over, and this one.
         #expect(abs(told - now) < 10_000)
+        store.keeper.stop(givesBack: false)
+        let first = store.term.clockOrigin
+        let renewal = try #require(try Lease.renew(try Session(address).connection, store.term.key))
+        // nil when this machine is busy.
+        #expect(renewal.clockOrigin.map { abs($0 - first) < 10_000 } ?? true)
+        // The database's clock is set, and a later answer takes too long.
+        store.lease.renewed(until: .now, clockOrigin: first + 3_600_000)
+        store.lease.renewed(until: .now, clockOrigin: nil)
+        #expect(store.term.clockOrigin == first + 3_600_000)
         store.close()
     }
 

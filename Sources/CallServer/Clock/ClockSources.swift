@@ -30,9 +30,9 @@ public struct ClockSources: Sendable {
 
     /// The same clocks with the wall clock of another machine, which setting this machine's clock does not change.
     /// - Parameter origin: that clock when ``elapsed`` was 0.
-    func following(_ origin: Int64) -> ClockSources {
+    func following(_ origin: @escaping @Sendable () -> Int64) -> ClockSources {
         var clocks = self
-        clocks.wall = { [elapsed] in origin + elapsed() }
+        clocks.wall = { [elapsed] in origin() + elapsed() }
         return clocks
     }
 

@@ -9,8 +9,8 @@ import Synchronization
 ///   checks it, and a change of the clock must not expire it.
 /// - **Wall time** is the system clock. ``wallTime()`` reads it, for times that others compare with their own clocks:
 ///   claims of JWTs, provider tokens, OAuth assertions, expiry of certificates. Times that are stored or sent to
-///   clients are times of the timeline plus the ``offset`` (``wall(_:)``). In a realm it is the database's clock at the
-///   take-over, counted on by `CLOCK_BOOTTIME`: setting the home's clock changes nothing.
+///   clients are times of the timeline plus the ``offset`` (``wall(_:)``). In a realm it is the database's clock, as
+///   the last renewal of the lease found it, counted on by `CLOCK_BOOTTIME`: setting the home's clock changes nothing.
 ///
 /// ``check()`` compares the two once a second, on the core's thread. A difference of half a second or more is a step:
 /// it changes the offset, and the core persists all open deadlines again, so that a restart finds the right times. Past

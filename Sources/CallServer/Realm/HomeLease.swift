@@ -1,18 +1,15 @@
 import PostgresStore
 import StoreInterface
 
-/// The lease of this process as the home, and the clock of the database. May be used from any thread.
+/// The lease of this process as the home. May be used from any thread.
 struct HomeLease: Sendable {
     let term: TermView
-    /// The database's clock at the boot of this machine, in milliseconds, as of the take-over.
-    let clockOrigin: Int64
     private let database: PostgresAddress
     private let end = AwaitedValue<TermEnd>()
 
     init(_ store: PostgresStore, in database: PostgresAddress) {
         self.database = database
         term = store.term
-        clockOrigin = store.clockOrigin
         store.whenTermEnds { [end] in end.give($0) }
     }
 

@@ -25,6 +25,8 @@ package enum Lease {
         var validUntil: ContinuousClock.Instant
         /// Whether the lease was asked for, for another process.
         var isHandover: Bool
+        /// As in ``Term``; nil when the answer took too long.
+        var clockOrigin: Int64?
     }
 
     /// Another process's lease.
@@ -48,7 +50,10 @@ package enum Lease {
         )
         UPDATE home SET epoch = taken.epoch, term = taken.term FROM taken RETURNING home.epoch
         """
-    private static let clock = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+    private static let clock = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+    /// The longest round trip, in milliseconds, that tells the database's clock. Two of them differ by less than the
+    /// smallest step of a clock, half a second.
+    private static let longestClockTrip: Int64 = 250
     private static let look = """
         SELECT coalesce(address, ''), epoch,
             CASE WHEN until <= now() THEN 0 ELSE (extract(epoch FROM until - now()) * 1000)::bigint END FROM lease
@@ -62,7 +67,7 @@ package enum Lease {
         """
     private static let renew = """
         UPDATE lease SET until = now() + \(period) WHERE epoch = ? AND term = ? AND until > '-infinity'
-        RETURNING handover_to IS NOT NULL
+        RETURNING handover_to IS NOT NULL, \(clock)
         """
     private static let giveBack = """
         UPDATE lease SET until = CASE WHEN handover_to IS NULL THEN '-infinity' ELSE now() END
@@ -159,7 +164,7 @@ package enum Lease {
     /// clock does not change it.
     private static func clockOrigin(_ connection: PostgresConnection) throws(StoreFailure) -> Int64 {
         let before = timeSinceBoot()
-        let time = try connection.run(clock).amount(0, 0) ?? 0
+        let time = try connection.run("SELECT \(clock)").amount(0, 0) ?? 0
         return time - (before + timeSinceBoot()) / 2
     }
 
@@ -173,12 +178,16 @@ package enum Lease {
 
     /// - Returns: nil when another process has taken the lease.
     static func renew(_ connection: PostgresConnection, _ key: TermKey) throws(StoreFailure) -> Renewal? {
-        let sent = ContinuousClock.now
+        let (sent, before) = (ContinuousClock.now, timeSinceBoot())
         var parameters = PostgresParameters()
         parameters.bind(key)
         let row = try connection.replicated { () throws(StoreFailure) in try connection.run(renew, parameters) }
         guard let isHandover = row.int(0, 0) else { return nil }
-        return Renewal(validUntil: sent + duration - margin, isHandover: isHandover == 1)
+        let after = timeSinceBoot()
+        let time = after - before <= longestClockTrip ? row.amount(0, 1) : nil
+        return Renewal(
+            validUntil: sent + duration - margin, isHandover: isHandover == 1,
+            clockOrigin: time.map { $0 - (before + after) / 2 })
     }
 
     /// In milliseconds, with the time in which the machine was suspended.

@@ -84,7 +84,7 @@ private final class LeaseWorker {
         do throws(StoreFailure) {
             let connection = try connected()
             if let renewal = try Lease.renew(connection, state.key) {
-                state.renewed(until: renewal.validUntil)
+                state.renewed(until: renewal.validUntil, clockOrigin: renewal.clockOrigin)
                 if renewal.isHandover { state.askedFor() }
                 if beats {
                     try RealmTable.beat(node, isHome: true, connection)

@@ -38,6 +38,9 @@ package struct TermView: Sendable {
     /// The number of the take-over.
     package var epoch: Int64 { lease.key.epoch }
 
+    /// The database's clock at the boot of this machine, in milliseconds, as the last renewal found it.
+    package var clockOrigin: Int64 { lease.clockOrigin }
+
     /// What is left of it by this process's clock, less the margin; negative when it has run out.
     package var remaining: Duration { lease.remaining }
 
@@ -60,6 +63,7 @@ final class LeaseState: Sendable {
 
     private struct State {
         var validUntil: ContinuousClock.Instant
+        var clockOrigin: Int64
         var ended: StoreFailure?
         /// Why the last attempt to renew it failed.
         var failure: StoreFailure?
@@ -82,9 +86,9 @@ final class LeaseState: Sendable {
     let key: TermKey
     private let state: Mutex<State>
 
-    init(_ key: TermKey, validUntil: ContinuousClock.Instant) {
-        self.key = key
-        state = Mutex(State(validUntil: validUntil))
+    init(_ term: Lease.Term) {
+        key = term.key
+        state = Mutex(State(validUntil: term.validUntil, clockOrigin: term.clockOrigin))
     }
 
     func standing(at now: ContinuousClock.Instant = .now) -> Standing {
@@ -94,12 +98,15 @@ final class LeaseState: Sendable {
         }
     }
 
-    func renewed(until instant: ContinuousClock.Instant) {
+    func renewed(until instant: ContinuousClock.Instant, clockOrigin: Int64?) {
         state.withLock { state in
             state.validUntil = max(state.validUntil, instant)
+            if let clockOrigin { state.clockOrigin = clockOrigin }
             state.failure = nil
         }
     }
+
+    var clockOrigin: Int64 { state.withLock { $0.clockOrigin } }
 
     /// How often the lease's connection was made again. The database may have crashed each time.
     var reconnections: Int { state.withLock { $0.reconnections } }
