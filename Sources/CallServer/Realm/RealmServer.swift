@@ -92,9 +92,9 @@ public actor RealmServer {
         var (home, standby) = (home, standby)
         while !Task.isCancelled {
             if let server = home {
-                let hasStandbys = server.parts.store.homeLease?.term.standbys.isEmpty == false
                 await leave(server)
                 home = nil
+                let hasStandbys = server.parts.store.homeLease?.term.standbys.isEmpty == false
                 // In a task of its own: this one is cancelled, and would not wait.
                 if Task.isCancelled, hasStandbys { await Task { await self.refuseClients() }.value }
             } else if let waiting = standby {
