@@ -63,7 +63,6 @@ extension CallServer {
             authorization: reload.authorization.map { $0?.policy })
         if settings != CoreSettings() { parts.core.inbox.postAlways(.reconfigured(settings)) }
         if let timers = reload.timers { parts.unseen.setAge(timers.deviceAge) }
-        listenerCertificates.warn(parts.log)
         await parts.tokens.refetchKeys()
         parts.log.info("reloaded")
     }

@@ -50,10 +50,12 @@ public final class CallServer: Sendable {
     /// The mailboxes of the shards, by index.
     let shards: [Mailbox<ShardMessage>]
     private let listing: Task<Void, Never>
+    private let watching: Task<Void, Never>
 
     private init(
         address: SocketAddress, parts: ServerParts, webSockets: WebSocketServer, admin: AdminService,
-        metrics: MetricsListener?, shards: [Mailbox<ShardMessage>], listing: Task<Void, Never>
+        metrics: MetricsListener?, shards: [Mailbox<ShardMessage>], listing: Task<Void, Never>,
+        watching: Task<Void, Never>
     ) {
         self.address = address
         self.parts = parts
@@ -62,10 +64,7 @@ public final class CallServer: Sendable {
         self.metrics = metrics
         self.shards = shards
         self.listing = listing
-    }
-
-    var listenerCertificates: ListenerCertificates {
-        ListenerCertificates(webSockets: webSockets, admin: admin, metrics: metrics, clock: parts.clock)
+        self.watching = watching
     }
 
     /// Opens the store, recovers the state of the last process, and starts listening.
@@ -169,21 +168,23 @@ public final class CallServer: Sendable {
             authorization: parts.authorization, admin: admin.mailbox, feed: admin.feed,
             settle: { [log = parts.store.recordLog] in log.settle($0) })
         await parts.core.run(configuration, parts.clock, recovered, parts.store.recordLog, outputs, log)
+        let certificates = ListenerCertificates(webSockets: webSockets, admin: admin, metrics: metrics)
+        let watch = ProblemWatch(
+            parts, webSockets, certificates, logLinesDropped: configuration.logLinesDropped,
+            monitor: { await admin.liveFigures() })
+        parts.routes.attach(
+            MetricsReport(
+                webSockets: webSockets, parts: parts, shards: mailboxes.inOrder, configuration: configuration,
+                certificates: certificates, watch: watch, monitor: { await admin.liveFigures() }
+            ).sources)
         let server = CallServer(
             address: address, parts: parts, webSockets: webSockets, admin: admin, metrics: metrics,
-            shards: mailboxes.inOrder, listing: parts.readInBackground())
+            shards: mailboxes.inOrder, listing: parts.readInBackground(), watching: Task { await watch.run() })
         var retention = configuration.retention
         retention.missedPerUser = configuration.limits.missedPerUser
         parts.store.recordLog.startMaintenance(retention, now: { [clock = parts.clock] in clock.time() }) { damage in
             log.error("the store is damaged; restore a backup", metadata: ["error": .string("\(damage)")])
         }
-        parts.routes.attach(
-            MetricsReport(
-                webSockets: webSockets, parts: parts, shards: mailboxes.inOrder, configuration: configuration,
-                certificates: server.listenerCertificates,
-                monitor: { await admin.liveFigures() }
-            ).sources)
-        parts.watch(server.listenerCertificates)
         server.noteStart(configuration, adminSocket, recovered, log)
         if let manager = ServiceManager() { await parts.core.tell(manager, parts.store.recordLog) }
         return server
@@ -288,6 +289,8 @@ public final class CallServer: Sendable {
     /// 3000, after which clients reconnect, and ends the threads. Live calls stay in the store for the next start.
     public func stop() async {
         listing.cancel()
+        watching.cancel()
+        await watching.value
         await webSockets.stopAccepting()
         // The core first: the closing sockets must not cause pushes for calls that wait for the next start.
         await parts.core.rest()

@@ -31,7 +31,6 @@ struct ServerParts: Sendable {
     /// See ``SignInByName``; nil when it is off.
     let signInSecret: String?
     let log: Logger
-    private let certificates: LoopBound<CertificateWatch>
     private let sweep: LoopBound<RefusalSweep>
 
     /// Starts the threads of the core and of the webhooks. The push client is created and not started. A failed start
@@ -97,8 +96,7 @@ struct ServerParts: Sendable {
             },
             counters: SignalCounters(), sessions: sessions, rates: RateLimiters(configuration.rates),
             routes: HTTPRoutes(version: CallServer.version, pages: configuration.pages), backends: backends,
-            signInSecret: signInSecret, log: log,
-            certificates: LoopBound(CertificateWatch(loop: core.loop, log: log), on: core.loop), sweep: sweep)
+            signInSecret: signInSecret, log: log, sweep: sweep)
     }
 
     private static func webhooks(
@@ -136,16 +134,6 @@ struct ServerParts: Sendable {
             await listing.run()
             await passes
             await follows
-        }
-    }
-
-    /// Logs now, and then once a day, which certificates expire soon. The push client has logged its own.
-    func watch(_ listeners: ListenerCertificates) {
-        listeners.warn(log)
-        core.loop.execute { [certificates, push, clock] in
-            certificates.value.begin {
-                listeners.warnings + push.statistics.pools.compactMap { $0.expiryWarning(now: clock.wallTime()) }
-            }
         }
     }
 
@@ -207,10 +195,7 @@ struct ServerParts: Sendable {
 
     /// Ends the core's thread, after ``endWork(pushGrace:)`` and after the sockets.
     func endCore() async {
-        _ = await core.loop.run { [certificates, sweep] in
-            certificates.value.stop()
-            sweep.value.stop()
-        }
+        _ = await core.loop.run { [sweep] in sweep.value.stop() }
         await core.stop()
         routes.detach()
         backends.detach()

@@ -7,9 +7,6 @@ import X509
 
 /// A client certificate for APNs, as issued for one app (`VoIP Services Certificate`).
 public struct APNSCertificate: Sendable {
-    /// How long before the expiry the warnings begin.
-    public static let warningTime = Duration.seconds(30 * 24 * 3600)
-
     public let identity: TLSIdentity
     /// The topics that the certificate permits.
     public let topics: Set<String>
@@ -54,16 +51,6 @@ public struct APNSCertificate: Sendable {
         environments = Self.environments(of: certificate)
         expiresAt = Instant(
             milliseconds: Int64((certificate.notValidAfter.timeIntervalSince1970 * 1000).rounded(.down)))
-    }
-
-    /// A text about the expiry, if it is past or near.
-    func expiry(now: Instant) -> String? { Self.expiry(expiresAt, now: now) }
-
-    static func expiry(_ expiresAt: Instant, now: Instant) -> String? {
-        let day = Date(timeIntervalSince1970: Double(expiresAt.wholeSeconds)).formatted(.iso8601.year().month().day())
-        if expiresAt <= now { return "the certificate has expired on \(day): APNs takes nothing until it is replaced" }
-        if expiresAt - now < Self.warningTime { return "the certificate expires on \(day): order the next one" }
-        return nil
     }
 
     private static let hint = "openssl pkcs12 -in FILE -nodes -legacy"

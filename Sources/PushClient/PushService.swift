@@ -103,7 +103,6 @@ public final class PushService: Sendable {
         let routes = try configuration.routes()
         let webPush = try configuration.webPush.flatMap { try WebPushRoutes($0) }
         self.webPush.withLock { $0 = webPush }
-        warnOfExpiry(routes)
         let loop = try shared ?? EventLoop(name: "push")
         let dispatcher = PushDispatcher(
             configuration: configuration, loop: loop, mintWakeToken: mintWakeToken, now: now,
@@ -147,7 +146,6 @@ public final class PushService: Sendable {
     /// of the stop and the policies of existing endpoints stay unchanged.
     public func reload(_ reload: Reload) async {
         guard let running = current() else { return }
-        warnOfExpiry(reload.routes)
         profiles.withLock { $0 = reload.configuration.profiles }
         webPush.withLock { $0 = reload.webPush }
         _ = await running.loop.run {
@@ -242,16 +240,5 @@ public final class PushService: Sendable {
 
     private func current() -> Running? {
         running.withLock { $0 }
-    }
-
-    private func warnOfExpiry(_ routes: [PushRoute]) {
-        for route in routes {
-            guard case .certificate(let certificate) = route.credential,
-                let problem = certificate.expiry(now: wall(now()))
-            else { continue }
-            log.warning(
-                "\(route.name): \(problem)",
-                metadata: ["topics": .string("\(certificate.topics.sorted().joined(separator: ", "))")])
-        }
     }
 }

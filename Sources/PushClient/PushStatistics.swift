@@ -109,18 +109,6 @@ public struct PushStatistics: Equatable, Sendable {
             suspectTopics += other.suspectTopics
             if let last = other.allRefusedAt { allRefusedAt = allRefusedAt.map { max($0, last) } ?? last }
         }
-
-        /// A text about the credential's expiry, if it is past.
-        public func expiryProblem(now: Instant) -> String? {
-            guard let certificateExpiresAt, certificateExpiresAt <= now else { return nil }
-            return APNSCertificate.expiry(certificateExpiresAt, now: now)
-        }
-
-        /// A text about the credential's expiry, if it is past or near.
-        public func expiryWarning(now: Instant) -> String? {
-            guard let certificateExpiresAt else { return nil }
-            return APNSCertificate.expiry(certificateExpiresAt, now: now).map { "\(name): \($0)" }
-        }
     }
 
     public var pools: [Pool] = []

@@ -1,4 +1,6 @@
+import AdminProtocol
 import CallCore
+import CallMonitor
 import CallStore
 import CallVocabulary
 import Dispatch
@@ -182,11 +184,9 @@ struct CoreLoopTests {
         #expect(try harness.reader.call(Self.call) == nil)
         let since = try #require(harness.parts.store.recordLog.waitingSince)
         #expect(since.duration(to: .now) >= StoreStall.patience)
-        let problems = Readiness(
-            store: nil, commitSince: since, core: await harness.parts.core.snapshot(),
-            push: harness.parts.push.statistics, now: harness.parts.clock.now(), date: harness.parts.clock.wallTime()
-        ).problems
-        #expect(problems.contains { $0.contains("the disk does not answer") })
+        let facts = ServerFacts(
+            of: harness.parts, core: await harness.parts.core.snapshot(), start: harness.parts.clock.now())
+        #expect(facts.problems.contains { $0.code == .storeHangs && $0.words.contains("the disk does not answer") })
 
         gate.signal()
         while try harness.reader.call(Self.call) == nil { await Task.yield() }

@@ -1,4 +1,5 @@
 import AdminProtocol
+import CallMonitor
 import CallVocabulary
 import EventLoop
 import Foundation
@@ -260,9 +261,19 @@ struct DocumentedNumbersTests {
     static let operations = Passages(
         article: "CallServer/CallServer.docc/Operations.md",
         limits: """
-            - a push has waited longer than \(s(Readiness.longestWait)) s,
-            - calls that need it wait up to \(s(push.circuitPatience)) s,
-            - and \(days(APNSCertificate.warningTime)) days before an APNs certificate does
+            - a push has waited longer than \(s(ServerFacts.longestWait)) s |
+            - calls that need it wait up to \(s(push.circuitPatience)) s |
+            - a commit has waited for more than \(s(ServerFacts.longestCommit)) s |
+            - takes more than \(ms(ServerFacts.slowCommit)) ms, the tables are more than
+              \(s(ServerFacts.longestBehind)) s behind
+            - a push certificate expires within \(days(ServerFacts.pushWarning)) days |
+            - a listener's certificate expires within \(days(ServerFacts.listenerWarning)) days |
+            - those of all users, for \(minutes(ServerFacts.refusalsCount)) minutes |
+            - for \(minutes(ServerFacts.refusalsCount)) minutes after the last question |
+            - oldest event waits for more than \(minutes(ServerFacts.oldestEvent)) minutes |
+            - took more than \(s(ServerFacts.longestRing)) s to ring
+            - in \(minutes(CountHistory.span)) minutes |
+            - and \(days(ServerFacts.pushWarning)) days before an APNs certificate does
             - at least \(n(600 - DescriptorLimit.connections(within: 600))) and at most
               \(n(1_000_000 - DescriptorLimit.connections(within: 1_000_000))), is reserved
             - A connection has \(s(listener.requestTimeout)) s from accept to complete
@@ -320,7 +331,16 @@ struct DocumentedNumbersTests {
             - in UTF-8 (RFC 3986)
             - in user names with 400,
             - a call with 8 kB of SDP and candidates counts as some 10 kB
-            - answers 503 for
+            - answers 503 while
+            - and 200 with the other
+            - failed in 5 minutes,
+            - refused something in 5 minutes |
+            - for more than 90 % of 5 minutes |
+            - more than half of more than 20 sessions
+            - a fifth of more than 20 calls
+            - in 10 minutes |
+            - closed in 10 minutes to
+            - more than 90 % of the
             - TLS 1.2 and 1.3 are
             - in TLS 1.2 ECDHE
             - ChaCha20-Poly1305

@@ -1,99 +1,68 @@
+import AdminProtocol
 import CallCore
-import CallStore
+import CallMonitor
 import CallVocabulary
 import PushClient
 import PushCore
-import StoreInterface
 import Testing
 
 @testable import CallServer
 
-@Suite("Readiness")
+@Suite("What the parts of a server say about themselves")
 struct ReadinessTests {
-    private static func core(isDraining: Bool = false, violations: [String] = []) -> CoreSnapshot {
-        CoreSnapshot(
-            counters: CoreCounters(), ledger: LedgerCounts(), ledgerViolations: violations, census: .empty,
-            liveCalls: 0, onlineSessions: 0, isDraining: isDraining, commitsPending: 0, inboxRefused: 0)
-    }
+    private static let now = Instant(milliseconds: 1000)
 
-    private static func push(_ change: (inout PushStatistics.Pool) -> Void = { _ in }) -> PushStatistics {
+    private static func problems(_ change: (inout PushStatistics.Pool) -> Void) -> [ServerProblem] {
         var pool = PushStatistics.Pool(environment: .production)
         change(&pool)
-        var statistics = PushStatistics()
-        statistics.pools = [pool, PushStatistics.Pool(environment: .sandbox)]
-        return statistics
+        var facts = ServerFacts(now: now, date: now, start: now)
+        facts.core = ServerFacts.Core()
+        facts.pools = [
+            ServerFacts.Pool(pool, now: now),
+            ServerFacts.Pool(PushStatistics.Pool(environment: .sandbox), now: now),
+        ]
+        return facts.problems
     }
 
-    private static func problems(
-        store: StoreFailure? = nil, isLeaseHeld: Bool = true, core: CoreSnapshot? = core(),
-        push: PushStatistics = push()
-    ) -> [String] {
-        Readiness(
-            store: store, isLeaseHeld: isLeaseHeld, core: core, push: push, now: Instant(milliseconds: 1000),
-            date: Instant(milliseconds: 1000)
-        ).problems
+    @Test("of the core: a drain, and broken laws")
+    func core() {
+        var facts = ServerFacts(now: Self.now, date: Self.now, start: Self.now)
+        facts.core = ServerFacts.Core(
+            CoreSnapshot(
+                counters: CoreCounters(), ledger: LedgerCounts(), ledgerViolations: ["a", "b"], census: .empty,
+                liveCalls: 0, onlineSessions: 0, isDraining: true, commitsPending: 0, inboxRefused: 0))
+        #expect(facts.problems.map(\.code) == [.draining, .ledgerViolated, .ledgerViolated])
     }
 
-    @Test("a server is ready if all of its parts work")
-    func ready() {
-        #expect(Self.problems() == [])
-    }
-
-    @Test("each failing part is named, with the reason")
-    func problems() {
-        let failure = StoreFailure(.diskFull, path: "/data", detail: "no space left")
-        #expect(Self.problems(store: failure) == ["store: \(failure)"])
-        #expect(Self.problems(store: failure, isLeaseHeld: false) == ["store: \(failure)"])
+    @Test("of a provider: held pushes need no connection")
+    func pushes() {
+        #expect(Self.problems { _ in } == [])
         #expect(
-            Self.problems(isLeaseHeld: false) == [
-                "store: the lease has run out; another server may be the realm's home"
-            ])
-        #expect(Self.problems(core: nil) == ["core: not running"])
-        #expect(Self.problems(core: Self.core(isDraining: true)) == ["draining: this server takes no new calls"])
-        #expect(Self.problems(core: Self.core(violations: ["a", "b"])) == ["ledger: a", "ledger: b"])
-        let waiting = Self.push { $0.queueDepth = 2 }
-        #expect(Self.problems(push: waiting) == ["push: 2 waiting, without a connection to APNs production"])
-        let sending = Self.push {
-            $0.queueDepth = 2
-            $0.openConnections = 1
-        }
-        #expect(Self.problems(push: sending) == [])
-        let held = Self.push {
-            $0.queueDepth = 2
-            $0.held = 2
-        }
-        #expect(Self.problems(push: held) == [])
-        #expect(Self.problems(store: failure, core: nil, push: waiting).count == 3)
+            Self.problems { $0.queueDepth = 2 }.map(\.words)
+                == ["push: 2 waiting, without a connection to APNs production"])
+        #expect(Self.problems { ($0.queueDepth, $0.openConnections) = (2, 1) } == [])
+        #expect(Self.problems { ($0.queueDepth, $0.held) = (2, 2) } == [])
     }
 
-    @Test("a topic whose tokens are all refused is named, with advice")
-    func suspectTopic() {
-        let push = Self.push {
-            $0.suspectTopics = [SuspectTopic(topic: "a.voip", reason: "BadDeviceToken", refusals: 3)]
-            $0.allRefusedAt = Instant(milliseconds: 1000)
+    @Test("of a provider: a topic whose tokens are all refused, with advice")
+    func suspectTopic() throws {
+        func problem(_ refusedAt: Instant?) throws -> ServerProblem {
+            try #require(
+                Self.problems {
+                    $0.suspectTopics = [SuspectTopic(topic: "a.voip", reason: "BadDeviceToken", refusals: 3)]
+                    $0.allRefusedAt = refusedAt
+                }.first)
         }
-        var made = push
-        made.pools[0].allRefusedAt = nil
-        #expect(Self.problems(push: made) == [], "a topic that a client may have made up")
-        made.pools[0].allRefusedAt = Instant(milliseconds: 1000) + (.zero - Readiness.refusalsCount)
-        #expect(Self.problems(push: made) == [], "long ago")
-        let words = Self.problems(push: push)
-        #expect(words.count == 1)
+        #expect(try !problem(nil).isUnready, "a topic that a client may have made up")
+        #expect(try !problem(Self.now + (.zero - ServerFacts.refusalsCount)).isUnready, "long ago")
+        let found = try problem(Self.now)
+        #expect(found.isUnready)
         let begin = "push: APNs production has refused the last 3 pushes to a.voip (BadDeviceToken): "
-        #expect(words[0].hasPrefix(begin) && words[0].contains("environment") && words[0].contains("kept"))
-    }
-
-    @Test("a client certificate is a problem only after its expiration")
-    func certificate() {
-        #expect(Self.problems(push: Self.push { $0.certificateExpiresAt = Instant(milliseconds: 1001) }) == [])
-        let words = "the certificate has expired on 1970-01-01: APNs takes nothing until it is replaced"
-        #expect(
-            Self.problems(push: Self.push { $0.certificateExpiresAt = Instant(milliseconds: 1000) })
-                == ["push: APNs production: \(words)"])
+        #expect(found.words.hasPrefix(begin) && found.words.contains("environment") && found.words.contains("kept"))
     }
 
     @Test(
-        "a credential that failed three times in a row is named, with advice",
+        "of a provider: a credential that failed three times in a row, with advice",
         arguments: [
             (
                 PushAlarm.credentialRefused(reason: "InvalidProviderToken"),
@@ -106,7 +75,7 @@ struct ReadinessTests {
             ),
         ])
     func credential(alarm: PushAlarm, words: String) {
-        let statistics = Self.push { pool in
+        let found = Self.problems { pool in
             for failures in 1...2 {
                 pool.credential.note(alarm)
                 #expect(pool.credential.failures == failures)
@@ -114,6 +83,21 @@ struct ReadinessTests {
             }
             pool.credential.note(alarm)
         }
-        #expect(Self.problems(push: statistics) == ["push: APNs production \(words)"])
+        #expect(
+            found == [
+                ServerProblem(
+                    .credentialRefused, of: "APNs production", isUnready: true, "push: APNs production \(words)")
+            ])
+    }
+
+    @Test("of the identity provider: keys are old once they are past their age")
+    func keys() {
+        var schedule = KeySetSchedule(now: Self.now)
+        #expect(schedule.overdue(at: Self.now) == nil)
+        schedule.succeeded(at: Self.now, maxAge: .seconds(600))
+        let due = Self.now + .seconds(600)
+        #expect(schedule.overdue(at: due) == nil)
+        schedule.failed(at: due)
+        #expect(schedule.overdue(at: due + .seconds(90)) == .seconds(90))
     }
 }

@@ -13,7 +13,8 @@ struct TopScreenTests {
         try await terminal.shows(
             "12 live: 12 ringing", "2.5 new/s", "invite → ringing", "222", "hangup", "apns sandbox", "ready")
         #expect(server.intervals.entries == [2000])
-        server.tell(ScriptedCalls.stats(picture.info, live: 31, problems: ["the disk is full"]))
+        let problem = ServerProblem(.storeFailing, isUnready: true, "the disk is full")
+        server.tell(ScriptedCalls.stats(picture.info, live: 31, problems: [problem]))
         try await terminal.shows("31 live", "the disk is full")
         try await terminal.press("+")
         try await terminal.shows("every 5 s")

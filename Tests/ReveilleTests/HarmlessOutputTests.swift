@@ -61,7 +61,7 @@ struct HarmlessOutputTests {
                         devicesOnline: 1, liveCalls: 0)))
         case is GetStats:
             var stats = StatsView.sample()
-            stats.problems = [evil]
+            stats.problems = [ServerProblem(.ledgerViolated, of: evil, isUnready: true, evil)]
             stats.server.version = evil
             stats.server.address = evil
             stats.pushes.violations = [evil]

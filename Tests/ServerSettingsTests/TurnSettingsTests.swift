@@ -24,7 +24,7 @@ struct TurnSettingsTests {
             try scene.load().serverConfiguration().turn
                 == TurnConfiguration(
                     urls: ["turn:a.example", "turns:[2001:db8::1]:443?transport=tcp", "stun:b.example:3478"],
-                    secret: "north"))
+                    secret: "north", secretFile: "\(scene.folder)/secret"))
         try write("turn.urls: turn:a.example\nturn.ttl_seconds: 60\n" + Self.file)
         #expect(try scene.load().serverConfiguration().turn?.lifetime == .seconds(60))
     }

@@ -94,7 +94,7 @@ enum Samples {
             limits: [.init(name: "calls_per_user", hits: 17)],
             process: .init(
                 uptimeSeconds: 93_784, cpuSeconds: 100, residentBytes: 123 << 20, openFiles: 950, maxFiles: 1024),
-            problems: ["no answer of fcm for 45 s"])
+            problems: [ServerProblem(.pushQueueOld, of: "fcm", isUnready: true, "no answer of fcm for 45 s")])
     }
 
     /// What a program shows.

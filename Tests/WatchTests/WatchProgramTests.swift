@@ -35,6 +35,22 @@ struct WatchProgramTests {
         #expect(screen.text(row: height - 1).hasPrefix("q quit"))
     }
 
+    @Test("its first line has the worst problem of the server, and how many there are")
+    func problems() {
+        var program = three
+        #expect(Samples.screen(&program).text(row: 0).contains("127.0.0.1:7350"))
+        var server = Samples.server()
+        server.problems = [
+            ServerProblem(.authorizationDown, of: "invite", isUnready: true, "authorization: no answer"),
+            ServerProblem(.noStandby, "realm: no server stands by"),
+        ]
+        _ = program.received(.link(.checked(server)), at: Samples.time(1))
+        let screen = Samples.screen(&program)
+        #expect(screen.text(row: 0).contains("2 problems: authorization: no answer"))
+        _ = program.received(.link(.lost), at: Samples.time(1))
+        #expect(!Samples.screen(&program).text(row: 0).contains("problems"))
+    }
+
     @Test("is drawn on screens too small for anything", arguments: [(1, 1), (3, 2), (10, 4), (20, 5)])
     func tiny(width: Int, height: Int) {
         var program = three

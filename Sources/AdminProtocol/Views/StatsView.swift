@@ -42,6 +42,8 @@ public struct ServerInfo: Codable, Equatable, Sendable {
     public var realm: RealmInfo?
     /// Whether the connection that asked may change something; nil inside other views.
     public var mayChange: Bool?
+    /// ``StatsView/problems``; nil inside other views.
+    public var problems: [ServerProblem]?
 
     public init(
         version: String, node: String, startedAt: Timestamp, address: String, clientURL: String? = nil, data: String,
@@ -64,7 +66,7 @@ public struct ServerInfo: Codable, Equatable, Sendable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case version, node, address, metrics, data, sessions, realm
+        case version, node, address, metrics, data, sessions, realm, problems
         case startedAt = "started_at"
         case clientURL = "client_url"
         case isDraining = "is_draining"
@@ -108,8 +110,8 @@ public struct StatsView: Codable, Equatable, Sendable {
     public var queues: [Queue]
     public var limits: [Limit]
     public var process: Process
-    /// Why the server is not ready, as text.
-    public var problems: [String]
+    /// The worst first; empty when the server is well.
+    public var problems: [ServerProblem]
 
     public struct Calls: Codable, Equatable, Sendable {
         /// Live calls by state.
@@ -342,7 +344,8 @@ public struct StatsView: Codable, Equatable, Sendable {
 
     public init(
         at: Timestamp, server: ServerInfo, calls: Calls, sessions: Sessions, stages: [Stage], pushes: Pushes,
-        pushPools: [PushPool], store: Store, queues: [Queue], limits: [Limit], process: Process, problems: [String]
+        pushPools: [PushPool], store: Store, queues: [Queue], limits: [Limit], process: Process,
+        problems: [ServerProblem]
     ) {
         self.at = at
         self.server = server

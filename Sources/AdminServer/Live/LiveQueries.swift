@@ -70,6 +70,7 @@ final class LiveQueries {
                 try get { stats in
                     var info = stats.server
                     info.mayChange = mayChange
+                    info.problems = stats.problems
                     send(AdminFrameWriter.result(id: call.id, info))
                 }
             default: return false

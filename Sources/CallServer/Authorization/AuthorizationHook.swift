@@ -98,6 +98,10 @@ final class AuthorizationHook: Sendable {
         var counts: [Outcome: UInt64] = [:]
         /// Questions whose circuit is open.
         var open: Set<Subject> = []
+        /// When the last question failed, of those whose circuit is open, and of those whose last one found no connection.
+        var unanswered: [Subject: Instant] = [:]
+        /// Whether an invite or a session without an answer is refused.
+        var isDenying = false
         /// Times from a request to its answer or failure.
         var latency = LatencyCounts()
     }
@@ -148,6 +152,8 @@ private final class Asker {
     private var circuits: [AuthorizationHook.Subject: AuthorizationCircuit] = [:]
     private var recent = RecentAnswers()
     private var failing: Set<AuthorizationHook.Subject> = []
+    /// When the last question failed, and whether it found no connection.
+    private var lastFailures: [AuthorizationHook.Subject: (at: Instant, isUnsent: Bool)] = [:]
     /// Those with which the backend refused, for one log line each.
     private var refusingStatuses: Set<Int> = []
 
@@ -162,6 +168,12 @@ private final class Asker {
         self.log = log
         self.report = report
         self.answer = answer
+        noteConfiguration()
+    }
+
+    private func noteConfiguration() {
+        let isDenying = configuration.map { !$0.policy.allowsOnFailure } ?? false
+        report { ($0.open, $0.unanswered, $0.isDenying) = ([], [:], isDenying) }
     }
 
     func replace(with configuration: AuthorizationConfiguration?) {
@@ -170,8 +182,9 @@ private final class Asker {
         circuits = [:]
         recent = RecentAnswers()
         failing = []
+        lastFailures = [:]
         refusingStatuses = []
-        report { $0.open = [] }
+        noteConfiguration()
     }
 
     func ask(_ question: AuthorizationHook.Question) {
@@ -229,6 +242,7 @@ private final class Asker {
 
     private func noteAnswer(to question: AuthorizationHook.Question) {
         circuits[question.subject] = nil
+        lastFailures[question.subject] = nil
         if failing.remove(question.subject) != nil {
             log.notice("the authorization hook answers again", metadata: Self.about(question))
         }
@@ -239,6 +253,7 @@ private final class Asker {
         let wasOpen = circuit.isOpen
         circuit.failed(question.user, isUnsent: isUnsent, at: clock.now())
         circuits[question.subject] = circuit
+        lastFailures[question.subject] = (clock.now(), isUnsent)
         var metadata = Self.about(question)
         metadata["reason"] = .string(reason)
         // One line when it begins, and one when the circuit opens.
@@ -258,7 +273,9 @@ private final class Asker {
     ) {
         report { figures in
             figures.counts[outcome, default: 0] += 1
-            figures.open = Set(circuits.filter { $0.value.isOpen }.keys)
+            let open = Set(circuits.filter { $0.value.isOpen }.keys)
+            figures.open = open
+            figures.unanswered = lastFailures.filter { $0.value.isUnsent || open.contains($0.key) }.mapValues { $0.at }
         }
         self.answer(question, answer)
     }

@@ -86,12 +86,6 @@ struct CoreThread: Sendable {
         await loop.run { [slot] in slot.value.core?.snapshot } ?? nil
     }
 
-    /// The core's figures, as ``snapshot()``.
-    /// - Parameter completion: called once, on the core's thread, or on this thread after the stop.
-    func snapshot(_ completion: @escaping @Sendable (CoreSnapshot?) -> Void) {
-        if !loop.execute({ [slot] in completion(slot.value.core?.snapshot) }) { completion(nil) }
-    }
-
     func stop() async {
         _ = await loop.run { [slot] in
             slot.value.core = nil

@@ -1,4 +1,5 @@
 import CallCore
+import CallMonitor
 import CallVocabulary
 import EventLoop
 import Logging
@@ -12,7 +13,7 @@ import StoreInterface
 final class StoreStall {
     /// The age of the oldest commit at which requests are refused, reads too: their replies would contain state that is
     /// not durable.
-    static let patience = Duration.seconds(3)
+    static let patience = ServerFacts.longestCommit
     private static let betweenLooks = Duration.milliseconds(500)
 
     /// - Parameter failure: of the last attempt to commit; nil while it has not returned.

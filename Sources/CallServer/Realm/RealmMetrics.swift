@@ -1,3 +1,4 @@
+import AdminProtocol
 import PostgresStore
 import StoreInterface
 
@@ -17,12 +18,12 @@ enum RealmMetrics {
     }
 
     /// The whole report of a standby.
-    static func standby(_ sight: RealmSight?, node: String) -> String {
+    static func standby(_ sight: RealmSight?, _ problems: [ServerProblem], node: String) -> String {
         var report = PrometheusText()
         report.metric(
             "reveille_build_info", .gauge, "1, with the version.",
             [("version=\"\(CallServer.version)\",node=\"\(PrometheusText.label(node))\"", 1)])
-        report.metric("reveille_ready", .gauge, "1 while /readyz says so.", 0)
+        ProblemMetrics.add(problems, standsBy: true, to: &report)
         report.metric(
             "reveille_realm_home", .gauge, "1 on the realm's home, 0 on a standby. Only servers on PostgreSQL have it.",
             0)

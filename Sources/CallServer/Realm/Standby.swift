@@ -1,3 +1,4 @@
+import AdminProtocol
 import AdminServer
 import CallVocabulary
 import EventLoop
@@ -28,9 +29,9 @@ struct Standby: Sendable {
         let routes = HTTPRoutes(version: CallServer.version, pages: .embedded)
         routes.attach(
             HTTPRoutes.Sources(
-                problems: { ["standby: \(sight.words)"] + (sight.problem.map { [$0] } ?? []) },
-                metrics: { RealmMetrics.standby(sight.current, node: configuration.node) },
-                isHome: { false }))
+                problems: { sight.problems },
+                metrics: { RealmMetrics.standby(sight.current, sight.problems, node: configuration.node) },
+                standsBy: { sight.standsBy }, isHome: { false }))
         var started: [WebSocketServer] = []
         var metrics: MetricsListener?
         do {
@@ -137,9 +138,6 @@ private final class SightBox: Sendable {
 
     var current: RealmSight? { sight.withLock { $0 } }
 
-    /// What is wrong with this node's secrets; nil for nothing.
-    var problem: String? { secretsProblem.withLock { $0 } }
-
     /// - Returns: whether it is another one than before.
     func note(problem new: String?) -> Bool {
         secretsProblem.withLock { problem in
@@ -148,14 +146,27 @@ private final class SightBox: Sendable {
         }
     }
 
-    /// For the readiness of an operator.
-    var words: String {
+    /// Why the process is not ready though nothing is wrong; nil while something is.
+    var standsBy: String? {
         switch current {
-        case nil: "looking for the realm's home"
-        case .home(let place)?: "the realm's home is \(place)"
-        case .free?: "the realm has no home; taking the lease"
-        case .unreachable(let failure)?: "\(failure)"
+        case nil: "standby: looking for the realm's home"
+        case .home(let place)?: "standby: the realm's home is \(place)"
+        case .free?, .unreachable?: nil
         }
+    }
+
+    var problems: [ServerProblem] {
+        let realm: ServerProblem? =
+            switch current {
+            case nil, .home?: nil
+            case .free?:
+                ServerProblem(.noHome, isUnready: true, "standby: the realm has no home; taking the lease")
+            case .unreachable(let failure)?:
+                ServerProblem(.standbyCutOff, isUnready: true, "standby: \(failure)")
+            }
+        // What is wrong with this node's secrets.
+        let secrets = secretsProblem.withLock { $0 }.map { ServerProblem(.secretsDiffer, isUnready: true, $0) }
+        return [realm, secrets].compactMap { $0 }
     }
 
     func take(_ new: RealmSight) {

@@ -1,3 +1,5 @@
+import AdminProtocol
+import CallMonitor
 import EventLoop
 import LibWebSockets
 import Synchronization
@@ -9,7 +11,7 @@ import WebPages
 /// |---|---|---|
 /// | `GET /healthz` | 200 while the process serves | the same |
 /// | `GET /homez` | 200 `home` while clients may be sent to this process, or 503 `not the home`: see ``Sources/isHome`` | the same |
-/// | `GET /readyz` | 200 `ready`, or 503 `not ready` | 200, or 503 with a line for each thing that is wrong |
+/// | `GET /readyz` | 200 `ready`, or 503 `not ready` | the same, with a line for each problem |
 /// | `GET /metrics` | 404 | Prometheus text |
 /// | `GET /` | what this is; a browser is redirected to `/phone/` or `/board/` | the same |
 /// | ``WebPages`` | the library, the softphone, the files of `web.root` | the board |
@@ -26,8 +28,10 @@ final class HTTPRoutes: Sendable {
 
     /// The sources of answers; set once the server has started.
     struct Sources: Sendable {
-        /// What makes the server unready; empty when it is ready.
-        let problems: @Sendable () async -> [String]
+        /// All problems of the server, the worst first.
+        let problems: @Sendable () async -> [ServerProblem]
+        /// Why a server without a problem is not ready: it stands by.
+        var standsBy: @Sendable () -> String? = { nil }
         let metrics: @Sendable () async -> String
         /// Whether this process serves the realm. Unlike readiness, a push provider that is away or a drain changes
         /// nothing: a proxy that closed the sockets for these would make a small failure one of all calls.
@@ -71,14 +75,7 @@ final class HTTPRoutes: Sendable {
             let isHome = sources.withLock { $0 }?.isHome() ?? false
             responder.value.respond(isHome ? .text("home\n") : .text("not the home\n", status: 503))
         case ("/readyz", _):
-            later(responder) { sources in
-                let problems = await sources.problems()
-                if problems.isEmpty { return .text("ready\n") }
-                return switch audience {
-                case .client: .text("not ready\n", status: 503)
-                case .operator: .text(problems.joined(separator: "\n") + "\n", status: 503)
-                }
-            }
+            later(responder) { Self.readiness(await $0.problems(), standsBy: $0.standsBy(), audience) }
         case ("/metrics", .operator):
             later(responder) { sources in
                 let text = await sources.metrics()
@@ -96,6 +93,24 @@ final class HTTPRoutes: Sendable {
     /// Clients get the error object; operators, who read it themselves, plain text.
     private static func form(_ refusal: HTTPResponse, for audience: Audience) -> HTTPResponse {
         audience == .client ? .errorObject(for: refusal) : refusal
+    }
+
+    /// All problems of the server, the worst first; empty while it starts.
+    func problems() async -> [ServerProblem] { await sources.withLock { $0 }?.problems() ?? [] }
+
+    /// The answer to `/readyz`. Operators get a line for each problem; those that leave the server ready are marked.
+    private static func readiness(
+        _ problems: [ServerProblem], standsBy: String?, _ audience: Audience
+    ) -> HTTPResponse {
+        let isReady = standsBy == nil && ServerFacts.isReady(problems)
+        let head = isReady ? ["ready"] : standsBy.map { [$0] } ?? []
+        let status = isReady ? 200 : 503
+        switch audience {
+        case .client: return .text(isReady ? "ready\n" : "not ready\n", status: status)
+        case .operator:
+            let lines = head + problems.map { $0.isUnready ? $0.words : "\($0.severity.rawValue): \($0.words)" }
+            return .text(lines.joined(separator: "\n") + "\n", status: status)
+        }
     }
 
     /// Whether the resource needs no token of the admin listener: pages contain no data.

@@ -38,14 +38,18 @@ struct StatsReport: Sendable {
 
     var sources: FigureSources {
         FigureSources { completion in
-            parts.core.snapshot { core in completion { live, now in view(core, live, now) } }
+            Task {
+                let (problems, core) = (await parts.routes.problems(), await parts.core.snapshot())
+                completion { live, now in view(core, live, problems, now) }
+            }
         }
     }
 
-    private func view(_ core: CoreSnapshot?, _ live: LiveFigures, _ now: Instant) -> StatsView {
+    private func view(
+        _ core: CoreSnapshot?, _ live: LiveFigures, _ problems: [ServerProblem], _ now: Instant
+    ) -> StatsView {
         let listener = webSockets.statistics
         let push = parts.push.statistics
-        let readiness = Readiness(of: parts, core: core, push: push, now: now)
         return StatsView(
             at: Timestamp(parts.clock.wall(now)), server: server(core, live), calls: Self.calls(core?.counters, live),
             sessions: StatsView.Sessions(
@@ -55,7 +59,7 @@ struct StatsReport: Sendable {
             stages: live.stages.lastMinute(now: now), pushes: Self.pushes(core),
             pushPools: push.pools.map { StatsView.PushPool($0, now: now) }, store: store,
             queues: queues(core, push, live), limits: Self.limits(core, listener, live),
-            process: process(now), problems: readiness.problems)
+            process: process(now), problems: problems)
     }
 
     /// The URL for clients on this machine: a wildcard address is replaced by the loopback address.

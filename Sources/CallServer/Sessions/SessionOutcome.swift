@@ -28,6 +28,9 @@ enum SessionOutcome: String, CaseIterable, Sendable {
     case invalid
     case failed
 
+    /// Whether there is a session now.
+    var isSession: Bool { self == .opened || self == .resumed || self == .woken }
+
     /// The outcome for a refusal.
     init(_ code: SignalError.Code, isWake: Bool) {
         switch code {

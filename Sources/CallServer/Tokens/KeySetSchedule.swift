@@ -47,6 +47,12 @@ package struct KeySetSchedule: Equatable {
     /// The keys have stopped to count.
     mutating func dropped() { end = nil }
 
+    /// How long the keys are past their age; nil within it, and without keys.
+    func overdue(at now: Instant) -> Duration? {
+        guard let end, now > end + (.zero - Self.grace) else { return nil }
+        return now - (end + (.zero - Self.grace))
+    }
+
     /// How long an unknown key has to wait for a fetch; zero if it is a reason to fetch now.
     func wait(at now: Instant) -> Duration {
         guard let lastStart else { return .zero }

@@ -1,3 +1,4 @@
+import CallMonitor
 import EventLoop
 import OutgoingHTTP
 import TLS
@@ -45,6 +46,9 @@ struct KeySource: Sendable {
         set.loop.execute { [set] in set.value.refetch { end.finish() } }
         for await _ in ends {}
     }
+
+    /// nil after the loop's end.
+    func health() async -> ServerFacts.IdentityKeys? { await set.loop.run { [set] in set.value.health } }
 
     func stop() async { _ = await set.loop.run { [set] in set.value.stop() } }
 }

@@ -1,3 +1,4 @@
+import CallMonitor
 import CallVocabulary
 import ClientTokens
 import Dispatch
@@ -103,6 +104,12 @@ package final class RemoteKeySet {
         isAsked = true
         waiting.append(Waiting(isFirst: true) { _ in completion() })
         start()
+    }
+
+    /// Whether there are keys, and how old they are.
+    var health: ServerFacts.IdentityKeys {
+        ServerFacts.IdentityKeys(
+            hasKeys: set != nil, failures: schedule.failures, overdue: schedule.overdue(at: environment.clock.now()))
     }
 
     /// Ends everything; the timer must be released on the loop.

@@ -1,4 +1,5 @@
 import CallCore
+import CallMonitor
 import CallVocabulary
 import ClientTokens
 import Dispatch
@@ -175,6 +176,9 @@ public struct TokenAuthority: Redacted, Sendable {
 
     /// Fetches the provider's keys at once, because an operator asks, and returns when that has ended.
     func refetchKeys() async { await users.source?.refetch() }
+
+    /// The state of the provider's keys; nil without a provider that serves its keys.
+    func identityKeys() async -> ServerFacts.IdentityKeys? { await users.source?.health() }
 
     // MARK: Tokens
 

@@ -11,14 +11,19 @@ public struct TurnConfiguration: Equatable, Sendable {
     @Secret public var secret: String
     /// How long a credential is valid.
     public var lifetime: Duration
+    /// Where ``secret`` was read; nil for a secret that is in no file.
+    public var secretFile: String?
 
     /// The default of ``lifetime``.
     public static let standardLifetime = Duration.seconds(3600)
 
-    public init(urls: [String], secret: String, lifetime: Duration = standardLifetime) {
+    public init(
+        urls: [String], secret: String, lifetime: Duration = standardLifetime, secretFile: String? = nil
+    ) {
         self.urls = urls
         self.secret = secret
         self.lifetime = lifetime
+        self.secretFile = secretFile
     }
 }
 
@@ -35,6 +40,12 @@ final class TurnCredentials: Sendable {
 
     /// Applies to all further credentials. Earlier ones count until they expire, if the TURN server still has their secret.
     func replace(with configuration: TurnConfiguration?) { self.configuration.withLock { $0 = configuration } }
+
+    /// The file of the secret, if the next start would not find the secret there: the present one counts on.
+    var missingSecret: String? {
+        guard let file = configuration.withLock({ $0?.secretFile }) else { return nil }
+        return FileManager.default.contents(atPath: file)?.isEmpty == false ? nil : file
+    }
 
     /// The servers with a new credential of the user; empty without a configuration.
     func servers(for user: Handle) -> [ICEServer] {

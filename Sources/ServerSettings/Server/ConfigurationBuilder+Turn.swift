@@ -28,7 +28,8 @@ extension ConfigurationBuilder {
             return nil
         }
         return TurnConfiguration(
-            urls: urls, secret: secret, lifetime: settings.seconds(.turnSeconds, TurnConfiguration.standardLifetime))
+            urls: urls, secret: secret, lifetime: settings.seconds(.turnSeconds, TurnConfiguration.standardLifetime),
+            secretFile: path)
     }
 
     /// RFC 7064 and RFC 7065: a scheme, a host, perhaps a port and a transport.

@@ -1,7 +1,7 @@
 import AdminProtocol
 import CallVocabulary
 
-/// A server's figures, judged.
+/// A server's problems, and its figures judged by the operator's limits.
 struct CheckReport: Encodable {
     struct Figure: Encodable {
         let name: String
@@ -20,8 +20,8 @@ struct CheckReport: Encodable {
     let summary: String
     /// Empty when the server could not be asked.
     let figures: [Figure]
-    /// Why the server is not ready.
-    let problems: [String]
+    /// The server's own list, without those that are ignored.
+    let problems: [ServerProblem]
 
     init(_ stats: StatsView, _ limits: CheckOptions) {
         var figures: [Figure] = []
@@ -31,12 +31,10 @@ struct CheckReport: Encodable {
                     name: name, unit: unit, value: value, warning: limit.warning, critical: limit.critical,
                     status: limit.status(of: value), words: words))
         }
-        // Readiness names a drain among its problems; it is a figure of its own.
-        let problems = stats.problems.filter { !$0.hasPrefix("draining:") }
+        let problems = stats.problems.filter { !limits.ignore.contains($0.code) }
         let pools = stats.pushPools
         let oldest = Double(pools.map(\.oldestQueuedMilliseconds).max() ?? 0) / 1000
         let unreported = Self.unreportedPercent(stats.pushes.report)
-        let circuits = pools.count(where: \.isCircuitOpen)
         let files =
             stats.process.maxFiles > 0 ? 100 * Double(stats.process.openFiles) / Double(stats.process.maxFiles) : 0
         let ring = stats.stages.first { $0.stage == .inviteToRinging && $0.count > 0 }?.p99Milliseconds ?? 0
@@ -48,21 +46,20 @@ struct CheckReport: Encodable {
             "store_waiting", "", Double(stats.store.waiting), limits.storeWaiting,
             "\(stats.store.waiting) batches wait for the store")
         judge(
-            "open_circuits", "", Double(circuits), limits.openCircuits,
-            "\(PartyText.count(circuits, "open circuit breaker")) of push credentials")
-        judge(
-            "violations", "", Double(stats.pushes.violations.count), limits.violations,
-            stats.pushes.violations.joined(separator: "; "))
-        judge(
             "files", "%", files, limits.files, "\(stats.process.openFiles) of \(stats.process.maxFiles) files are open")
         judge("ring_p99", "s", ring / 1000, limits.ringP99, "calls take \(Threshold.text(ring / 1000)) s to ring (p99)")
-        judge("problems", "", Double(problems.count), limits.problems, problems.joined(separator: "; "))
-        judge("draining", "", stats.server.isDraining ? 1 : 0, limits.draining, "the server drains")
+        let severe = problems.filter { $0.severity == .critical }.count
+        judge("problems", "", Double(problems.count), Threshold(), "")
+        judge("critical_problems", "", Double(severe), Threshold(), "")
 
         self.figures = figures
         self.problems = problems
-        status = figures.map(\.status).max() ?? .ok
-        let bad = figures.filter { $0.status != .ok }.sorted { $0.status > $1.status }
+        var bad: [(status: CheckStatus, words: String)] = problems.map {
+            ($0.severity == .critical ? .critical : .warning, $0.words)
+        }
+        bad += figures.filter { $0.status != .ok }.map { ($0.status, $0.words) }
+        bad.sort { $0.status > $1.status }
+        status = bad.first?.status ?? .ok
         let live = stats.calls.live.values.reduce(0, +)
         summary =
             bad.isEmpty

@@ -19,7 +19,7 @@ enum CheckText {
         }
         var lines = gauge("up", "1 when the server answered.", [report.figures.isEmpty ? " 0" : " 1"])
         lines += gauge(
-            "status", "0 ok, 1 warning, 2 critical, 3 unknown: the worst of all figures.",
+            "status", "0 ok, 1 warning, 2 critical, 3 unknown: the worst of all problems and figures.",
             [" \(report.status.rawValue)"])
         guard !report.figures.isEmpty else { return lines }
         lines += gauge(

@@ -1,3 +1,4 @@
+import AdminProtocol
 import ArgumentParser
 import CallVocabulary
 
@@ -5,6 +6,7 @@ import CallVocabulary
 
 extension EndReason: ExpressibleByArgument {}
 extension CallState: ExpressibleByArgument {}
+extension ServerProblem.Code: ExpressibleByArgument {}
 extension ProviderStatus: ExpressibleByArgument {}
 extension ReportStatus: ExpressibleByArgument {}
 extension PushPurpose: ExpressibleByArgument {}

@@ -40,7 +40,12 @@ enum StatsText {
                     : "standing by: \(realm.standbys.joined(separator: ", ").shown)")
         }
         return [head + draining] + (realm.map { [$0] } ?? [])
-            + stats.problems.map { Terminal.red("NOT READY: \($0.shown)") }
+            + stats.problems.map(problem)
+    }
+
+    private static func problem(_ problem: ServerProblem) -> String {
+        let mark = problem.isUnready ? "NOT READY" : problem.severity.rawValue.uppercased()
+        return Terminal.styled("\(mark): \(problem.words.shown)", problem.severity == .critical ? .red : .yellow)
     }
 
     private static func calls(_ calls: StatsView.Calls) -> [String] {
@@ -101,7 +106,6 @@ enum StatsText {
             "in memory, by the device's word"
                 + list(ReportStatus.allCases.map { ($0.rawValue, pushes.report[$0, default: 0]) }, before: ": "),
         ]
-        lines += pushes.violations.map { Terminal.red("BROKEN: \($0.shown)") }
         guard !stats.pushPools.isEmpty else { return lines }
         let counts = ["IN FLIGHT", "ACCEPTED", "REJECTED", "UNKNOWN", "CONNECTIONS", "GOAWAYS"]
         var table = Table(

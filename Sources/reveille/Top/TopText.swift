@@ -248,23 +248,23 @@ enum TopText {
 
     /// Each in as many lines as it needs: the cause often stands at the end.
     static func problems(_ stats: StatsView, width: Int, most: Int) -> [StyledLine] {
-        let problems = stats.problems + stats.pushes.violations.map { "BROKEN: \($0)" }
-        guard !problems.isEmpty else {
+        guard !stats.problems.isEmpty else {
             var line = labelled("health")
             line.add("ready", Style(.green))
             return [line]
         }
         let room = max(1, width - labelWidth - 2)
-        let texts = problems.flatMap { problem in
-            problem.shown.wrapped(to: room).enumerated().map { index, text in
-                index == 0 ? text : "  " + text
+        var texts = stats.problems.flatMap { problem in
+            problem.words.shown.wrapped(to: room).enumerated().map { index, text in
+                (text: index == 0 ? text : "  " + text, style: ScreenFrame.style(of: problem))
             }
         }
-        let shown =
-            texts.count <= most ? texts : Array(texts.prefix(most - 1)) + ["and more; reveille stats has them all"]
-        return shown.enumerated().map { index, text in
+        if texts.count > most {
+            texts = texts.prefix(most - 1) + [("and more; reveille stats has them all", bad)]
+        }
+        return texts.enumerated().map { index, text in
             var line = labelled(index == 0 ? "problems" : "")
-            line.add(text, bad)
+            line.add(text.text, text.style)
             return line
         }
     }

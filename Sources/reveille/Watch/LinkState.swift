@@ -27,6 +27,10 @@ struct LinkState {
     /// Of the server that was heard of last.
     private(set) var server: ServerInfo?
 
+    /// Those of the server but a drain, which has a mark of its own; the worst first.
+    /// Empty while the server is gone.
+    var problems: [ServerProblem] { isUp ? server?.problems?.filter { $0.code != .draining } ?? [] : [] }
+
     var isUp: Bool { if case .up = phase { true } else { false } }
     /// Why there is no use in waiting.
     var refusal: String? { if case .refused(let words) = phase { words } else { nil } }

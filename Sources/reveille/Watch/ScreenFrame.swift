@@ -4,20 +4,34 @@ import TerminalScreen
 /// The lines at the top and the bottom that the full-screen commands have in common.
 enum ScreenFrame {
     /// The server, a figure, and the time.
+    /// - Parameter problems: the worst first; they take the place of the server's address.
     static func drawTitle(
-        _ link: LinkState, _ figure: String?, isPaused: Bool, in buffer: inout ScreenBuffer, at time: ScreenTime
+        _ link: LinkState, _ figure: String?, problems: [ServerProblem] = [], isPaused: Bool,
+        in buffer: inout ScreenBuffer, at time: ScreenTime
     ) {
         var title = StyledLine("reveille", .bold)
         if let server = link.server {
-            title.add(" \(server.version) on \(server.node), \(server.address)")
+            if problems.isEmpty {
+                title.add(" \(server.version) on \(server.node), \(server.address)")
+            } else {
+                title.add(" on \(server.node)")
+            }
             if link.isUp, server.isDraining { title.add("  draining", Style(.yellow, bold: true)) }
         }
         if let figure, link.isUp { title.add("  \(figure)", .bold) }
+        if let problem = problems.first {
+            let count = problems.count > 1 ? "\(problems.count) problems: " : ""
+            title.add("  \(count)\(problem.words)", style(of: problem))
+        }
         let clock = WallClock.text(time.wallMilliseconds)
         let mark = isPaused ? " PAUSED " : ""
         title.draw(into: &buffer, row: 0, limit: max(0, buffer.width - clock.count - mark.count - 2))
         buffer.put(clock, row: 0, endingAt: buffer.width, style: link.isUp ? .plain : .dim)
         if isPaused { buffer.put(mark, row: 0, endingAt: buffer.width - clock.count - 1, style: .reversed) }
+    }
+
+    static func style(of problem: ServerProblem) -> Style {
+        Style(problem.severity == .critical ? .red : .yellow, bold: true)
     }
 
     /// The connection error, across a whole line.

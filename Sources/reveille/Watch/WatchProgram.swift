@@ -222,7 +222,7 @@ struct WatchProgram: ScreenProgram {
     mutating func draw(into buffer: inout ScreenBuffer, at time: ScreenTime) {
         let (board, shown) = frozen ?? (self.board, time)
         let rate = board.rate(at: shown.uptime).map { "\(FigureText.rate($0)) new/s" }
-        ScreenFrame.drawTitle(link, rate, isPaused: isPaused, in: &buffer, at: time)
+        ScreenFrame.drawTitle(link, rate, problems: link.problems, isPaused: isPaused, in: &buffer, at: time)
         let body = 2..<max(2, buffer.height - 2)
         switch mode {
         case .table, .filtering: table.draw(board, rows: body, in: &buffer, at: shown)

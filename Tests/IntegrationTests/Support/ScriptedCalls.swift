@@ -34,7 +34,7 @@ enum ScriptedCalls {
         return picture
     }
 
-    static func stats(_ info: ServerInfo, live: Int = 12, problems: [String] = []) -> StatsView {
+    static func stats(_ info: ServerInfo, live: Int = 12, problems: [ServerProblem] = []) -> StatsView {
         StatsView(
             at: Timestamp(Instant(milliseconds: now)), server: info,
             calls: .init(

@@ -10,6 +10,7 @@ extension ServerInfo {
             sessions: 12, processID: 4711, metrics: "http://127.0.0.1:7352/metrics",
             realm: RealmInfo(epoch: 7, leaseMilliseconds: 2600, standbys: ["node-2"]))
         info.mayChange = true
+        info.problems = []
         return info
     }
 }
@@ -46,8 +47,9 @@ extension StatsView {
             queues: [Queue(name: "core", depth: 4, capacity: 65_536)], limits: [Limit(name: "invites", hits: 2)],
             process: Process(
                 uptimeSeconds: 90_000, cpuSeconds: 321.5, residentBytes: 73_400_320, openFiles: 41, maxFiles: 1024),
-            problems: isDraining ? ["draining: this server takes no new calls"] : [])
-        stats.server.mayChange = nil
+            problems: isDraining
+                ? [ServerProblem(.draining, isUnready: true, "draining: this server takes no new calls")] : [])
+        (stats.server.mayChange, stats.server.problems) = (nil, nil)
         stats.stages[0].boundsMilliseconds = [100, 1000]
         stats.stages[0].buckets = [400, 780, 20]
         return stats

@@ -19,19 +19,14 @@ struct MetricsReport: Sendable {
     let shards: [Mailbox<ShardMessage>]
     let configuration: ServerConfiguration
     let certificates: ListenerCertificates
+    let watch: ProblemWatch
     /// Returns nil once the monitor has stopped.
     let monitor: @Sendable () async -> LiveFigures?
 
     var sources: HTTPRoutes.Sources {
         HTTPRoutes.Sources(
-            problems: { await problems() }, metrics: { await text() },
+            problems: { [watch] in await watch.problems() }, metrics: { await text() },
             isHome: { [homeLease = parts.store.homeLease] in homeLease?.term.isHeld ?? true })
-    }
-
-    private func problems() async -> [String] { problems(await parts.core.snapshot()) }
-
-    private func problems(_ core: CoreSnapshot?) -> [String] {
-        Readiness(of: parts, core: core, push: parts.push.statistics, now: parts.clock.now()).problems
     }
 
     private func text() async -> String {
@@ -41,8 +36,7 @@ struct MetricsReport: Sendable {
         report.metric(
             "reveille_build_info", .gauge, "1, with the version.",
             [("version=\"\(CallServer.version)\",node=\"\(PrometheusText.label(configuration.node))\"", 1)])
-        report.metric(
-            "reveille_ready", .gauge, "1 while /readyz says so.", problems(snapshot).isEmpty ? 1 : 0)
+        ProblemMetrics.add(await watch.problems(), to: &report)
         if let homeLease = parts.store.homeLease { RealmMetrics.add(homeLease.term, to: &report) }
         if let snapshot { CoreMetrics.add(snapshot, parts.rates, to: &report) }
         if let monitor { MonitorMetrics.add(calls: monitor.calls.live, stages: monitor.stages, to: &report) }

@@ -5,15 +5,16 @@ struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Check the health of the running server, for monitoring.",
         discussion: """
-            Each limit is WARNING:CRITICAL. Either may be left out (5, :15), and off ignores the figure. A figure \
-            equal to a limit is over it.
+            The server has a list of its problems, the one of stats, top and the log: a critical problem is critical, \
+            another one a warning. Beside it figures can be judged, each by a limit WARNING:CRITICAL. Either may be left \
+            out (5, :15). A figure equal to a limit is over it.
 
             Exit codes follow monitoring plugins: 0 ok, 1 warning, 2 critical, 3 unknown. A server that does not answer \
             is critical. A server that refuses access or has another version is unknown. A wrong command line is 64, \
             which monitoring systems treat as unknown.
 
               reveille check
-              reveille check --oldest-push 3:10 --unreported off
+              reveille check --ignore no_standby --oldest-push 3:10
               reveille check --output prometheus
             """)
 

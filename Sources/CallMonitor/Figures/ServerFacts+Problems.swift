@@ -1,0 +1,245 @@
+import AdminProtocol
+import CallVocabulary
+
+extension ServerFacts {
+    /// All problems of the server, the worst first; empty when it is well.
+    public var problems: [ServerProblem] {
+        ServerProblem.sorted(
+            storeProblems + coreProblems + pools.flatMap(pushProblems) + certificates.flatMap(certificateProblems)
+                + authorizationProblems + identityProblems + turnProblems + webhooks.compactMap(webhookProblem)
+                + loadProblems + callProblems + machineProblems)
+    }
+
+    /// Whether the server is ready: whether new calls can be made, and wake the phones.
+    public static func isReady(_ problems: [ServerProblem]) -> Bool { !problems.contains(where: \.isUnready) }
+
+    // MARK: Store and core
+
+    private var storeProblems: [ServerProblem] {
+        var found: [ServerProblem] = []
+        if let failure = store.failure {
+            found.append(ServerProblem(.storeFailing, isUnready: true, "store: \(failure)"))
+        } else {
+            if !store.isLeaseHeld {
+                found.append(
+                    ServerProblem(
+                        .noHome, isUnready: true,
+                        "store: the lease has run out; another server may be the realm's home"))
+            }
+            if let waits = store.commitWaits, waits > Self.longestCommit {
+                found.append(
+                    ServerProblem(
+                        .storeHangs, isUnready: true,
+                        "store: a commit has waited for \(seconds(waits)) s: the \(store.storage) does not answer"))
+            }
+            let failures = grown(.storeFailures, over: .seconds(300))
+            if failures > 3 {
+                found.append(
+                    ServerProblem(
+                        .storeFailing, "store: \(failures) commits failed in 5 minutes and were repeated; see the log"))
+            }
+        }
+        if let damage = store.damage { found.append(ServerProblem(.storeDamaged, isUnready: true, "store: \(damage)")) }
+        if let failure = store.checkpointFailure {
+            found.append(
+                ServerProblem(
+                    .checkpointsFail,
+                    "store: the write-ahead log cannot be merged into its database (\(failure)): it grows until the disk is full; check the disk"
+                ))
+        }
+        if store.standbys == 0 {
+            found.append(
+                ServerProblem(
+                    .noStandby,
+                    "realm: no server stands by: the loss of this one stops all calls; start the second node"))
+        }
+        return found + slowStoreProblems
+    }
+
+    private var slowStoreProblems: [ServerProblem] {
+        let growth = history.growth(to: counts, over: .seconds(300), at: now).counts
+        let (slow, all) = (growth[.slowCommits] ?? 0, growth[.commits] ?? 0)
+        var reasons: [String] = []
+        if all > 0, slow * 100 > all { reasons.append("one commit in a hundred takes more than 250 ms") }
+        if store.behind > Self.longestBehind { reasons.append("the tables are \(seconds(store.behind)) s behind") }
+        for queue in queues where queue.name == "commits" || queue.name == "store" {
+            if isHalfFull(queue) { reasons.append("queue \(text(queue))") }
+        }
+        guard !reasons.isEmpty else { return [] }
+        return [
+            ServerProblem(
+                .storeBehind,
+                "store: slow: \(reasons.joined(separator: ", ")); find other users of the \(store.storage) (iostat -x 1)"
+            )
+        ]
+    }
+
+    private var coreProblems: [ServerProblem] {
+        guard let core else { return [ServerProblem(.coreStopped, isUnready: true, "core: not running")] }
+        var found: [ServerProblem] = []
+        if core.isDraining {
+            found.append(ServerProblem(.draining, isUnready: true, "draining: this server takes no new calls"))
+        }
+        found += core.violations.map { ServerProblem(.ledgerViolated, of: $0, isUnready: true, "ledger: \($0)") }
+        let missing = count([.unreported, .reportFailed], in: core)
+        let known = count(
+            [.unreported, .reportFailed, .reported, .reportedLate, .acted, .notRequired, .filtered], in: core)
+        if missing * 5 > known, core.reports.values.reduce(0, +) > 5 {
+            found.append(
+                ServerProblem(
+                    .pushesUnreported,
+                    "pushes: phones did not report \(missing) of \(known): compare app versions with reveille devices list"
+                ))
+        }
+        let suspended = grown(.devicesSuspended, over: CountHistory.span)
+        if suspended > 0 {
+            found.append(
+                ServerProblem(
+                    .devicesSuspended,
+                    "devices: \(suspended) suspended in 15 minutes, because VoIP pushes were left unreported; see reveille devices list --suspended"
+                ))
+        }
+        return found
+    }
+
+    private func count(_ statuses: [ReportStatus], in core: Core) -> Int {
+        statuses.reduce(0) { $0 + (core.reports[$1] ?? 0) }
+    }
+
+    // MARK: Pushes and certificates
+
+    private func pushProblems(_ pool: Pool) -> [ServerProblem] {
+        var found: [ServerProblem] = []
+        for line in pool.lines {
+            if line.waiting > 0, line.connections == 0 {
+                found.append(
+                    ServerProblem(
+                        .pushDisconnected, of: line.name, isUnready: true,
+                        "push: \(line.waiting) waiting, without a connection to \(line.name)"))
+            } else if let oldest = line.oldest, oldest > Self.longestWait {
+                found.append(
+                    ServerProblem(
+                        .pushQueueOld, of: line.name, isUnready: true,
+                        "push: \(line.waiting) waiting for \(line.name), the oldest for \(seconds(oldest)) s"))
+            }
+        }
+        if let words = pool.credential {
+            found.append(
+                ServerProblem(.credentialRefused, of: pool.name, isUnready: true, "push: \(pool.name) \(words)"))
+        }
+        // A suspect topic alone does not make the server unready: a client may have invented it.
+        let isUnready = pool.allRefusedFor.map { $0 < Self.refusalsCount } ?? false
+        found += pool.suspects.map {
+            ServerProblem(.tokensRefused, of: pool.name, isUnready: isUnready, "push: \(pool.name) \($0)")
+        }
+        guard let end = pool.certificateEnds else { return found }
+        if end <= date {
+            found.append(
+                ServerProblem(
+                    .certificateExpired, of: pool.name, isUnready: true,
+                    "push: \(pool.name): the certificate has expired on \(day(end)): APNs takes nothing until it is replaced"
+                ))
+        } else if end - date < Self.pushWarning {
+            found.append(
+                ServerProblem(
+                    end - date < Self.lastDay ? .certificateEnds : .certificateExpiring, of: pool.name,
+                    "push: \(pool.name): the certificate expires on \(day(end)): order the next one"))
+        }
+        return found
+    }
+
+    private func certificateProblems(_ certificate: Certificate) -> [ServerProblem] {
+        let (listener, end) = (certificate.listener, certificate.ends)
+        guard end > date else {
+            let others = listener == "signal" ? "clients" : "they"
+            return [
+                ServerProblem(
+                    .certificateExpired, of: listener, isUnready: listener == "signal",
+                    "the \(listener) listener: the certificate has expired on \(day(end)): \(others) cannot connect; renew it and reload"
+                )
+            ]
+        }
+        guard end - date < Self.listenerWarning else { return [] }
+        return [
+            ServerProblem(
+                end - date < Self.lastDay ? .certificateEnds : .listenerCertificateExpiring, of: listener,
+                "the \(listener) listener: the certificate expires on \(day(end)): renew it and reload")
+        ]
+    }
+
+    // MARK: Backends and secrets
+
+    private var authorizationProblems: [ServerProblem] {
+        authorization.unanswered.sorted { $0.key < $1.key }.map { question, age in
+            let outcome =
+                authorization.isDenying
+                ? "every new \(question == "invite" ? "call" : "session") is refused (authorize.on_failure)"
+                : "new \(question == "invite" ? "calls" : "sessions") go on unasked (authorize.on_failure)"
+            return ServerProblem(
+                .authorizationDown, of: question, isUnready: authorization.isDenying && age < Self.refusalsCount,
+                "authorization: the backend at authorize.url does not answer: \(outcome); repair it, the log has the reason"
+            )
+        }
+    }
+
+    private var identityProblems: [ServerProblem] {
+        guard let identity, identity.failures > 0 else { return [] }
+        guard identity.hasKeys else {
+            return [
+                ServerProblem(
+                    .identityKeysAbsent, isUnready: true,
+                    "tokens: there are no keys of the identity provider: its users open no sessions; the log says why they cannot be fetched"
+                )
+            ]
+        }
+        guard let overdue = identity.overdue else { return [] }
+        return [
+            ServerProblem(
+                .identityKeysOld,
+                "tokens: the identity provider's keys are \(seconds(overdue) / 60) minutes past their age, and end after a day; the log says why they cannot be fetched"
+            )
+        ]
+    }
+
+    private var turnProblems: [ServerProblem] {
+        guard let missingTurnSecret else { return [] }
+        return [
+            ServerProblem(
+                .turnSecretMissing,
+                "turn: \(missingTurnSecret) is missing, empty or unreadable: the next start fails; put the secret of the TURN servers there"
+            )
+        ]
+    }
+
+    private func webhookProblem(_ webhook: WebhookView) -> ServerProblem? {
+        let (name, failure) = (webhook.name, webhook.lastFailure.map { ": \($0)" } ?? "")
+        if webhook.state != .active {
+            return ServerProblem(
+                .webhookFailing, of: name,
+                "webhook \(name) is \(webhook.state.rawValue), backlog \(webhook.backlog)\(failure); when it is mended, reveille webhooks resume \(name)"
+            )
+        }
+        guard let oldest = webhook.oldestAt.map({ date - $0.instant }), oldest > Self.oldestEvent else { return nil }
+        return ServerProblem(
+            .webhookBacklog, of: name,
+            "webhook \(name) is slow, backlog \(webhook.backlog), the oldest event waits for \(seconds(oldest)) s\(failure); see reveille webhooks show \(name)"
+        )
+    }
+
+    // MARK: Helpers
+
+    func grown(_ counter: CountHistory.Counter, over window: Duration) -> UInt64 {
+        history.growth(to: counts, over: window, at: now).counts[counter] ?? 0
+    }
+
+    func isHalfFull(_ queue: StatsView.Queue) -> Bool {
+        queue.capacity.map { $0 > 0 && queue.depth * 2 > $0 } ?? false
+    }
+
+    func text(_ queue: StatsView.Queue) -> String { "\(queue.name) \(queue.depth)/\(queue.capacity ?? 0)" }
+
+    func seconds(_ duration: Duration) -> Int64 { duration.wholeMilliseconds / 1000 }
+
+    /// `2027-01-15`
+    private func day(_ instant: Instant) -> String { String(Timestamp(instant).rfc3339.prefix(10)) }
+}

@@ -1,0 +1,204 @@
+import AdminProtocol
+import AdminServer
+import CallCore
+import CallMonitor
+import CallVocabulary
+import EventLoop
+import Logging
+import PostgresStore
+import PushClient
+import StoreInterface
+import Synchronization
+import WebSocketServer
+import WebhookClient
+
+/// Asks all parts of a running server what ``ServerFacts/problems`` judges, and logs which problems begin and end. May be
+/// used from any thread.
+final class ProblemWatch: Sendable {
+    private static let interval = Duration.seconds(5)
+
+    /// What takes longer to ask than a health check may wait.
+    private struct Kept {
+        var webhooks: [WebhookView] = []
+        var identity: ServerFacts.IdentityKeys?
+        var missingTurnSecret: String?
+        var openFiles = 0
+        var rings: (all: UInt64, slow: UInt64) = (0, 0)
+        var history: CountHistory
+        var known = KnownProblems()
+    }
+
+    private let parts: ServerParts
+    private let webSockets: WebSocketServer
+    private let certificates: ListenerCertificates
+    private let logLinesDropped: @Sendable () -> UInt64
+    private let monitor: @Sendable () async -> LiveFigures?
+    private let start: Instant
+    private let kept: Mutex<Kept>
+
+    /// - Parameter monitor: returns nil once the monitor has stopped.
+    init(
+        _ parts: ServerParts, _ webSockets: WebSocketServer, _ certificates: ListenerCertificates,
+        logLinesDropped: @escaping @Sendable () -> UInt64, monitor: @escaping @Sendable () async -> LiveFigures?
+    ) {
+        self.parts = parts
+        self.webSockets = webSockets
+        self.certificates = certificates
+        self.logLinesDropped = logLinesDropped
+        self.monitor = monitor
+        start = parts.clock.now()
+        kept = Mutex(Kept(history: CountHistory(start: start)))
+    }
+
+    /// Looks every few seconds, until the task is cancelled.
+    func run() async {
+        while !Task.isCancelled {
+            await look()
+            try? await Task.sleep(for: Self.interval)
+        }
+    }
+
+    /// The problems at this moment: what the core, the store and the push client say is new, all else a few seconds old.
+    func problems() async -> [ServerProblem] { facts(await parts.core.snapshot()).problems }
+
+    private func look() async {
+        let webhooks = await parts.webhooks.endpoints()
+        let identity = await parts.tokens.identityKeys()
+        let rings = await monitor().map { Self.rings($0.stages) }
+        let (missing, files) = (parts.turn.missingSecret, ProcessFigures.now().openFiles ?? 0)
+        kept.withLock { kept in
+            (kept.webhooks, kept.identity) = (webhooks, identity)
+            (kept.missingTurnSecret, kept.openFiles) = (missing, files)
+            if let rings { kept.rings = rings }
+        }
+        let facts = facts(await parts.core.snapshot())
+        // A core that stops at a shutdown is no problem.
+        guard !Task.isCancelled else { return }
+        let (told, over) = kept.withLock { kept in
+            kept.history.add(facts.counts, at: facts.now)
+            return kept.known.take(facts.problems, at: facts.now)
+        }
+        for problem in told {
+            parts.log.log(
+                level: problem.severity == .critical ? .error : .warning, "problem: \(problem.words)",
+                metadata: Self.metadata(problem))
+        }
+        for problem in over { parts.log.notice("problem over", metadata: Self.metadata(problem)) }
+    }
+
+    private static func metadata(_ problem: ServerProblem) -> Logger.Metadata {
+        var metadata: Logger.Metadata = ["problem": .string(problem.code.rawValue)]
+        if let subject = problem.subject { metadata["subject"] = .string(subject) }
+        return metadata
+    }
+
+    private func facts(_ core: CoreSnapshot?) -> ServerFacts {
+        var facts = ServerFacts(of: parts, core: core, start: start)
+        facts.certificates = certificates.distinct.map { ServerFacts.Certificate(listener: $0.listener, ends: $0.at) }
+        facts.maxFiles = DescriptorLimit.current
+        kept.withLock { kept in
+            facts.webhooks = kept.webhooks
+            facts.identity = kept.identity
+            facts.missingTurnSecret = kept.missingTurnSecret
+            facts.openFiles = kept.openFiles
+            facts.history = kept.history
+            (facts.counts[.rings], facts.counts[.slowRings]) = (kept.rings.all, kept.rings.slow)
+        }
+        let listener = webSockets.statistics
+        facts.counts[.connectionsEvicted] = listener.evicted
+        facts.counts[.limit("connections")] = listener.refused
+        facts.counts[.logLinesDropped] = logLinesDropped()
+        for (name, loop) in LoopMetrics.loops(core: parts.core.loop, shards: webSockets.shardLoops) {
+            facts.counts[.busy(name)] = UInt64(max(0, loop.statistics.busy.wholeMilliseconds))
+        }
+        return facts
+    }
+
+    private static func rings(_ stages: StageLatencies) -> (all: UInt64, slow: UInt64) {
+        let histogram = stages.histogram(of: .inviteToRinging)
+        // A bound of the histogram.
+        let quick = StageLatencies.bounds.lastIndex { $0 <= ServerFacts.longestRing }
+        return (histogram.count, histogram.count - (quick.map { histogram.cumulative[$0] } ?? 0))
+    }
+}
+
+extension ServerFacts {
+    /// What the parts say at this moment, without the listeners.
+    init(of parts: ServerParts, core: CoreSnapshot?, start: Instant) {
+        self.init(now: parts.clock.now(), date: parts.clock.wallTime(), start: start)
+        let (log, lease) = (parts.store.recordLog, parts.store.homeLease)
+        let commits = log.statistics
+        store.failure = log.failure.map { "\($0)" }
+        store.isLeaseHeld = lease?.term.isHeld ?? true
+        store.commitWaits = log.waitingSince.map { $0.duration(to: .now) }
+        store.storage = lease == nil ? "disk" : "database"
+        store.damage = log.pages.damage.map { "\($0)" }
+        store.checkpointFailure = commits.checkpointFailure.map { "\($0)" }
+        store.behind = commits.behindSince.map { $0.duration(to: .now) } ?? .zero
+        store.standbys = lease?.term.standbys.count
+        pools = parts.push.statistics.pools.map { Pool($0, now: now) }
+        let hook = parts.authorization.figures
+        authorization.unanswered = Dictionary(
+            uniqueKeysWithValues: hook.unanswered.map { ($0.key.rawValue, now - $0.value) })
+        authorization.isDenying = hook.isDenying
+        queues = [
+            StatsView.Queue(name: "core", depth: parts.core.inbox.count, capacity: parts.core.inbox.capacity),
+            StatsView.Queue(name: "store", depth: log.waiting, capacity: log.capacity),
+        ]
+        count(commits, parts)
+        guard let core else { return }
+        self.core = Core(core)
+        queues.append(StatsView.Queue(name: "commits", depth: core.commitsPending, capacity: CoreLoop.pendingCommits))
+        count(core)
+    }
+
+    private mutating func count(_ commits: CommitStatistics, _ parts: ServerParts) {
+        // Each bound is twice the one before it, so that these buckets have no duration below the limit.
+        let first = LatencyCounts.bounds.firstIndex { $0 >= Self.slowCommit * 2 } ?? LatencyCounts.bounds.count
+        counts[.commits] = commits.latency.count
+        counts[.slowCommits] = commits.latency.buckets[first...].reduce(0, +)
+        counts[.storeFailures] = commits.failures
+        for (outcome, count) in parts.sessions.counters.opens {
+            counts[.sessionsAsked, default: 0] += count
+            if !outcome.isSession { counts[.sessionsRefused, default: 0] += count }
+        }
+        for limit in RateLimit.allCases { counts[.limit(limit.rawValue)] = parts.rates[limit].refused }
+        let clock = parts.clock.figures
+        counts[.clockSteps] = clock.stepsForward + clock.stepsBackward
+        counts[.suspensions] = clock.suspensions
+    }
+
+    private mutating func count(_ core: CoreSnapshot) {
+        counts[.coreRefused] = core.inboxRefused
+        counts[.devicesSuspended] = core.counters.devicesSuspended
+        for (reason, count) in zip(EndReason.allCases, core.counters.callsEnded) {
+            counts[.callsEnded, default: 0] += count
+            counts[.callsEndedWith(reason)] = count
+        }
+        for limit in CoreLimit.allCases { counts[.limit(limit.rawValue)] = core.counters.hits(of: limit) }
+    }
+}
+
+extension ServerFacts.Core {
+    init(_ core: CoreSnapshot) {
+        self.init()
+        isDraining = core.isDraining
+        violations = core.ledgerViolations
+        for status in ReportStatus.allCases { reports[status] = core.ledger.count(status) }
+    }
+}
+
+extension ServerFacts.Pool {
+    init(_ pool: PushStatistics.Pool, now: Instant) {
+        self.init(name: pool.name)
+        lines = pool.lines.map { line in
+            Line(
+                name: line.name, waiting: line.waiting, oldest: line.oldestWaiting.map { now - $0 },
+                connections: line.openConnections)
+        }
+        credential = pool.credential.problem(advice: pool.advice)
+        suspects = pool.suspectTopics.map(\.problem)
+        allRefusedFor = pool.allRefusedAt.map { now - $0 }
+        certificateEnds = pool.certificateExpiresAt
+    }
+}

@@ -1,0 +1,254 @@
+import AdminProtocol
+import CallVocabulary
+import Foundation
+import Testing
+
+@testable import CallMonitor
+
+@Suite("The list of a server's problems")
+struct ServerProblemTests {
+    private static let start = Instant(milliseconds: 1_800_000_000_000)
+    private static let now = start + .seconds(3600)
+
+    /// Of a server in order, one hour after its start.
+    private static func facts(_ change: (inout ServerFacts) -> Void = { _ in }) -> ServerFacts {
+        var facts = ServerFacts(now: now, date: now, start: start)
+        facts.core = ServerFacts.Core()
+        facts.store.standbys = 1
+        facts.pools = [ServerFacts.Pool(name: "APNs")]
+        facts.certificates = [ServerFacts.Certificate(listener: "signal", ends: now + ServerFacts.listenerWarning)]
+        facts.identity = ServerFacts.IdentityKeys(hasKeys: true, failures: 0)
+        facts.webhooks = [WebhookView(name: "billing", url: "", events: [], state: .active, backlog: 0)]
+        facts.queues = [StatsView.Queue(name: "core", depth: 50, capacity: 100)]
+        (facts.openFiles, facts.maxFiles) = (90, 100)
+        facts.history.add([:], at: now + .seconds(-900))
+        change(&facts)
+        return facts
+    }
+
+    /// How a problem comes about, and whether the server is unready then.
+    struct Cause: Sendable, CustomTestStringConvertible {
+        let code: ServerProblem.Code
+        let isUnready: Bool
+        let change: @Sendable (inout ServerFacts) -> Void
+        var testDescription: String { code.rawValue }
+
+        init(_ code: ServerProblem.Code, _ isUnready: Bool, _ change: @escaping @Sendable (inout ServerFacts) -> Void) {
+            (self.code, self.isUnready, self.change) = (code, isUnready, change)
+        }
+    }
+
+    private static func ends(in time: Duration) -> Instant { now + time }
+
+    private static let causes: [Cause] =
+        storeCauses + pushCauses + backendCauses + [
+            Cause(.coreStopped, true) { $0.core = nil },
+            Cause(.draining, true) { $0.core?.isDraining = true },
+            Cause(.ledgerViolated, true) { $0.core?.violations = ["a law"] },
+            Cause(.coreBehind, false) { $0.queues[0].depth = 51 },
+            Cause(.coreBehind, false) { $0.counts[.coreRefused] = 1 },
+            Cause(.loopBusy, false) { $0.counts[.busy("core")] = 811_000 },
+            Cause(.sessionsRefused, false) {
+                $0.counts = [.sessionsAsked: 21, .sessionsRefused: 11]
+            },
+            Cause(.callsFailing, false) {
+                $0.counts = [.callsEnded: 21, .callsEndedWith(.noDevices): 5]
+            },
+            Cause(.ringingSlow, false) { $0.counts = [.rings: 21, .slowRings: 1] },
+            Cause(.limitsHit, false) { $0.counts[.limit("invites_per_user")] = 11 },
+            Cause(.connectionsFull, false) { $0.counts[.connectionsEvicted] = 11 },
+            Cause(.descriptorsLow, false) { $0.openFiles = 91 },
+            Cause(.clockSet, false) { $0.counts[.clockSteps] = 1 },
+            Cause(.machineSuspended, false) { $0.counts[.suspensions] = 1 },
+            Cause(.logLinesDropped, false) { $0.counts[.logLinesDropped] = 1 },
+        ]
+
+    private static let storeCauses: [Cause] = [
+        Cause(.storeFailing, true) { $0.store.failure = "no space left" },
+        Cause(.storeFailing, false) { $0.counts[.storeFailures] = 4 },
+        Cause(.storeHangs, true) { $0.store.commitWaits = .milliseconds(3001) },
+        Cause(.storeDamaged, true) { $0.store.damage = "page 7" },
+        Cause(.checkpointsFail, false) { $0.store.checkpointFailure = "no space left" },
+        Cause(.storeBehind, false) { $0.store.behind = .milliseconds(5001) },
+        Cause(.storeBehind, false) { $0.counts = [.commits: 99, .slowCommits: 1] },
+        Cause(.storeBehind, false) {
+            $0.queues.append(StatsView.Queue(name: "commits", depth: 129, capacity: 256))
+        },
+        Cause(.noHome, true) { $0.store.isLeaseHeld = false },
+        Cause(.noStandby, false) { $0.store.standbys = 0 },
+    ]
+
+    private static let pushCauses: [Cause] = [
+        Cause(.pushesUnreported, false) { $0.core?.reports = [.reported: 4, .unreported: 2] },
+        Cause(.devicesSuspended, false) { $0.counts[.devicesSuspended] = 1 },
+        Cause(.pushDisconnected, true) {
+            $0.pools[0].lines = [ServerFacts.Pool.Line(name: "APNs", waiting: 1, connections: 0)]
+        },
+        Cause(.pushQueueOld, true) {
+            $0.pools[0].lines = [
+                ServerFacts.Pool.Line(name: "APNs", waiting: 1, oldest: .milliseconds(10_001), connections: 1)
+            ]
+        },
+        Cause(.credentialRefused, true) { $0.pools[0].credential = "has refused" },
+        Cause(.tokensRefused, false) { $0.pools[0].suspects = ["has refused"] },
+        Cause(.tokensRefused, true) {
+            $0.pools[0].suspects = ["has refused"]
+            $0.pools[0].allRefusedFor = .zero
+        },
+        Cause(.certificateExpiring, false) { $0.pools[0].certificateEnds = Self.ends(in: .seconds(30 * 86_400 - 1)) },
+        Cause(.certificateEnds, false) { $0.pools[0].certificateEnds = Self.ends(in: .seconds(86_399)) },
+        Cause(.certificateExpired, true) { $0.pools[0].certificateEnds = Self.ends(in: .zero) },
+    ]
+
+    private static let backendCauses: [Cause] = [
+        Cause(.listenerCertificateExpiring, false) {
+            $0.certificates[0].ends = Self.ends(in: .seconds(14 * 86_400 - 1))
+        },
+        Cause(.certificateEnds, false) { $0.certificates[0].ends = Self.ends(in: .seconds(86_399)) },
+        Cause(.certificateExpired, true) { $0.certificates[0].ends = Self.ends(in: .zero) },
+        Cause(.certificateExpired, false) {
+            $0.certificates.append(ServerFacts.Certificate(listener: "admin", ends: Self.ends(in: .zero)))
+        },
+        Cause(.authorizationDown, true) {
+            ($0.authorization.unanswered, $0.authorization.isDenying) = (["invite": .zero], true)
+        },
+        // Nobody asks a server that is not ready, so that it would stay so.
+        Cause(.authorizationDown, false) {
+            ($0.authorization.unanswered, $0.authorization.isDenying) = (["session": .seconds(600)], true)
+        },
+        Cause(.authorizationDown, false) { $0.authorization.unanswered = ["invite": .zero] },
+        Cause(.identityKeysOld, false) {
+            $0.identity = ServerFacts.IdentityKeys(hasKeys: true, failures: 1, overdue: .seconds(60))
+        },
+        Cause(.identityKeysAbsent, true) {
+            $0.identity = ServerFacts.IdentityKeys(hasKeys: false, failures: 1)
+        },
+        Cause(.turnSecretMissing, false) { $0.missingTurnSecret = "/etc/reveille/turn-secret" },
+        Cause(.webhookFailing, false) { $0.webhooks[0].state = .failing },
+        Cause(.webhookFailing, false) { $0.webhooks[0].state = .disabled },
+        Cause(.webhookFailing, false) { $0.webhooks[0].state = .paused },
+        Cause(.webhookBacklog, false) { $0.webhooks[0].oldestAt = Timestamp(Self.now + .milliseconds(-900_001)) },
+    ]
+
+    /// What a standby finds: it has no core.
+    private static let ofStandbys: Set<ServerProblem.Code> = [.standbyCutOff, .secretsDiffer]
+
+    @Test("a server in order has none")
+    func none() {
+        #expect(Self.facts().problems == [])
+        #expect(ServerFacts.isReady([]))
+    }
+
+    @Test("each has a cause, and no other problem comes with it", arguments: causes)
+    func one(cause: Cause) {
+        let problems = Self.facts(cause.change).problems
+        #expect(problems.map(\.code) == [cause.code])
+        #expect(ServerFacts.isReady(problems) == !cause.isUnready)
+        #expect(problems.allSatisfy { !$0.words.isEmpty && $0.severity == cause.code.severity })
+    }
+
+    @Test("all have a cause")
+    func all() {
+        #expect(Set(Self.causes.map(\.code)).union(Self.ofStandbys) == Set(ServerProblem.Code.allCases))
+    }
+
+    @Test("what grew before the window is over")
+    func window() {
+        let facts = Self.facts {
+            $0.counts = [.clockSteps: 7, .limit("invites_per_user"): 500, .storeFailures: 9, .devicesSuspended: 2]
+            $0.history = CountHistory(start: Self.start)
+            $0.history.add($0.counts, at: Self.now + .seconds(-900))
+        }
+        #expect(facts.problems == [])
+    }
+
+    @Test("the history is bounded, and has a sample of each window")
+    func history() {
+        var history = CountHistory(start: Self.start)
+        for second in 0..<7200 { history.add([.rings: UInt64(second)], at: Self.start + .seconds(second)) }
+        let end = Self.start + .seconds(7200)
+        for window in [300, 600, 900] {
+            let (counts, time) = history.growth(to: [.rings: 7200], over: .seconds(window), at: end)
+            #expect((window...window + 30).contains(Int(counts[.rings] ?? 0)))
+            #expect(time >= .seconds(window) && time <= .seconds(window + 30))
+        }
+    }
+
+    @Test("the worst is first, and the log gets a line at the beginning, at the end and once a day")
+    func log() {
+        var facts = Self.facts {
+            $0.core?.isDraining = true
+            $0.counts[.coreRefused] = 1
+            $0.store.standbys = 0
+        }
+        #expect(facts.problems.map(\.code) == [.draining, .coreBehind, .noStandby])
+        var known = KnownProblems()
+        #expect(known.take(facts.problems, at: Self.now).told == facts.problems)
+        #expect(known.take(facts.problems, at: Self.now + .seconds(60)).told == [])
+        facts.store.standbys = 1
+        let (told, over) = known.take(facts.problems, at: Self.now + KnownProblems.repetition)
+        #expect(told.map(\.code) == [.draining, .coreBehind])
+        #expect(over.map(\.code) == [.noStandby])
+    }
+
+    // MARK: Alarms
+
+    private static func text(_ path: String) throws -> String {
+        let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        return try String(contentsOf: package.appending(path: path), encoding: .utf8)
+    }
+
+    private static func alarms() throws -> [String: String] {
+        let text = try text("Resources/prometheus/alerts.yml")
+        let parts = text.components(separatedBy: "- alert: ").dropFirst()
+        return Dictionary(
+            uniqueKeysWithValues: parts.map { (String($0.prefix { $0 != "\n" }), $0) })
+    }
+
+    /// `ReveilleStoreFailing`
+    private static func alarm(of code: ServerProblem.Code) -> String {
+        "Reveille" + code.rawValue.split(separator: "_").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+    }
+
+    /// Alarms of a server that has no list, and of the list as a whole.
+    private static let others: Set<String> = ["ReveilleDown", "ReveilleNotReady"]
+
+    @Test("each has the alarm of its name, with its severity, and each alarm has its problem")
+    func alarmsAndProblems() throws {
+        let alarms = try Self.alarms()
+        let named = Set(ServerProblem.Code.allCases.map(Self.alarm))
+        #expect(Set(alarms.keys) == named.union(Self.others))
+        for code in ServerProblem.Code.allCases {
+            let text = try #require(alarms[Self.alarm(of: code)])
+            let severity = code.severity == .critical ? "page" : "ticket"
+            #expect(text.contains("labels: {severity: \(severity)}"), "\(code)")
+        }
+    }
+
+    @Test("each has a row in the article for operators, with its severity")
+    func article() throws {
+        let lines = try Self.text("Sources/CallServer/CallServer.docc/Operations.md").split(separator: "\n")
+        let rows = lines.filter { $0.contains(/^\| `[a-z_]+` \| (?:critical|warning) \|/) }
+        #expect(rows.count == ServerProblem.Code.allCases.count)
+        for code in ServerProblem.Code.allCases {
+            #expect(rows.contains { $0.hasPrefix("| `\(code.rawValue)` | \(code.severity.rawValue) |") }, "\(code)")
+        }
+    }
+
+    @Test(
+        "the limits of problems are those of their alarms",
+        arguments: [
+            (ServerProblem.Code.storeHangs, "> \(ServerFacts.longestCommit.components.seconds)\n"),
+            (.pushQueueOld, "> \(ServerFacts.longestWait.components.seconds)\n"),
+            (.certificateExpiring, "< \(ServerFacts.pushWarning.components.seconds / 86_400) * 86400\n"),
+            (.listenerCertificateExpiring, "< \(ServerFacts.listenerWarning.components.seconds / 86_400) * 86400\n"),
+            (.certificateEnds, "< \(ServerFacts.lastDay.components.seconds),"),
+            (.storeBehind, "> \(ServerFacts.longestBehind.components.seconds)\n"),
+            (.ringingSlow, "> \(ServerFacts.longestRing.components.seconds)\n"),
+            (.webhookBacklog, "> \(ServerFacts.oldestEvent.components.seconds)\n"),
+        ])
+    func limits(code: ServerProblem.Code, limit: String) throws {
+        #expect(try #require(Self.alarms()[Self.alarm(of: code)]).contains(limit))
+    }
+}
