@@ -38,6 +38,15 @@ function arranged(answers) {
   stats.pushes.devices_suspended = 1;
   Object.assign(stats.push_pools[0], { is_circuit_open: true, queued: 12, oldest_queued_ms: 4_200 });
   Object.assign(stats.queues[0], { capacity: 100, depth: 80 });
+  const { provider, environment, credential } = stats.push_pools[0];
+  stats.problems = [
+    {
+      code: 'credential_refused', severity: 'critical', is_unready: true, subject: 'apns',
+      words: `push: ${provider} ${environment} ${credential}: circuit open, 12 queued`,
+    },
+    { code: 'core_behind', severity: 'critical', is_unready: false, words: `overload: queue ${stats.queues[0].name} 80/100` },
+    { code: 'devices_suspended', severity: 'warning', is_unready: false, words: '1 device suspended: VoIP pushes were left unreported' },
+  ];
   return JSON.parse(JSON.stringify(answers));
 }
 

@@ -7,7 +7,7 @@ import { LatenciesView, LatencyHistory } from './latencies.js';
 import { Link } from './link.js';
 import { DeviceDetail, DevicesView, SessionsView } from './lists.js';
 import { byID, h, say } from './page.js';
-import { LimitWatch, ProblemList, problems, readiness } from './problems.js';
+import { ProblemList, problems, readiness } from './problems.js';
 import { PushDetail, PushesView } from './pushes.js';
 import { ServerView } from './server-view.js';
 import { Story } from './story.js';
@@ -23,7 +23,6 @@ const oldAfter = 3000;
 class Board {
   board = new CallBoard();
   latencies = new LatencyHistory();
-  limits = new LimitWatch();
   actions = new Actions(this);
   stats;
   info;
@@ -110,7 +109,6 @@ class Board {
     this.stats = stats;
     this.info = { ...this.info, ...stats.server };
     this.latencies.take(stats);
-    this.limits.take(stats);
     this.#views.get('server').take(stats);
     this.wake();
   }
@@ -268,8 +266,8 @@ class Board {
     this.detail?.draw(now);
     if (Math.floor(localNow / 1000) !== this.#drawnSecond || !this.stats) {
       this.#drawnSecond = Math.floor(localNow / 1000);
-      const { stats, webhooks, limits, board } = this;
-      this.problemList.draw(problems({ stats, webhooks, limits, board, now }), readiness(stats, this.#isOld(localNow)));
+      const { stats, board } = this;
+      this.problemList.draw(problems({ stats, board, now }), readiness(stats, this.#isOld(localNow)));
     }
   }
 

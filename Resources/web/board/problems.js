@@ -1,72 +1,35 @@
-// What is wrong, worst first: what `top` shows in red and yellow, and endpoints and devices that need somebody.
+// What is wrong, worst first: the server's own list of problems, and calls that need somebody.
 
 import { h, say } from './page.js';
 import { trouble } from './calls.js';
-import { count, short, wall } from './text.js';
+import { count, wall } from './text.js';
 
-/** How long a limit that was hit stays a problem. */
-const limitTime = 60_000;
-
-/** Remembers when limits were hit: the figures count since the start of the server. */
-export class LimitWatch {
-  #last;
-  #hitAt = new Map();
-
-  take(stats) {
-    const isSame = this.#last?.startedAt === stats.server.started_at.ms;
-    for (const { name, hits } of stats.limits) {
-      if (isSame && hits > (this.#last.hits.get(name) ?? 0)) this.#hitAt.set(name, stats.at.ms);
-    }
-    const hits = new Map(stats.limits.map((limit) => [limit.name, limit.hits]));
-    this.#last = { startedAt: stats.server.started_at.ms, hits };
-  }
-
-  recent(now) { return [...this.#hitAt].filter(([, at]) => now - at < limitTime).map(([name]) => name); }
-}
+/** The figures behind a problem: its code begins so. */
+const places = [
+  ['ledger', '#pushes', 'ledger'], ['pushes_', '#pushes', 'pushes'], ['devices_', '#devices?suspended=true', 'devices'],
+  ['push_', '#server', 'pools'], ['credential_', '#server', 'pools'], ['tokens_', '#server', 'pools'],
+  ['store_', '#server', 'store'], ['checkpoints_', '#server', 'store'], ['core_behind', '#server', 'queues'],
+  ['webhook_', '#server', 'webhooks'], ['limits_', '#server', 'limits'], ['connections_', '#server', 'limits'],
+  ['descriptors_', '#server', 'process'], ['ringing_', '#latencies', 'latencies'],
+];
 
 /** `{ weight, text, href, link }` each. */
-export function problems({ stats, webhooks, limits, board, now }) {
+export function problems({ stats, board, now }) {
   if (!stats) return [];
-  const found = [];
-  const bad = (text, href, link) => found.push({ weight: 'failure', text, href, link });
-  const odd = (text, href, link) => found.push({ weight: 'suspect', text, href, link });
-  for (const problem of stats.problems) {
-    if (problem.startsWith('draining')) {
-      const until = stats.server.drains_until;
-      odd(`${problem}${until ? `, until ${wall(until.ms)}` : ''}; only a restart ends it`);
-    } else {
-      bad(problem, problem.startsWith('ledger') ? '#pushes' : undefined, 'ledger');
-    }
-  }
-  for (const law of stats.pushes.violations) {
-    if (!stats.problems.includes(`ledger: ${law}`)) bad(`BROKEN: ${law}`, '#pushes', 'ledger');
-  }
-  for (const pool of stats.push_pools) {
-    const name = `${pool.provider} ${pool.environment} ${pool.credential}`;
-    if (pool.is_circuit_open) bad(`push: ${name}: circuit open, ${pool.queued} queued`, '#server', 'pools');
-  }
-  if (stats.store.failures > 0) bad(`store: ${count(stats.store.failures, 'failure')} since the start`, '#server', 'store');
-  for (const { name, state, backlog, last_failure: failure } of webhooks ?? []) {
-    const words = `webhook ${name} is ${state}, backlog ${backlog}${failure ? `: ${failure}` : ''}`;
-    if (state === 'failing' || state === 'disabled') bad(words, '#server', 'webhooks');
-    else if (state === 'paused') odd(words, '#server', 'webhooks');
-  }
-  for (const { name, depth, capacity } of stats.queues) {
-    if (capacity && depth * 2 >= capacity) bad(`overload: queue ${name} ${short(depth)}/${short(capacity)}`, '#server', 'queues');
-  }
-  const { open_files: open, max_files: most } = stats.process;
-  if (open * 10 >= most * 9) bad(`process: ${short(open)}/${short(most)} files`, '#server', 'process');
-  for (const name of limits.recent(now)) odd(`limit ${name} was hit in the last minute`, '#server', 'limits');
-  const suspended = stats.pushes.devices_suspended;
-  if (suspended > 0) {
-    odd(`${count(suspended, 'device')} suspended: VoIP pushes were left unreported`, '#devices?suspended=true', 'devices');
-  }
+  const found = stats.problems.map(({ code, severity, words }) => {
+    const [, href, link] = places.find(([begin]) => code.startsWith(begin)) ?? [];
+    const until = code === 'draining' ? stats.server.drains_until : undefined;
+    const end = code === 'draining' ? `${until ? `, until ${wall(until.ms)}` : ''}; only a restart ends it` : '';
+    return { weight: severity === 'critical' ? 'failure' : 'suspect', text: words + end, href, link };
+  });
   const words = new Map();
   for (const { call } of board.entries.values()) {
     const wrong = trouble(call, now);
     if (wrong) words.set(wrong.words, (words.get(wrong.words) ?? 0) + 1);
   }
-  for (const [what, number] of words) odd(`${count(number, 'call')}: ${what}`, '#calls?show=trouble', 'calls');
+  for (const [what, number] of words) {
+    found.push({ weight: 'suspect', text: `${count(number, 'call')}: ${what}`, href: '#calls?show=trouble', link: 'calls' });
+  }
   return found.sort((a, b) => (a.weight > b.weight) - (a.weight < b.weight));
 }
 
