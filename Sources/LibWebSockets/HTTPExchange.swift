@@ -94,6 +94,9 @@ final class HTTPExchange {
         do throws(RequestHead.Fault) {
             head = try RequestHead(bytes)
         } catch {
+            if ProxyHeader.begins(bytes) {
+                server.events.handshakeRefused(HandshakeRefusal(peer: peer, cause: .strayProxyHeader))
+            }
             return refuse(.text(error.words + "\n", status: error.status))
         }
         socket.peer = peer

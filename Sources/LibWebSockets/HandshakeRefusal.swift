@@ -1,12 +1,16 @@
 /// A client whose WebSocket or TLS handshake failed, whose request lacked the listener's token, or whose proxy sent no
-/// valid PROXY protocol header.
+/// valid PROXY protocol header, or one that is not read.
 public struct HandshakeRefusal: Equatable, Sendable {
     public enum Cause: Equatable, Sendable {
         case status(Int)
+        /// A request for the path of WebSockets without an upgrade, as through a proxy that leaves it out.
+        case noUpgrade
         /// The TLS handshake began and did not complete.
         case tls
         /// What is wrong with the PROXY protocol header. The peer is the proxy.
         case proxyHeader(ProxyHeader.Fault)
+        /// A PROXY protocol header where none is read.
+        case strayProxyHeader
     }
 
     public let peer: PeerAddress
@@ -17,12 +21,13 @@ public struct HandshakeRefusal: Equatable, Sendable {
         self.cause = cause
     }
 
-    /// `tls`, `proxy_header`, or `http_` and the status: `http_404`.
+    /// `tls`, `proxy_header`, or `http_` and the status: `http_404`, `http_426`.
     public var reason: String {
         switch cause {
         case .status(let status): "http_\(status)"
         case .tls: "tls"
-        case .proxyHeader: "proxy_header"
+        case .noUpgrade: "http_426"
+        case .proxyHeader, .strayProxyHeader: "proxy_header"
         }
     }
 
@@ -30,7 +35,11 @@ public struct HandshakeRefusal: Equatable, Sendable {
     public var detail: String? {
         switch cause {
         case .status, .tls: nil
+        case .noUpgrade: "the request has no Upgrade: websocket; a proxy on the way must pass Upgrade and Connection on"
         case .proxyHeader(let fault): fault.rawValue
+        case .strayProxyHeader:
+            "a PROXY protocol header from an address whose header is not read: list the proxy in listen.proxies and set "
+                + "listen.proxy_protocol, or let it send none"
         }
     }
 }

@@ -38,6 +38,11 @@ public struct ProxyHeader {
 
     package var count: Int { bytes.count }
 
+    /// Whether these bytes begin with a header of either version.
+    package static func begins(_ bytes: some Collection<UInt8>) -> Bool {
+        bytes.starts(with: prefix) || bytes.starts(with: signature)
+    }
+
     /// - Returns: how many of the bytes belong to the header, and whether it is whole with them.
     package mutating func read(_ more: ArraySlice<UInt8>) throws(Fault) -> (taken: Int, isWhole: Bool) {
         for (index, byte) in more.enumerated() {

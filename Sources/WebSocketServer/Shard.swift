@@ -478,6 +478,7 @@ extension Shard: ServerSocketEvents {
         }
         guard request.path == path else { return nil }
         if let refusal = rateRefusal(of: request) { return refusal }
+        handshakeRefused(HandshakeRefusal(peer: request.peer, cause: .noUpgrade))
         return refusalForm(
             HTTPResponse(
                 status: 426, contentType: "text/plain", headers: [("Upgrade", "websocket")],

@@ -76,6 +76,23 @@ struct AuthorizationHookTests {
         for result in ["allowed", "denied"] { #expect(try await questions(server, result)) }
     }
 
+    @Test("that is dead is a problem, and the server is unready if it refuses every call then", arguments: [false, true])
+    func dead(allowsOnFailure: Bool) async throws {
+        // Nobody listens there.
+        let address = try #require(WebAddress("http://127.0.0.1:1/authorize"))
+        let server = try await server(address, allowsOnFailure: allowsOnFailure)
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        #expect(try await HTTPAnswer.curl(server, "/readyz").body == "ready")
+        _ = try? await alice.softphone.call(.user("bob"))
+        let readiness = try await HTTPAnswer.curl(server, "/readyz")
+        #expect(readiness.status == (allowsOnFailure ? 200 : 503))
+        #expect(readiness.body.contains("authorization: the backend at authorize.url does not answer: "))
+        let metrics = try await HTTPAnswer.curl(server, "/metrics").body
+        #expect(metrics.contains("\nreveille_problems{problem=\"authorization_down\"} 1\n"))
+        let check = try await world.reveille("check")
+        #expect(check.ending == .exit(2) && check.output.contains("authorization: the backend at authorize.url"))
+    }
+
     @Test("allows a session, refuses another with its reason, and is not asked after a reload without sessions")
     func sessions() async throws {
         let (program, address) = try await backend()

@@ -36,6 +36,23 @@ struct CommandTests {
         try await look()
     }
 
+    @Test("commands on a data folder ask the server there, and say when none runs")
+    func folder() async throws {
+        let server = try await world.startServer()
+        let (_, _, call) = try await world.liveCall(at: server.address)
+        for line in ["calls list --live", "calls show \(call)", "pushes list", "devices list"] {
+            let asked = try await world.reveille(line)
+            #expect(asked.ending == .exit(0) && !asked.errors.contains("no server runs"), "\(line): \(asked.errors)")
+        }
+        await server.stop()
+        for line in ["calls list --live", "calls show \(call)", "devices list"] {
+            let read = try await world.reveille(line)
+            #expect(read.ending == .exit(0), "\(line): \(read.errors)")
+            #expect(read.errors == "no server runs on \(world.folder): what was stored last is shown")
+        }
+        #expect(try await world.reveille("calls show \(call)").output.contains("No server runs: the call was connected"))
+    }
+
     @Test("a phone finds the server by its data folder, on any port, and names the address it tries")
     func findsServer() async throws {
         let (_, address) = try await world.serve()

@@ -160,6 +160,22 @@ struct StoryTests {
         #expect(lines.first == expected)
     }
 
+    @Test("a push that waits is no push on its way, and what the server knows is named")
+    func waiting() {
+        var draft = Scenarios.ringing
+        draft.call.state = .waking
+        draft.pushes[0].status = .intended
+        let detail = CallDetail(StoredCall(call: draft.call, legs: draft.legs, pushes: draft.pushes))
+        func told(_ problems: [ServerProblem]) -> String? {
+            CommandRun.atItsTime { CallStory(detail, problems).lines.first }
+        }
+        #expect(told([]) == "The push to bob is still queued, and no device rings yet.")
+        let gone = ServerProblem(.pushDisconnected, of: "APNs production", isUnready: true, "push: 1 waiting")
+        #expect(
+            told([ServerProblem(.pushDisconnected, of: "FCM project", isUnready: true, ""), gone])
+                == "The push to bob is still queued (no connection to APNs production), and no device rings yet.")
+    }
+
     @Test("lengths are said as people say them")
     func lengths() {
         for (milliseconds, text) in [

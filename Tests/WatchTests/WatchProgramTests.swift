@@ -51,6 +51,16 @@ struct WatchProgramTests {
         #expect(!Samples.screen(&program).text(row: 0).contains("problems"))
     }
 
+    @Test("while the server is gone no call gets older")
+    func gone() {
+        var program = three
+        _ = program.received(.link(.lost), at: Samples.time(1))
+        let then = Samples.screen(&program, at: 1).text
+        #expect(then.contains("0:04") && then.contains("1:11"))
+        let later = Samples.screen(&program, at: 600).text
+        #expect(later.contains("0:04") && later.contains("1:11") && !later.contains("10:03"))
+    }
+
     @Test("is drawn on screens too small for anything", arguments: [(1, 1), (3, 2), (10, 4), (20, 5)])
     func tiny(width: Int, height: Int) {
         var program = three

@@ -105,6 +105,18 @@ struct PeerTests {
         try await server.endings.wait(for: "the end of the connection") { $0.dropFirst(3) == [.network] }
     }
 
+    @Test("a request for the path of WebSockets without an upgrade is told of, with what a proxy must do, and counted")
+    func noUpgrade() async throws {
+        let server = try await TestServer.start(Self.trusted)
+        let client = try RawClient(port: server.address.port)
+        try await client.write("GET /v1/signal HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+        #expect(String(decoding: try await client.readToEnd(), as: UTF8.self).hasPrefix("HTTP/1.1 426 "))
+        try await server.refusals.wait(for: "the refusal") { $0.map(\.cause) == [.noUpgrade] }
+        let refusal = try #require(server.refusals.entries.first)
+        #expect(refusal.reason == "http_426" && refusal.detail?.contains("Upgrade and Connection") == true)
+        #expect(server.server.statistics.shards[0].handshakesRefused == 1)
+    }
+
     @Test("who is refused a WebSocket is told of with the address and the status")
     func refused() async throws {
         let server = try await TestServer.start(Self.trusted)

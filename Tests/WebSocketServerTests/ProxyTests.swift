@@ -99,12 +99,20 @@ struct ProxyTests {
         #expect(try await clients[1].handshake().hasPrefix("HTTP/1.1 101"))
     }
 
-    @Test("the header of a stranger is not looked at: it is no request")
-    func stranger() async throws {
+    @Test("the header of a stranger is no request, and is told of and counted", arguments: [1, 2])
+    func stranger(version: Int) async throws {
         let faults = Journal<HandshakeRefusal>()
         let server = try await start(proxy: "127.0.0.2", faults: faults)
-        let refused = try await client(server, Self.line.utf8)
+        // Version 2: the signature, the command, TCP over IPv4, and twelve bytes of addresses and ports.
+        let block: [UInt8] =
+            [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A, 0x21, 0x11, 0x00, 0x0C]
+            + [203, 0, 113, 9, 192, 0, 2, 1, 0xDD, 0xD5, 0x01, 0xBB]
+        let refused = try await client(server, version == 1 ? Array(Self.line.utf8) : block)
         #expect(try await refused.handshake().hasPrefix("HTTP/1.1 400 "))
+        try await server.refusals.wait(for: "the refusal") { $0.map(\.cause) == [.strayProxyHeader] }
+        let refusal = try #require(server.refusals.entries.first)
+        #expect(refusal.reason == "proxy_header" && refusal.detail?.contains("listen.proxy_protocol") == true)
+        #expect(server.server.statistics.shards[0].handshakesRefused == 1)
         let plain = try RawClient(port: server.address.port)
         #expect(try await plain.handshake().hasPrefix("HTTP/1.1 101"))
         #expect(faults.entries.isEmpty)
@@ -179,19 +187,25 @@ struct ProxyTests {
         before server: TestServer, mode: String = "tcp", options: String, more: String = ""
     ) async throws -> UInt16 {
         let port = try freePort()
-        let path = NSTemporaryDirectory() + "haproxy-\(UUID().uuidString.prefix(8)).cfg"
-        try """
-        defaults
-            mode \(mode)
-            timeout connect 10s
-            timeout client 10s
-            timeout server 10s
-        listen signal
-            bind 127.0.0.1:\(port)
-            \(more)
-            server reveille \(server.address) source 127.0.0.9 \(options)
+        try await startHAProxy(
+            """
+            defaults
+                mode \(mode)
+                timeout connect 10s
+                timeout client 10s
+                timeout server 10s
+            listen signal
+                bind 127.0.0.1:\(port)
+                \(more)
+                server reveille \(server.address) source 127.0.0.9 \(options)
 
-        """.write(toFile: path, atomically: true, encoding: .utf8)
+            """)
+        return port
+    }
+
+    private func startHAProxy(_ configuration: String) async throws {
+        let path = NSTemporaryDirectory() + "haproxy-\(UUID().uuidString.prefix(8)).cfg"
+        try configuration.write(toFile: path, atomically: true, encoding: .utf8)
         let words = Journal<String>()
         let program = try ChildProcess.find("haproxy", package: "haproxy")
         let haproxy = try ChildProcess.start(
@@ -201,7 +215,37 @@ struct ProxyTests {
             try? FileManager.default.removeItem(atPath: path)
         }
         try await words.wait(for: "HAProxy's start") { $0.joined().contains("Loading success.") }
-        return port
+    }
+
+    /// The blocks for HAProxy of the article for operators.
+    private static func blocks() throws -> [String] {
+        let article = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "Sources/CallServer/CallServer.docc/Operations.md")
+        return try String(contentsOf: article, encoding: .utf8).components(separatedBy: "```haproxy\n").dropFirst()
+            .map { $0.components(separatedBy: "```")[0] }
+    }
+
+    @Test("the blocks for HAProxy of the article for operators pass a WebSocket on, and the client's address")
+    func article() async throws {
+        let blocks = try Self.blocks()
+        #expect(blocks.map { $0.contains("mode http\n") } == [true, false])
+        for block in blocks {
+            let isHTTP = block.contains("mode http\n")
+            let server = try await TestServer.start {
+                $0.proxies = TrustedProxies(
+                    addresses: [AddressRange("127.0.0.9")].compactMap(\.self), sendHeaders: !isHTTP)
+            }
+            let port = try freePort()
+            try await startHAProxy(
+                block.replacing(" ssl crt /etc/haproxy/reveille.pem alpn http/1.1", with: "")
+                    .replacing("bind :443", with: "bind 127.0.0.1:\(port)")
+                    // The test's server has no /homez.
+                    .replacing("    option httpchk GET /homez\n", with: "")
+                    .replacing("10.0.0.20:7350", with: "\(server.address) source 127.0.0.9"))
+            let client = try RawClient(port: port, from: "127.0.0.5")
+            #expect(try await client.handshake().hasPrefix("HTTP/1.1 101"))
+            #expect(try await client.shownAddress().hasPrefix("127.0.0.5"))
+        }
     }
 
     @Test(

@@ -70,7 +70,8 @@ class Board {
   }
 
   /** The server's time. */
-  now() { return Date.now() + this.#skew; }
+  /** The time of the server. While it is gone nothing gets older. */
+  now() { return (this.#goneSince ?? Date.now()) + this.#skew; }
 
   // MARK: Connection
 

@@ -5,6 +5,17 @@ import { count, length, relative, shortID, target } from './text.js';
 /** The most devices described one by one. */
 const mostDevices = 8;
 
+const providerNames = { apns: 'APNs', fcm: 'FCM', webpush: 'Web Push' };
+
+/** Problems of the server for which pushes wait. */
+const delays = {
+  push_disconnected: (name) => `no connection to ${name}`,
+  push_queue_old: (name) => `${name} takes pushes too slowly`,
+  credential_refused: (name) => `${name} refuses the credential`,
+  tokens_refused: (name) => `${name} refuses the tokens`,
+  certificate_expired: (name) => `the certificate for ${name} has expired`,
+};
+
 const isAlert = ({ delivery }) => delivery === 'apns_alert' || delivery === 'fcm_alert';
 
 /** What happened on one device. */
@@ -90,8 +101,8 @@ class DeviceSentence {
 }
 
 class CallSentences {
-  constructor({ call, legs, pushes, timeline }, now) {
-    Object.assign(this, { call, now });
+  constructor({ call, legs, pushes, timeline }, now, problems) {
+    Object.assign(this, { call, now, problems });
     this.steps = new Set(timeline.map(({ step }) => step));
     const users = new Map();
     for (const { user } of legs) users.set(user, (users.get(user) ?? 0) + 1);
@@ -134,6 +145,16 @@ class CallSentences {
     return length(start ? ((lost ?? end)?.ms ?? this.now) - start.ms : 0);
   }
 
+  /** What the pushes do, and why, as far as the server knows. */
+  get #waking() {
+    const pushes = this.devices.map(({ push }) => push).filter(Boolean);
+    if (!pushes.length || pushes.some(({ status }) => status !== 'intended')) return `a push is on its way to ${this.target}`;
+    const names = pushes.map(({ token }) => providerNames[token.provider]);
+    const cause = this.problems.find(({ code, subject }) =>
+      delays[code] && subject && names.some((name) => subject.startsWith(name)));
+    return `the push to ${this.target} is still queued${cause ? ` (${delays[cause.code](cause.subject)})` : ''}`;
+  }
+
   /** The state of a live call. */
   get #standing() {
     const { call } = this;
@@ -143,7 +164,7 @@ class CallSentences {
         return told ? `${count(told, 'device')} of ${this.target} ${told === 1 ? 'has' : 'have'} been told, and none rings yet`
           : 'the call is on disk, and nobody has been told yet';
       }
-      case 'waking': return `a push is on its way to ${this.target}, and no device rings yet`;
+      case 'waking': return `${this.#waking}, and no device rings yet`;
       case 'ringing': {
         const ringing = this.devices.filter(({ leg }) => leg.state === 'ringing').length;
         return `${ringing ? `it rings on ${count(ringing, 'device')}` : 'no device rings at present'}; `
@@ -227,5 +248,5 @@ class CallSentences {
   }
 }
 
-/** One sentence on the call, and a line with a dash on each device of note. */
-export const sentences = (detail, now) => new CallSentences(detail, now).lines;
+/** One sentence on the call, and a line with a dash on each device of note; with the problems of the server. */
+export const sentences = (detail, now, problems = []) => new CallSentences(detail, now, problems).lines;

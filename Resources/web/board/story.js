@@ -40,7 +40,7 @@ export class Story {
     if (this.#detail && isLive && Math.floor(now / 1000) !== this.#second) {
       this.#second = Math.floor(now / 1000);
       this.body.querySelector('.facts')?.replaceWith(facts(callFacts(this.#detail, now)));
-      this.body.querySelector('.sentences')?.replaceWith(told(this.#detail, now));
+      this.body.querySelector('.sentences')?.replaceWith(told(this.#detail, now, this.app.stats?.problems));
     }
   }
 
@@ -68,7 +68,7 @@ export class Story {
     if (!this.#detail) return void refill(this.body, failure || h('p', { class: 'quiet' }, 'asking for its story…'));
     const detail = this.#detail;
     const now = this.app.now();
-    refill(this.body, failure, facts(callFacts(detail, now)), told(detail, now), deviceTable(detail), h('h3', {}, 'Ladder'),
+    refill(this.body, failure, facts(callFacts(detail, now)), told(detail, now, this.app.stats?.problems), deviceTable(detail), h('h3', {}, 'Ladder'),
       ladder(detail), h('h3', {}, 'Steps'), timeline(detail.timeline));
   }
 }
@@ -92,8 +92,8 @@ function callFacts({ call }, now) {
   ];
 }
 
-function told(detail, now) {
-  return h('div', { class: 'sentences' }, sentences(detail, now).map((line) => h('p', {}, line)));
+function told(detail, now, problems) {
+  return h('div', { class: 'sentences' }, sentences(detail, now, problems).map((line) => h('p', {}, line)));
 }
 
 function deviceTable({ call, legs, pushes }) {

@@ -1,5 +1,6 @@
 import AdminKit
 import AdminProtocol
+import CallServer
 
 /// A connection to a running server for the time of a command.
 struct Administration: Sendable {
@@ -20,6 +21,34 @@ struct Administration: Sendable {
         } catch {
             await administration.client.close()
             throw error
+        }
+    }
+
+    /// The server on a data folder.
+    enum Found {
+        /// To be closed by the caller.
+        case running(Administration)
+        /// It is there and does not answer; the words say so.
+        case silent(String)
+        case none
+    }
+
+    /// Looks for the server on a data folder. A standby counts as none: it answers no commands.
+    /// - Throws: ``AdminProblem`` when the server refuses, as for another user.
+    static func find(on folder: DataFolder) async throws -> Found {
+        let address = AdminAddress.folder(folder)
+        // A path that is too long for a socket has none.
+        guard let client = try? address.connect() else { return .none }
+        do throws(AdminFailure) {
+            _ = try await client.perform(GetServerInfo())
+            return .running(Administration(address: address, client: client))
+        } catch {
+            await client.close()
+            switch error {
+            case .notRunning, .unreachable: return .none
+            case .timedOut, .lost: return .silent(AdminProblem(error, address).words)
+            case .notAllowed, .tokenRefused, .untrusted, .refused, .notTaken: throw AdminProblem(error, address)
+            }
         }
     }
 

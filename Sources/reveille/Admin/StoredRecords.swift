@@ -6,20 +6,40 @@ import CallServer
 import CallVocabulary
 import StoreInterface
 
-/// Where what is stored is read from: the admin API of a server that is named, else straight from the data folder,
-/// whether a server runs on it or not. Either way it is the same views.
+/// Where what is stored is read from: the admin API of a server that is named or runs on the data folder, else straight
+/// from the store. Either way it is the same views.
 enum StoredRecords {
     case store(any StoreQueries, StorePlace)
     case server(Administration)
 
-    /// Opens it for as long as `body` takes.
-    static func with<Result>(
-        _ server: ServerOptions, _ body: (StoredRecords) async throws -> Result
-    ) async throws -> Result {
+    /// Opens it for as long as `body` takes, which also shows what it reads. Says on standard error when no server runs.
+    static func with(_ server: ServerOptions, _ body: (StoredRecords) async throws -> Void) async throws {
         if try server.named() != nil {
             return try await Administration.with(server) { try await body(.server($0)) }
         }
-        return try await with(try server.store(), body)
+        let place = try server.store()
+        var note: String?
+        // An address on the command line names a database, and no folder with a socket.
+        if server.data.address == nil {
+            switch try await Administration.find(on: server.data.folder) {
+            case .running(let running):
+                do {
+                    try await body(.server(running))
+                } catch {
+                    await running.client.close()
+                    throw error
+                }
+                return await running.client.close()
+            case .silent(let words): note = "\(words). What is stored is shown"
+            case .none: break
+            }
+        }
+        let isDown = note == nil && !place.hasHome
+        if isDown { note = "no server runs on \(place): what was stored last is shown" }
+        var console = Console.current
+        console.isServerDown = isDown
+        try await Console.$current.withValue(console) { try await with(place, body) }
+        if let note { Terminal.complain(note) }
     }
 
     /// Opens a store for as long as `body` takes.
@@ -96,6 +116,12 @@ enum StoredRecords {
         try await perform(GetCall(try await callID(id)), missing: missing(id))
     }
 
+    /// Those of the server; none without one.
+    func problems() async throws -> [ServerProblem] {
+        guard case .server(let server) = self else { return [] }
+        return try await server.perform(GetServerInfo()).problems ?? []
+    }
+
     /// The call that is named, out of all that are stored.
     func callID(_ id: IDPart<CallSubject>) async throws -> CallID {
         if let exact = id.exact { return exact }
@@ -137,4 +163,14 @@ enum StoredRecords {
     func groups() async throws -> [GroupView] { try await all(ListGroups(), atMost: .max) }
 
     func aliases() async throws -> [AliasView] { try await all(ListAliases(), atMost: .max) }
+}
+
+extension StorePlace {
+    /// Whether another process serves the store, as its realm says. Nobody tells of a folder, but the server on it.
+    fileprivate var hasHome: Bool {
+        switch self {
+        case .folder: false
+        case .database(let address): (try? RealmControl(address).status().hasHome) ?? false
+        }
+    }
 }

@@ -36,8 +36,8 @@ struct DevicesCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List devices, by user.",
             discussion: """
-                Reads the data folder, whether or not a server uses it. With --server the command asks that server \
-                over the admin API.
+                Asks the server on the data folder, or the one that --server names. Where none runs it reads the \
+                store, and says so.
 
                   reveille devices list --user alice
                   reveille devices list --suspended --output json
@@ -53,8 +53,10 @@ struct DevicesCommand: AsyncParsableCommand {
 
         func run() async throws {
             let query = ListDevices(user: user, suspended: suspended ? true : nil)
-            let devices = try await StoredRecords.with(server) { try await $0.devices(query).items }
-            try output.format.write("devices", devices, table: DeviceText.table, none: "no such devices")
+            try await StoredRecords.with(server) {
+                let devices = try await $0.devices(query).items
+                try output.format.write("devices", devices, table: DeviceText.table, none: "no such devices")
+            }
         }
     }
 
@@ -62,7 +64,7 @@ struct DevicesCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show one device: app, push tokens, health.",
             discussion: """
-                Reads the data folder, or the server that --server names. Exit code 1: there is no such device.
+                Asks as devices list does. Exit code 1: there is no such device.
 
                   reveille devices show alice 1a2b3c4d
                 """)
@@ -72,8 +74,10 @@ struct DevicesCommand: AsyncParsableCommand {
         @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            let device = try await StoredRecords.with(server) { try await $0.device(of: name.user, name.device) }
-            try output.format.write("device", device, text: DeviceText.details)
+            try await StoredRecords.with(server) {
+                let device = try await $0.device(of: name.user, name.device)
+                try output.format.write("device", device, text: DeviceText.details)
+            }
         }
     }
 

@@ -6,8 +6,8 @@ struct PushesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pushes", abstract: "List, show and audit the pushes of the ledger.",
         discussion: """
-            Reads the data folder, whether or not a server runs on it, or asks the server that --server names over the \
-            admin API.
+            Asks the server on the data folder, or the one that --server names. Where none runs it reads the store, and \
+            says so.
 
               reveille pushes list --open
               reveille pushes audit
@@ -43,14 +43,14 @@ struct PushesCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let pushes = try await StoredRecords.with(server) { records in
+            try await StoredRecords.with(server) { records in
                 var query = ListPushes(
                     purpose: purpose, status: status, report: report, user: user, open: open ? true : nil)
                 if let call { query.callID = try await records.callID(call) }
-                return try await records.pushes(query, limit: limit)
+                let pushes = try await records.pushes(query, limit: limit)
+                try output.format.write(
+                    "pushes", pushes.items, table: PushText.table, none: "no such pushes", hasMore: pushes.hasMore)
             }
-            try output.format.write(
-                "pushes", pushes.items, table: PushText.table, none: "no such pushes", hasMore: pushes.hasMore)
         }
     }
 
@@ -71,8 +71,10 @@ struct PushesCommand: AsyncParsableCommand {
         @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            let push = try await StoredRecords.with(server) { try await $0.push(id) }
-            try output.format.write("push", push, text: PushText.details)
+            try await StoredRecords.with(server) {
+                let push = try await $0.push(id)
+                try output.format.write("push", push, text: PushText.details)
+            }
         }
     }
 
@@ -91,9 +93,13 @@ struct PushesCommand: AsyncParsableCommand {
         @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            let audit = try await StoredRecords.with(server) { try await $0.audit() }
-            try output.format.write(nil, audit, text: AuditText.lines)
-            if !audit.balanced { throw Exit.failed }
+            var isBalanced = true
+            try await StoredRecords.with(server) { records in
+                let audit = try await records.audit()
+                try output.format.write(nil, audit, text: AuditText.lines)
+                isBalanced = audit.balanced
+            }
+            if !isBalanced { throw Exit.failed }
         }
     }
 }

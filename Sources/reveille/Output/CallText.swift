@@ -30,7 +30,8 @@ enum CallText {
 
     /// From the invite to the end, or until now.
     private static func lasted(_ call: CallView) -> String {
-        Moment.length((call.endedAt?.instant ?? Moment.now) - call.createdAt.instant)
+        guard call.endedAt != nil || !Console.current.isServerDown else { return "-" }
+        return Moment.length((call.endedAt?.instant ?? Moment.now) - call.createdAt.instant)
     }
 
     static func style(_ state: CallState) -> TextStyle {

@@ -13,6 +13,8 @@ struct Console: Sendable {
     var write: @Sendable (String) -> Void
     /// Writes one line to standard error.
     var complain: @Sendable (String) -> Void
+    /// Whether what is shown is of a server that does not run: what was open then gets no older.
+    var isServerDown = false
 
     /// That of the command under way: the process's own, unless a test has put another in its place.
     @TaskLocal static var current = Console.ofProcess()

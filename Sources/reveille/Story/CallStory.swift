@@ -6,13 +6,16 @@ struct CallStory {
     private let call: CallView
     private let devices: [DeviceStory]
     private let steps: Set<String>
+    private let problems: [ServerProblem]
 
-    init(_ detail: CallDetail) {
+    /// - Parameter problems: those of the server, which may say why a push waits.
+    init(_ detail: CallDetail, _ problems: [ServerProblem] = []) {
         call = detail.call
+        self.problems = problems
         steps = Set(detail.timeline.map(\.step))
         let counts = Dictionary(grouping: detail.legs, by: \.user).mapValues(\.count)
         let ids = detail.deviceIDs
-        let over = detail.call.endedAt?.instant ?? Moment.now
+        let over = detail.over
         devices = detail.legs.map { leg in
             DeviceStory(
                 leg: leg, push: detail.pushes.first { $0.pushID == leg.pushID }, over: over,
@@ -58,6 +61,10 @@ struct CallStory {
 
     /// The state of a live call.
     private var standing: String {
+        guard !Console.current.isServerDown else {
+            return "no server runs: the call was \(call.state.rawValue) when it stopped, and goes on or ends when "
+                + "one starts"
+        }
         switch call.state {
         case .routing:
             let told = devices.count { $0.leg.state == "offered" }
@@ -65,7 +72,7 @@ struct CallStory {
                 ? "the call is on disk, and nobody has been told yet"
                 : "\(PartyText.count(told, "device")) of \(target) \(told == 1 ? "has" : "have") been told, "
                     + "and none rings yet"
-        case .waking: return "a push is on its way to \(target), and no device rings yet"
+        case .waking: return "\(waking), and no device rings yet"
         case .ringing:
             let count = devices.count(where: \.rings)
             let rings = count == 0 ? "no device rings at present" : "it rings on \(PartyText.count(count, "device"))"
@@ -76,6 +83,18 @@ struct CallStory {
             return "\(winner) answered after \(after(call.answeredAt)), and they have been talking for \(talk)"
         case .ended: return "it is over"
         }
+    }
+
+    /// What the pushes do, and why, as far as the server knows.
+    private var waking: String {
+        let queued = devices.compactMap(\.push).filter { $0.status == .intended }
+        guard !queued.isEmpty, devices.allSatisfy({ $0.push == nil || $0.push?.status == .intended }) else {
+            return "a push is on its way to \(target)"
+        }
+        let reason = problems.lazy.compactMap { problem in
+            queued.contains { problem.delays($0) } ? problem.reasonOfDelay : nil
+        }.first
+        return "the push to \(target) is still queued" + (reason.map { " (\($0))" } ?? "")
     }
 
     private var talk: String {
@@ -176,7 +195,38 @@ struct CallStory {
     }
 }
 
+extension ServerProblem {
+    /// Why pushes to the provider wait; nil for a problem that delays none.
+    fileprivate var reasonOfDelay: String? {
+        guard let subject else { return nil }
+        let reasons: [Code: String] = [
+            .pushDisconnected: "no connection to \(subject)", .pushQueueOld: "\(subject) takes pushes too slowly",
+            .credentialRefused: "\(subject) refuses the credential", .tokensRefused: "\(subject) refuses the tokens",
+            .certificateExpired: "the certificate for \(subject) has expired",
+        ]
+        return reasons[code]?.shown
+    }
+
+    /// Whether the push goes to the provider of the problem: its name begins so.
+    fileprivate func delays(_ push: PushView) -> Bool {
+        let name =
+            switch push.token.provider {
+            case .apns: "APNs"
+            case .fcm: "FCM"
+            case .webpush: "Web Push"
+            }
+        return subject?.hasPrefix(name) == true && reasonOfDelay != nil
+    }
+}
+
 extension CallDetail {
+    /// The end of the call, or now; of a call that was open when its server stopped, the last that is known of it.
+    var over: Instant {
+        if let end = call.endedAt?.instant { return end }
+        guard Console.current.isServerDown else { return Moment.now }
+        return timeline.map(\.at.instant).max() ?? call.createdAt.instant
+    }
+
     /// Short ids of the call's devices.
     var deviceIDs: ShortIDs {
         ShortIDs(

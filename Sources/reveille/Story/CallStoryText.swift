@@ -4,11 +4,12 @@ import CallVocabulary
 
 /// The page that `calls show` prints.
 enum CallStoryText {
-    static func lines(_ detail: CallDetail) -> [String] {
+    /// - Parameter problems: those of the server.
+    static func lines(_ detail: CallDetail, _ problems: [ServerProblem] = []) -> [String] {
         var lines = [Terminal.bold("call \(detail.call.callID)")]
         lines += facts(detail).map { "  " + $0 }
         lines.append("")
-        for line in CallStory(detail).lines { lines += line.wrapped(to: Console.current.width) }
+        for line in CallStory(detail, problems).lines { lines += line.wrapped(to: Console.current.width) }
         if !detail.legs.isEmpty { lines += [""] + devices(detail).lines }
         return lines + [""] + timeline(detail.timeline, ids: detail.deviceIDs).lines
     }
@@ -28,12 +29,14 @@ enum CallStoryText {
         } else {
             facts.append(("state", Terminal.styled(call.state.rawValue, CallText.style(call.state))))
         }
-        let over = call.endedAt?.instant ?? Moment.now
-        if let at = call.ringingAt {
+        let over = detail.over
+        // A time that went on when the server stopped has no length.
+        let isOpen = call.endedAt == nil && Console.current.isServerDown
+        if let at = call.ringingAt, !isOpen || call.answeredAt != nil {
             let word = call.answeredAt == nil && call.endedAt == nil ? "rings" : "rang"
             facts.append((word, Moment.length((call.answeredAt?.instant ?? over) - at.instant)))
         }
-        if let at = call.connectedAt {
+        if let at = call.connectedAt, !isOpen || call.lostAt != nil {
             facts.append(("talked", Moment.length((call.lostAt?.instant ?? over) - at.instant)))
         }
         if let other = call.mergedInto { facts.append(("goes on as", other.description)) }

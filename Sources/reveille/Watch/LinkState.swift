@@ -32,6 +32,8 @@ struct LinkState {
     var problems: [ServerProblem] { isUp ? server?.problems?.filter { $0.code != .draining } ?? [] : [] }
 
     var isUp: Bool { if case .up = phase { true } else { false } }
+    /// When the server went away; nil while it is there.
+    var goneSince: ScreenTime? { if case .gone(let since) = phase { since } else { nil } }
     /// Why there is no use in waiting.
     var refusal: String? { if case .refused(let words) = phase { words } else { nil } }
 

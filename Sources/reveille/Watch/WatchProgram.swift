@@ -148,7 +148,7 @@ struct WatchProgram: ScreenProgram {
     }
 
     private mutating func refresh(at time: ScreenTime) {
-        table.refresh(frozen?.board ?? board, at: frozen?.time ?? time)
+        table.refresh(frozen?.board ?? board, at: frozen?.time ?? link.goneSince ?? time)
     }
 
     private mutating func pressedInTable(_ key: Key, at time: ScreenTime) -> [WatchEffect] {
@@ -220,7 +220,8 @@ struct WatchProgram: ScreenProgram {
     // MARK: Drawing
 
     mutating func draw(into buffer: inout ScreenBuffer, at time: ScreenTime) {
-        let (board, shown) = frozen ?? (self.board, time)
+        // While the server is gone no call gets older.
+        let (board, shown) = frozen ?? (self.board, link.goneSince ?? time)
         let rate = board.rate(at: shown.uptime).map { "\(FigureText.rate($0)) new/s" }
         ScreenFrame.drawTitle(link, rate, problems: link.problems, isPaused: isPaused, in: &buffer, at: time)
         let body = 2..<max(2, buffer.height - 2)
@@ -244,7 +245,7 @@ struct WatchProgram: ScreenProgram {
         } else {
             drawCounts(board, in: &buffer)
         }
-        drawPrompt(in: &buffer, at: time)
+        drawPrompt(in: &buffer, at: shown)
         ScreenFrame.drawKeys(keys, in: &buffer)
     }
 

@@ -26,9 +26,10 @@ enum ListenerMetrics {
             "reveille_bad_frames_total", .counter,
             "Connections closed for invalid input: a malformed frame, a binary message, invalid UTF-8, too large a message."
         ) { Double($0.badFrames) }
-        each("reveille_handshakes_refused_total", .counter, "Refused WebSocket and TLS handshakes.") {
-            Double($0.handshakesRefused)
-        }
+        each(
+            "reveille_handshakes_refused_total", .counter,
+            "Refused WebSocket and TLS handshakes, and PROXY protocol headers where none is read."
+        ) { Double($0.handshakesRefused) }
         each(
             "reveille_connections_failed_total", .counter,
             "Connections that failed at once: no memory, no descriptor, or a failed TLS handshake."

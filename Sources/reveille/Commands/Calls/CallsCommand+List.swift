@@ -7,8 +7,8 @@ extension CallsCommand {
         static let configuration = CommandConfiguration(
             abstract: "List calls, newest first.",
             discussion: """
-                Reads the data folder, whether or not a server runs on it, or asks the server that --server names over \
-                the admin API.
+                Asks the server on the data folder, or the one that --server names. Where none runs it reads the \
+                store, and says so.
 
                   reveille calls list --live
                   reveille calls list --user bob --reason ring_timeout --since 2h
@@ -42,9 +42,11 @@ extension CallsCommand {
         func run() async throws {
             let query = ListCalls(
                 live: live ? true : nil, user: user, reason: reason, state: state, since: since, until: until)
-            let calls = try await StoredRecords.with(server) { try await $0.calls(query, limit: limit) }
-            try output.format.write(
-                "calls", calls.items, table: CallText.table, none: "no such calls", hasMore: calls.hasMore)
+            try await StoredRecords.with(server) { records in
+                let calls = try await records.calls(query, limit: limit)
+                try output.format.write(
+                    "calls", calls.items, table: CallText.table, none: "no such calls", hasMore: calls.hasMore)
+            }
         }
     }
 }

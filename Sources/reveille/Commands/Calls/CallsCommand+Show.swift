@@ -6,8 +6,8 @@ extension CallsCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show one call: each push, ring, answer and end, with the device and the time.",
             discussion: """
-                Reads live and past calls from the data folder, or over the admin API of the server that --server names. \
-                Exit code 1: there is no such call.
+                Asks the server on the data folder, or the one that --server names. Where none runs it reads the \
+                store, and says so. Exit code 1: there is no such call.
 
                   reveille calls show 0b9c8e4e
                   reveille calls show 0b9c8e4e-6f2a-4d0b-9e55-3a1f8a1c2d3e --output json
@@ -20,8 +20,10 @@ extension CallsCommand {
         @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            let call = try await StoredRecords.with(server) { try await $0.call(id) }
-            try output.format.write(nil, call, text: CallStoryText.lines)
+            try await StoredRecords.with(server) { records in
+                let (call, problems) = (try await records.call(id), try await records.problems())
+                try output.format.write(nil, call) { CallStoryText.lines($0, problems) }
+            }
         }
     }
 }
