@@ -76,7 +76,8 @@ struct AuthorizationHookTests {
         for result in ["allowed", "denied"] { #expect(try await questions(server, result)) }
     }
 
-    @Test("that is dead is a problem, and the server is unready if it refuses every call then", arguments: [false, true])
+    @Test(
+        "that is dead is a problem, and the server is unready if it refuses every call then", arguments: [false, true])
     func dead(allowsOnFailure: Bool) async throws {
         // Nobody listens there.
         let address = try #require(WebAddress("http://127.0.0.1:1/authorize"))

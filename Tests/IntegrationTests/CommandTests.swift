@@ -48,9 +48,10 @@ struct CommandTests {
         for line in ["calls list --live", "calls show \(call)", "devices list"] {
             let read = try await world.reveille(line)
             #expect(read.ending == .exit(0), "\(line): \(read.errors)")
-            #expect(read.errors == "no server runs on \(world.folder): what was stored last is shown")
+            #expect(read.errors.hasPrefix("no server runs on ") && read.errors.hasSuffix("stored last is shown"))
         }
-        #expect(try await world.reveille("calls show \(call)").output.contains("No server runs: the call was connected"))
+        let shown = try await world.output("calls show \(call)")
+        #expect(shown.contains("No server runs: the call was connected"))
     }
 
     @Test("a phone finds the server by its data folder, on any port, and names the address it tries")

@@ -31,7 +31,7 @@ public struct KnownProblems: Sendable {
                 told.append(problem)
             }
         }
-        let over = known.filter { present[$0.key] == nil }.map(\.value.problem)
+        let over = known.filter { present[$0.key] == nil }.map { $0.value.problem }
         known = present
         return (
             told, over.sorted { ($0.code.rawValue, $0.subject ?? "") < ($1.code.rawValue, $1.subject ?? "") }

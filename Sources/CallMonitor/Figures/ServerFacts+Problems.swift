@@ -4,10 +4,18 @@ import CallVocabulary
 extension ServerFacts {
     /// All problems of the server, the worst first; empty when it is well.
     public var problems: [ServerProblem] {
-        ServerProblem.sorted(
-            storeProblems + coreProblems + pools.flatMap(pushProblems) + certificates.flatMap(certificateProblems)
-                + authorizationProblems + identityProblems + turnProblems + webhooks.compactMap(webhookProblem)
-                + loadProblems + callProblems + machineProblems)
+        var found = storeProblems
+        found += coreProblems
+        found += pools.flatMap { pushProblems($0) }
+        found += certificates.flatMap { certificateProblems($0) }
+        found += authorizationProblems
+        found += identityProblems
+        found += turnProblems
+        found += webhooks.compactMap { webhookProblem($0) }
+        found += loadProblems
+        found += callProblems
+        found += machineProblems
+        return ServerProblem.sorted(found)
     }
 
     /// Whether the server is ready: whether new calls can be made, and wake the phones.

@@ -7,6 +7,7 @@ import EventLoop
 import Logging
 import PostgresStore
 import PushClient
+import PushCore
 import StoreInterface
 import Synchronization
 import WebSocketServer
@@ -46,8 +47,9 @@ final class ProblemWatch: Sendable {
         self.certificates = certificates
         self.logLinesDropped = logLinesDropped
         self.monitor = monitor
-        start = parts.clock.now()
-        kept = Mutex(Kept(history: CountHistory(start: start)))
+        let now = parts.clock.now()
+        start = now
+        kept = Mutex(Kept(history: CountHistory(start: now)))
     }
 
     /// Looks every few seconds, until the task is cancelled.

@@ -54,10 +54,9 @@ struct CheckReport: Encodable {
 
         self.figures = figures
         self.problems = problems
-        var bad: [(status: CheckStatus, words: String)] = problems.map {
-            ($0.severity == .critical ? .critical : .warning, $0.words)
-        }
-        bad += figures.filter { $0.status != .ok }.map { ($0.status, $0.words) }
+        var bad: [(status: CheckStatus, words: String)] = []
+        for problem in problems { bad.append((problem.severity == .critical ? .critical : .warning, problem.words)) }
+        for figure in figures where figure.status != .ok { bad.append((figure.status, figure.words)) }
         bad.sort { $0.status > $1.status }
         status = bad.first?.status ?? .ok
         let live = stats.calls.live.values.reduce(0, +)
