@@ -95,6 +95,8 @@ struct DeliveryQueue {
         var turn: (token: DeadlineQueue<Handle?>.Token, at: Instant)?
         /// When the last attempt began.
         var servedAt = Instant(milliseconds: .min)
+        /// No event of the user is sent before: the receiver's `Retry-After` for one of them.
+        var heeds = Instant(milliseconds: .min)
         /// As many attempts are in flight as the user may have.
         var isBlocked = false
     }
@@ -123,7 +125,7 @@ struct DeliveryQueue {
     private var isUnreachable = false
     /// No attempt is made before: the pause of a failing endpoint.
     private var rests: Instant?
-    /// No attempt is made before: the receiver's `Retry-After`.
+    /// No attempt is made before: the receiver's `Retry-After` for events of ``usersUntilProbing`` users in a row.
     private var heeds: Instant?
 
     /// - Parameter room: the most events in the queue.
@@ -266,7 +268,7 @@ struct DeliveryQueue {
     /// Gives the user a turn for the first event that is ready.
     private mutating func lineUp(_ user: Handle?) {
         guard var line = lines[user], !line.isBlocked, let due = line.ready.next else { return }
-        let at = max(due, line.servedAt)
+        let at = max(due, line.servedAt, line.heeds)
         if let turn = line.turn {
             guard at < turn.at else { return }
             turns.cancel(turn.token)
@@ -362,13 +364,25 @@ struct DeliveryQueue {
             failures += 1
             isUnreachable = false
             if failingUsers.count < Self.usersUntilProbing { failingUsers.insert(user) }
-            if let retryAfter { heeds = max(heeds ?? now, now + min(retryAfter, Self.longestRetryAfter)) }
+            if let retryAfter { heed(now + min(retryAfter, Self.longestRetryAfter), of: user) }
             rest(now)
         case .unreachable:
             failures += 1
             isUnreachable = true
             rest(now)
         }
+    }
+
+    /// What the receiver asks for an event of one user holds back that user's events. It holds back all once the events
+    /// of several users have failed in a row.
+    private mutating func heed(_ end: Instant, of user: Handle?) {
+        guard failingUsers.count < Self.usersUntilProbing else { return heeds = max(heeds ?? end, end) }
+        guard var line = lines[user] else { return }
+        line.heeds = max(line.heeds, end)
+        if let turn = line.turn { turns.cancel(turn.token) }
+        line.turn = nil
+        lines[user] = line
+        lineUp(user)
     }
 
     private mutating func rest(_ now: Instant) {
@@ -392,6 +406,7 @@ struct DeliveryQueue {
     /// Makes all retries due now, whatever the receiver asked for: an administrator resumed the endpoint.
     mutating func hasten(_ now: Instant) {
         (rests, heeds) = (nil, nil)
+        for user in Array(lines.keys) { lines[user]?.heeds = Instant(milliseconds: .min) }
         hastenRetries(now)
     }
 

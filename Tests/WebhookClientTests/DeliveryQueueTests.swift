@@ -136,24 +136,52 @@ struct DeliveryQueueTests {
         #expect(pauses == pauses.sorted())
     }
 
-    @Test("Retry-After holds back all events of the endpoint, for an hour at most")
+    @Test("Retry-After for an event of one user holds back that user's events, and those of no other")
+    mutating func retryAfterOfOne() {
+        take(Self.events(1...4, by: "mallory"))
+        #expect(started() == [1, 2, 3, 4])
+        for position in 2...4 as ClosedRange<Int64> { #expect(finish(position) == .taken) }
+        _ = finish(1, .failed(retryAfter: .seconds(90)))
+        take(Self.events(5...6, by: "mallory") + [Self.event(7, of: Self.call(7))])
+        #expect(started() == [7])
+        #expect(finish(7) == .taken)
+        #expect(started(at: Self.start + .seconds(89)) == [])
+        #expect(queue.nextDue == Self.start + .seconds(90))
+        #expect(Set(started(at: Self.start + .seconds(90))) == [1, 5, 6])
+        // However often, and however long.
+        for position in [1, 5, 6] as [Int64] { _ = finish(position, .failed(retryAfter: .seconds(86_400))) }
+        #expect(queue.nextDue == Self.start + DeliveryQueue.longestRetryAfter)
+        take([Self.event(8, of: Self.call(8))])
+        #expect(started() == [8])
+    }
+
+    @Test("an event that was ready before waits for the receiver's Retry-After, too")
+    mutating func retryAfterOfReady() {
+        take(Self.events(1...10, by: "mallory"))
+        #expect(started() == [1, 2, 3, 4])
+        _ = finish(1, .failed(retryAfter: .seconds(600)))
+        #expect(started(at: Self.start + .seconds(599)) == [])
+        #expect(queue.nextDue == Self.start + .seconds(600))
+    }
+
+    @Test("Retry-After for events of three users in a row holds back all events of the endpoint, for an hour at most")
     mutating func retryAfter() {
         take((1...9).map { Self.event($0, of: Self.call(UInt64($0))) })
         #expect(started().count == 8)
-        _ = finish(1, .failed(retryAfter: .seconds(90)))
+        for position in 1...3 as ClosedRange<Int64> { _ = finish(position, .failed(retryAfter: .seconds(90))) }
         #expect(started(at: Self.start + .seconds(89)) == [])
         #expect(started(at: Self.start + .seconds(90)).contains(9))
-        _ = finish(2, .failed(retryAfter: .seconds(86_400)))
+        _ = finish(4, .failed(retryAfter: .seconds(86_400)))
         #expect(queue.nextDue.map { $0 <= Self.start + DeliveryQueue.longestRetryAfter } == true)
     }
 
     @Test("an event that is taken does not end the pause that the receiver asked for")
     mutating func heeded() {
-        take((1...3).map { Self.event($0, of: Self.call(UInt64($0))) })
-        #expect(started() == [1, 2, 3])
-        _ = finish(1, .failed(retryAfter: .seconds(600)))
-        #expect(finish(2) == .taken)
-        take([Self.event(4, of: Self.call(4))])
+        take((1...5).map { Self.event($0, of: Self.call(UInt64($0))) })
+        #expect(started() == [1, 2, 3, 4, 5])
+        for position in 1...3 as ClosedRange<Int64> { _ = finish(position, .failed(retryAfter: .seconds(600))) }
+        #expect(finish(4) == .taken)
+        take([Self.event(6, of: Self.call(6))])
         #expect(started(at: Self.start + .seconds(599)) == [])
         #expect(queue.nextDue == Self.start + .seconds(600))
     }
