@@ -46,6 +46,21 @@ import Testing
         return after
     }
 
+    @Test("candidates and their end, however often they are said, are held once for a caller without a session")
+    func heldOnce() throws {
+        let call = world.newCall()
+        _ = world.ask(invite(call))
+        #expect(bob.answer(call, sdp: "answer").reply == .won)
+        for candidates in [["1"], []] {
+            for _ in 0..<100 { bob.send(candidates, of: call) }
+            for _ in 0..<100 { bob.send(candidates, of: call, final: true) }
+        }
+        let caller = try #require(world.core.calls[call]?.callerDevice)
+        #expect(caller.heldMedia.count == 2, "the candidate, and the end")
+        let view = try get(call)
+        #expect(view.candidates == [RawJSON("1")] && view.candidatesAreFinal && bob.refusals.isEmpty)
+    }
+
     @Test("a caller that is no user wakes the phone, and follows the call to its end")
     func wholeCall() throws {
         bob.ask(.close)

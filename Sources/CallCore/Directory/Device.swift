@@ -92,11 +92,18 @@ final class Device {
     /// - Returns: false when there is no room.
     func hold(_ batch: CallCandidates, _ limits: CoreLimits) -> Bool {
         guard let new = CandidateBuffer.new(in: batch, behind: heldMedia, limits: limits) else { return false }
-        if !new.isEmpty || batch.isFinal {
+        // That all candidates were sent is said once: a backend never opens the session that would take them.
+        if !new.isEmpty || batch.isFinal && !holdsAll(of: batch.call) {
             heldMedia.append(
                 .candidates(CallCandidates(call: batch.call, candidates: new, isFinal: batch.isFinal)))
         }
         return true
+    }
+
+    private func holdsAll(of call: CallID) -> Bool {
+        heldMedia.contains { event in
+            if case .candidates(let batch) = event { batch.call == call && batch.isFinal } else { false }
+        }
     }
 
     // MARK: Legs
