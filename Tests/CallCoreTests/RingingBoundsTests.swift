@@ -125,6 +125,29 @@ import Testing
         }
     }
 
+    /// The time in which a user opens a session who is a callee of so many calls: the least of some.
+    private static func opening(amid count: Int) -> Duration {
+        var limits = CoreLimits()
+        limits.liveCallsPerUser = count
+        let world = World(limits: limits)
+        let (alice, zoe) = (world.online("alice"), world.phone("zoe"))
+        for number in 0..<count {
+            // Ten ring at each of the others.
+            if number % 10 == 0 { world.online("other\(number / 10)") }
+            alice.call(.users([zoe.user, Handle("other\(number / 10)")!]))  // A handle.
+        }
+        #expect(world.core.liveCalls == count)
+        let times = (0..<7).map { _ in ContinuousClock().measure { zoe.open() } }
+        #expect(world.core.counters.hits(of: .ringingCallsPerPair) == UInt64(7 * (count - 10)))
+        return times.min() ?? .zero
+    }
+
+    @Test("a session opens in twice the time amid twice as many calls that may not ring there")
+    func linear() {
+        let (half, whole) = (Self.opening(amid: 400), Self.opening(amid: 800))
+        #expect(whole <= half * 2.5, "\(half) and \(whole)")
+    }
+
     @Test("each bound lets the largest call through")
     func relations() {
         let limits = CoreLimits()

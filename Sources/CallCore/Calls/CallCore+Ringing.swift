@@ -116,6 +116,21 @@ extension CallCore {
         return false
     }
 
+    /// The calls that ring at the user.
+    func ringingCalls(at user: User) -> CallsAtUser {
+        var ringing = CallsAtUser()
+        for call in user.liveCalls where call.isUnanswered && call.isOffered(to: user) { ringing.add(call) }
+        return ringing
+    }
+
+    /// As ``hasRoom(toRing:at:)``, for a call that does not ring at the user yet.
+    func hasRoom(toRing call: Call, besides ringing: CallsAtUser) -> Bool {
+        let own = ringing.ofCallers[call.caller.user] ?? RingingCalls()
+        guard let bound = ringingBound(own, ringing.all, adding: call.contentBytes) else { return true }
+        counters.hit(bound.limit)
+        return false
+    }
+
     /// The bound that one more call of the caller would exceed at the user.
     private func ringingBound(
         of user: User, adding bytes: Int, from caller: Handle
@@ -126,6 +141,13 @@ extension CallCore {
             all.add(call)
             if call.caller.user == caller { own.add(call) }
         }
+        return ringingBound(own, all, adding: bytes)
+    }
+
+    /// - Parameter own: of all calls, those of the same caller.
+    private func ringingBound(
+        _ own: RingingCalls, _ all: RingingCalls, adding bytes: Int
+    ) -> (limit: CoreLimit, until: Instant)? {
         if let until = own.until {
             if own.count >= limits.ringingCallsPerPair { return (.ringingCallsPerPair, until) }
             if own.bytes + bytes > limits.ringingPairBytes { return (.ringingPairBytes, until) }
@@ -262,7 +284,18 @@ extension CallCore {
     }
 }
 
-/// The calls that ring at one user, counted.
+/// The calls that ring at one user, of all callers and of each.
+struct CallsAtUser {
+    fileprivate var all = RingingCalls()
+    fileprivate var ofCallers: [Handle: RingingCalls] = [:]
+
+    mutating func add(_ call: Call) {
+        all.add(call)
+        ofCallers[call.caller.user, default: RingingCalls()].add(call)
+    }
+}
+
+/// Some calls that ring at one user, counted.
 private struct RingingCalls {
     private(set) var count = 0
     private(set) var bytes = 0

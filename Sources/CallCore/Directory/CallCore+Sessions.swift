@@ -246,21 +246,23 @@ extension CallCore {
     /// The legs of the user's live calls that this new session is to be offered, one per call and device.
     private func lateLegs(of device: Device, _ session: Session) -> [Leg] {
         var legs: [Leg] = []
-        for call in device.user.liveCalls where call.isUnanswered && session.mayAct(on: call.id) {
+        let user = device.user
+        // Counted once: others decide how many calls have the user as a callee.
+        var ringing = ringingCalls(at: user)
+        for call in user.liveCalls where call.isUnanswered && session.mayAct(on: call.id) {
             guard call.callerDevice !== device else { continue }
-            if let leg = call.leg(of: device) {
+            let isNew = !call.isOffered(to: user)
+            func mayRing() -> Bool { mayStillRing(user, call) && (!isNew || hasRoom(toRing: call, besides: ringing)) }
+            var found = call.leg(of: device)
+            if let leg = found {
                 // The device was unreachable and told nothing; now it has connected by itself.
-                if leg.record.endReason == .noDevices, mayStillRing(device.user, call),
-                    hasRoom(toRing: call, at: device.user)
-                {
-                    reopen(leg)
-                }
-                if leg.isOpen { legs.append(leg) }
-            } else if mayStillRing(device.user, call), hasRoom(toRing: call, at: device.user),
-                let leg = addLeg(of: device, to: call)
-            {
-                legs.append(leg)
+                if leg.record.endReason == .noDevices, mayRing() { reopen(leg) }
+            } else if mayRing() {
+                found = addLeg(of: device, to: call)
             }
+            guard let leg = found, leg.isOpen else { continue }
+            if isNew { ringing.add(call) }
+            legs.append(leg)
         }
         return legs
     }
