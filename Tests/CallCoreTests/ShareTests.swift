@@ -221,6 +221,43 @@ import Testing
         #expect(world.core.lookUpShares.count(of: alice.user) == 0)
     }
 
+    @Test("lists of names that the store reads count by their length")
+    func longLookUps() {
+        let (world, alice, _) = World.pair()
+        let carol = world.online("carol")
+        world.answersUserLookUps = false
+        let calls = (0..<10).map { _ in world.newCall() }
+        for (number, call) in calls.enumerated() {
+            alice.send(.invite(Invite(call: call, to: .users(handles("x\(number)n", 900)))))
+        }
+        #expect(alice.lastAnswer?.code == .overloaded(retryAfter: .seconds(1)) && alice.unanswered == 2)
+        #expect(world.lookUps.reduce(0) { $0 + $1.wanted.names.count } == 1800)
+        carol.send(.invite(Invite(call: world.newCall(), to: .user(Handle("y")!))))
+        #expect(carol.unanswered == 1)
+        world.answerLookUps()
+        #expect(alice.unanswered + carol.unanswered == 0 && world.core.lookUpCount == 0)
+        #expect(world.core.lookUpShares.count(of: alice.user) == 0)
+        // What waits behind a long list has room.
+        let call = world.newCall()
+        alice.send(.invite(Invite(call: call, to: .users(handles("z", 1000)))), .get(call))
+        #expect(alice.unanswered == 2)
+        world.answerLookUps()
+        #expect(alice.unanswered == 0)
+    }
+
+    @Test("pages of calls that one user reads leave room for those of others")
+    func pages() {
+        let (world, alice, bob) = World.pair()
+        world.holdsPages = true
+        for _ in 0..<20 { alice.send(.list(after: nil, limit: 100)) }
+        bob.send(.list(after: nil, limit: nil))
+        #expect(alice.lastAnswer?.code == .overloaded(retryAfter: .seconds(1)) && alice.unanswered == 16)
+        #expect(bob.unanswered == 1 && world.core.counters.hits(of: .lookUps) == 4)
+        world.answerPages()
+        #expect(alice.unanswered + bob.unanswered == 0 && world.core.historyReads == 0)
+        #expect(world.core.historyShares.count(of: alice.user) == 0)
+    }
+
     @Test("calls that one user has brought back from the store leave room for those of others")
     func archive() {
         var limits = CoreLimits()

@@ -205,6 +205,7 @@ struct DocumentedNumbersTests {
               candidates that are stored
             - | `device_updates_per_user` | \(n(core.deviceUpdatesPerUser)) in a minute |
             - a tenth, but at least \(n(CoreLimits.share(of: 101))) |
+            - | pages of `call.list` | | \(n(CallCore.mostPagesOfUser)) are read at a time |
             - | `ringing_calls_per_pair` | \(n(core.ringingCallsPerPair)) |
             - | `ringing_calls_per_callee` | \(n(core.ringingCallsPerCallee)) |
             - | `ringing_pair_bytes` | \(n(core.ringingPairBytes)) |

@@ -17,10 +17,12 @@ extension CallCore {
     /// Whether an input can be handled now. Otherwise it waits in the lane until `wanted` is looked up, or is put off.
     func isAtHand(_ wanted: Wanted, for work: Deferred.Work, in lane: Lane) -> Bool {
         guard !wanted.isEmpty else { return true }
-        let deferred = deferred(work)
+        var deferred = deferred(work)
         var wanted = wanted
         // What the last question brought may have left memory before the next answer.
         if let answered { wanted.merge(answered) }
+        // The longest list leaves room for what waits behind it.
+        deferred.size = min(wanted.size, max(1, CoreLimits.share(of: limits.lookUps) / 2))
         // Nobody repeats the request of a call that is forwarded.
         let isForwarding = if case .forwarding = lane { true } else { false }
         if !isForwarding, let limit = fullLimit(for: deferred.user, isForCall: wanted.call != nil) {
@@ -47,14 +49,14 @@ extension CallCore {
     private func noteWaiting(_ inputs: some Sequence<Deferred>) {
         for input in inputs {
             lookUpCount += 1
-            lookUpShares.add(to: input.user)
+            lookUpShares.add(input.size, to: input.user)
         }
     }
 
     private func noteTaken(_ inputs: some Sequence<Deferred>) {
         for input in inputs {
             lookUpCount -= 1
-            lookUpShares.remove(from: input.user)
+            lookUpShares.remove(input.size, from: input.user)
         }
     }
 

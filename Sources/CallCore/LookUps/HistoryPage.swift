@@ -37,9 +37,14 @@ public struct HistoryPage: Equatable, Sendable {
 
 /// `call.list`: the store reads the page, and the core replaces calls that it has in memory by their current state.
 extension CallCore {
+    /// The most pages that are read for one user at a time. The store reads them one after the other, and the events for
+    /// webhooks between them; a page takes some milliseconds.
+    static let mostPagesOfUser = 16
+
     func readHistory(_ query: HistoryQuery, _ connection: ConnectionID, _ request: RequestID) {
         let user = query.party.user
-        guard historyReads < limits.lookUps, historyShares.count(of: user) < CoreLimits.share(of: limits.lookUps) else {
+        let share = min(Self.mostPagesOfUser, CoreLimits.share(of: limits.lookUps))
+        guard historyReads < limits.lookUps, historyShares.count(of: user) < share else {
             counters.hit(.lookUps)
             return putOffHistory(connection, request)
         }

@@ -22,6 +22,8 @@ public struct Wanted: Equatable, Sendable {
     }
 
     var isEmpty: Bool { call == nil && names.isEmpty && groups.isEmpty && tokens.isEmpty }
+    /// How much the store reads, about.
+    var size: Int { max(1, names.count + groups.count + tokens.count) }
 
     /// Adds what `other` wants.
     mutating func merge(_ other: Wanted) {
@@ -91,6 +93,8 @@ struct Deferred {
     let device: DeviceKey?
     /// The backend's answer with which the input was handled.
     let verdict: AuthorizationAnswer?
+    /// What it takes of its user's share: a list of names that the store reads takes more than one name.
+    var size = 1
 }
 
 /// The inputs of a lane, and the question to the store that the first of them waits for.

@@ -169,10 +169,17 @@ final class World {
         if starts == 1 { history.append((now, input)) }
     }
 
-    /// Lets time pass without the core noticing: the loop was late.
     /// The store cannot be read for a `call.list`.
     var failsHistory = false
+    /// Whether pages for `call.list` are read by ``answerPages()`` only.
+    var holdsPages = false
+    private var heldPages: [CoreInput] = []
 
+    func answerPages() {
+        while !heldPages.isEmpty { step(heldPages.removeFirst()) }
+    }
+
+    /// Lets time pass without the core noticing: the loop was late.
     func stall(_ duration: Duration) { now = now + duration }
 
     /// Ends the process without a word and starts another on the same store.
@@ -415,7 +422,9 @@ final class World {
             }
         case .settle(let generation): unsettled = generation
         case .readHistory(let connection, let request, let query):
-            step(.store(.historyRead(connection, request, failsHistory ? nil : store.history(query))))
+            let page = CoreInput.store(
+                .historyRead(connection, request, failsHistory ? nil : store.history(query)))
+            if holdsPages { heldPages.append(page) } else { step(page) }
         case .authorize(let question): questions.append(question)
         case .authorizeSession(let connection, let question): sessionQuestions.append((connection, question))
         case .observe(let change): roster.take(change) { violate($0) }
