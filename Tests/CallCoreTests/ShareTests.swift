@@ -128,6 +128,36 @@ import Testing
         #expect(world.store.calls[call]?.eventCount == 52 && world.violations.isEmpty)
     }
 
+    @Test("the missed calls of one caller take at most half of a user's list from others")
+    func missed() {
+        var limits = CoreLimits()
+        limits.missedPerUser = 10
+        let world = World(limits: limits)
+        let (alice, mallory) = (world.online("alice"), world.online("mallory"))
+        let bob = world.asleep("bob", pushable: false)
+        func missed(_ count: Int, from phone: Phone) -> [CallID] {
+            (0..<count).map { _ in
+                world.advance(.milliseconds(1))
+                return phone.call(bob)
+            }
+        }
+        let (others, flood) = (missed(8, from: alice), missed(50, from: mallory))
+        let kept = Array(others.suffix(5) + flood.prefix(5))
+        #expect(bob.open().opened?.missed.map(\.call) == kept)
+        bob.ask(.close)
+        world.restart()
+        #expect(bob.open().opened?.missed.map(\.call) == kept)
+        bob.ask(.close)
+        alice.open()
+        // Who has less than half takes the place of the oldest, and who has all of it as well.
+        let newer = missed(4, from: alice)
+        #expect(bob.open().opened?.missed.map(\.call) == Array(kept.suffix(6)) + newer)
+        bob.ask(.clearMissed(upTo: world.now))
+        bob.ask(.close)
+        let own = missed(20, from: alice)
+        #expect(bob.open().opened?.missed.map(\.call) == Array(own.suffix(10)))
+    }
+
     // MARK: Memory
 
     @Test("live calls take a share of the memory for each caller")

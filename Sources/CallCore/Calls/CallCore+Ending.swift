@@ -103,17 +103,27 @@ extension CallCore {
         }
         recordMissed(by: users, of: call)
         for user in users {
-            let missed = MissedCall(
-                call: call.id, from: call.caller.user, fromName: call.callerName, at: now, reason: reason,
-                video: call.video)
-            user.missed.append(missed)
-            if user.missed.count > limits.missedPerUser {
-                user.missed.removeFirst(user.missed.count - limits.missedPerUser)
-                counters.hit(.missedPerUser)
-            }
-            persist(.missed(user: user.handle, missed), about: user)
+            addMissed(
+                MissedCall(
+                    call: call.id, from: call.caller.user, fromName: call.callerName, at: now, reason: reason,
+                    video: call.video), to: user)
             giveNotice(of: call, to: user)
         }
+    }
+
+    /// Adds a missed call to the user's list. In a full list it takes the place of the oldest; the calls of one caller take
+    /// at most half of the list from others.
+    private func addMissed(_ missed: MissedCall, to user: User) {
+        if user.missed.count >= limits.missedPerUser {
+            counters.hit(.missedPerUser)
+            let own = user.missed.count { $0.from == missed.from }
+            if user.missed.first?.from != missed.from, 2 * own >= limits.missedPerUser { return }
+        }
+        user.missed.append(missed)
+        if user.missed.count > limits.missedPerUser {
+            user.missed.removeFirst(user.missed.count - limits.missedPerUser)
+        }
+        persist(.missed(user: user.handle, missed), about: user)
     }
 
     /// Nothing waits for the callees any more: those that nothing else needs may leave memory.
