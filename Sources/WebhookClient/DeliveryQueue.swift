@@ -193,7 +193,8 @@ struct DeliveryQueue {
         guard var lag = behind.removeValue(forKey: user) else { return }
         for event in events {
             guard event.position <= cursor else { return }
-            if event.user == user, kinds.contains(event.kind) {
+            // A file that was edited by hand may name an event twice.
+            if event.user == user, kinds.contains(event.kind), held[event.position] == nil {
                 guard mayHold(event) else {
                     behind[user] = lag
                     return

@@ -20,6 +20,11 @@ struct DeliveryState: Codable, Equatable {
         fileprivate var isPossible: Bool {
             guard cursor >= 0, givenUp <= UInt64(Int64.max), Set(unsettled.map(\.position)).count == unsettled.count
             else { return false }
+            let areBehind = (behind ?? []).allSatisfy { user in
+                // Sums of the counts do not overflow.
+                (0...cursor).contains(user.position) && (0..<1 << 32).contains(user.count)
+            }
+            guard areBehind else { return false }
             return unsettled.allSatisfy { event in
                 (0...cursor).contains(event.position) && (0...DeliveryQueue.pauses.count).contains(event.attempts)
                     && event.due.magnitude < 1 << 53

@@ -180,6 +180,14 @@ struct WebhookServiceTests {
             (2, "[{\"position\":3,\"attempts\":1,\"due\":1}]", "0"),
             (2, "[{\"position\":-9223372036854775808,\"attempts\":1,\"due\":1}]", "0"),
             (.min, "[]", "0"), (2, "[]", "18446744073709551615"),
+            (2, "[],\"behind\":[{\"position\":3,\"count\":1}]", "0"),
+            (2, "[],\"behind\":[{\"position\":-1,\"count\":1}]", "0"),
+            (2, "[],\"behind\":[{\"position\":0,\"count\":-1}]", "0"),
+            (
+                2,
+                "[],\"behind\":[{\"user\":\"a\",\"position\":0,\"count\":9223372036854775807},"
+                    + "{\"user\":\"b\",\"position\":0,\"count\":1}]", "0"
+            ),
         ] as [(Int64, String, String)])
     func damaged(cursor: Int64, unsettled: String, givenUp: String) async throws {
         try commit(3)

@@ -314,6 +314,19 @@ struct DeliveryQueueTests {
         #expect(queue.behind.isEmpty && queue.unsettled.last?.position == 601)
     }
 
+    @Test("an event that an edited state names twice, as waiting and as not read yet, is sent once")
+    mutating func namedTwice() {
+        let (events, mallory) = (Self.events(4...6, by: "mallory"), Handle("mallory"))
+        queue = DeliveryQueue(cursor: 6)
+        queue.restore(events[1], attempts: 0, due: Self.start)
+        queue.restore(DeliveryQueue.Lag(position: 3, count: 3), of: mallory)
+        queue.take(events, of: mallory, [.callEnded], now: Self.start)
+        let attempts = started()
+        #expect(attempts.sorted() == [4, 5, 6])
+        for position in attempts { #expect(finish(position) == .taken) }
+        #expect(queue.count == 0 && started() == [])
+    }
+
     @Test("a rewind keeps what a user has not got before the position, and reads the rest again for all")
     mutating func rewindBehind() {
         take(Self.events(1...600, by: "mallory"))
