@@ -37,7 +37,10 @@ private final class Fixture {
     private var inputs: AsyncStream<CoreInput>.AsyncIterator
     private var asked = 0
 
-    init(coreCapacity: Int = 10_000, patience: Duration = .seconds(600)) async throws {
+    init(
+        coreCapacity: Int = 10_000, patience: Duration = .seconds(600),
+        spend: @escaping @Sendable (Handle) -> Duration? = { _ in nil }
+    ) async throws {
         let tokens = try await TokenAuthority(folder: .temporary())
         token = try await tokens.mint(
             user: #require(Handle("bob")), lifetime: .seconds(60), device: Self.device, name: "Bob")
@@ -55,7 +58,7 @@ private final class Fixture {
                 shard: 3, loop: loop, core: core,
                 tokens: TokenChecker(tokens, loop: loop, failures: RateLimiter(perMinute: 600)),
                 clock: ServerClock(), counters: counters,
-                patience: patience)
+                patience: patience, spend: spend)
             return LoopBound(slot, on: loop)
         }
         slot = try #require(made)
@@ -143,13 +146,28 @@ struct CallResourcesTests {
         #expect(refusal.response.status == 503)
         #expect(refusal.header["Retry-After"] == "1")
         #expect(refusal.text.contains(#""data":{"code":"overloaded","retry_after_ms":1000}"#))
-        #expect(fixture.counters.unansweredQuestions == 1)
-        for _ in 0..<CallResources.mostQuestions { _ = try await fixture.nextSerial() }
-        await fixture.answer(.max, Self.ringing)
-        #expect(try await fixture.nextAnswer().number == 0)
+        // One user has half of them, once the tokens are checked.
+        let share = CallResources.mostQuestions / 2
+        for _ in 0..<share { #expect(try await fixture.nextAnswer().response.status == 503) }
+        #expect(fixture.counters.unansweredQuestions == UInt64(share) + 1)
+        let first = try await fixture.nextSerial()
+        for _ in 1..<share { _ = try await fixture.nextSerial() }
         await fixture.ask()
-        #expect(try await fixture.nextSerial() == .max - UInt64(CallResources.mostQuestions))
-        #expect(fixture.counters.unansweredQuestions == 1)
+        #expect(try await fixture.nextAnswer().response.status == 503)
+        await fixture.answer(first, Self.ringing)
+        #expect(try await fixture.nextAnswer().response.status == 200)
+        await fixture.ask()
+        #expect(try await fixture.nextSerial() == .max - UInt64(CallResources.mostQuestions) - 1)
+        #expect(fixture.counters.unansweredQuestions == UInt64(share) + 2)
+    }
+
+    @Test("beyond the user's rate a request gets 429 with the time to wait")
+    func rate() async throws {
+        let fixture = try await Fixture { $0.text == "bob" ? .seconds(3) : nil }
+        await fixture.ask()
+        let refusal = try await fixture.nextAnswer()
+        #expect(refusal.response.status == 429 && refusal.header["Retry-After"] == "3")
+        #expect(refusal.user?.text == "bob" && refusal.text.contains(#""rate_limited""#))
     }
 
     @Test("a full core mailbox gives 503, and does not count against the limit")

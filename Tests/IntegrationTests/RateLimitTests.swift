@@ -165,7 +165,7 @@ struct RateLimitTests {
         for limit in [RateLimit.opensPerDevice, .opensPerUser] { #expect(try await hits(server, limit) == 1) }
     }
 
-    @Test("messages of one user, over all connections; a reload lifts the limit")
+    @Test("messages of one user, over all connections and by HTTP; a reload lifts the limit")
     func messages() async throws {
         let server = try await start([.messagesPerUser: 5])
         let token = try await server.mintToken(user: "bob", lifetime: .seconds(60))
@@ -181,6 +181,10 @@ struct RateLimitTests {
         let answers = try await python(server, from: "203.0.113.9", [body, body])
         // Those before the session is open do not count.
         #expect(answers.map(refusals) == [0, 3], "\(answers)")
+        let refused = try await get(server, from: "203.0.113.10", token)
+        #expect(refused.status == 429 && 1...20 ~= Int(refused.headers["retry-after"] ?? "") ?? 0)
+        let other = try await server.mintToken(user: "carol", lifetime: .seconds(60))
+        #expect(try await get(server, from: "203.0.113.10", other).status == 403)
         var reload = ServerReload()
         reload.rates = RateLimits()
         try await server.reload(reload)

@@ -31,13 +31,16 @@ final class CallResources {
     private let tokens: TokenChecker
     private let clock: ServerClock
     private let patience: Duration
+    private let spend: (Handle) -> Duration?
     private let requests: Requests
     /// Token checks of requests whose body has not arrived.
     private var checks = 0
 
+    /// - Parameter spend: counts a request for the user of its token. Returns the time to wait beyond the user's rate.
     init(
         shard: Int, loop: EventLoop, core: Mailbox<CoreInput>, tokens: TokenChecker, clock: ServerClock,
-        counters: SignalCounters, patience: Duration = CallResources.standardPatience
+        counters: SignalCounters, patience: Duration = CallResources.standardPatience,
+        spend: @escaping (Handle) -> Duration? = { _ in nil }
     ) {
         self.shard = shard
         self.loop = loop
@@ -45,6 +48,7 @@ final class CallResources {
         self.tokens = tokens
         self.clock = clock
         self.patience = patience
+        self.spend = spend
         requests = OpenRequests(
             atMost: Self.mostQuestions, from: .max, loop: loop, clock: clock, counters: counters)
     }
@@ -143,7 +147,11 @@ final class CallResources {
                     .refusal(SignalError(.unauthenticated, "The token is for another device: \(bound).")),
                     verified.grant.user)
             }
-            requests[serial]?.context = verified.grant.user
+            if let wait = spend(verified.grant.user) {
+                requests[serial] = nil
+                return respond(.refusal(.tooManyRequests(wait)), verified.grant.user)
+            }
+            guard requests.note(verified.grant.user, of: serial) else { return }
             let connection = ConnectionID(shard: shard, serial: serial)
             let device = verified.device ?? question.device
             if !core.post(.client(.asked(connection, Self.request, question.command, verified.grant, device))) {

@@ -79,6 +79,11 @@ extension SignalError {
             "Too many invalid tokens from your address; wait \(wait.wholeMilliseconds) ms.")
     }
 
+    /// A user's requests count with the user's messages: ``RateLimit/messagesPerUser``.
+    static func tooManyRequests(_ wait: Duration) -> SignalError {
+        SignalError(.rateLimited(retryAfter: wait), "Too many requests; wait \(wait.wholeMilliseconds) ms.")
+    }
+
     static func tokenKeyUnknown(_ wait: Duration) -> SignalError {
         SignalError(
             .overloaded(retryAfter: wait),

@@ -90,5 +90,21 @@ final class OpenRequests<Context> {
     }
 }
 
+extension OpenRequests where Context == Handle? {
+    /// The most requests in progress of one user, so that others have room.
+    static func mostOfUser(of most: Int) -> Int { max(1, most / 2) }
+
+    /// Notes the user of the request's token.
+    /// - Returns: false when the user has as many in progress as one may have, and the request was turned away.
+    func note(_ user: Handle, of serial: UInt64) -> Bool {
+        guard requests.values.count(where: { $0.context == user }) < Self.mostOfUser(of: most) else {
+            lost(serial)
+            return false
+        }
+        requests[serial]?.context = user
+        return true
+    }
+}
+
 @available(*, unavailable)
 extension OpenRequests: Sendable {}

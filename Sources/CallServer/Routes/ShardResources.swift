@@ -21,15 +21,16 @@ final class ShardResources {
     ) {
         self.environment = environment
         self.trace = trace
+        let spend = { (user: Handle) in environment.wait(.messagesPerUser, RateLimiter.Key(user)) }
         calls = CallResources(
             shard: environment.shard, loop: environment.loop, core: environment.core, tokens: tokens,
-            clock: environment.clock, counters: environment.counters)
+            clock: environment.clock, counters: environment.counters, spend: spend)
         backends = BackendResources(
             shard: environment.shard, loop: environment.loop, core: environment.core, services: environment.backends,
             admission: admission, clock: environment.clock, counters: environment.counters, log: environment.log)
         turn = TurnResource(
             environment.turn, shard: environment.shard, loop: environment.loop, core: environment.core, tokens: tokens,
-            clock: environment.clock, counters: environment.counters)
+            clock: environment.clock, counters: environment.counters, spend: spend)
         signIn = SignInByName(secret: environment.signInSecret, tokens: environment.tokens)
         pageTimer = LoopTimer(loop: environment.loop) { [weak self] in self?.serveWaitingPages() }
     }

@@ -16,19 +16,22 @@ final class TurnResource {
     private let core: Mailbox<CoreInput>
     private let tokens: TokenChecker
     private let clock: ServerClock
+    private let spend: (Handle) -> Duration?
     /// The context is the user of the token; nil while the token is being checked. The serials are in the fourth
     /// quarter of the range, which no WebSocket and no other resource uses.
     private let requests: OpenRequests<Handle?>
 
+    /// - Parameter spend: as for ``CallResources``.
     init(
         _ credentials: TurnCredentials, shard: Int, loop: EventLoop, core: Mailbox<CoreInput>, tokens: TokenChecker,
-        clock: ServerClock, counters: SignalCounters
+        clock: ServerClock, counters: SignalCounters, spend: @escaping (Handle) -> Duration?
     ) {
         self.credentials = credentials
         self.shard = shard
         self.core = core
         self.tokens = tokens
         self.clock = clock
+        self.spend = spend
         requests = OpenRequests(
             atMost: CallResources.mostQuestions, from: .max / 4 * 3, loop: loop, clock: clock, counters: counters)
     }
@@ -47,8 +50,12 @@ final class TurnResource {
         switch result {
         case .failure(let refusal): requests.remove(serial)?.respond(CallResources.refusal(of: refusal), nil)
         case .success(let verified):
-            guard requests[serial] != nil else { return }
-            requests[serial]?.context = verified.grant.user
+            guard let respond = requests[serial]?.respond else { return }
+            if let wait = spend(verified.grant.user) {
+                requests[serial] = nil
+                return respond(.refusal(.tooManyRequests(wait)), verified.grant.user)
+            }
+            guard requests.note(verified.grant.user, of: serial) else { return }
             let connection = ConnectionID(shard: shard, serial: serial)
             if !core.post(.client(.tokenShown(connection, Self.request, verified.grant, verified.device))) {
                 lost(serial)

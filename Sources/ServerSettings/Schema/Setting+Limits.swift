@@ -47,7 +47,7 @@ extension Setting {
             case .opensPerUser: "Sessions opened in a minute by one user."
             case .opensPerDevice: "Sessions opened in a minute by one device."
             case .invitesPerUser: "Calls placed in a minute by one user, with or without a push."
-            case .messagesPerUser: "Messages in a minute from all connections of one user."
+            case .messagesPerUser: "Messages in a minute from all connections of one user, with its requests over HTTP."
             }
         return (
             Setting(
