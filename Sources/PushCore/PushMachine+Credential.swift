@@ -88,11 +88,14 @@ extension PushMachine {
     // MARK: Too many pushes
 
     /// Handles a throttled push whose answer does not tell whose quota it was. The device backs off, and the push waits
-    /// if it can. Other pushes continue, until so many devices were refused in a row that it must be the account's
-    /// quota.
+    /// if it can. Other pushes continue, until devices of so many users were refused in a row that it must be the
+    /// account's quota.
     mutating func throttled(_ push: PushIndex, _ answer: PushAnswer) {
-        let token = pushes[push].terms.token
-        if token == nil || !throttledInARow.contains(token) { throttledInARow.append(token) }
+        let (terms, token) = (pushes[push].terms, pushes[push].terms.token)
+        let isKnown = throttledInARow.contains { other in
+            terms.user == nil ? token != nil && other.token == token : other.user == terms.user
+        }
+        if !isKnown { throttledInARow.append(terms) }
         if throttledInARow.count >= policy.refusalsUntilThrottled {
             throttledInARow = []
             let wait = quotaRefusals.failed(random: &random)

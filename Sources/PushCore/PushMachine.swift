@@ -77,8 +77,9 @@ public struct PushMachine: Sendable {
     var quietUntil: Instant?
     /// Whether the provider throttled the account explicitly, not inferred from many refusals.
     var isQuietForCertain = false
-    /// Tokens throttled in a row, since the last acceptance, by answers that do not tell whose quota it was.
-    var throttledInARow: [PushToken?] = []
+    /// Pushes throttled in a row, since the last acceptance, by answers that do not tell whose quota it was: one for each
+    /// user, whose devices say nothing about those of others, or for each token of no known user.
+    var throttledInARow: [PushTerms] = []
     var quotaRefusals: Backoff
     var evidence = TopicEvidence()
     var random: SeededGenerator

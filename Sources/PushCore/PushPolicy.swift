@@ -47,8 +47,8 @@ public struct PushPolicy: Equatable, Sendable {
     public var heldPerDevice = 16
     /// Backoff of a throttled account: ±50 %.
     public var quotaBackoff = Backoff.Limits(base: .seconds(1), cap: .seconds(60))
-    /// How many devices in a row must be throttled, by answers that do not tell whose quota it was, to throttle the
-    /// account.
+    /// Devices of how many users in a row must be throttled, by answers that do not tell whose quota it was, to throttle
+    /// the account.
     public var refusalsUntilThrottled = 3
     /// The ring time that must be left when a wait ends. A call with less is given up at once, so that its caller is
     /// told.

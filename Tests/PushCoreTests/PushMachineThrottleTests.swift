@@ -202,6 +202,20 @@ struct PushMachineThrottleTests {
         #expect(bench.machine.throttledUntil == nil && bench.announced == [push(5)])
     }
 
+    @Test("devices of one user are not the account, however many are refused; those of three users are")
+    func oneUserIsNotAll() throws {
+        var bench = MachineBench.ready()
+        let users = Array(repeating: "mallory", count: 6) + ["alice", "bob"]
+        let wire = try users.enumerated().map { number, user in
+            try bench.send(push(UInt64(number)), to: device(number), of: Handle(user))
+        }
+        for place in wire {
+            #expect(bench.machine.throttledUntil == nil)
+            bench.answer(place, Self.unclear(30))
+        }
+        #expect(bench.machine.throttledUntil != nil)
+    }
+
     @Test("one device that is called again and again is not the account")
     func oneDeviceIsNotAll() throws {
         var bench = MachineBench.ready { $0.idlePingAfter = .seconds(100_000) }
