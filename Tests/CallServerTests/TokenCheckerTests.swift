@@ -4,7 +4,9 @@ import ClientTokens
 import EventJournal
 import EventLoop
 import LibWebSockets
+import OutgoingHTTP
 import Synchronization
+import TLS
 import TestCleanup
 import Testing
 import WebSocketServer
@@ -47,6 +49,34 @@ import WebSocketServer
         }
         var iterator = answers.makeAsyncIterator()
         return try #require(await iterator.next())
+    }
+
+    private final class Count: Sendable {
+        let value = Atomic<Int>(0)
+    }
+
+    @Test("only so many checks wait for the identity provider's keys; further ones are told at once to come again")
+    func waitingForKeys() async throws {
+        let environment = RemoteKeySet.Environment(
+            address: try #require(WebAddress("http://127.0.0.1:9/")), folder: try .temporary(), clock: ServerClock(),
+            counters: TokenCounters(), log: .none, onKeys: { _, _ in })
+        let tls = try TLSClientContext.webClient.get()
+        let answered = Count()
+        // In one turn: the fetch is under way until the end.
+        let early = await loop.run { [loop] in
+            let set = RemoteKeySet(environment, loop: loop, tls: tls)
+            set.begin()
+            for _ in 0..<RemoteKeySet.mostWaiting + 10 {
+                set.askForNewer { fetch in
+                    if fetch.retryAfter != nil { answered.value.add(1, ordering: .relaxed) }
+                }
+            }
+            let early = answered.value.load(ordering: .relaxed)
+            set.stop()
+            return early
+        }
+        #expect(early == 10)
+        #expect(answered.value.load(ordering: .relaxed) == RemoteKeySet.mostWaiting + 10)
     }
 
     @Test("a refusal for many failed tokens before gives each client another time to wait")

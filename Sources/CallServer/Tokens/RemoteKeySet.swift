@@ -18,6 +18,9 @@ package final class RemoteKeySet {
     static let patience = Duration.seconds(5)
     /// The shortest time after which a client whose key is unknown is asked to come again.
     static let shortestWait = Duration.seconds(1)
+    /// The most token checks that wait for a fetch. Strangers can make any number of tokens with an unknown key, and each
+    /// check that waits takes the place of a request.
+    static let mostWaiting = 64
     /// The most ids of former keys that are remembered.
     private static let mostFormer = 1_000
     static let file = "token-keys.json"
@@ -85,8 +88,13 @@ package final class RemoteKeySet {
 
     /// Fetches the set for a token whose key is unknown, unless the last fetch was just now.
     func askForNewer(_ completion: @escaping @Sendable (KeyFetch) -> Void) {
-        // The provider may have answered a fetch under way before it had the key.
-        if fetch != nil { return waiting.append(Waiting(isFirst: false, completion: completion)) }
+        if fetch != nil {
+            guard waiting.count < Self.mostWaiting else {
+                return completion(KeyFetch(isNewer: false, retryAfter: Self.shortestWait))
+            }
+            // The provider may have answered a fetch under way before it had the key.
+            return waiting.append(Waiting(isFirst: false, completion: completion))
+        }
         let wait = schedule.wait(at: environment.clock.now())
         guard timer != nil, wait == .zero else {
             return completion(KeyFetch(isNewer: false, retryAfter: max(wait, Self.shortestWait)))
