@@ -136,7 +136,7 @@ extension CallCore {
             limit = .liveCallsPerUser
             refusal = (
                 .limitReached(limit: limits.liveCallsPerUser),
-                "\(caller.handle) has placed \(limits.liveCallsPerUser) live calls; end some first."
+                "\(caller.handle) has placed \(limits.liveCallsPerUser) live calls (live_calls_per_user); end some first."
             )
         } else if !makeRoom(for: Call.bytes(of: invite), of: caller) {
             limit = .callBytesPerUser

@@ -95,7 +95,7 @@ final class BackendResources {
         case .core(let command, let wait):
             let context = Context(followed: wait == nil ? nil : command.call, isKeyed: asked.isKeyed(request))
             guard let serial = requests.begin(respond, within: wait ?? patience, context) else { return }
-            if case .invite = command, let refusal = admission.refusal(for: serial) {
+            if case .invite(let body) = command, let refusal = admission.refusal(for: serial, of: body.from) {
                 requests.remove(serial)?.respond(.refusal(refusal), nil)
                 return
             }

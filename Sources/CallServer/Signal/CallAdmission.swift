@@ -96,7 +96,7 @@ final class CallAdmission {
     /// Decides on a new call.
     /// - Parameters:
     ///   - serial: the serial of its connection or request. Spreads the times of the retries.
-    ///   - user: the user who places it; nil for a backend.
+    ///   - user: the user who places it, also by a backend; nil counts for no user.
     /// - Returns: nil when the call is accepted.
     func refusal(for serial: UInt64, of user: Handle? = nil) -> SignalError? {
         let now = clock.now()
