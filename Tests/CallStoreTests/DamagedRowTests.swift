@@ -40,6 +40,13 @@ import Testing
         arguments: [
             (#"members = replace(members, 'member-17', 'member-16')"#, "members"), ("hunt_rung = 99", "hunt_rung"),
             ("hunt_steps = '[1]'", "hunt_steps"), ("created_at = 1 << 60", "created_at"),
+            ("members = NULL, hunt_steps = NULL, hunt_rung = -1", "hunt_rung"),
+            (#"callee = '{"user":"bob"}', members = '[]', hunt_steps = NULL"#, "members"),
+            ("event_count = 9223372036854775807", "event_count"), ("event_count = -1", "event_count"),
+            (
+                #"members = '[]', hunt_steps = NULL, forwards = '[{"reason":"busy","to":{"user":"bob"},"at":1,"first":5}]'"#,
+                "forwards"
+            ),
         ])
     func misfit(change: String, column: String) throws {
         let folder = try TemporaryFolder()
@@ -50,6 +57,20 @@ import Testing
         try store.tables.queue.write { try $0.execute(sql: "UPDATE call SET \(change)") }
         let failure = failure { () throws(StoreFailure) in try store.recover() }
         #expect(failure?.reason == .unreadableRow && failure?.detail.contains("call.\(column)") == true)
+    }
+
+    @Test(
+        "a count of a device that is negative, or cannot grow, is refused",
+        arguments: ["unreported_streak", "probes"], [-1, Int64.max])
+    func count(column: String, value: Int64) throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        defer { store.close() }
+        try store.commit(Self.group() + [.device(.full(user: "member-0"))])
+        #expect(try store.recover().users.contains { !$0.devices.isEmpty })
+        try store.tables.queue.write { try $0.execute(sql: "UPDATE device SET \(column) = \(value)") }
+        let failure = failure { () throws(StoreFailure) in try store.recover() }
+        #expect(failure?.reason == .unreadableRow && failure?.detail.contains("device.\(column)") == true)
     }
 
     /// A hunt over so many members that the core indexes them.

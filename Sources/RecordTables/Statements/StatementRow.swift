@@ -83,6 +83,13 @@ extension StatementRow {
     /// The next integer; 0 for NULL.
     package func int() -> Int64 { optionalInt() ?? 0 }
 
+    /// The next number of a count, which may grow.
+    package func count() throws(StoreFailure) -> Int {
+        let number = int()
+        guard (0...Int64.max / 2).contains(number) else { throw unreadable() }
+        return Int(number)
+    }
+
     package func flag() -> Bool { int() != 0 }
 
     package func instant() throws(StoreFailure) -> Instant { Instant(milliseconds: try milliseconds(int())) }

@@ -74,7 +74,7 @@ package enum CallTable {
         record.forwards = try row.parsed(ForwardsText.read) ?? []
         record.ringTime = try row.optionalDuration()
         record.maxDuration = try row.optionalDuration()
-        record.eventCount = Int(row.int())
+        record.eventCount = try row.count()
         if let column = misfit(of: record) {
             throw row.failure(.unreadableRow, "call.\(column) does not fit the rest of the call \(record.id)")
         }
@@ -84,7 +84,11 @@ package enum CallTable {
     /// The column with an invalid list of members, or with invalid positions in it; nil when the row is consistent.
     private static func misfit(of record: CallRecord) -> String? {
         guard let members = record.members, !members.isEmpty else {
-            return record.huntSteps.isEmpty ? nil : "hunt_steps"
+            // The target alone tells the callees, or there are none.
+            if case .user = record.to, record.members != nil { return "members" }
+            if !record.huntSteps.isEmpty { return "hunt_steps" }
+            if let hunt = record.hunt, hunt.rung < 0 { return "hunt_rung" }
+            return record.forwards.isEmpty ? nil : "forwards"
         }
         if Set(members).count < members.count { return "members" }
         if !record.huntSteps.isEmpty, record.huntSteps.count != members.count { return "hunt_steps" }

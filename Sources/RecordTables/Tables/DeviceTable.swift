@@ -38,7 +38,7 @@ package enum DeviceTable {
         DeviceRecord(
             key: DeviceKey(user: try row.handle(), device: try row.identifier()), platform: try row.value(),
             app: row.optionalText(), name: row.optionalText(), tokens: [], seenAt: try row.instant(),
-            unreportedStreak: Int(row.int()), suspendedAt: try row.optionalInstant(), probes: Int(row.int()),
+            unreportedStreak: try row.count(), suspendedAt: try row.optionalInstant(), probes: try row.count(),
             nextProbeAt: try row.optionalInstant())
     }
 }
