@@ -7,7 +7,7 @@ import WireJSON
 struct FCMErrorBody {
     /// Codes in use are below 30 bytes; a longer one is not a code.
     private static let longestCode = 64
-    /// The human-readable message is cut to this many characters.
+    /// The human-readable message is cut to this many scalars, and searched only then.
     private static let longestMessage = 200
 
     /// The `errorCode` of the FcmError detail.
@@ -31,7 +31,9 @@ struct FCMErrorBody {
         body.withUnsafeBytes { bytes in
             guard let root = try? JSONScanner.document(bytes), let error = root.member("error") else { return }
             status = Self.code(error.member("status"))
-            message = error.member("message")?.longString.map { String($0.prefix(Self.longestMessage)) }
+            message = error.member("message")?.longString.map {
+                String(String.UnicodeScalarView($0.unicodeScalars.prefix(Self.longestMessage)))
+            }
             error.member("details")?.forEachElement { read($0) }
             if quota == nil, let message { quota = Self.quota(inWords: message) }
         }

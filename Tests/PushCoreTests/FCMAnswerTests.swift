@@ -77,6 +77,16 @@ struct FCMAnswerTests {
         #expect(answer.reason == row.reason && answer.verdict == row.verdict)
     }
 
+    @Test("a message of combining marks, which Swift sorts to compare texts, costs no more than its length")
+    func marks() {
+        let marks = String(repeating: "\u{315}", count: 60_000) + String(repeating: "\u{323}", count: 60_000)
+        var verdict: PushVerdict?
+        let time = ContinuousClock().measure {
+            verdict = answer(429, #"{"error":{"status":"RESOURCE_EXHAUSTED","message":"a\#(marks)"}}"#).verdict
+        }
+        #expect(verdict == .throttled && time < .seconds(2))
+    }
+
     @Test("200 is accepted, whatever the body")
     func accepted() {
         #expect(answer(200, #"{"name":"projects/p/messages/0:1"}"#).verdict == .accepted)
