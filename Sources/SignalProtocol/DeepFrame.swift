@@ -7,7 +7,8 @@ import WireJSON
 /// nothing else.
 struct DeepFrame {
     private struct Member {
-        let name: String
+        /// Compared byte for byte: it may have any length.
+        let name: JSONValue
         let value: UnsafeRawBufferPointer
         /// The nesting depth of its value.
         let depth: Int
@@ -31,7 +32,7 @@ struct DeepFrame {
 
     /// The request id. The last of duplicate `id` members counts.
     private var requestID: RequestID? {
-        guard let id = members.last(where: { $0.name == "id" }), id.depth == 0 else { return nil }
+        guard let id = members.last(where: { "id" ~= $0.name }), id.depth == 0 else { return nil }
         var envelope = Envelope()
         envelope.id = try? JSONScanner.document(id.value)
         return envelope.requestID
@@ -41,11 +42,13 @@ struct DeepFrame {
         // The frame itself is one level.
         guard let deep = members.first(where: { $0.depth >= JSONScanner.maximumDepth }) else { return "frame" }
         let inner =
-            deep.name == "params"
+            "params" ~= deep.name
             ? Self.members(of: deep.value).first { $0.depth >= JSONScanner.maximumDepth - 1 } : nil
-        let name = deep.name.shortened(to: 64)
-        return inner.map { "\(name).\($0.name.shortened(to: 64))" } ?? name
+        let name = Self.shown(deep.name)
+        return inner.map { "\(name).\(Self.shown($0.name))" } ?? name
     }
+
+    private static func shown(_ name: JSONValue) -> String { (name.longString ?? "").shortened(to: 64) }
 
     /// The members of the object at the start of the bytes, as far as they can be parsed.
     private static func members(of bytes: UnsafeRawBufferPointer) -> [Member] {
@@ -54,7 +57,7 @@ struct DeepFrame {
         var members: [Member] = []
         while let name = outline.string(), outline.take(UInt8(ascii: ":")) {
             let (value, depth) = outline.value()
-            guard let text = try? JSONScanner.document(name).longString else { break }
+            guard let text = try? JSONScanner.document(name) else { break }
             members.append(Member(name: text, value: value, depth: depth))
             guard outline.take(UInt8(ascii: ",")) else { break }
         }

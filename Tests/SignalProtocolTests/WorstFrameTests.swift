@@ -18,7 +18,11 @@ struct WorstFrameTests {
         let device = #""id":"\#(id)","platform":"web""#
         let call = #""call_id":"\#(id)""#
         func push(_ members: String) -> String { request("device.update", #""push":[{\#(members)}]"#) }
+        // Deeper than any frame may be.
+        let deep = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
         return [
+            #"{"§":\#(deep),"id":1}"#, #"{"id":"§","method":"session.close","params":\#(deep)}"#,
+            #"{"id":1,"§":\#(deep),"params":{"§":1}}"#, request("session.close", #""§":\#(deep)"#),
             #"{"jsonrpc":"2.0","id":1,"method":"§"}"#, #"{"jsonrpc":"§","id":1,"method":"session.close"}"#,
             #"{"jsonrpc":"2.0","id":"§","method":"session.close"}"#,
             #"{"jsonrpc":"2.0","id":1,"method":"session.close","§":1}"#, #"{"method":"§","id":1"#,
