@@ -72,6 +72,21 @@ import Testing
         #expect(statuses().count { $0 == .sent } == 2 && statuses().count { $0 == .intended } == 1)
     }
 
+    @Test("the notices of one caller who calls again and again displace those of no other")
+    func ofOneCaller() {
+        set(.alert)
+        world.step(.reconfigured(CoreSettings(limits: Self.limits(perDevice: 10))))
+        let others = (0..<4).map { _ in miss() }
+        let mallory = world.online("mallory")
+        let flood = (0..<20).map { _ in
+            let call = mallory.call(bob)
+            mallory.hangUp(call)
+            return call
+        }
+        let waiting = world.notices(to: bob).filter { $0.status == .intended }.map(\.call)
+        #expect(Set(waiting) == Set(others + flood.suffix(6)))
+    }
+
     @Test("a bound that falls is kept with the next notice")
     func lowered() {
         set(.alert)

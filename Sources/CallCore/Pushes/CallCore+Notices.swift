@@ -18,7 +18,7 @@ extension CallCore {
                 counters.noticesDropped += 1
                 continue
             }
-            guard makeRoom(on: device) else {
+            guard makeRoom(on: device, for: content.from) else {
                 counters.noticesDropped += 1
                 continue
             }
@@ -55,12 +55,15 @@ extension CallCore {
         return true
     }
 
-    /// Withdraws the oldest notices until there is room for one more.
+    /// Withdraws the oldest notices until there is room for one more: those of the same caller, if they are half of all, so
+    /// that a caller who calls again and again displaces no other.
     /// - Returns: false when all of them have been sent, and none can be withdrawn.
-    private func makeRoom(on device: Device) -> Bool {
+    private func makeRoom(on device: Device, for caller: Handle) -> Bool {
         while device.notices.count >= limits.noticesPerDevice {
             counters.hit(.noticesPerDevice)
-            guard let oldest = device.notices.first(where: { $0.record.status == .intended }) else { return false }
+            let own = device.notices.filter { $0.content.from == caller }
+            let candidates = 2 * own.count >= limits.noticesPerDevice ? own : device.notices
+            guard let oldest = candidates.first(where: { $0.record.status == .intended }) else { return false }
             withdraw(oldest, reason: "newer ones take its place")
         }
         return true
