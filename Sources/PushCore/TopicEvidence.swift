@@ -31,7 +31,8 @@ public struct SuspectTopic: Equatable, Sendable {
 struct TopicEvidence: Sendable {
     /// Consecutive refusals after which the topic is suspect.
     static let refusalsUntilSuspect = 3
-    /// The most topics tracked, because devices register them. The tokens of further topics are kept.
+    /// The most topics tracked, because devices register them. The tokens of further topics are kept. A topic that has
+    /// accepted a push takes the place of one that never did, which a device may have made up.
     static let mostTopics = 256
     /// The least number of accepted tokens remembered; the most is twice as many.
     static let acceptedTokens = 50_000
@@ -79,9 +80,18 @@ struct TopicEvidence: Sendable {
         if !refusedUsers.isEmpty { refusedUsers = [] }
         if let token { remember(token) }
         if let topic = topics[name], topic.isProven, topic.refusals == 0 { return }
-        guard topics[name] != nil || topics.count < Self.mostTopics else { return }
+        guard topics[name] != nil || hasRoom() else { return }
         topics[name] = Topic(isProven: true)
         suspectsByTopic[name] = nil
+    }
+
+    private mutating func hasRoom() -> Bool {
+        guard topics.count >= Self.mostTopics else { return true }
+        // The least name: the order of a dictionary differs in each process.
+        guard let madeUp = topics.filter({ !$0.value.isProven }).keys.min() else { return false }
+        topics[madeUp] = nil
+        suspectsByTopic[madeUp] = nil
+        return true
     }
 
     /// Records a refusal for token, topic or request that the configuration may have caused.

@@ -189,6 +189,19 @@ struct TopicEvidenceTests {
         #expect(bench.machine.suspectTopics.isEmpty)
     }
 
+    @Test("topics that one user makes up take no place of a topic that accepts pushes")
+    func madeUp() {
+        var evidence = TopicEvidence()
+        let now = Instant(milliseconds: 0)
+        for number in 0..<1000 {
+            let token = Self.token(number, "t\(number).voip")
+            _ = evidence.refused(token, of: Handle("mallory"), Self.answer("BadDeviceToken"), now: now)
+        }
+        evidence.accepted(Self.token(1))
+        let isDead = evidence.refused(Self.token(2), of: Handle("bob"), Self.answer("BadDeviceToken"), now: now)
+        #expect(isDead, "the topic is known")
+    }
+
     @Test("topics that devices make up are bounded, and their tokens kept")
     func bounded() throws {
         var evidence = TopicEvidence()
