@@ -55,6 +55,21 @@ import WebSocketServer
         let value = Atomic<Int>(0)
     }
 
+    @Test("who asks for keys is answered when the loop of the key set has stopped")
+    func stoppedKeySet() async throws {
+        let environment = RemoteKeySet.Environment(
+            address: try #require(WebAddress("http://127.0.0.1:9/")), folder: try .temporary(), clock: ServerClock(),
+            counters: TokenCounters(), log: .none, onKeys: { _, _ in })
+        let keys = try EventLoop.started("keys-test")
+        let source = try #require(try await KeySource.make(environment, on: keys))
+        source.begin()
+        await source.stop()
+        await keys.stopAndWait()
+        let fetch = await source.fetchNewer()
+        #expect(!fetch.isNewer && fetch.retryAfter != nil)
+        await source.refetch()
+    }
+
     @Test("only so many checks wait for the identity provider's keys; further ones are told at once to come again")
     func waitingForKeys() async throws {
         let environment = RemoteKeySet.Environment(

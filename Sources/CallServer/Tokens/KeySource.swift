@@ -29,21 +29,21 @@ struct KeySource: Sendable {
 
     func fetchNewer() async -> KeyFetch {
         let (answers, answer) = AsyncStream.makeStream(of: KeyFetch.self)
-        set.loop.execute { [set] in
+        let isAsked = set.loop.execute { [set] in
             set.value.askForNewer {
                 answer.yield($0)
                 answer.finish()
             }
         }
-        // A closure that is dropped ends the stream.
-        for await fetch in answers { return fetch }
+        // On a loop that has stopped nobody answers, nor ends the stream.
+        if isAsked { for await fetch in answers { return fetch } }
         return KeyFetch(isNewer: false, retryAfter: RemoteKeySet.shortestWait)
     }
 
     /// Fetches the set at once, because an operator asks. Returns when that has ended.
     func refetch() async {
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
-        set.loop.execute { [set] in set.value.refetch { end.finish() } }
+        guard set.loop.execute({ [set] in set.value.refetch { end.finish() } }) else { return }
         for await _ in ends {}
     }
 

@@ -350,12 +350,13 @@ extension RemoteKeySet {
         _ address: WebAddress, with client: LoopBound<WebClient>
     ) -> AsyncStream<Result<Found, WebFailure>> {
         let (answers, answer) = AsyncStream.makeStream(of: Result<Found, WebFailure>.self)
-        client.loop.execute {
+        let isSent = client.loop.execute {
             client.value.send(request(address)) {
                 answer.yield(read($0, from: address))
                 answer.finish()
             }
         }
+        if !isSent { answer.finish() }
         return answers
     }
 }
