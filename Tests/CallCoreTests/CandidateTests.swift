@@ -179,6 +179,22 @@ import Testing
         #expect(bob.candidates(of: call).count == 128)
     }
 
+    @Test("what a caller repeats while it rings is passed on to each device once")
+    func repeatedWhileRinging() {
+        let tablet = world.online("bob")
+        let call = alice.call(bob)
+        for _ in 0..<300 { alice.send(["1", "2"], of: call) }
+        for _ in 0..<300 { alice.send(["2", "3"], of: call, final: true) }
+        for phone in [bob, tablet] {
+            #expect(phone.candidates(of: call) == ["1", "2", "3"])
+            #expect(phone.events.count == 3, "the offer, and two times something new")
+        }
+        #expect(alice.refusals.isEmpty && world.core.counters.replayOverflows == 0)
+        bob.ack()
+        bob.lose()
+        #expect(bob.resume().opened?.resumed == true)
+    }
+
     @Test("a batch as large as a frame is passed on in pieces")
     func largeBatch() {
         let call = alice.call(bob)

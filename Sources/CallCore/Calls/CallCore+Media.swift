@@ -11,35 +11,52 @@ extension CallCore {
         switch (party, call.answer) {
         case (.caller, let answer?):
             return pass(batch, to: answer.leg.device, of: call, from: nil, call.callerDevice.user)
-        case (.caller, nil):
-            // A device told later gets them with the offer; a device told already gets them now.
-            let user = call.callerDevice.user
-            if let refusal = keep(batch, in: &call.callerCandidates, of: call, from: nil, user) { return refusal }
-            countMemory(of: call)
-            for leg in call.legs where leg.isOpen && leg.told != nil {
-                guard let session = leg.device.session, leg.told?.session == session.id else { continue }
-                deliver(batch, to: session)
-            }
-            return nil
+        case (.caller, nil): return passToRinging(batch, of: call)
         case (.callee(let leg), let answer?):
             guard answer.leg === leg else { return nil }
             return pass(batch, to: call.callerDevice, of: call, from: leg.device.key, leg.device.user)
         case (.callee(let leg), nil):
             // The winner is not known yet, and the caller cannot use candidates before the answer.
             guard leg.isOpen else { return nil }
-            return keep(batch, in: &leg.candidates, of: call, from: leg.device.key, leg.device.user)
+            do throws(SignalError) {
+                _ = try keep(batch, in: &leg.candidates, of: call, from: leg.device.key, leg.device.user)
+                return nil
+            } catch {
+                return error
+            }
         }
     }
 
+    /// Keeps the caller's candidates until the answer. A device told later gets them with the offer; a device told already
+    /// gets those now that are new, as a list rings a thousand devices, and a caller may repeat its candidates at any rate.
+    private func passToRinging(_ batch: CallCandidates, of call: Call) -> SignalError? {
+        let kept: CallCandidates?
+        do throws(SignalError) {
+            kept = try keep(batch, in: &call.callerCandidates, of: call, from: nil, call.callerDevice.user)
+        } catch {
+            return error
+        }
+        guard let new = kept else { return nil }
+        countMemory(of: call)
+        for leg in call.legs where leg.isOpen && leg.told != nil {
+            guard let session = leg.device.session, leg.told?.session == session.id else { continue }
+            deliver(new, to: session)
+        }
+        return nil
+    }
+
     /// Keeps candidates until the answer.
+    /// - Returns: what is new of the batch; nil when nothing is.
+    /// - Throws: the refusal of the batch.
     private func keep(
         _ batch: CallCandidates, in buffer: inout CandidateBuffer, of call: Call, from device: DeviceKey?, _ user: User
-    ) -> SignalError? {
-        if let refusal = storageRefusal(of: user, StoredBytes.of(batch)) { return refuse(batch, refusal) }
+    ) throws(SignalError) -> CallCandidates? {
+        if let refusal = storageRefusal(of: user, StoredBytes.of(batch)) { throw refuse(batch, refusal) }
         let wasFinal = buffer.isFinal
-        guard let new = buffer.append(batch, limits: limits) else { return refuse(batch) }
-        if !new.isEmpty || buffer.isFinal != wasFinal { store(new, batch.isFinal, of: call, from: device, user) }
-        return nil
+        guard let new = buffer.append(batch, limits: limits) else { throw refuse(batch) }
+        guard !new.isEmpty || buffer.isFinal != wasFinal else { return nil }
+        store(new, batch.isFinal, of: call, from: device, user)
+        return CallCandidates(call: call.id, candidates: new, isFinal: batch.isFinal)
     }
 
     /// Relays candidates to the other side of an answered call.

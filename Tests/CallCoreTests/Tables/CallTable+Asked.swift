@@ -82,8 +82,8 @@ let callTableAsked = """
         offer kept; A1=invited(routing); A1=invited(routing); A1=invited(routing); B1<incoming; B2<incoming; none
         waits
     A1: candidates => - | waiting +1 | again: waiting +1 | allowed: S>routing; B1 ->offered*; B2 ->offered*; offer
-        kept; candidates kept; A1=invited(routing); B1<incoming; B1<candidates(1); B1<candidates(1); B2<incoming;
-        B2<candidates(1); B2<candidates(1); none waits
+        kept; candidates kept; A1=invited(routing); B1<incoming; B1<candidates(1); B2<incoming; B2<candidates(1);
+        none waits
     B1: background => done | allowed: S>waking; B1 ->waking; B2 ->offered*; push:B1 ->intended; wire:B1 ->waiting;
         offer kept; A1=invited(waking); B1<incoming; B2<incoming; none waits
     B1: close => done | B1 closed normal | allowed: S>waking; B1 ->waking; B2 ->offered*; push:B1 ->intended;
@@ -154,10 +154,7 @@ let callTableAsked = """
         offer kept; candidates kept; A1=invited(routing); A1=invited(routing); A1=caller:routing,expires;
         A1=invited(routing); A1=invited(routing); B1<incoming; B1<candidates(1); B2<incoming; B2<candidates(1); none
         waits
-    A1: candidates => - | waiting +1 | again: waiting +1 | allowed: S>routing; B1 ->offered*; B2 ->offered*; offer
-        kept; candidates kept; A1=invited(routing); A1=invited(routing); A1=caller:routing,expires; B1<incoming;
-        B1<candidates(1); B1<candidates(1); B1<candidates(1); B2<incoming; B2<candidates(1); B2<candidates(1);
-        B2<candidates(1); none waits
+    A1: candidates => - | waiting +1 | again: waiting +1
     B1: background => done | allowed: S>waking; B1 ->waking; B2 ->offered*; push:B1 ->intended; wire:B1 ->waiting;
         offer kept; candidates kept; A1=invited(waking); A1=invited(waking); A1=caller:waking,expires; B1<incoming;
         B1<candidates(1); B2<incoming; B2<candidates(1); none waits

@@ -138,7 +138,7 @@ let callTableSought = """
     A1: newToken => done | device:A1 tokens 1>1
     A1 A2 B1: list => calls(1)
     A1 B1: ack ackOfNothing => -
-    A1: candidates => - | candidates kept; B1<candidates(1) | again: B1<candidates(1)
+    A1: candidates => - | candidates kept; B1<candidates(1)
     A1: lost => - | found: call noted; B1 ringing>ended(ringTimeout); C1 ->waking; push:C1 ->intended; wire:C1
         ->waiting; B1<ended(ringTimeout); none waits
     A2: hangups declines reports wrongPush ringing answer connected update => forbidden

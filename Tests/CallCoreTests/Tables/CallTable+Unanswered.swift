@@ -209,7 +209,7 @@ let callTableUnanswered = """
     A1: logout => done | S>ended(connectionLost); B1 offered*>ended(connectionLost); B2
         waking>ended(connectionLost); push:B2 intended>cancelled; wire:B2 waiting>-; offer dropped; missed 0>1;
         device:A1 tokens 1>0; A1 closed loggedOut; B1<ended(connectionLost,A1)
-    A1: candidates => - | candidates kept; B1<candidates(1) | again: B1<candidates(1)
+    A1: candidates => - | candidates kept; B1<candidates(1)
     B1: answer => won | S>answered; B1 offered*>answered; B2 waking>ended(answeredElsewhere); push:B2
         intended>cancelled; wire:B2 waiting>-; offer kept; A1<state(answered)
     B1: hangups declined dnd => ended(declined) | S>ended(declined); B1 offered*>ended(declined); B2
@@ -225,8 +225,7 @@ let callTableUnanswered = """
     B1: busy => ended(busy) | B1 offered*>ended(busy); B1<ended(busy,B1,own)
 
     ## list, huntLast
-    A1: candidates => - | candidates kept; B1<candidates(1); B2<candidates(1); C1<candidates(1) | again:
-        B1<candidates(1); B2<candidates(1); C1<candidates(1)
+    A1: candidates => - | candidates kept; B1<candidates(1); B2<candidates(1); C1<candidates(1)
     C1: hangups declined dnd => ended(declined) | C1 offered*>ended(declined); C1<ended(declined,C1,own)
     C1: busy => ended(busy) | C1 offered*>ended(busy); C1<ended(busy,C1,own)
     C1: logout => done | C1 offered*>ended(noDevices); device:C1 tokens 1>0; C1 closed loggedOut
@@ -249,8 +248,7 @@ let callTableUnanswered = """
     A1: logout => done | S>ended(connectionLost); B1 ringing>ended(connectionLost); B2
         offered*>ended(connectionLost); offer dropped; missed 0>1; device:A1 tokens 1>0; A1 closed loggedOut;
         B1<ended(connectionLost,A1); B2<ended(connectionLost,A1)
-    A1: candidates => - | candidates kept; B1<candidates(1); B2<candidates(1) | again: B1<candidates(1);
-        B2<candidates(1)
+    A1: candidates => - | candidates kept; B1<candidates(1); B2<candidates(1)
     all: restart => - | B1 ringing>ringing*; B2 offered*>offered
 
     ## queued
@@ -427,7 +425,7 @@ let callTableUnanswered = """
         closed normal; C1<ended(connectionLost,A1)
     A1: logout => done | S>ended(connectionLost); C1 offered*>ended(connectionLost); offer dropped; missed 0>1;
         device:A1 tokens 1>0; A1 closed loggedOut; C1<ended(connectionLost,A1)
-    A1: candidates => - | candidates kept; C1<candidates(1) | again: C1<candidates(1)
+    A1: candidates => - | candidates kept; C1<candidates(1)
     B2: answer => call_ended(declinedElsewhere)
     B2: close => done | B2 closed normal
     B2: logout => done | B2 closed loggedOut
@@ -553,7 +551,7 @@ let callTableUnanswered = """
         A2<ended(connectionLost,A1)
     A1: logout => done | S>ended(connectionLost); A2 offered*>ended(connectionLost); offer dropped; device:A1 tokens
         1>0; A1 closed loggedOut; A2<ended(connectionLost,A1)
-    A1: candidates => - | candidates kept; A2<candidates(1) | again: A2<candidates(1)
+    A1: candidates => - | candidates kept; A2<candidates(1)
     all: after45s after5min => - | S>ended(ringTimeout); A2 offered*>ended(ringTimeout); push:A2 ->expired; offer
         dropped; A1<state(waking); A1<ended(ringTimeout); A2<ended(ringTimeout)
     all: restart => -
@@ -589,8 +587,7 @@ let callTableUnanswered = """
     A1: logout => done | S>ended(connectionLost); B1 offered*>ended(connectionLost); B2
         offered*>ended(connectionLost); offer dropped; missed 0>1; device:A1 tokens 1>0; A1 closed loggedOut;
         B1<ended(connectionLost,A1); B2<ended(connectionLost,A1)
-    A1: candidates => - | candidates kept; B1<candidates(1); B2<candidates(1) | again: B1<candidates(1);
-        B2<candidates(1)
+    A1: candidates => - | candidates kept; B1<candidates(1); B2<candidates(1)
     B1: answer => won | S>answered; B1 offered*>answered; B2 offered*>ended(answeredElsewhere); offer kept;
         A1<state(answered); B2<ended(answeredElsewhere,B1)
     B1: hangups declined dnd => ended(declined) | S>ended(declined); B1 offered*>ended(declined); B2
@@ -661,7 +658,7 @@ let callTableUnanswered = """
         B2<ended(connectionLost,A1)
     A1: logout => done | S>ended(connectionLost); B2 offered*>ended(connectionLost); offer dropped; device:A1 tokens
         1>0; A1 closed loggedOut; B2<ended(connectionLost,A1)
-    A1: candidates => - | candidates kept; B2<candidates(1) | again: B2<candidates(1)
+    A1: candidates => - | candidates kept; B2<candidates(1)
     B2: answer => won | S>answered; B2 offered*>answered; offer kept; A1<state(answered)
     B2: hangups declined dnd => ended(declined) | S>ended(declined); B2 offered*>ended(declined); offer dropped;
         A1<ended(declined,B2); B2<ended(declined,B2,own)
@@ -688,7 +685,7 @@ let callTableUnanswered = """
     A1: logout => done | S>ended(connectionLost); B1 ringing>ended(connectionLost); B2
         offered>ended(connectionLost); offer dropped; missed 0>1; device:A1 tokens 1>0; A1 closed loggedOut;
         B1<ended(connectionLost,A1)
-    A1: candidates => - | candidates kept; B1<candidates(1) | again: B1<candidates(1)
+    A1: candidates => - | candidates kept; B1<candidates(1)
     B1: answer => won | S>answered; B1 ringing>answered; B2 offered>ended(answeredElsewhere); offer kept;
         A1<state(answered)
     B1: hangups declined dnd => ended(declined) | S>ended(declined); B1 ringing>ended(declined); B2
@@ -1055,7 +1052,7 @@ let callTableUnanswered = """
         closed normal; C1<ended(connectionLost,A1)
     A1: logout => done | S>ended(connectionLost); C1 offered*>ended(connectionLost); offer dropped; missed 0>2;
         device:A1 tokens 1>0; A1 closed loggedOut; C1<ended(connectionLost,A1)
-    A1: candidates => - | candidates kept; C1<candidates(1) | again: C1<candidates(1)
+    A1: candidates => - | candidates kept; C1<candidates(1)
     B2: ack candidates lost => -
     B1 B2: declines hangups reports ringing connected => ended(ringTimeout)
     http:bob: reported => ended(ringTimeout)
