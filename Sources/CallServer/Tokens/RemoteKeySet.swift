@@ -33,7 +33,8 @@ package final class RemoteKeySet {
         let log: Logger
         /// Called with all keys, and the ids of those that were withdrawn, when either has changed; on the loop.
         let onKeys: @Sendable ([TokenKey], Set<String>) -> Void
-        /// Keeps the content of ``file`` for the next home of the realm; must not block.
+        /// Keeps the content of ``file`` for the next home of the realm. May block: it is called on the thread that
+        /// writes the file.
         var share: @Sendable ([UInt8]) -> Void = { _ in }
     }
 
@@ -47,6 +48,8 @@ package final class RemoteKeySet {
     private let environment: Environment
     private let loop: EventLoop
     private let client: WebClient
+    /// Writes the sets to the disk in the order of their fetches: an older one may have a key that was withdrawn.
+    private let disk = DispatchQueue(label: "identity provider's keys")
     private var schedule: KeySetSchedule
     private var set: TokenKeySet?
     private var fetch: WebExchange?
@@ -278,16 +281,16 @@ package final class RemoteKeySet {
             keySet: String(decoding: body, as: UTF8.self))
         // A text and a number are always encoded.
         guard let content = (try? JSONEncoder().encode(kept)).map({ Array($0) }) else { return }
-        environment.share(content)
         // The core's loop does not wait for the disk: strangers can cause a fetch, each half a minute at most.
-        DispatchQueue.global().async { [folder = environment.folder, log = environment.log, file = Self.file] in
+        disk.async { [environment, file = Self.file] in
             do throws(DataFolder.Failure) {
-                try folder.replace(file, with: content)
+                try environment.folder.replace(file, with: content)
             } catch {
-                log.warning(
+                environment.log.warning(
                     "cannot keep the identity provider's keys for the next start",
                     metadata: ["error": .string("\(error)")])
             }
+            environment.share(content)
         }
     }
 

@@ -2,7 +2,6 @@ import CallCore
 import CallMonitor
 import CallVocabulary
 import ClientTokens
-import Dispatch
 import EventLoop
 import Foundation
 import Logging
@@ -155,16 +154,14 @@ public struct TokenAuthority: Redacted, Sendable {
         source?.begin()
     }
 
-    /// On another thread, because it blocks.
+    /// Blocks.
     private static func keep(_ keys: [UInt8], in realm: KeptState, _ log: Logger) {
-        DispatchQueue.global().async {
-            do throws(StoreFailure) {
-                try realm.write(keys)
-            } catch {
-                log.warning(
-                    "cannot keep the identity provider's keys for the next home",
-                    metadata: ["error": .string("\(error)")])
-            }
+        do throws(StoreFailure) {
+            try realm.write(keys)
+        } catch {
+            log.warning(
+                "cannot keep the identity provider's keys for the next home",
+                metadata: ["error": .string("\(error)")])
         }
     }
 
