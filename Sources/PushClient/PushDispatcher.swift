@@ -14,6 +14,12 @@ final class PushDispatcher {
         case drop(PushID)
     }
 
+    private struct Unprepared {
+        let job: PushPreparation.Job
+        /// See ``PushPool/isUnproven``.
+        let isUnproven: Bool
+    }
+
     /// The most pushes prepared in one turn of the loop; other events wait for no more of them.
     private static let preparationsInATurn = 32
 
@@ -36,7 +42,9 @@ final class PushDispatcher {
     /// The APNs tokens of alerts in flight through FCM.
     private var mapped: [PushID: PushToken] = [:]
     /// Orders without a wake token, in order. Dropped orders are no longer in `preparing`.
-    private var unprepared: Deque<PushPreparation.Job> = []
+    private var unprepared: Deque<Unprepared> = []
+    /// How many of these orders, by user, go to push services that devices may have invented.
+    private var unprovenOrders: [Handle: Int] = [:]
     /// The pool of each of these orders. Each pool has its own limit, so a problem of one provider does not affect the
     /// other.
     private var preparing: [PushID: PushPool] = [:]
@@ -188,7 +196,8 @@ final class PushDispatcher {
         pool.preparing += 1
         preparing[id] = pool
         if job.mapped != nil { mapped[id] = job.intent.token }
-        unprepared.append(job)
+        unprepared.append(Unprepared(job: job, isUnproven: pool.isUnproven))
+        if pool.isUnproven { unprovenOrders[job.intent.user, default: 0] += 1 }
         prepareSoon()
     }
 
@@ -221,10 +230,8 @@ final class PushDispatcher {
         if pool.isUnproven {
             let unproven = pools.unprovenPools
             let free = capacity / WebPushEndpoint.unprovenShare - unproven.reduce(0) { $0 + $1.load }
-            let prepared = unprepared.count { job in
-                job.intent.user == user && preparing[job.intent.id]?.isUnproven == true
-            }
-            guard unproven.reduce(prepared, { $0 + $1.load(of: user) }) < free else { return false }
+            let own = unproven.reduce(unprovenOrders[user, default: 0]) { $0 + $1.load(of: user) }
+            guard own < free else { return false }
         }
         return pools.webPushLoad < capacity
     }
@@ -239,10 +246,19 @@ final class PushDispatcher {
 
     private func prepareSome() {
         guard !isStopping else { return }
-        for _ in 0..<min(Self.preparationsInATurn, unprepared.count) { finishPreparing(unprepared.removeFirst()) }
+        for _ in 0..<min(Self.preparationsInATurn, unprepared.count) {
+            let next = unprepared.removeFirst()
+            if next.isUnproven { takeUnproven(next.job.intent.user) }
+            finishPreparing(next.job)
+        }
         isPreparing = !unprepared.isEmpty
         if isPreparing { loop.inNextTurn { [weak self] in self?.prepareSome() } }
         schedulePublishing()
+    }
+
+    private func takeUnproven(_ user: Handle) {
+        let left = unprovenOrders[user, default: 0] - 1
+        unprovenOrders[user] = left > 0 ? left : nil
     }
 
     private func finishPreparing(_ job: PushPreparation.Job) {
