@@ -29,9 +29,9 @@ struct Standby: Sendable {
         let routes = HTTPRoutes(version: CallServer.version, pages: .embedded)
         routes.attach(
             HTTPRoutes.Sources(
-                problems: { sight.problems },
+                problems: { sight.problems }, standsBy: { sight.standsBy },
                 metrics: { RealmMetrics.standby(sight.current, sight.problems, node: configuration.node) },
-                standsBy: { sight.standsBy }, isHome: { false }))
+                isHome: { false }))
         var started: [WebSocketServer] = []
         var metrics: MetricsListener?
         do {
@@ -79,7 +79,8 @@ struct Standby: Sendable {
     static func refuseClients(_ configuration: ServerConfiguration, for time: Duration) async throws {
         let routes = HTTPRoutes(version: CallServer.version, pages: .embedded)
         routes.attach(
-            HTTPRoutes.Sources(problems: { ["this server is stopping"] }, metrics: { "" }, isHome: { false }))
+            HTTPRoutes.Sources(
+                problems: { [] }, standsBy: { "this server is stopping" }, metrics: { "" }, isHome: { false }))
         let clients = try listener(configuration.listener, routes, .client)
         do {
             _ = try await clients.start()
