@@ -10,9 +10,10 @@ extension FigureSources {
     /// The sources of a server without a listener, with the core if given.
     static func plain(_ core: CoreThread?) -> Self {
         Self { completion in
-            let gather: @Sendable (CoreSnapshot?) -> Void = { core in completion { live, now in view(core, live, now) }
+            Task {
+                let snapshot = await core?.snapshot()
+                completion { live, now in view(snapshot, live, now) }
             }
-            if let core { core.snapshot(gather) } else { gather(nil) }
         }
     }
 

@@ -1,3 +1,4 @@
+import AdminKit
 import AdminProtocol
 import AdminServer
 import CallCore

@@ -99,7 +99,7 @@ enum StatsText {
 
     private static func pushes(_ stats: StatsView) -> [String] {
         let pushes = stats.pushes
-        var lines = [
+        let lines = [
             "intended since the start \(pushes.intended), devices suspended \(pushes.devicesSuspended)",
             "in memory, with the provider"
                 + list(ProviderStatus.allCases.map { ($0.rawValue, pushes.provider[$0, default: 0]) }, before: ": "),
