@@ -61,13 +61,15 @@ struct TopProgramTests {
     func longProblem() {
         var stats = Samples.stats()
         stats.problems = [
-            "authorization: every call is refused, because https://hooks.example.com/authorize fails: the name of the "
-                + "server is not in its certificate"
+            ServerProblem(
+                .authorizationDown,
+                "authorization: every call is refused, because https://hooks.example.com/authorize fails: the name of "
+                    + "the server is not in its certificate")
         ]
         var program = program(stats)
         func shown(width: Int) -> String { Samples.screen(&program, width: width, height: 40).text }
         for width in [60, 80, 120] { #expect(shown(width: width).contains("certificate"), "\(width) columns") }
-        stats.problems = (0..<30).map { "store: problem \($0)" }
+        stats.problems = (0..<30).map { ServerProblem(.storeFailing, "store: problem \($0)") }
         program = self.program(stats)
         #expect(shown(width: 80).contains("problem 4\n") && shown(width: 80).contains("reveille stats has them all"))
     }
