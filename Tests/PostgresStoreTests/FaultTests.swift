@@ -197,7 +197,8 @@ struct FaultTests {
     }
 
     @Test func `a commit whose wait for the synchronous standby is cancelled waits again`() async throws {
-        let (server, address) = try await Self.server()
+        // A default that would hide the warning, which is the only sign.
+        let (server, address) = try await Self.server(["client_min_messages = error"])
         let committer = try PostgresCommitter(store: try PostgresStore.open(address, name: "home"))
         let session = try Session(address)
         try await Self.loseStandby(session)

@@ -165,6 +165,8 @@ import Testing
         let store = try PostgresStore.open(address, RealmNode(name: "first"))
         store.keeper.stop(givesBack: false)
         let (connection, session) = (try Session(address).connection, try Session(address))
+        // Times are written with the abbreviation of their zone then, which PostgreSQL reads as that of Israel.
+        try connection.runSimple("SET DateStyle = 'SQL, DMY'; SET TimeZone = 'Asia/Kolkata'")
         try session.run("UPDATE lease SET until = now() + interval '1 hour'")
         let old = try #require(try Lease.sight(connection, RealmNode(name: "second")).mark)
         try session.run("UPDATE lease SET until = now() + interval '2 hours'")

@@ -86,7 +86,9 @@ final class PostgresConnection {
                 Unmanaged<Notices>.fromOpaque(context).takeUnretainedValue().take(notice)
             }, Unmanaged.passUnretained(notices).toOpaque())
         try checkServer()
-        try runSimple("SET search_path = \"\(address.realm)\"")
+        // Without warnings a cancelled wait for the synchronous standby would look like a commit, whatever the default of
+        // the database or the role: see `replicated`.
+        try runSimple("SET client_min_messages = warning; SET search_path = \"\(address.realm)\"")
         // An acknowledged commit is on disk, and on the disk of a synchronous standby, whatever the default of the
         // database or the role.
         try runSimple(

@@ -216,7 +216,7 @@ package enum Lease {
             epoch, until::text FROM lease
         """
     private static let endUnrenewed =
-        "UPDATE lease SET until = now() WHERE epoch = ? AND until = ?::text::timestamptz AND until > now()"
+        "UPDATE lease SET until = now() WHERE epoch = ? AND until::text = ? AND until > now()"
     /// The name of the connection that renews the lease.
     static let keeperName = "reveille lease"
 
