@@ -291,7 +291,8 @@ let package = Package(
             "CallCoreTests",
             ["PushVocabulary", "CallCore", "ByteMutation", "CallVocabulary", "Determinism", "RecordModel"]),
         tests(
-            "PushCoreTests", ["PushVocabulary", "PushCore", "CallVocabulary", "Determinism", crypto],
+            "PushCoreTests",
+            ["PushVocabulary", "PushCore", "ByteMutation", "CallVocabulary", "Determinism", crypto],
             exclude: ["Recorded"]),
         tests("SimulationTests", ["Simulation", "CallVocabulary"]),
         tests(
@@ -324,8 +325,8 @@ let package = Package(
         tests(
             "CallServerTests",
             [
-                "TLS", "AdminServer", "ClientTokens", "PushVocabulary", "CallServer", "AdminKit", "AdminProtocol",
-                "CallCore",
+                "TLS", "AdminServer", "ByteMutation", "ClientTokens", "PushVocabulary", "CallServer", "AdminKit",
+                "AdminProtocol", "CallCore",
                 "CallMonitor", "CallStore", "OutgoingHTTP", "StoreInterface", "CallVocabulary", "ChildProcess",
                 "Determinism", "PushClient", "PushCore", "PushTestServer", "SoftphoneKit", "SoftphoneSession",
                 "EventLoop",

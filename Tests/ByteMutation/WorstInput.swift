@@ -39,6 +39,21 @@ public enum WorstInput: String, CaseIterable, Sendable {
     /// The most that twice the input may cost, where the work grows with the length.
     public static let mostGrowth = 2.5
 
+    /// The most processor time for one frame or request of the greatest length: 5 ms. A debug build, in which the tests run
+    /// with each commit, is up to twenty times as slow, and has twenty times as long; `Tests/release worst` builds with
+    /// optimization.
+    #if DEBUG
+        public static let mostTime = Duration.milliseconds(100)
+    #else
+        public static let mostTime = Duration.milliseconds(5)
+    #endif
+
+    /// Whether the work takes at most ``mostTime``, in the cheapest of a few runs.
+    public static func isQuick(_ work: () -> Void) -> Bool {
+        for _ in 1...5 where processorTime(of: work) <= mostTime { return true }
+        return false
+    }
+
     /// How much more the work costs for an input of twice the length. Counts the processor's time of this thread, and takes
     /// the cheapest of some runs, so that other work on the machine changes little.
     public static func growth<Input>(at count: Int, of input: (Int) -> Input, _ work: (Input) -> Void) -> Double {

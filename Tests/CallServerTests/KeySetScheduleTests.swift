@@ -1,3 +1,4 @@
+import ByteMutation
 import CallVocabulary
 import ClientTokens
 import OutgoingHTTP
@@ -34,6 +35,22 @@ struct KeySetScheduleTests {
             at: at(101), maxAge: KeySetSchedule.maxAge(cacheControl: cacheControl, age: age))
         #expect(schedule.due == at(101 + seconds))
         #expect(schedule.end == at(101 + seconds + 86_400))
+    }
+
+    @Test("Cache-Control and Age cost as much as they are long")
+    func cost() {
+        for worst in WorstInput.allCases {
+            for form in ["§", "max-age=§", "max-age=1,§"] {
+                let growth = WorstInput.growth(at: 4000) { count in
+                    // Fields are made ASCII.
+                    let filling = String(decoding: worst.bytes(count).map { $0 < 0x80 ? $0 : 0x3F }, as: UTF8.self)
+                    return form.replacing("§", with: filling)
+                } _: { (text: String) in
+                    _ = KeySetSchedule.maxAge(cacheControl: text, age: text)
+                }
+                #expect(growth <= WorstInput.mostGrowth, "\(worst) in \(form)")
+            }
+        }
     }
 
     @Test(

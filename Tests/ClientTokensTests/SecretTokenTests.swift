@@ -58,6 +58,33 @@ import Testing
     }
 
     @Test(
+        "costs as much as it is long to read, whatever texts are in its claims, and little at its greatest length",
+        arguments: [
+            #"{"sub":"§","exp":4000000000}"#, #"{"sub":"bob","exp":"§"}"#,
+            #"{"sub":"bob","exp":4000000000,"name":"§"}"#, #"{"sub":"bob","exp":4000000000,"device_id":"§"}"#,
+            #"{"sub":"bob","exp":4000000000,"§":"§"}"#, #"{"sub":"bob","exp":4000000000,"call_to":["§"]}"#,
+            #"{"sub":"bob","exp":4000000000,"aud":["§"],"iss":"§"}"#, "§",
+        ])
+    func costOfClaims(_ form: String) {
+        func token(_ worst: WorstInput, _ count: Int) -> String {
+            let filling = String(decoding: worst.bytes(count), as: UTF8.self)
+            return tokens.sign(claims: form.replacing("§", with: filling).utf8)
+        }
+        for worst in WorstInput.allCases {
+            let growth = WorstInput.growth(at: 2800) {
+                token(worst, $0)
+            } _: { token in
+                _ = read(token)
+            }
+            #expect(growth <= WorstInput.mostGrowth, "\(worst)")
+            // Three quarters of a token are claims, but for the header and the signature.
+            let longest = token(worst, (TokenVerifier.longest * 3 / 4 - 200) / form.count { $0 == "§" })
+            #expect(longest.utf8.count <= TokenVerifier.longest)
+            #expect(WorstInput.isQuick { _ = read(longest) }, "\(worst), of the greatest length")
+        }
+    }
+
+    @Test(
         "may have any number as a time: it is cut, compared and explained, or is no time",
         arguments: [
             ("0", true), ("-1", true), ("9223372036854775807", true), ("-9223372036854775808", true),

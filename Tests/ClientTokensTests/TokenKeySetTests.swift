@@ -1,3 +1,4 @@
+import ByteMutation
 import Foundation
 import Testing
 
@@ -6,6 +7,37 @@ import Testing
 @Suite("A set of keys")
 struct TokenKeySetTests {
     private func set(_ text: String) throws -> TokenKeySet { try TokenKeySet(Array(text.utf8), source: "keys.json") }
+
+    @Test(
+        "costs as much as it is long, whatever an identity provider serves",
+        arguments: [
+            #"{"keys":[{"kty":"§"}]}"#, #"{"keys":[{"kty":"RSA","n":"§","e":"AQAB"}]}"#, #"{"§":[],"keys":[]}"#,
+            #"{"keys":[{"kty":"EC","crv":"§","x":"§","y":"AQAB"}]}"#, #"{"keys":[{"kty":"OKP","kid":"§","use":"§"}]}"#,
+            #"{"keys":[{"kty":"RSA","alg":"§","key_ops":["§"]}]}"#, "-----BEGIN PUBLIC KEY-----\n§", "§",
+        ])
+    func cost(_ form: String) {
+        for worst in WorstInput.allCases {
+            let growth = WorstInput.growth(at: 4000) { count in
+                form.replacing("§", with: String(decoding: worst.bytes(count), as: UTF8.self))
+            } _: { text in
+                _ = try? set(text)
+            }
+            #expect(growth <= WorstInput.mostGrowth, "\(worst)")
+        }
+    }
+
+    @Test("costs as much as it is long, however many keys it has")
+    func costOfMany() {
+        for key in ["{}", "1", #"{"kty":"RSA"}"#, #"{"kty":"OKP","crv":"Ed25519","x":"AQAB"}"#] {
+            let growth = WorstInput.growth(at: 500) { count in
+                let keys = Array(repeating: key, count: count).joined(separator: ",")
+                return #"{"keys":[\#(keys)]}"#
+            } _: { text in
+                _ = try? set(text)
+            }
+            #expect(growth <= WorstInput.mostGrowth, "\(key)")
+        }
+    }
 
     @Test("is read key by key: each unusable key is left out with its reason, and the others count")
     func odd() throws {

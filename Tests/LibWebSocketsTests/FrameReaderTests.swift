@@ -50,13 +50,18 @@ struct FrameReaderTests {
 
     @Test("in fragments of one byte cost as much as they are long")
     func fragments() {
-        let growth = WorstInput.growth(at: 4000) { count in
+        func message(_ count: Int) -> [UInt8] {
             Self.frame(0x01, "a") + (0..<count).flatMap { _ in Self.frame(0x00, "a") } + Self.frame(0x80, "a")
-        } _: { stream in
+        }
+        func read(_ stream: [UInt8]) {
             var (reader, bytes) = (FrameReader(), stream)
             bytes.withUnsafeMutableBytes { _ = reader.read($0, limit: 1 << 16) { _ in true } }
         }
+        let growth = WorstInput.growth(at: 4000, of: message) { read($0) }
         #expect(growth <= WorstInput.mostGrowth)
+        // Of as many bytes as a frame.
+        let stream = message(9000)
+        #expect(WorstInput.isQuick { read(stream) })
     }
 
     @Test("come out the same however the stream is cut", arguments: [1, 2, 3, 7, 64, 100_000])

@@ -55,6 +55,19 @@ struct ProxyHeaderTests {
         return nil
     }
 
+    @Test("costs no more than its greatest length, whatever follows its first bytes")
+    func cost() {
+        let starts = [
+            Array("PROXY ".utf8), Array("PROXY TCP4 ".utf8), Self.signature, Self.block(0x21, [], length: 520),
+        ]
+        for worst in WorstInput.allCases {
+            for start in starts {
+                let bytes = start + worst.bytes(65_536)
+                #expect(WorstInput.isQuick { _ = try? read(bytes, by: 1) }, "\(worst) after \(start)")
+            }
+        }
+    }
+
     @Test("both versions are read, however they arrive, and no byte after them", arguments: valid)
     func reads(_ bytes: [UInt8], _ client: String?) throws {
         for size in [1, 5, 16, 10_000] {
@@ -140,6 +153,19 @@ struct ProxyHeaderTests {
         #expect((forwarded.unreadable != nil) == hasUnreadable)
         // The limit is that of the address, whatever the port.
         #expect(forwarded.client.network == PeerAddress(withPort: client)?.network)
+    }
+
+    @Test("X-Forwarded-For costs as much as it is long, and little at its greatest length")
+    func costOfForwarded() throws {
+        let proxies = TrustedProxies(addresses: [try #require(AddressRange("10.0.0.0/8"))])
+        let peer = try #require(PeerAddress(numeric: "10.0.0.1"))
+        for unit in ["10.0.0.1,", "1.1.1.1:1,", "[::1]:1,", ",", " ", "?"] {
+            func list(_ count: Int) -> String { String(repeating: unit, count: count / unit.utf8.count) + "10.0.0.1" }
+            let growth = WorstInput.growth(at: 7000, of: list) { _ = proxies.forwarded(behind: peer, $0) }
+            #expect(growth <= WorstInput.mostGrowth, "\(unit)")
+            let longest = list(RequestHead.longest)
+            #expect(WorstInput.isQuick { _ = proxies.forwarded(behind: peer, longest) }, "\(unit)")
+        }
     }
 
     @Test(

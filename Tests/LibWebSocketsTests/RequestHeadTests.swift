@@ -90,20 +90,25 @@ struct RequestHeadTests {
             })
     func cost(_ form: String) {
         for worst in WorstInput.allCases {
-            let growth = WorstInput.growth(at: 7000) { count in
+            func text(_ count: Int) -> [UInt8] {
                 let parts = form.split(separator: "§", omittingEmptySubsequences: false).map { Array($0.utf8) }
                 return parts[0] + worst.bytes(count) + parts[1]
-            } _: { text in
-                // As a client that sends slowly: in small pieces.
-                var buffer = RequestHeadBuffer()
-                for start in stride(from: 0, to: text.count, by: 16) {
-                    let progress = text[start..<min(text.count, start + 16)].withUnsafeBytes { buffer.append($0) }
-                    guard case .whole(let whole, _) = progress else { continue }
-                    if let head = try? RequestHead(whole) { use(head) }
-                    return
-                }
             }
+            let growth = WorstInput.growth(at: 7000, of: text) { read($0) }
             #expect(growth <= WorstInput.mostGrowth, "\(worst)")
+            let longest = text(RequestHead.longest - form.utf8.count)
+            #expect(WorstInput.isQuick { read(longest) }, "\(worst), of the greatest length")
+        }
+    }
+
+    /// Reads a head as of a client that sends slowly: in small pieces.
+    private func read(_ text: [UInt8]) {
+        var buffer = RequestHeadBuffer()
+        for start in stride(from: 0, to: text.count, by: 16) {
+            let progress = text[start..<min(text.count, start + 16)].withUnsafeBytes { buffer.append($0) }
+            guard case .whole(let whole, _) = progress else { continue }
+            if let head = try? RequestHead(whole) { use(head) }
+            return
         }
     }
 

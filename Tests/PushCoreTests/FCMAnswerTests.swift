@@ -1,3 +1,4 @@
+import ByteMutation
 import CallVocabulary
 import Testing
 
@@ -81,7 +82,7 @@ struct FCMAnswerTests {
     func marks() {
         let marks = String(repeating: "\u{315}", count: 60_000) + String(repeating: "\u{323}", count: 60_000)
         var verdict: PushVerdict?
-        let time = ContinuousClock().measure {
+        let time = WorstInput.processorTime {
             verdict = answer(429, #"{"error":{"status":"RESOURCE_EXHAUSTED","message":"a\#(marks)"}}"#).verdict
         }
         #expect(verdict == .throttled && time < .seconds(2))

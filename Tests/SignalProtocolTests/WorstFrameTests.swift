@@ -49,6 +49,33 @@ struct WorstFrameTests {
         ]
     }()
 
+    /// Each method with a text in the place of a description, and of a member that it does not have.
+    private static let methods = ClientMethod.allCases.map { method in
+        #"{"jsonrpc":"2.0","id":1,"method":"\#(method.rawValue)","params":{"call_id":"\#(id)","sdp":"§","§":"§"}}"#
+    }
+
+    /// The bodies of requests, and the answer of an authorization hook.
+    enum Body: Sendable {
+        case report, answer, decline, invite, hook
+
+        func read(_ body: [UInt8]) {
+            let call = CallID(high: 3, low: 4)
+            switch self {
+            case .report: _ = try? SignalDecoder.decode(reportBody: body, of: PushID(high: 1, low: 2))
+            case .answer: _ = try? SignalDecoder.decode(body: body, of: .answer, in: call)
+            case .decline: _ = try? SignalDecoder.decode(body: body, of: .decline, in: call)
+            case .invite: _ = try? SignalDecoder.decode(backendInvite: body, or: call)
+            case .hook: _ = try? AuthorizationBody.decode(body)
+            }
+        }
+    }
+
+    /// As long as a frame may be; no `§` stays.
+    private static func longest(_ form: String, _ filling: (_ count: Int) -> [UInt8]) -> [UInt8] {
+        let places = form.count { $0 == "§" }
+        return frame(form, filling((FrameLimits.frame - form.utf8.count) / places))
+    }
+
     private static func frame(_ form: String, _ filling: [UInt8]) -> [UInt8] {
         var frame: [UInt8] = []
         var rest = form[...]
@@ -59,7 +86,7 @@ struct WorstFrameTests {
         return frame + Array(rest.utf8)
     }
 
-    @Test("cost as much as they are long, whatever text they have, and wherever it is", arguments: frames)
+    @Test("cost as much as they are long, whatever text they have, and wherever it is", arguments: frames + methods)
     func texts(_ form: String) {
         for worst in WorstInput.allCases {
             let growth = WorstInput.growth(at: 7000) {
@@ -68,6 +95,8 @@ struct WorstFrameTests {
                 _ = SignalDecoder.decode(frame: frame)
             }
             #expect(growth <= WorstInput.mostGrowth, "\(worst)")
+            let frame = Self.longest(form) { worst.bytes($0) }
+            #expect(WorstInput.isQuick { _ = SignalDecoder.decode(frame: frame) }, "\(worst), of the greatest length")
         }
     }
 
@@ -84,13 +113,39 @@ struct WorstFrameTests {
     func counts(_ form: String) {
         let units = [#""a","#, "1,", "{},", "[],", #""a":1,"#, #"{"a":"b"},"#, "[", #"{"a":"#, #"\"b\","#]
         for unit in units {
+            func filling(_ count: Int) -> [UInt8] { (0..<count / unit.utf8.count).flatMap { _ in Array(unit.utf8) } }
             let growth = WorstInput.growth(at: 7000) { count in
-                Self.frame(form, (0..<count / unit.utf8.count).flatMap { _ in Array(unit.utf8) })
+                Self.frame(form, filling(count))
             } _: { frame in
                 _ = SignalDecoder.decode(frame: frame)
                 _ = SignalDecoder.decode(serverFrame: frame)
             }
             #expect(growth <= WorstInput.mostGrowth, "\(unit)")
+            let frame = Self.longest(form, filling)
+            #expect(WorstInput.isQuick { _ = SignalDecoder.decode(frame: frame) }, "\(unit), of the greatest length")
+        }
+    }
+
+    @Test(
+        "bodies of requests, and answers of an authorization hook, cost as much as they are long",
+        arguments: [
+            (.report, "§"), (.report, #"{"§":1}"#), (.report, #"{"call_id":"\#(id)","result":"§"}"#),
+            (.report, #"{"call_id":"\#(id)","result":"failed","error":"§"}"#), (.answer, #"{"sdp":"§"}"#),
+            (.decline, #"{"reason":"§"}"#), (.invite, #"{"from":"§","to":"a"}"#),
+            (.invite, #"{"from":"a","from_name":"§","to":"a"}"#), (.invite, #"{"from":"a","to":["§"]}"#),
+            (.invite, #"{"from":"a","to":"a","custom":"§"}"#), (.hook, #"{"allow":true,"from_name":"§"}"#),
+            (.hook, #"{"allow":true,"to":"§"}"#), (.hook, #"{"allow":false,"reason":"§"}"#),
+        ] as [(Body, String)])
+    func bodies(_ body: Body, _ form: String) {
+        for worst in WorstInput.allCases {
+            let growth = WorstInput.growth(at: 7000) {
+                Self.frame(form, worst.bytes($0))
+            } _: { bytes in
+                body.read(bytes)
+            }
+            #expect(growth <= WorstInput.mostGrowth, "\(worst)")
+            let longest = Self.longest(form) { worst.bytes($0) }
+            #expect(WorstInput.isQuick { body.read(longest) }, "\(worst), of the greatest length")
         }
     }
 

@@ -254,6 +254,30 @@ enum SourceRules {
         }
     }
 
+    /// The suite that times each parser of the fuzzer with the worst inputs; nil for one that reads what is the operator's.
+    private static let timedParsers: [String: String?] = [
+        "json": "WorstFrameTests", "clientFrames": "WorstFrameTests", "serverFrames": "WorstFrameTests",
+        "bodies": "WorstFrameTests", "journal": nil, "responses": "AnswerReaderTests",
+        "exchanges": "KeySetScheduleTests", "requests": "RequestHeadTests", "proxyHeaders": "ProxyHeaderTests",
+        "webSocketFrames": "FrameReaderTests", "profiles": nil, "pushAnswers": "WorstAnswerTests",
+        "accessTokens": "WorstAnswerTests", "tokens": "SecretTokenTests", "keys": "TokenKeySetTests",
+        // The endpoints of Web Push.
+        "urls": "WorstFrameTests",
+    ]
+
+    /// What it costs to read the worst inputs is tested for each parser.
+    static func costs(_ tree: SourceTree) -> [String] {
+        let parsers = tree.files.first { $0.path == "Tests/Fuzzing/Parsers/Parser.swift" }?.lines ?? []
+        let timing = tree.files.filter { $0.text.contains("WorstInput.growth(") }.map(\.path)
+        return parsers.compactMap { line in
+            guard let parser = line.wholeMatch(of: #/ {4}case (\w+)(?: = .*)?/#)?.1 else { return nil }
+            if let suite = timedParsers[String(parser)] {
+                guard let suite, !timing.contains(where: { $0.hasSuffix("/\(suite).swift") }) else { return nil }
+            }
+            return "no suite times the parser \(parser) with the worst inputs"
+        }
+    }
+
     /// What a C library owns is passed to a closure: nothing keeps it alive after the return of a function or property.
     static func pointers(_ tree: SourceTree) -> [String] {
         var named: Set<String> = []

@@ -11,6 +11,7 @@ struct SourceRulesTests {
         ("simulation", SourceRules.simulation), ("storeKinds", SourceRules.storeKinds),
         ("receipts", SourceRules.receipts), ("privateFiles", SourceRules.privateFiles),
         ("clocks", SourceRules.clocks), ("proofs", SourceRules.proofs), ("texts", SourceRules.texts),
+        ("costs", SourceRules.costs),
         ("pointers", SourceRules.pointers), ("peerNumbers", SourceRules.peerNumbers),
         ("functionLengths", SourceRules.functionLengths), ("names", SourceRules.names),
         ("articles", SourceRules.articles), ("namedFiles", SourceRules.namedFiles),
@@ -39,6 +40,20 @@ struct SourceRulesTests {
                 SourceTree.File(
                     path: "Sources/\(target)/\(target).docc/\(target).md", lines: article.components(separatedBy: "\n"))
             ])
+    }
+
+    @Test("find a parser that no suite times with the worst inputs")
+    func costs() {
+        let parsers = SourceTree.File(
+            path: "Tests/Fuzzing/Parsers/Parser.swift",
+            lines: ["    case keys", "    case new = \"a-new-one\"", "    case journal", "        case .keys: check()"])
+        let suite = SourceTree.File(
+            path: "Tests/ClientTokensTests/TokenKeySetTests.swift", lines: ["let growth = WorstInput.growth(at: 1)"])
+        let unknown = "no suite times the parser new with the worst inputs"
+        let package = PackageDescription("")
+        #expect(SourceRules.costs(SourceTree(package: package, files: [parsers, suite])) == [unknown])
+        let untimed = "no suite times the parser keys with the worst inputs"
+        #expect(SourceRules.costs(SourceTree(package: package, files: [parsers])) == [untimed, unknown])
     }
 
     @Test("find what gives away a pointer into memory that a C library owns")

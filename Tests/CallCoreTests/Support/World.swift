@@ -1,3 +1,4 @@
+import ByteMutation
 import CallVocabulary
 import Determinism
 import PushVocabulary
@@ -15,6 +16,8 @@ final class World {
     private(set) var now = Instant(milliseconds: 1_800_000_000_000)
     private(set) var store = Disk()
     private(set) var provider = PushClient()
+    /// The time that the core has had a processor for its inputs.
+    private(set) var coreTime = Duration.zero
     /// What did not hold; the first is also recorded as an issue.
     private(set) var violations: [String] = []
     /// Said with a violation, so that it can be replayed.
@@ -142,7 +145,9 @@ final class World {
 
     func step(_ input: CoreInput) {
         note(input)
-        run { core.handle(input, now: now, effects: &$0) }
+        run { effects in
+            coreTime += WorstInput.processorTime { core.handle(input, now: now, effects: &effects) }
+        }
         if !holdsPushCommits { commitPushes() }
         answerDueLookUps()
     }
