@@ -30,6 +30,8 @@ private final class Fixture {
 
     let counters = SignalCounters()
     let token: String
+    /// Of another user.
+    let carol: String
     private let loop: EventLoop
     private let slot: LoopBound<Slot>
     private let report: AsyncStream<Answer>.Continuation
@@ -44,6 +46,8 @@ private final class Fixture {
         let tokens = try await TokenAuthority(folder: .temporary())
         token = try await tokens.mint(
             user: #require(Handle("bob")), lifetime: .seconds(60), device: Self.device, name: "Bob")
+        carol = try await tokens.mint(
+            user: #require(Handle("carol")), lifetime: .seconds(60), device: Self.device, name: "Bob")
         let loop = try EventLoop.started("shard-test")
         self.loop = loop
         let (answers, report) = AsyncStream.makeStream(of: Answer.self)
@@ -66,10 +70,10 @@ private final class Fixture {
     }
 
     /// Requests the call `count` times; the responses are numbered from 0.
-    func ask(_ count: Int = 1, query: String = "") async {
+    func ask(_ count: Int = 1, query: String = "", token: String? = nil) async {
         let request = HTTPRequest(
             method: .get, target: "/v1/calls/\(Self.call)\(query)", path: "/v1/calls/\(Self.call)",
-            authorization: "Bearer \(token)")
+            authorization: "Bearer \(token ?? self.token)")
         let first = asked
         asked += count
         await loop.run { [slot, report] in
@@ -95,7 +99,7 @@ private final class Fixture {
     }
 
     /// The serial of the core's next request.
-    func nextSerial() async throws -> UInt64 {
+    func nextSerial(of user: String = "bob") async throws -> UInt64 {
         let input = await inputs.next()
         guard case .client(.asked(let connection, _, let question, let grant, let device)) = input else {
             Issue.record("a question was due, not \(String(describing: input))")
@@ -103,7 +107,7 @@ private final class Fixture {
         }
         #expect(connection.shard == 3)
         #expect(question == .get(Self.call))
-        #expect(grant == SessionGrant(user: try #require(Handle("bob")), displayName: "Bob", issuedAt: grant.issuedAt))
+        #expect(grant == SessionGrant(user: try #require(Handle(user)), displayName: "Bob", issuedAt: grant.issuedAt))
         #expect(device == Self.device)
         return connection.serial
     }
@@ -154,10 +158,14 @@ struct CallResourcesTests {
         for _ in 1..<share { _ = try await fixture.nextSerial() }
         await fixture.ask()
         #expect(try await fixture.nextAnswer().response.status == 503)
+        // That of another user goes on at once.
+        await fixture.ask(token: fixture.carol)
+        await fixture.answer(try await fixture.nextSerial(of: "carol"), Self.ringing)
+        #expect(try await fixture.nextAnswer().response.status == 200)
         await fixture.answer(first, Self.ringing)
         #expect(try await fixture.nextAnswer().response.status == 200)
         await fixture.ask()
-        #expect(try await fixture.nextSerial() == .max - UInt64(CallResources.mostQuestions) - 1)
+        #expect(try await fixture.nextSerial() == .max - UInt64(CallResources.mostQuestions) - 2)
         #expect(fixture.counters.unansweredQuestions == UInt64(share) + 2)
     }
 

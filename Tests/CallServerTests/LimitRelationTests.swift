@@ -4,6 +4,7 @@ import ClientTokens
 import EventLoop
 import Foundation
 import LibWebSockets
+import PushCore
 import Testing
 import WebSocketServer
 
@@ -23,6 +24,36 @@ struct LimitRelationTests {
         #expect(TokenVerifier.longest == FrameLimits.token)
         #expect(FrameLimits.token + 8_192 <= RequestHead.longest)
         #expect(FrameLimits.token + 4_096 <= FrameLimits.frame)
+    }
+
+    @Test("each limit of what all users share stands beside one user's share in the article about threats")
+    func shares() throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("Sources/CallServer/CallServer.docc/Threats.md")
+        let article = try String(contentsOf: file, encoding: .utf8)
+        let table = try #require(article.components(separatedBy: "\n## Shares\n").dropFirst().first)
+        // Of one session, call or device.
+        let others: Set = [
+            "replayEvents", "replayBytes", "bufferedCandidates", "bufferedCandidateBytes", "unreportedStreak",
+            "backgroundPushes", "forwards",
+        ]
+        let shared = Mirror(reflecting: CoreLimits()).children.compactMap(\.label).filter { name in
+            !name.contains("Per") && !others.contains(name)
+        }
+        #expect(shared.count > 7)
+        for name in shared {
+            let key = name.map { $0.isUppercase ? "_\($0.lowercased())" : "\($0)" }.joined()
+            #expect(table.contains("`limits.\(key)`"), "\(key)")
+        }
+        let numbers = [
+            CoreLoop.inboxCapacity, PushPolicy().queueCapacity, PushPolicy().heldPerDevice,
+            PushPolicy().throttledDevices, RateLimiter.mostKeys, PageRates.burst, PageRates.perSecond,
+        ]
+        for number in numbers {
+            // As the articles write it.
+            let text = number < 1000 ? "\(number)" : "\(number / 1000)," + String("\(1000 + number % 1000)".dropFirst())
+            #expect(table.contains(text), "\(text)")
+        }
     }
 
     @Test("idle connections suffice for all requests of one webhook endpoint, and of eight endpoints")
