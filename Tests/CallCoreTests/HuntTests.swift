@@ -46,6 +46,24 @@ import Testing
         #expect(rung(call) == [true, true, true])
     }
 
+    @Test("members in a row that cannot be rung are written once, as each record has the whole list")
+    func unreachable() throws {
+        let erin = world.asleep("erin")
+        let nobody = (0..<300).map { Handle("nobody\($0)")! }  // Handles.
+        let group = CallGroup(name: "long", strategy: .hunt, members: nobody + [erin.user] + nobody.map { other($0) })
+        world.administer(.setGroup(group))
+        let before = world.callRecords
+        let call = alice.call(.group("long"))
+        try world.deliver(call, to: erin)
+        #expect(world.callRecords - before < 10)
+        let declined = world.callRecords
+        #expect(world.ask(.decline(call, .declined), as: erin.user, device: erin.id, scope: .call(call))?.code == nil)
+        #expect(alice.endings(of: call).count == 1)
+        #expect(world.callRecords - declined < 10)
+    }
+
+    private func other(_ handle: Handle) -> Handle { Handle("\(handle.text)b")! }  // A handle.
+
     @Test("when all have declined the call is declined")
     func allDecline() {
         let call = alice.call(.group("desk"))

@@ -27,7 +27,12 @@ extension CallCore {
             }
         }
         if call.hunt != nil {
-            while legs.isEmpty, let turns = takeTurns(call) { turns.forEach(note) }
+            var hasTurned = false
+            while legs.isEmpty, let turns = takeTurns(call) {
+                turns.forEach(note)
+                hasTurned = true
+            }
+            if hasTurned { persist(call) }
         } else {
             // Before the call is forwarded, all members belong to the present target.
             let isFirst = call.callees.first == 0
@@ -161,7 +166,8 @@ extension CallCore {
 
     // MARK: Hunting
 
-    /// Advances the hunt to the next member, and to those whose turn comes at the same time.
+    /// Advances the hunt to the next member, and to those whose turn comes at the same time. The call is to be persisted:
+    /// once for all members in a row that cannot be rung, as each record has the whole list.
     /// - Returns: nil when no member is left.
     private func takeTurns(_ call: Call) -> [Turn]? {
         cancel(call.huntDeadline)
@@ -181,7 +187,6 @@ extension CallCore {
         } while nextAt.map { $0 <= end } == true
         call.huntOn(to: rung, nextAt: nextAt)
         if let nextAt { call.huntDeadline = deadlines.add(.hunt(call), at: nextAt) }
-        persist(call)
         return turns
     }
 
@@ -192,12 +197,17 @@ extension CallCore {
 
     /// Rings the next members that can be rung: their time has come, or the call need not wait for it.
     func huntOn(_ call: Call) {
+        var hasTurned = false
         while let turns = takeTurns(call) {
+            hasTurned = true
             var legs: [Leg] = []
             for case .rings(let new) in turns { legs += new }
+            guard !legs.isEmpty || !isHuntIdle(call) else { continue }
+            persist(call)
             for leg in legs { tell(leg) }
-            if !legs.isEmpty || !isHuntIdle(call) { return }
+            return
         }
+        if hasTurned { persist(call) }
     }
 
     /// Whether all legs of the members rung last have ended, so that the hunt need not wait. With delays from the start,

@@ -18,6 +18,8 @@ final class World {
     private(set) var provider = PushClient()
     /// The time that the core has had a processor for its inputs.
     private(set) var coreTime = Duration.zero
+    /// How many records of calls were written.
+    private(set) var callRecords = 0
     /// What did not hold; the first is also recorded as an issue.
     private(set) var violations: [String] = []
     /// Said with a violation, so that it can be replayed.
@@ -450,6 +452,7 @@ final class World {
         case .push(let push):
             if push.status == .intended { queued.insert(push.id) } else { queued.remove(push.id) }
         case .call(let call):
+            callRecords += 1
             if call.state.isLive { liveCalls.insert(call.id) } else { liveCalls.remove(call.id) }
         case .device, .deviceDropped, .leg, .descriptions, .descriptionsDropped, .absence, .missed, .missedCleared,
             .candidates, .candidatesDropped, .group, .groupDeleted, .user, .rules, .revocation, .alias, .aliasDeleted,
