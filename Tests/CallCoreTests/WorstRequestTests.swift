@@ -116,6 +116,12 @@ struct WorstRequestTests {
             ]
             return (world, { for request in requests { alice.ask(request) } })
         },
+        // Few of them: a larger list is the work itself, a leg and an event for each.
+        Request("an invite to users who are online, and its end", 100) { count in
+            let world = World()
+            let (alice, users) = (world.online("alice"), (0..<count).map { world.online("user\($0)").user })
+            return (world, { alice.hangUp(alice.call(.users(users))) })
+        },
         Request("an answer", FrameLimits.sdp) { count in
             let (world, alice, bob) = World.pair()
             let (call, sdp) = (alice.call(bob), text(.marks, count))
