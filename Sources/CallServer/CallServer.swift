@@ -232,7 +232,6 @@ public final class CallServer: Sendable {
         }
     }
 
-    /// Logs the addresses and paths, as the last line of the start.
     /// Warns when pages have subscribed with another VAPID key than this server has now.
     func noteApplicationServerKey() {
         guard let key = parts.push.applicationServerKey else { return }
@@ -245,6 +244,7 @@ public final class CallServer: Sendable {
         }
     }
 
+    /// Logs the addresses and paths, as the last line of the start.
     private func noteStart(
         _ configuration: ServerConfiguration, _ socket: SocketAddress, _ recovered: RecoveredState, _ log: Logger
     ) {
