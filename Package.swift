@@ -291,8 +291,7 @@ let package = Package(
             "CallCoreTests",
             ["PushVocabulary", "CallCore", "ByteMutation", "CallVocabulary", "Determinism", "RecordModel"]),
         tests(
-            "PushCoreTests",
-            ["PushVocabulary", "PushCore", "ByteMutation", "CallVocabulary", "Determinism", crypto],
+            "PushCoreTests", ["PushVocabulary", "PushCore", "ByteMutation", "CallVocabulary", "Determinism", crypto],
             exclude: ["Recorded"]),
         tests("SimulationTests", ["Simulation", "CallVocabulary"]),
         tests(
