@@ -26,6 +26,8 @@ struct ServerProblemTests {
         return facts
     }
 
+    private static func ends(in time: Duration) -> Instant { now + time }
+
     /// How a problem comes about, and whether the server is unready then.
     struct Cause: Sendable, CustomTestStringConvertible {
         let code: ServerProblem.Code
@@ -37,8 +39,6 @@ struct ServerProblemTests {
             (self.code, self.isUnready, self.change) = (code, isUnready, change)
         }
     }
-
-    private static func ends(in time: Duration) -> Instant { now + time }
 
     private static let causes: [Cause] =
         storeCauses + pushCauses + backendCauses + [
