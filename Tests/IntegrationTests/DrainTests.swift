@@ -171,7 +171,7 @@ struct DrainTests {
         #expect(refusal.code == .draining)
         let check = try await world.reveille("check")
         #expect(check.ending == .exit(1))
-        #expect(check.output.hasPrefix("REVEILLE WARNING - the server drains | "))
+        #expect(check.output.hasPrefix("REVEILLE WARNING - draining: this server takes no new calls | "))
 
         let second = try world.start("drain")
         try await second.errors.first("the call that is left") { $0 == "1 call (1 connected) live" ? true : nil }

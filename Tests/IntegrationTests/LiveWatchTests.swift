@@ -56,7 +56,8 @@ struct LiveWatchTests {
         _ = try await world.serve()
         let terminal = try await Tmux.start(width: 80, height: 24)
         try await terminal.run("\(Program.reveille) phone dora --data \(world.folder)")
-        try await terminal.shows("online as dora", "> ")
+        // The screen is shown without the blanks at the ends of its lines.
+        try await terminal.shows("online as dora", "\n>")
         try await terminal.press("s", "t", "a", "t", "u", "s", "Enter")
         try await terminal.shows("> status", "no calls")
         try await terminal.press("Up")
@@ -64,6 +65,7 @@ struct LiveWatchTests {
         try await terminal.press("Enter")
         try await terminal.shows("it is carried out again") { $0.components(separatedBy: "no calls").count == 3 }
         try await terminal.press("q", "u", "i", "t", "Enter")
+        try await terminal.shows("the prompt of the shell") { $0.split(separator: "\n").last == "$" }
         try await terminal.run("echo the shell is $((40 + 2))")
         try await terminal.shows("$ echo the shell is", "the shell is 42")
     }

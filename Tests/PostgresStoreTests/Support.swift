@@ -153,7 +153,8 @@ final class Relay: Sendable {
             for ready in polled where ready.revents != 0 {
                 if ready.fd == listener {
                     accept(&peers)
-                } else if let peer = peers[ready.fd], !Self.pass(ready.fd, peer) {
+                    // It may have fallen silent during the wait.
+                } else if !state.withLock({ $0.isSilent }), let peer = peers[ready.fd], !Self.pass(ready.fd, peer) {
                     for descriptor in [ready.fd, peer] {
                         peers[descriptor] = nil
                         Glibc.close(descriptor)

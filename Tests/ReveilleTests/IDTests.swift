@@ -85,6 +85,7 @@ struct IDTests {
             case let list as ListCalls: .result(AdminPage(items: list.id?.names(call.callID) == true ? [call] : []))
             case let list as ListPushes:
                 .result(AdminPage(items: list.id?.names(push.pushID) == true || list.callID != nil ? [push] : []))
+            case is GetServerInfo: .result(StatsView.sample().server)
             case is GetCall: .result(CallDetail(call: call, legs: [], pushes: [push], timeline: []))
             default: .result(Done())
             }

@@ -63,7 +63,7 @@ struct TokenSettingsTests {
         try scene.write(line, to: "data/backend-tokens")
         try write("node: one\n")
         #expect(try scene.faults() == [])
-        let store = "store: postgres://bob@db.example.org/calls\n"
+        let store = "store: postgres://bob@db.example.org/calls?sslmode=verify-full\n"
         try write(store)
         let faults = try scene.faults()
         #expect(faults.count == 1 && faults.first?.hasPrefix("warning: ") == true)

@@ -161,6 +161,10 @@ struct SourceRulesTests {
             SourceRules.namedSuites(
                 Self.tree("", in: "KnownTests", article: "See `KnownTests`, `OtherTests`, `Tests`."))
                 == ["Sources/KnownTests/KnownTests.docc/KnownTests.md names OtherTests, which does not exist"])
+    }
+
+    @Test("are broken by samples, documents and tests")
+    func brokenElsewhere() {
         let package = PackageDescription("")
         for code in [
             "if (Number(data.expires_at) <= Date.now()) {", "deadline <= DateTime.now().millisecondsSinceEpoch",

@@ -157,7 +157,7 @@ struct LoadTargetOptions: ParsableArguments {
             let realm = "load_" + String(UInt64.random(in: 1 << 32..<1 << 36), radix: 16)
             guard PostgresAddress.isAddress(store) else {
                 throw ValidationError(
-                    "--store is postgres://user@host/database, not \(ShownText.quoted(store.shown)).")
+                    "--store is postgres://user@host/database; what was given is no such address.")
             }
             try PostgresAddress.checkArgument(store, of: "--store")
             return try ConfigurationOptions.surroundings.database(store, realm: realm)

@@ -59,7 +59,12 @@ struct Invariants {
 extension ServerEvent {
     /// What the clients' own data takes in the event's frame.
     var frameBytes: Int {
-        if case .incoming(let offer) = self { payloadBytes + offer.to.wireBytes } else { payloadBytes }
+        switch self {
+        case .incoming(let offer): payloadBytes + offer.to.wireBytes
+        // With a comma each.
+        case .candidates(let batch): batch.candidates.reduce(0) { $0 + $1.bytes.count + 1 }
+        case .state, .ended, .update, .peer, .draining: payloadBytes
+        }
     }
 
     var call: CallID? {

@@ -285,7 +285,7 @@ struct LoadOptionsTests {
             ("online --json /tmp/r --html /tmp/r", "--json and --html name the same file"),
             ("online --json /tmp/r --html /tmp/./r", "--json and --html name the same file"),
             (
-                "online --store mysql://u@h/d", "--store is postgres://user@host/database, not 'mysql://u@h/d'."
+                "online --store mysql://u@h/d", "--store is postgres://user@host/database; what"
             ),
             ("online --store /var/lib/reveille", "--store is postgres://"),
             ("online --kill-home-every 30s", "--kill-home-every goes with --store"),
