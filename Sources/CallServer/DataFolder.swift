@@ -1,6 +1,7 @@
 import CallVocabulary
 import EventLoop
 import Foundation
+import Glibc
 
 /// A server's data folder: the store, and the generated secrets.
 public struct DataFolder: Sendable {
