@@ -64,7 +64,7 @@ let package = Package(
         system("CLibUV", pkgConfig: "libuv", apt: "libuv1-dev"),
         system("CLibWebSockets", pkgConfig: "libwebsockets", apt: "libwebsockets-dev"),
         system("CNGHTTP2", pkgConfig: "libnghttp2", apt: "libnghttp2-dev"),
-        system("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
+        .target(name: "COpenSSL", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
         // What glibc has and Swift's module of it does not declare.
         .systemLibrary(name: "CLinux"),
         // Counts what a program allocates, for benchmarks; whatever links it has its malloc counted.

@@ -1,7 +1,6 @@
 import CallVocabulary
 import EventLoop
 import Foundation
-import Glibc
 
 /// A server's data folder: the store, and the generated secrets.
 public struct DataFolder: Sendable {
@@ -88,14 +87,13 @@ public struct DataFolder: Sendable {
     /// The folder and those that it is in, as far as others can write there. In a folder with the sticky bit, such as
     /// `/tmp`, they cannot replace what is not theirs.
     private var replaceableFolders: [String] {
-        func mode(_ path: String) -> mode_t {
-            var status = stat()
-            return stat(path, &status) == 0 ? status.st_mode : 0
+        func mode(_ path: String) -> Int {
+            (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int ?? 0
         }
         // Who may not enter a folder can write no file in it.
-        let (toAll, sticky): (mode_t, mode_t) = (0o003, 0o1000)
-        var folders = mode(path) & toAll == toAll ? [path] : []
+        let (toAll, sticky) = (0o003, 0o1000)
         var place = URL(filePath: path).resolvingSymlinksInPath()
+        var folders = mode(place.path) & toAll == toAll ? [path] : []
         while place.path != "/" {
             place.deleteLastPathComponent()
             if mode(place.path) & (toAll | sticky) == toAll { folders.append(place.path) }

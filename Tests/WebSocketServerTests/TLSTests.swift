@@ -2,6 +2,7 @@ import ChildProcess
 import EventJournal
 import EventLoop
 import Foundation
+import Glibc
 import LibWebSockets
 import TLS
 import TestCertificates
@@ -144,5 +145,15 @@ struct TLSTests {
         await #expect(throws: LWSError.self) {
             _ = try await TestClient(trust: .file("/nonexistent.pem"))
         }
+    }
+}
+
+@Suite("TLS while the process exits")
+struct TLSExitTests {
+    @Test("threads that still use it find all they need", .ownProcess)
+    func exit() throws {
+        // Registered before OpenSSL is used, this runs after what OpenSSL would have registered.
+        atexit { if (try? TLSClientContext(trust: .system)) == nil { _exit(1) } }
+        _ = try TLSClientContext(trust: .system)
     }
 }
