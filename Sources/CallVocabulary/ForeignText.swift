@@ -14,9 +14,13 @@ public enum ForeignText {
 
     /// Whether all texts of a JSON document may be compared, the names of members included: for a decoder that makes a
     /// text of each. Bytes that are no JSON have no texts to speak of.
+    ///
+    /// False for a byte 0, which each document in UTF-16 and UTF-32 has, and no document in UTF-8 (RFC 8259, section 8.1).
+    /// Foundation's decoders (6.3) read these encodings too, and marks of any number are bytes of ASCII in them.
     public static func areComparable(inJSON bytes: some Sequence<UInt8>) -> Bool {
         var iterator = bytes.makeIterator()
         while let byte = iterator.next() {
+            if byte == 0 { return false }
             if byte == UInt8(ascii: "\""), !isComparable(stringOf: &iterator) { return false }
         }
         return true
@@ -26,6 +30,7 @@ public enum ForeignText {
     private static func isComparable(stringOf bytes: inout some IteratorProtocol<UInt8>) -> Bool {
         var (count, isASCII) = (0, true)
         while let byte = bytes.next(), byte != UInt8(ascii: "\"") {
+            if byte == 0 { return false }
             count += 1
             if byte >= 0x80 { isASCII = false }
             guard byte == UInt8(ascii: "\\"), let letter = bytes.next() else { continue }

@@ -49,6 +49,28 @@ struct AdminFrameTests {
         }
     }
 
+    @Test("a frame in UTF-16 or UTF-32 is refused, whatever text it has: Foundation would read it")
+    func otherEncodings() {
+        func bytes<Unit: FixedWidthInteger>(_ units: [Unit]) -> [[UInt8]] {
+            [units.map(\.littleEndian), units.map(\.bigEndian)].map { units in
+                units.flatMap { unit in withUnsafeBytes(of: unit) { Array($0) } }
+            }
+        }
+        // Each byte of it is one of ASCII.
+        let marks = String(decoding: WorstInput.marks.bytes(2000), as: UTF8.self)
+        for text in [marks, "server.info"].map({ #"{"jsonrpc":"2.0","id":1,"method":"\#($0)"}"# }) {
+            for frame in bytes(Array(text.utf16)) + bytes(text.unicodeScalars.map(\.value)) {
+                #expect(!ForeignText.areComparable(inJSON: frame))
+                guard case .failure(let failure) = frame.withUnsafeBytes({ AdminFrameReader.call($0) }) else {
+                    Issue.record("a frame that is not UTF-8 is taken")
+                    continue
+                }
+                #expect(failure.error.message.contains("not UTF-8"))
+            }
+        }
+        #expect(ForeignText.areComparable(inJSON: #"{"jsonrpc":"2.0","id":1,"method":"server.info"}"#.utf8))
+    }
+
     @Test("characters that a terminal acts on are escaped in frames, and read as what they were")
     func controls() throws {
         for text in ["a\u{9B}31mb", "a\u{7F}", "\u{85}", "\u{202E}gpj", "\u{2028}", "\u{E0041}", "häß 📞"] {

@@ -28,7 +28,9 @@ public enum AdminFrameReader {
     /// Reads a client's request.
     public static func call(_ frame: UnsafeRawBufferPointer) -> Result<AdminCall, AdminCallFailure> {
         guard ForeignText.areComparable(inJSON: frame) else {
-            let words = "A text of the frame has more than \(ForeignText.longest) bytes and is not all ASCII."
+            let words =
+                "A text of the frame has more than \(ForeignText.longest) bytes and is not all ASCII, or the frame is "
+                + "not UTF-8."
             return .failure(AdminCallFailure(id: nil, error: AdminError(SignalError(.invalidRequest, words))))
         }
         let data = Data(frame)

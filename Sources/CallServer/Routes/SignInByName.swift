@@ -3,6 +3,7 @@ import EventLoop
 import Foundation
 import LibWebSockets
 import SignalProtocol
+import WireJSON
 
 /// Answers `POST /phone/token` with a token for any user, so that the softphone of a server on the same machine can be
 /// tried without a backend. Off unless ``ServerConfiguration/signsInByName`` is set.
@@ -67,18 +68,15 @@ struct SignInByName: Sendable {
         }
     }
 
-    private struct Body: Decodable {
-        let user: String
-        let secret: String?
-    }
-
     private static func user(of body: [UInt8], _ secret: String) throws(SignalError) -> Handle {
-        guard ForeignText.areComparable(inJSON: body),
-            let body = try? JSONDecoder().decode(Body.self, from: Data(body)), let user = Handle(body.user)
-        else {
+        let (user, shown) = body.withUnsafeBytes { bytes in
+            let object = try? JSONScanner.document(bytes)
+            return (object?.member("user")?.string.flatMap { Handle($0) }, object?.member("secret")?.string)
+        }
+        guard let user else {
             throw SignalError(.invalidParams, "user: expected the name of a user, as in {\"user\":\"alice\"}")
         }
-        guard isSame(body.secret ?? "", secret) else {
+        guard isSame(shown ?? "", secret) else {
             throw SignalError(
                 .forbidden,
                 "To sign in by name at this server, open the address that its start has logged: it has a secret, which is "
