@@ -1,3 +1,4 @@
+import ByteMutation
 import CallCore
 import CallVocabulary
 import EventLoop
@@ -181,6 +182,49 @@ struct BackendResourcesTests {
                 Issue.record("\(path) is allowed")
             } catch {
                 #expect(error.response.status == 403, "\(path)")
+            }
+        }
+    }
+
+    @Test("a body for the administration costs little at the greatest length, whatever is in it")
+    func costOfBody() throws {
+        let made = BackendToken.make(name: "crm", role: .read, scope: BackendScope())
+        let tokens = BackendTokens(try BackendToken.read(made.line))
+        func request(_ body: [UInt8]) -> HTTPRequest {
+            let path = BackendRoute.root + "/stats"
+            return HTTPRequest(
+                method: .get, target: path, path: path, authorization: "Bearer \(made.text)", body: body)
+        }
+        let asked = try BackendHTTPRequest(request([]), tokens)
+        func work(_ body: [UInt8]) throws(SignalError) -> [UInt8]? {
+            guard case .admin(_, let params) = try asked.work(request(body), callSecret: []) else { return nil }
+            return params
+        }
+        for unit in ["1", "1.5e3", "[]", "{}", #""a""#, "null"] {
+            func body(_ count: Int) -> [UInt8] {
+                let units = Array(repeating: unit, count: count / (unit.utf8.count + 1)).joined(separator: ",")
+                return Array("{\"a\":[\(units)]}".utf8)
+            }
+            let growth = WorstInput.growth(at: 7000, of: body) { _ = try? work($0) }
+            #expect(growth <= WorstInput.mostGrowth, "\(unit)")
+            let longest = body(HTTPRequest.longestBody - 10)
+            #expect(WorstInput.isQuick { _ = try? work(longest) }, "\(unit)")
+            #expect(try work(longest) == longest, "it is passed on as it stands")
+        }
+        let members = (0..<6000).map { "\"\($0)\":1" }.joined(separator: ",")
+        let marks = String(decoding: WorstInput.marks.bytes(2000), as: UTF8.self)
+        let refused: [(text: String, words: String)] = [
+            ("{\(members)}", "more than 32 members"), ("{\"\(marks)\":1}", "is not all ASCII"),
+            ("[1]", "expected a JSON object"), ("{", "not valid JSON"), ("{\"a\":1}\0", "not UTF-8"),
+        ]
+        for (text, words) in refused {
+            let body = Array(text.utf8)
+            #expect(WorstInput.isQuick { _ = try? work(body) }, "\(words)")
+            do throws(SignalError) {
+                _ = try work(body)
+                Issue.record("taken: \(words)")
+            } catch {
+                #expect(error.message.contains(words))
             }
         }
     }

@@ -1,7 +1,6 @@
 import AdminProtocol
 import CallCore
 import CallVocabulary
-import Foundation
 import LibWebSockets
 import SignalProtocol
 import WireJSON
@@ -19,6 +18,8 @@ struct BackendHTTPRequest {
     /// The longest `wait` of a follow, in seconds: shorter than the listener's timeout for a response.
     static let longestWait = 25
     private static let longestKey = 255
+    /// The most members of a body for the administration.
+    private static let mostMembers = 32
 
     let token: BackendToken
     let route: BackendRoute
@@ -111,39 +112,73 @@ struct BackendHTTPRequest {
         }
     }
 
-    /// The members of the body; those of the query and of the path take precedence.
+    /// The members of the body, as they stand there; those of the query and of the path take precedence.
     private func params(_ request: HTTPRequest, _ query: [String: String]) throws(SignalError) -> [UInt8] {
-        var object: [String: Any] = [:]
-        if !request.body.isEmpty {
-            guard ForeignText.areComparable(inJSON: request.body) else {
-                throw SignalError(
-                    .invalidRequest,
-                    "a text of the body has more than \(ForeignText.longest) bytes and is not all ASCII")
+        var members = try Self.members(of: request.body)
+        for (name, text) in query { members[name] = Self.value(text, of: name) }
+        for (name, text) in parameters { members[name] = Self.json(text) }
+        return JSONWriter.bytes { json in
+            json.object { json in
+                for (name, value) in members {
+                    json.key(name)
+                    json.raw(value)
+                }
             }
-            guard let body = try? JSONSerialization.jsonObject(with: Data(request.body)) else {
-                throw SignalError(.parseError, "not valid JSON")
-            }
-            guard let members = body as? [String: Any] else {
-                throw SignalError(.invalidRequest, "expected a JSON object")
-            }
-            object = members
         }
-        for (name, text) in query { object.updateValue(Self.value(text, of: name), forKey: name) }
-        for (name, text) in parameters { object[name] = text }
-        guard let data = try? JSONSerialization.data(withJSONObject: object) else {
-            throw SignalError(.invalidRequest, "a number or a text in the body cannot be written as JSON again")
-        }
-        return Array(data)
     }
 
-    /// A query parameter as a JSON value. Invalid numbers and flags stay text, which the admin API refuses.
-    private static func value(_ text: String, of name: String) -> Any {
-        switch name {
-        case "limit": Int(digits: text, in: 0...Int.max) ?? text
-        case "suspended": Bool(text) ?? text
-        default: text
+    /// The members of a JSON object; the last of repeated ones counts. Foundation would make an object of each value, and
+    /// this is the shard's thread.
+    private static func members(of body: [UInt8]) throws(SignalError) -> [String: RawJSON] {
+        guard !body.isEmpty else { return [:] }
+        guard ForeignText.areComparable(inJSON: body) else {
+            throw SignalError(
+                .invalidRequest,
+                "a text of the body has more than \(ForeignText.longest) bytes and is not all ASCII, or the body is not "
+                    + "UTF-8")
+        }
+        let read = body.withUnsafeBytes { bytes in Result { () throws(JSONSyntaxError) in try Self.read(bytes) } }
+        switch read {
+        case .success(.members(let members)): return members
+        case .success(.tooMany):
+            throw SignalError(
+                .invalidRequest, "the body has more than \(mostMembers) members, which no resource knows")
+        case .success(.notAnObject): throw SignalError(.invalidRequest, "expected a JSON object")
+        case .failure(let error): throw SignalError(.parseError, "not valid JSON: \(error)")
         }
     }
+
+    private enum Body {
+        case members([String: RawJSON])
+        case tooMany
+        case notAnObject
+    }
+
+    private static func read(_ bytes: UnsafeRawBufferPointer) throws(JSONSyntaxError) -> Body {
+        guard try JSONScanner.document(bytes).kind == .object else { return .notAnObject }
+        var members: [String: RawJSON] = [:]
+        var (scanner, count) = (JSONScanner(bytes), 0)
+        try scanner.enterObject()
+        while let key = try scanner.nextKey() {
+            count += 1
+            guard count <= mostMembers else { return .tooMany }
+            let value = try scanner.value()
+            // ``ForeignText`` has looked at the name.
+            if let name = key.string { members[name] = value.raw }
+        }
+        return .members(members)
+    }
+
+    /// A query parameter as JSON. Invalid numbers and flags stay text, which the admin API refuses.
+    private static func value(_ text: String, of name: String) -> RawJSON {
+        switch name {
+        case "limit": Int(digits: text, in: 0...Int.max).map { RawJSON(bytes: Array("\($0)".utf8)) } ?? json(text)
+        case "suspended": Bool(text).map { RawJSON(bytes: Array("\($0)".utf8)) } ?? json(text)
+        default: json(text)
+        }
+    }
+
+    private static func json(_ text: String) -> RawJSON { RawJSON(bytes: JSONWriter.bytes { $0.string(text) }) }
 }
 
 /// Why a backend's request is refused before its body is read.
