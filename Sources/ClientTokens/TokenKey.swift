@@ -88,6 +88,8 @@ extension TokenKey.Material {
 
 extension TokenKey: Equatable {
     public static func == (a: Self, b: Self) -> Bool {
-        a.id == b.id && a.algorithms == b.algorithms && a.source == b.source && a.material.bytes == b.material.bytes
+        // Keys that differ have other fingerprints: the bytes of a key are computed.
+        a.id == b.id && a.algorithms == b.algorithms && a.source == b.source && a.fingerprint == b.fingerprint
+            && a.material.bytes == b.material.bytes
     }
 }

@@ -22,7 +22,8 @@ extension TokenKeySet {
             return add(jwk: raw.bytes, number: 1)
         }
         guard case .array(let elements, _) = list else { throw Failure(description: "has \"keys\" that is no list") }
-        for (index, element) in elements.enumerated() { add(jwk: element, number: index + 1) }
+        for (index, element) in elements.prefix(Self.mostKeys).enumerated() { add(jwk: element, number: index + 1) }
+        if elements.count > Self.mostKeys { leaveOutOthers() }
     }
 
     private func object(_ bytes: [UInt8]) throws(Failure) -> TokenObject {

@@ -8,6 +8,10 @@ extension TokenKeySet {
         var rest = Substring(text)
         var number = 0
         while let begin = rest.range(of: "-----BEGIN ") {
+            guard number < Self.mostKeys else {
+                leaveOutOthers()
+                break
+            }
             guard let labelEnd = rest.range(of: "-----", range: begin.upperBound..<rest.endIndex) else { break }
             let label = String(rest[begin.upperBound..<labelEnd.lowerBound])
             guard let end = rest.range(of: "-----END \(label)-----", range: labelEnd.upperBound..<rest.endIndex) else {

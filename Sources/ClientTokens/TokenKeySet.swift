@@ -16,7 +16,7 @@ public struct TokenKeySet: Equatable, Sendable {
         public let description: String
     }
 
-    /// The most keys of a set; further ones are left out.
+    /// The most keys of a set. Further ones are not read: each costs a computation on a curve, or a line in the log.
     public static let mostKeys = 64
 
     public let source: String
@@ -40,12 +40,14 @@ public struct TokenKeySet: Equatable, Sendable {
         switch key {
         case .failure(let reason): leftOut.append(LeftOut(name: name, reason: reason.text))
         case .success(let key):
-            if keys.contains(key) { return }
-            guard keys.count < Self.mostKeys else {
-                return leftOut.append(LeftOut(name: name, reason: "the set has more than \(Self.mostKeys) keys"))
-            }
-            keys.append(key)
+            if !keys.contains(key) { keys.append(key) }
         }
+    }
+
+    /// Notes that the keys beyond ``mostKeys`` are not read.
+    mutating func leaveOutOthers() {
+        let reason = "the set has more than \(Self.mostKeys) keys"
+        leftOut.append(LeftOut(name: "key \(Self.mostKeys + 1) and each one after it", reason: reason))
     }
 }
 

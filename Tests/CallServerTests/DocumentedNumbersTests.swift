@@ -290,6 +290,7 @@ struct DocumentedNumbersTests {
             - RSA keys need at least \(p(TokenKey.fewestBits)) bits
             - The response has at most \(kib(RemoteKeySet.longest)) KiB and must arrive within
               \(s(RemoteKeySet.patience)) s.
+            - Of a set, as of a file, the first \(n(TokenKeySet.mostKeys)) keys are read.
             - at least \(minutes(KeySetSchedule.shortestAge)) minutes, at most \(hours(KeySetSchedule.longestAge))
               hours, by default \(minutes(KeySetSchedule.standardAge)) minutes
             - at most once in \(s(KeySetSchedule.spacing)) s.

@@ -39,6 +39,25 @@ struct TokenKeySetTests {
         }
     }
 
+    @Test("costs little at the greatest length, and gives few reasons for what is left out")
+    func costOfLongest() throws {
+        // Any 32 bytes are a key of Ed25519.
+        let keys = (0..<800).map { number in
+            let x = Base64URL.encode([UInt8(number >> 8), UInt8(number & 255)] + [UInt8](repeating: 7, count: 30))
+            return #"{"kty":"OKP","crv":"Ed25519","x":"\#(x)"}"#
+        }
+        let sets = [keys, Array(repeating: "{}", count: 20_000)].map { keys in
+            #"{"keys":[\#(keys.joined(separator: ","))]}"#
+        }
+        let blocks = String(repeating: "-----BEGIN X-----\n-----END X-----\n", count: 1800)
+        for text in sets + [blocks] {
+            #expect(text.utf8.count > 56_000 && text.utf8.count <= 65_536)
+            #expect(WorstInput.isQuick { _ = try? self.set(text) }, "\(text.prefix(40))")
+            let read = try self.set(text)
+            #expect(read.keys.count + read.leftOut.count == TokenKeySet.mostKeys + 1, "\(text.prefix(40))")
+        }
+    }
+
     @Test("is read key by key: each unusable key is left out with its reason, and the others count")
     func odd() throws {
         let set = try TokenVectors.all.keySet("odd")
@@ -142,9 +161,11 @@ struct TokenKeySetTests {
             let set = try #require(TokenVectors.all.sets["jwk"])
             return set.replacing("\"p256\"", with: "\"k\(id)\"")
         }
-        let keys = try (0..<66).map(jwk) + [jwk(0)]
+        let keys = try (0..<66).map(jwk)
         let set = try set("{\"keys\":[\(keys.joined(separator: ","))]}")
         #expect(set.keys.count == 64 && set.keys.last?.id == "k63")
-        #expect(set.leftOut.map(\.name) == ["key \"k64\"", "key \"k65\""])
+        #expect(set.leftOut.map(\.name) == ["key 65 and each one after it"])
+        let twice = try self.set("{\"keys\":[\(keys[0]),\(keys[0])]}")
+        #expect(twice.keys.count == 1 && twice.leftOut.isEmpty)
     }
 }
