@@ -17,7 +17,7 @@ package struct AnswerReader {
         case complete
     }
 
-    /// The most bytes of a head, and of trailers.
+    /// The most bytes of a head, and of all lines around chunks and of trailers: each line costs more than its length.
     static let longestHead = 16 * 1024
     /// An idle connection is closed after this time, and a second before the time that the peer announced.
     package static let longestIdle = Duration.seconds(30)
@@ -29,7 +29,7 @@ package struct AnswerReader {
     private var consumed = 0
     /// Up to where the end of the next line was searched for.
     private var searched = 0
-    /// Of the head and the trailers, or of a chunk's lines.
+    /// Of the head, then of the lines around chunks and of the trailers.
     private var lineBytes = 0
     private var isPersistent = false
     private var answer = WebAnswer(status: 0, fields: [], body: [])
@@ -81,13 +81,16 @@ package struct AnswerReader {
         switch phase {
         case .head:
             guard let line = try line() else { return false }
-            try head(line)
+            // With `?` for bytes beyond ASCII.
+            try head(String(decoding: line.map { $0 < 0x80 ? $0 : UInt8(ascii: "?") }, as: UTF8.self))
             return true
         case .body(let due):
             phase = try take(due).map { .body($0) } ?? .complete
         case .chunkLength:
             guard let line = try line() else { return false }
-            let digits = Self.trimmed(line.prefix { $0 != ";" })
+            let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+            var digits = line.prefix { $0 != UInt8(ascii: ";") }.drop(while: isBlank)
+            while let last = digits.last, isBlank(last) { digits.removeLast() }
             guard let length = Int(digits: digits, radix: 16, in: 0...0xFFFF_FFFF) else {
                 throw WebFailure(description: "a chunk has no length")
             }
@@ -102,7 +105,6 @@ package struct AnswerReader {
         case .chunkEnd:
             guard let line = try line() else { return false }
             guard line.isEmpty else { throw WebFailure(description: "a chunk is longer than it says") }
-            lineBytes = 0
             phase = .chunkLength
             return true
         case .trailer:
@@ -127,19 +129,21 @@ package struct AnswerReader {
         return count == due ? nil : due - count
     }
 
-    /// The next line, without its end and with `?` for bytes beyond ASCII; nil when it has not arrived.
-    private mutating func line() throws(WebFailure) -> String? {
+    /// The next line, without its end; nil when it has not arrived.
+    private mutating func line() throws(WebFailure) -> ArraySlice<UInt8>? {
         let end = pending[max(consumed, searched)...].firstIndex(of: UInt8(ascii: "\n"))
         searched = end.map { $0 + 1 } ?? pending.count
         guard lineBytes + (end ?? pending.count) - consumed <= Self.longestHead else {
-            throw WebFailure(description: "the head of the response is longer than \(Self.longestHead) bytes")
+            let limit = "\(Self.longestHead) bytes"
+            throw WebFailure(
+                description: "the head of the response is longer than \(limit), or the lines of its chunks are")
         }
         guard let end else { return nil }
         var line = pending[consumed..<end]
         if line.last == UInt8(ascii: "\r") { line.removeLast() }
         lineBytes += end + 1 - consumed
         consumed = end + 1
-        return String(decoding: line.map { $0 < 0x80 ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+        return line
     }
 
     private mutating func head(_ line: String) throws(WebFailure) {

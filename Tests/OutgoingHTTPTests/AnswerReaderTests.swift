@@ -111,6 +111,26 @@ struct AnswerReaderTests {
         }
     }
 
+    @Test("comes in a bounded number of chunks, and costs little at the greatest length")
+    func chunks() {
+        func chunked(_ count: Int) -> String {
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + String(repeating: "1\r\nx\r\n", count: count)
+                + "0\r\n\r\n"
+        }
+        guard case .success(let answer) = read(chunked(3000), longest: 65_536) else {
+            Issue.record("3000 chunks are refused")
+            return
+        }
+        #expect(answer.body.count == 3000)
+        let most = chunked(65_536)
+        guard case .failure(let failure) = read(most, longest: 65_536) else {
+            Issue.record("65,536 chunks are taken")
+            return
+        }
+        #expect(failure.description.contains("the lines of its chunks"))
+        #expect(WorstInput.isQuick { _ = read(most, longest: 65_536) })
+    }
+
     @Test("has a bounded head, and a bounded body however it is delimited")
     func bounds() {
         let ok = "HTTP/1.1 200 OK\r\n"
