@@ -12,6 +12,7 @@ COUNT says how often each answer is given.
 import asyncio
 import base64
 import collections
+import hashlib
 import itertools
 import json
 import os
@@ -34,6 +35,8 @@ MEMORY = float(os.environ.get("DRILL_MEMORY") or 300)
 # Between two calls, in seconds: fewer of them than a user may place.
 PAUSE = 0.15
 ALONE, CONNECTIONS = 5, 4
+# A backend's token, which the attackers have too.
+BACKEND = os.environ.setdefault("DRILL_BACKEND", "rvb_" + os.urandom(32).hex())
 # How long an attacker waits for an answer, in seconds.
 PATIENCE = 3
 
@@ -446,6 +449,22 @@ def requests_with_many_parts():
     yield "requests at once", get(b"/healthz") * 800
 
 
+def bodies_of_a_backend():
+    """Bodies of 60 kB of a backend that may only read."""
+    yield "marks in UTF-16", ('{"%s":1}' % marks(60_000).decode()).encode("utf-16-le")
+    yield "marks in UTF-32", ('{"%s":1}' % marks(30_000).decode()).encode("utf-32-be")
+    yield "short marks", b"{%s}" % b",".join(b'"%d%s":1' % (number, marks(240)) for number in range(100, 340))
+    yield "members", b"{%s}" % b",".join(b'"%d":1' % number for number in range(10_000, 16_000))
+    for name, unit in [("numbers", b"1"), ("texts", b'"a"'), ("empty objects", b"{}"), ("empty arrays", b"[]")]:
+        yield name, b'{"a":[%s]}' % b",".join([unit] * (60_000 // (len(unit) + 1)))
+    yield "deep arrays", b'{"a":%s}' % (b"[" * 30_000 + b"]" * 30_000)
+
+
+def by_backend(body):
+    fields = b"Authorization: Bearer %s\r\nContent-Length: %d\r\n" % (BACKEND.encode(), len(body))
+    return request(get(b"/v1/backend/stats", fields) + body)
+
+
 INPUTS = {
     "marks in requests": numbered(requests_with_marks(), request),
     "marks in fields": {
@@ -460,6 +479,7 @@ INPUTS = {
     "marks in a session": numbered(in_requests(marks), in_session),
     "escaped marks in a session": numbered(in_requests(escaped), in_session),
     "requests of many parts": numbered(requests_with_many_parts(), request),
+    "bodies of a backend": numbered(bodies_of_a_backend(), by_backend),
     "frames of many parts": {
         **numbered(structures(40_000), frame),
         "fragments": frame(b"\x01\x81\0\0\0\0a" + b"\x00\x81\0\0\0\0a" * 3_000, is_raw=True),
@@ -480,7 +500,11 @@ INPUTS = {
 
 async def inputs():
     """Marks, empty lines, candidates, deep JSON: inputs that could cost much more than their length."""
-    server = await started("inputs", **{"listen.proxies": PROXY})
+    server = made("inputs", **{"listen.proxies": PROXY})
+    tokens_file = server.data / "backend-tokens"
+    tokens_file.touch(0o600)
+    tokens_file.write_text(f"drill read * {hashlib.sha256(BACKEND.encode()).hexdigest()}\n")
+    await asyncio.to_thread(server.start)
     calls = Calls(server)
     await calls.open()
     await each(calls, "inputs", INPUTS)
@@ -513,6 +537,8 @@ def hostile(body):
         yield response(body, length=number), False
         yield response(body, length=f"{len(body)}\r\nContent-Length: {number}"), False
         yield f"HTTP/{number}.1 200 OK\r\n\r\n".encode() + body, False
+    tiny = b"".join(b"1\r\n%c\r\n" % byte for byte in b" " * 60_000 + body)
+    yield b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + tiny + b"0\r\n\r\n", False
     for length in NUMBERS + CHUNKS:
         chunked = f"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{length}\r\n"
         yield chunked.encode() + body + b"\r\n0\r\n\r\n", False
@@ -554,6 +580,15 @@ class Peer:
                 "authorize.timeout_ms": round(min(5000, 800 * ROOM)), "webhooks.file": FOLDER / "webhooks.yaml"}
 
 
+def large_sets():
+    """Key sets of 60 kB."""
+    # Any 32 bytes are a key of Ed25519.
+    keys = [b'{"kty":"OKP","crv":"Ed25519","x":"%s"}' % base64url(os.urandom(32)) for _ in range(760)]
+    for listed in (keys, [b"{}"] * 20_000):
+        yield response(b'{"keys":[%s]}' % b",".join(listed)), True
+    yield response(b"-----BEGIN X-----\n-----END X-----\n" * 1_750), True
+
+
 class HostilePeer(Peer):
     """Serves a key set, takes events and authorizes invites, with each hostile answer so often."""
 
@@ -568,7 +603,7 @@ class HostilePeer(Peer):
             for name in ("ttl", "ring_ms") for number in NUMBERS + ["1e400", "-1.5"]]
         self.left = {
             path: collections.deque(answers * rounds) for path, answers in [
-                ("/keys", list(hostile(self.KEYS))), ("/events", list(hostile(b""))),
+                ("/keys", list(hostile(self.KEYS)) + list(large_sets())), ("/events", list(hostile(b""))),
                 ("/hook", list(hostile(self.ALLOWED)) + decisions)]}
         self.given = collections.Counter()
 
