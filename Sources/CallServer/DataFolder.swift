@@ -47,8 +47,9 @@ public struct DataFolder: Sendable {
                 try FileManager.default.createDirectory(
                     atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             }
+            // Where others can write in the folder, a link may have this name: its target must stay as it is.
             let probe = path + "/.probe-\(ProcessInfo.processInfo.processIdentifier)"
-            try Data().write(to: URL(fileURLWithPath: probe))
+            try PrivateFile.write([UInt8](), to: probe)
             try FileManager.default.removeItem(atPath: probe)
         } catch {
             throw Failure(
@@ -58,47 +59,55 @@ public struct DataFolder: Sendable {
     }
 
     /// What every user of the machine can do with the folder; each with advice: read secrets and the store's files, which
-    /// contain push tokens and calls, or write files, or replace them in a folder that can be written.
+    /// contain push tokens and calls, or write files, or replace them in a folder that can be written or that is another
+    /// user's. Links count as what they lead to.
     public func exposures() -> [String] {
-        let folders = replaceableFolders.map {
-            "\($0) can be written by every user of this machine, who can replace what is in it; "
-                + "remove that right: chmod o-w \($0)"
-        }
+        let folders = folderExposures
         // Without search permission on the folder others cannot access its files.
-        guard Self.isOpen(path, to: 0o001, as: .typeDirectory) else { return folders }
+        guard Self.isOpen(path, to: 0o001, as: S_IFDIR) else { return folders }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
         let files = names.sorted().flatMap { name -> [String] in
             let file = path + "/" + name
             let isSecret = name.contains(".key") || name.contains(".sqlite3")
-            let rights = [("read", 0o004, "r", isSecret), ("written", 0o002, "w", true)]
-            return rights.filter { $0.3 && Self.isOpen(file, to: $0.1, as: .typeRegular) }.map {
-                "\(file) can be \($0.0) by every user of this machine; remove that right: chmod o-\($0.2) \(file)"
+            let rights: [(verb: String, bit: UInt32, letter: String, matters: Bool)] = [
+                ("read", 0o004, "r", isSecret), ("written", 0o002, "w", true),
+            ]
+            return rights.filter { $0.matters && Self.isOpen(file, to: $0.bit, as: S_IFREG) }.map {
+                "\(file) can be \($0.verb) by every user of this machine; remove that right: chmod o-\($0.letter) \(file)"
             }
         }
         return folders + files
     }
 
-    private static func isOpen(_ path: String, to permission: Int, as type: FileAttributeType) -> Bool {
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return false }
-        let mode = attributes[.posixPermissions] as? Int ?? 0
-        return attributes[.type] as? FileAttributeType == type && mode & permission != 0
+    private static func isOpen(_ path: String, to permission: UInt32, as type: UInt32) -> Bool {
+        guard let status = FileStatus(path: path) else { return false }
+        return status.mode & S_IFMT == type && status.mode & permission != 0
     }
 
+    /// The owner of files whose owner has no number in a container.
+    private static let unknownOwner: uid_t = 65_534
+
     /// The folder and those that it is in, as far as others can write there. In a folder with the sticky bit, such as
-    /// `/tmp`, they cannot replace what is not theirs.
-    private var replaceableFolders: [String] {
-        func mode(_ path: String) -> Int {
-            (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int ?? 0
-        }
-        // Who may not enter a folder can write no file in it.
-        let (toAll, sticky) = (0o003, 0o1000)
+    /// `/tmp`, they cannot replace what is not theirs, unless the folder is.
+    private var folderExposures: [String] {
+        var folders = [path]
         var place = URL(filePath: path).resolvingSymlinksInPath()
-        var folders = mode(place.path) & toAll == toAll ? [path] : []
         while place.path != "/" {
             place.deleteLastPathComponent()
-            if mode(place.path) & (toAll | sticky) == toAll { folders.append(place.path) }
+            folders.append(place.path)
         }
-        return folders
+        return folders.enumerated().compactMap { index, folder -> String? in
+            guard let status = FileStatus(path: folder) else { return nil }
+            // Who may not enter a folder can write no file in it.
+            let (toAll, sticky): (UInt32, UInt32) = (0o003, index == 0 ? 0 : 0o1000)
+            if status.mode & (toAll | sticky) == toAll {
+                return "\(folder) can be written by every user of this machine, who can replace what is in it; "
+                    + "remove that right: chmod o-w \(folder)"
+            }
+            guard ![0, geteuid(), Self.unknownOwner].contains(status.owner) else { return nil }
+            return "\(folder) belongs to another user of this machine, who can replace what is in it; "
+                + "make it this user's, or name another with --data: chown \(geteuid()) \(folder)"
+        }
     }
 
     /// The secret in `file`, the first one of several: 32 random bytes, generated on first use, readable by the owner
@@ -204,6 +213,7 @@ public struct DataFolder: Sendable {
     }
 
     private static func reason(_ error: any Error) -> String {
+        if let failure = error as? SystemError { return String(cString: strerror(failure.errno)) }
         let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
         return (underlying ?? error as NSError).localizedDescription
     }

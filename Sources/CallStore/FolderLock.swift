@@ -14,7 +14,8 @@ struct FolderLock: ~Copyable {
     /// - Throws: ``StoreFailure/Reason/locked(by:)`` when another server, in this or another process, holds it.
     init(folder: String, patience: Duration = .zero) throws(StoreFailure) {
         let path = StoreFolder.lock(in: folder)
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        // The file is written below: not that of a link, which another user may have put in the folder.
+        let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StoreFailure(errno: errno, path: path, operation: "open the lock file") }
         let deadline = ContinuousClock.now + patience
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {

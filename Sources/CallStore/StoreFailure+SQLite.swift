@@ -41,7 +41,7 @@ extension StoreFailure {
         let reason: Reason =
             switch errno {
             case ENOTDIR, EEXIST: .notADirectory
-            case EACCES, EPERM, EROFS, ENOENT, EISDIR: .cannotWrite
+            case EACCES, EPERM, EROFS, ENOENT, EISDIR, ELOOP: .cannotWrite
             case ENOSPC, EDQUOT: .diskFull
             default: .inputOutput
             }

@@ -49,7 +49,8 @@ enum StoreFolder {
         // Not opened if it exists: closing a file releases all locks of the process on it, those of SQLite's
         // connections included.
         if exists(path), !isDirectory(path), access(path, R_OK | W_OK) == 0 { return }
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        // Nothing is made at the end of a link.
+        let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StoreFailure(errno: errno, path: path, operation: "open for writing") }
         close(descriptor)
     }

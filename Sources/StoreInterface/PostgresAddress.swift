@@ -34,7 +34,9 @@ public struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether a text in the place of a folder's path is meant as an address, in whatever form. It may have a password.
     public static func isMeant(by path: String) -> Bool {
-        isAddress(path) || path.contains("://") || path.contains("password=")
+        // Mistyped, it has its password still: `user:password@host` after whatever begins it.
+        let user = path.lastIndex(of: "@").map { path[..<$0] } ?? ""
+        return path.contains("://") || user.contains(":") || path.contains("password") && path.contains("=")
     }
 
     /// A host, and its port or an empty text.

@@ -111,6 +111,44 @@ import Testing
         #expect(exposed() == [URL(filePath: parent).resolvingSymlinksInPath().path])
     }
 
+    @Test func `a link to the folder, or to a file in it, hides nothing`() throws {
+        let folder = try DataFolder.temporary()
+        let (link, secret) = (folder.path + "-link", folder.path + "-secret")
+        defer { for path in [link, secret] { try? FileManager.default.removeItem(atPath: path) } }
+        try Data().write(to: URL(filePath: secret))
+        for (mode, path) in [(0o604, secret), (0o755, folder.path)] {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        }
+        try FileManager.default.createSymbolicLink(atPath: folder.path + "/wake-token.key", withDestinationPath: secret)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path)
+        for path in [folder.path, link] {
+            let exposed = DataFolder(path: path).exposures()
+            #expect(exposed.count == 1)
+            #expect(exposed.first?.hasPrefix("\(path)/wake-token.key can be read by every user") == true)
+        }
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret)
+        #expect(folder.exposures() == [], "the link itself has all permissions")
+    }
+
+    @Test(.enabled(if: geteuid() == 0)) func `a folder of another user is told of`() throws {
+        let folder = try DataFolder.temporary()
+        try #require(chown(folder.path, 54_321, 54_321) == 0)
+        #expect(folder.exposures().count == 1)
+        #expect(folder.exposures().first?.hasPrefix("\(folder.path) belongs to another user") == true)
+    }
+
+    @Test func `a link that another user has put there is neither followed nor left`() throws {
+        let folder = try DataFolder.temporary()
+        let victim = folder.path + "-victim"
+        defer { try? FileManager.default.removeItem(atPath: victim) }
+        try Data("kept".utf8).write(to: URL(filePath: victim))
+        let probe = folder.path + "/.probe-\(ProcessInfo.processInfo.processIdentifier)"
+        try FileManager.default.createSymbolicLink(atPath: probe, withDestinationPath: victim)
+        try folder.prepare()
+        #expect(try Data(contentsOf: URL(filePath: victim)) == Data("kept".utf8))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+    }
+
     @Test func `files that everybody can read are told of, in a folder that everybody can enter`() throws {
         let folder = try DataFolder.temporary()
         let path = folder.path

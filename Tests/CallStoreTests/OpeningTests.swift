@@ -110,6 +110,18 @@ import Testing
         }
     }
 
+    @Test func `no file is changed or made at the end of a link`() throws {
+        let folder = try TemporaryFolder()
+        for name in ["reveille.lock", "reveille.sqlite3"] {
+            let (link, victim) = ("\(folder.path)/\(name)", "\(folder.path)/victim-\(name)")
+            if name == "reveille.lock" { try Data("kept".utf8).write(to: URL(filePath: victim)) }
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: victim)
+            #expect(refusal(of: folder.path)?.reason == .cannotWrite)
+            #expect(FileManager.default.contents(atPath: victim) == (name == "reveille.lock" ? Data("kept".utf8) : nil))
+            try FileManager.default.removeItem(atPath: link)
+        }
+    }
+
     @Test func `two stores never share a folder, in one process neither`() throws {
         let folder = try TemporaryFolder()
         let store = try CallStore.open(folder: folder.path)

@@ -73,6 +73,8 @@ struct MisuseTests {
             ("postgres://bob:hu?sh@127.0.0.1/d", "percent-encode"),
             ("POSTGRES://bob:hush@127.0.0.1/d", "postgres://"),
             ("mysql://bob:hush@127.0.0.1/d", "postgres://"), ("host=h,password=hush", "postgres://"),
+            ("postgres:/bob:hush@127.0.0.1/d", "postgres://"), ("postgres//bob:hush@127.0.0.1/d", "postgres://"),
+            ("bob:hush@127.0.0.1:5432/d", "postgres://"),
         ] {
             let complaints = await misuse("\(command) \(uri)\(more)").joined(separator: "\n")
             #expect(complaints.contains(words), "\(complaints)")

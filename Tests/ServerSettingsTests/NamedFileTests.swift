@@ -106,6 +106,39 @@ struct NamedFileTests {
             ])
     }
 
+    @Test("a link to a key is judged by the key, and a file that every user can write is a warning")
+    func links() throws {
+        let pair = try TestCertificate(days: 90)
+        let scene = try scene(certificate: pair.certificatePEM, key: pair.keyPEM, permissions: 0o600)
+        let key = scene.folder + "/server.key"
+        try FileManager.default.moveItem(atPath: key, toPath: key + "-2")
+        try FileManager.default.createSymbolicLink(atPath: key, withDestinationPath: key + "-2")
+        #expect(try scene.faults() == [])
+        let certificate = scene.folder + "/server.pem"
+        try FileManager.default.setAttributes([.posixPermissions: 0o646], ofItemAtPath: certificate)
+        #expect(
+            try scene.faults() == [
+                "warning: DIR/reveille.yaml:1: tls.certificate: DIR/server.pem can be written by every user of this "
+                    + "machine; remove that right: chmod o-w DIR/server.pem"
+            ])
+    }
+
+    @Test("a settings file with a password that every user can read is a warning")
+    func password() throws {
+        let scene = try Scene()
+        try scene.write("store: postgres://reveille:secret@127.0.0.1/reveille")
+        let file = scene.folder + "/reveille.yaml"
+        for (mode, faults) in [(0o600, 0), (0o644, 1), (0o666, 2)] {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+            let found = try scene.faults()
+            #expect(found.count == faults)
+            #expect(found.allSatisfy { $0.contains("every user of this machine") && !$0.contains("secret") })
+        }
+        try scene.write("store: postgres://reveille@127.0.0.1/reveille")
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
+        #expect(try scene.faults() == [])
+    }
+
     @Test(
         "an administrators' token has one line, and cannot be guessed",
         arguments: ["", "short\n", "0123456789abcdef\n0123456789abcdef\n", "0123456789 abcdef\n"])

@@ -129,6 +129,10 @@ struct SourceRulesTests {
                     == ["Sources/LoadTest/File.swift:1 writes a file without PrivateFile"])
         }
         #expect(
+            SourceRules.privateFiles(Self.tree("open(path, O_RDWR | O_CREAT, 0o600)", in: "CallStore"))
+                == ["Sources/CallStore/File.swift:1 makes a file at the end of a link"])
+        #expect(SourceRules.privateFiles(Self.tree("open(path, O_RDWR | O_CREAT | O_NOFOLLOW)", in: "CallStore")) == [])
+        #expect(
             SourceRules.storeKinds(Self.tree("try StoreReader.open()", in: "CallServer"))
                 == ["Sources/CallServer/File.swift:1 names a kind of store"])
         #expect(

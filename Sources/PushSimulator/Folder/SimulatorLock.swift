@@ -8,7 +8,7 @@ final class SimulatorLock: Sendable {
     /// - Throws: ``SimulatorFolderError`` when another simulator, even in this process, holds the lock.
     init(folder: String) throws(SimulatorFolderError) {
         let path = folder + "/push-sim.lock"
-        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw SimulatorFolderError(path: path, problem: String(cString: strerror(errno)))
         }

@@ -70,19 +70,25 @@ struct ConfigurationBuilder {
     }
 
     /// The text of a file that a setting names; nil, with a fault, when it cannot be read.
-    /// - Parameter isPrivate: warns when other users may read the file.
+    /// Warns when every user may write the file.
+    /// - Parameter isPrivate: warns when they may read it, too.
     mutating func file(_ path: String, _ setting: Setting, isPrivate: Bool) -> String? {
         do {
             let file = try files.read(path, for: setting)
-            if isPrivate, file.isReadableByOthers {
-                fault(
-                    .warning, setting, "\(path) can be read by every user of this machine",
-                    "remove that right: chmod o-r \(path)")
-            }
+            warn(of: path, file.permissions, setting, isPrivate: isPrivate)
             return file.text
         } catch {
             fault(setting, error.reason, error.advice)
             return nil
+        }
+    }
+
+    private mutating func warn(of path: String, _ permissions: Int, _ setting: Setting, isPrivate: Bool) {
+        for (verb, bit, letter) in [("read", 0o004, "r"), ("written", 0o002, "w")] {
+            guard permissions & bit != 0, isPrivate || letter == "w" else { continue }
+            fault(
+                .warning, setting, "\(path) can be \(verb) by every user of this machine",
+                "remove that right: chmod o-\(letter) \(path)")
         }
     }
 
@@ -115,8 +121,12 @@ struct ConfigurationBuilder {
             fault(.store, PostgresAddress.unreadable, PostgresAddress.encodingAdvice)
             return nil
         }
-        if case .flag = settings[.store].origin, address.hasPassword {
-            fault(.store, PostgresAddress.passwordInArguments, PostgresAddress.passwordAdvice)
+        if address.hasPassword {
+            switch settings[.store].origin {
+            case .flag: fault(.store, PostgresAddress.passwordInArguments, PostgresAddress.passwordAdvice)
+            case .file(let path, _): warn(of: path, SettingsFiles.permissions(of: path), .store, isPrivate: true)
+            case .environment, .standard: break
+            }
         }
         if let host = address.exposedHost({ sources.environment[$0] }) {
             let (reason, advice) = PostgresAddress.exposure(of: host)

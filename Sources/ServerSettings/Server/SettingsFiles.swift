@@ -4,7 +4,8 @@ import Foundation
 struct SettingsFiles: Sendable {
     struct File {
         let text: String
-        let isReadableByOthers: Bool
+        /// See ``SettingsFiles/permissions(of:)``.
+        let permissions: Int
     }
 
     struct Failure: Error {
@@ -30,8 +31,13 @@ struct SettingsFiles: Sendable {
             throw Failure(reason: "\(path) is not text", advice: "keys and certificates are given in PEM or JSON")
         }
         marks[setting.key, default: []].append(text.hashValue)
-        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        let permissions = (attributes?[.posixPermissions] as? NSNumber)?.intValue ?? 0
-        return File(text: text, isReadableByOthers: permissions & 0o004 != 0)
+        return File(text: text, permissions: Self.permissions(of: path))
+    }
+
+    /// The permissions of the file that a path leads to, also through links, as those of a renewed certificate; 0 for
+    /// anything but a file.
+    static func permissions(of path: String) -> Int {
+        guard let status = FileStatus(path: path), status.mode & S_IFMT == S_IFREG else { return 0 }
+        return Int(status.mode & 0o777)
     }
 }

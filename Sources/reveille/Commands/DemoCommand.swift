@@ -47,7 +47,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let folder = data ?? NSTemporaryDirectory() + "reveille-demo-\(ProcessInfo.processInfo.processIdentifier)"
+        let folder = data ?? NSTemporaryDirectory() + "reveille-demo-\(UUID().uuidString.prefix(8))"
         func clear() { if data == nil { try? FileManager.default.removeItem(atPath: folder) } }
         defer { clear() }
         let report: DemoReport
