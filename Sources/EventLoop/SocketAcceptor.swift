@@ -22,8 +22,6 @@ public final class SocketAcceptor {
 
     /// The bound address, with the port that the system chose for port 0.
     public let address: SocketAddress
-    /// How often accepting paused because descriptors or memory ran out.
-    public private(set) var exhausted = 0
 
     private let loop: EventLoop
     private let descriptor: Int32
@@ -31,18 +29,20 @@ public final class SocketAcceptor {
     private let file: UnixSocketFile?
     private let poll: UnsafeMutablePointer<uv_poll_t>
     private let hasRoom: () -> Bool
+    private let onExhaustion: () -> Void
     private let onAccept: (Int32) -> Void
     private var pauseTimer: LoopTimer?
 
     /// - Parameters:
     ///   - hasRoom: called before each connection. After `false`, connections wait in the backlog for a millisecond.
+    ///   - onExhaustion: called each time that accepting pauses because descriptors or memory ran out.
     ///   - onAccept: takes ownership of a connected descriptor: non-blocking, close-on-exec, for TCP with
     ///     `TCP_NODELAY`, and with at most 128 KiB of unsent output in the kernel.
     /// - Throws: ``SystemError``: `EADDRINUSE` when the port is taken, or the path is taken by anything but a dead
     ///   socket.
     public init(
         loop: EventLoop, address: SocketAddress, hasRoom: @escaping () -> Bool = { true },
-        onAccept: @escaping (Int32) -> Void
+        onExhaustion: @escaping () -> Void = {}, onAccept: @escaping (Int32) -> Void
     ) throws {
         loop.assertIsCurrent()
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
@@ -61,6 +61,7 @@ public final class SocketAcceptor {
         self.loop = loop
         self.descriptor = descriptor
         self.hasRoom = hasRoom
+        self.onExhaustion = onExhaustion
         self.onAccept = onAccept
         poll = .allocate(capacity: 1)
         uv_poll_init(loop.uvLoop, poll, descriptor)
@@ -102,7 +103,7 @@ public final class SocketAcceptor {
             switch errno {
             case EAGAIN: return
             case EMFILE, ENFILE, ENOBUFS, ENOMEM:
-                exhausted += 1
+                onExhaustion()
                 return rest(for: Self.pause)
             default: continue  // The peer has gone (ECONNABORTED and its like): the next one.
             }

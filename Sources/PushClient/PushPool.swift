@@ -116,6 +116,7 @@ package final class PushPool {
         statistics.streamsInFlight = machine.streamsInFlight
         statistics.openConnections = machine.openConnections
         statistics.counters = machine.counters
+        if !isUnproven { (statistics.ended, statistics.failed) = (machine.counters.ended, machine.counters.failed) }
         statistics.credential = machine.credential
         statistics.suspectTopics = machine.suspectTopics
         statistics.allRefusedAt = machine.allRefusedAt

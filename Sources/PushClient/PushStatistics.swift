@@ -27,6 +27,10 @@ public struct PushStatistics: Equatable, Sendable {
         public var streamsInFlight = 0
         public var openConnections = 0
         public var counters = PushCounters()
+        /// Pushes with an outcome, and those that the provider is at fault for; not of push services that a device may have
+        /// invented.
+        public var ended: UInt64 = 0
+        public var failed: UInt64 = 0
         public var credential = CredentialHealth()
         /// Topics whose pushes are refused consecutively, which indicates a wrong configuration.
         public var suspectTopics: [SuspectTopic] = []
@@ -86,6 +90,8 @@ public struct PushStatistics: Equatable, Sendable {
         /// Adds the counters of another pool.
         mutating func count(_ other: Self) {
             counters.add(other.counters)
+            ended += other.ended
+            failed += other.failed
             customOmitted += other.customOmitted
             nameOmitted += other.nameOmitted
             timeToWire.add(other.timeToWire)

@@ -16,6 +16,15 @@ public struct PushCounters: Equatable, Sendable {
         case noProviderToken = "no_provider_token"
         /// The push's credential was removed while it waited.
         case credentialGone = "credential_gone"
+
+        /// Whether the provider is at fault. A push expires where no connection takes it.
+        var isOfProvider: Bool {
+            switch self {
+            case .expired, .queueFull, .quotaExceeded: true
+            // Credentials are judged by ``CredentialHealth``.
+            case .noticeShed, .circuitOpen, .deviceThrottled, .noProviderToken, .credentialGone: false
+            }
+        }
     }
 
     public var queued: UInt64 = 0
@@ -23,6 +32,8 @@ public struct PushCounters: Equatable, Sendable {
     public var sent: UInt64 = 0
     public var accepted: UInt64 = 0
     public var rejected: UInt64 = 0
+    /// Those of `rejected` for which the provider is at fault: a server error, an account's quota.
+    public var providerRejected: UInt64 = 0
     public var unknown: UInt64 = 0
     public var returned: UInt64 = 0
     public var unsent: UInt64 = 0
@@ -43,11 +54,20 @@ public struct PushCounters: Equatable, Sendable {
 
     public init() {}
 
+    /// Pushes with an outcome.
+    public var ended: UInt64 { accepted + rejected + unknown + unsent }
+
+    /// Those of `ended` for which the provider is at fault: it could not be reached, did not answer, or took pushes of
+    /// nobody.
+    public var failed: UInt64 {
+        unsentByCause.reduce(unknown + providerRejected) { $1.key.isOfProvider ? $0 + $1.value : $0 }
+    }
+
     /// Adds the counters of another pool.
     public mutating func add(_ other: PushCounters) {
         let sums: [WritableKeyPath<PushCounters, UInt64>] = [
-            \.queued, \.sent, \.accepted, \.rejected, \.unknown, \.returned, \.unsent, \.dropped, \.goAways,
-            \.connectionsOpened, \.connectionsFailed, \.tokensSigned, \.tokensFailed, \.circuitsOpened,
+            \.queued, \.sent, \.accepted, \.rejected, \.providerRejected, \.unknown, \.returned, \.unsent, \.dropped,
+            \.goAways, \.connectionsOpened, \.connectionsFailed, \.tokensSigned, \.tokensFailed, \.circuitsOpened,
         ]
         for sum in sums { self[keyPath: sum] += other[keyPath: sum] }
         unsentByCause.merge(other.unsentByCause, uniquingKeysWith: +)

@@ -35,6 +35,19 @@ public enum PushVerdict: Sendable, CaseIterable {
     case serverLeaving
 }
 
+extension PushVerdict {
+    /// Whether the provider is at fault for a push that ends with it.
+    var isOfProvider: Bool {
+        switch self {
+        case .providerThrottled, .retryable, .serverLeaving: true
+        // Of a device or of a user's devices; credentials and topics are judged by their own evidence.
+        case .accepted, .tokenGone, .tokenUnknown, .tokenMismatched, .credentialRefused, .topicRefused, .relayRefused,
+            .providerTokenStale, .providerTokenTooNew, .deviceThrottled, .throttled, .requestFaulty:
+            false
+        }
+    }
+}
+
 extension APNSReason {
     /// The verdict for this reason.
     public var verdict: PushVerdict {

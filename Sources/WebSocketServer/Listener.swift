@@ -41,7 +41,6 @@ final class Listener: Sendable {
     // Proof for `nonisolated(unsafe)`: as for `acceptor`.
     private nonisolated(unsafe) var headers: ProxyHeaders?
     private let acceptedCount = Atomic<UInt64>(0)
-    private let exhaustedCount = Atomic<UInt64>(0)
     private let headersRefusedCount = Atomic<UInt64>(0)
 
     init(
@@ -64,7 +63,6 @@ final class Listener: Sendable {
     }
 
     var accepted: UInt64 { acceptedCount.load(ordering: .relaxed) }
-    var exhausted: UInt64 { exhaustedCount.load(ordering: .relaxed) }
     var headersRefused: UInt64 { headersRefusedCount.load(ordering: .relaxed) }
 
     /// Applies to new connections; existing ones stay. Any thread.
@@ -83,6 +81,7 @@ final class Listener: Sendable {
                     onFault: { [unowned self] in refuse($1, from: $0) })
                 let acceptor = try SocketAcceptor(
                     loop: loop, address: address, hasRoom: { [unowned self] in hasRoom() },
+                    onExhaustion: { [unowned self] in pressure.note(.descriptors, peer: nil) },
                     onAccept: { [unowned self] in place($0) })
                 self.acceptor = acceptor
                 return acceptor.address
@@ -94,7 +93,6 @@ final class Listener: Sendable {
 
     func stop() async {
         _ = await loop.run { [self] in
-            updateExhausted()
             (acceptor, headers) = (nil, nil)
         }
     }
@@ -117,7 +115,6 @@ final class Listener: Sendable {
 
     private func place(_ descriptor: Int32) {
         acceptedCount.add(1, ordering: .relaxed)
-        updateExhausted()
         let proxies = bounds.withLock(\.proxies)
         let peer = PeerAddress(descriptor: descriptor)
         // A proxy's check may be over already.
@@ -201,14 +198,6 @@ final class Listener: Sendable {
         // Counted before the client sees the close.
         pressure.note(cause, peer: peer)
         close(descriptor)
-    }
-
-    private func updateExhausted() {
-        guard let acceptor else { return }
-        let count = UInt64(acceptor.exhausted)
-        guard count != exhaustedCount.load(ordering: .relaxed) else { return }
-        exhaustedCount.store(count, ordering: .relaxed)
-        pressure.note(.descriptors, peer: nil)
     }
 }
 

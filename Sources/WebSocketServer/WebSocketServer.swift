@@ -102,7 +102,7 @@ public final class WebSocketServer: Sendable {
         public var evicted: UInt64
         /// The present limit on connections.
         public var limit: Int
-        /// How often accepting paused because the process ran out of descriptors.
+        /// How often accepting paused because descriptors or memory ran out.
         public var exhausted: UInt64
     }
 
@@ -345,6 +345,6 @@ public final class WebSocketServer: Sendable {
         return Statistics(
             shards: counters.map(\.snapshot), accepted: listener?.accepted ?? 0, refused: full + byShare,
             headersRefused: listener?.headersRefused ?? 0, refusedByShare: byShare, full: full,
-            evicted: pressure.count(.eviction), limit: limit, exhausted: listener?.exhausted ?? 0)
+            evicted: pressure.count(.eviction), limit: limit, exhausted: pressure.count(.descriptors))
     }
 }

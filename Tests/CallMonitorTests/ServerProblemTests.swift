@@ -58,6 +58,7 @@ struct ServerProblemTests {
             Cause(.limitsHit, false) { $0.counts[.limit("invites_per_user")] = 11 },
             Cause(.connectionsFull, false) { $0.counts[.connectionsEvicted] = 11 },
             Cause(.descriptorsLow, false) { $0.openFiles = 91 },
+            Cause(.descriptorsLow, false) { $0.counts[.acceptPauses] = 1 },
             Cause(.clockSet, false) { $0.counts[.clockSteps] = 1 },
             Cause(.machineSuspended, false) { $0.counts[.suspensions] = 1 },
             Cause(.logLinesDropped, false) { $0.counts[.logLinesDropped] = 1 },
@@ -89,6 +90,12 @@ struct ServerProblemTests {
                 ServerFacts.Pool.Line(name: "APNs", waiting: 1, oldest: .milliseconds(10_001), connections: 1)
             ]
         },
+        Cause(.pushesFailing, true) { $0.counts = [.pushesEnded("APNs"): 3, .pushesFailed("APNs"): 3] },
+        Cause(.pushesFailing, false) { $0.counts = [.pushesEnded("APNs"): 14, .pushesFailed("APNs"): 3] },
+        Cause(.pushesFailing, false) {
+            $0.pools[0].isOfDevices = true
+            $0.counts = [.pushesEnded("APNs"): 3, .pushesFailed("APNs"): 3]
+        },
         Cause(.credentialRefused, true) { $0.pools[0].credential = "has refused" },
         Cause(.tokensRefused, false) { $0.pools[0].suspects = ["has refused"] },
         Cause(.tokensRefused, true) {
@@ -117,6 +124,12 @@ struct ServerProblemTests {
             ($0.authorization.unanswered, $0.authorization.isDenying) = (["session": .seconds(600)], true)
         },
         Cause(.authorizationDown, false) { $0.authorization.unanswered = ["invite": .zero] },
+        Cause(.authorizationDown, false) {
+            $0.authorization.unanswered = ["invite": .zero]
+            $0.counts = [.authorizationsAsked: 21, .authorizationsFailed: 21]
+        },
+        Cause(.authorizationFailing, false) { $0.authorization.refusing = ["invite": 404] },
+        Cause(.authorizationFailing, false) { $0.counts = [.authorizationsAsked: 21, .authorizationsFailed: 5] },
         Cause(.identityKeysOld, false) {
             $0.identity = ServerFacts.IdentityKeys(hasKeys: true, failures: 1, overdue: .seconds(60))
         },
@@ -152,10 +165,24 @@ struct ServerProblemTests {
         #expect(Set(Self.causes.map(\.code)).union(Self.ofStandbys) == Set(ServerProblem.Code.allCases))
     }
 
+    @Test("few failures among many pushes and questions are none")
+    func few() {
+        let facts = Self.facts {
+            $0.counts = [
+                .pushesEnded("APNs"): 15, .pushesFailed("APNs"): 3, .authorizationsAsked: 25, .authorizationsFailed: 5,
+            ]
+        }
+        #expect(facts.problems == [])
+    }
+
     @Test("what grew before the window is over")
     func window() {
         let facts = Self.facts {
-            $0.counts = [.clockSteps: 7, .limit("invites_per_user"): 500, .storeFailures: 9, .devicesSuspended: 2]
+            $0.counts = [
+                .clockSteps: 7, .limit("invites_per_user"): 500, .storeFailures: 9, .devicesSuspended: 2,
+                .acceptPauses: 3, .pushesEnded("APNs"): 9, .pushesFailed("APNs"): 9, .authorizationsAsked: 50,
+                .authorizationsFailed: 50,
+            ]
             $0.history = CountHistory(start: Self.start)
             $0.history.add($0.counts, at: Self.now + .seconds(-900))
         }

@@ -41,6 +41,20 @@ struct AuthorizationCircuitTests {
         }
     }
 
+    @Test("refused with a status are doubted after three users in a row, and after a decision only after twenty")
+    func statusRefusals() {
+        var refusals = StatusRefusals()
+        for _ in 0..<600 { refusals.refused(user("mallory"), status: 403) }
+        #expect(refusals.ofAll == nil)
+        for name in ["u1", "u2"] { refusals.refused(user(name), status: 404) }
+        #expect(refusals.ofAll == 404)
+        refusals.decided()
+        for index in 0..<19 { refusals.refused(user("u\(index)"), status: 404) }
+        #expect(refusals.ofAll == nil)
+        refusals.refused(user("u19"), status: 404)
+        #expect(refusals.ofAll == 404)
+    }
+
     @Test("of one user that fail stop nobody's, however many they are; those of another are answered at once")
     func oneUser() {
         var circuit = AuthorizationCircuit()

@@ -94,6 +94,24 @@ struct AuthorizationHookTests {
         #expect(check.ending == .exit(2) && check.output.contains("authorization: the backend at authorize.url"))
     }
 
+    @Test("that refuses everybody with a status is a problem until it decides")
+    func wrongURL() async throws {
+        let (_, address) = try await backend(failing: "u", status: 404)
+        let server = try await server(address)
+        for name in ["u1", "u2", "u3"] {
+            let phone = try await world.onlinePhone(name, at: server.address)
+            _ = await #expect(throws: (any Error).self) { _ = try await phone.softphone.call(.user("bob")) }
+        }
+        let readiness = try await HTTPAnswer.curl(server, "/readyz")
+        #expect(readiness.status == 200)
+        #expect(
+            readiness.body.contains(
+                "critical: authorization: the backend at authorize.url refuses every new call with the status 404"))
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        _ = try? await alice.softphone.call(.user("bob"))
+        #expect(try await HTTPAnswer.curl(server, "/readyz").body == "ready")
+    }
+
     @Test("allows a session, refuses another with its reason, and is not asked after a reload without sessions")
     func sessions() async throws {
         let (program, address) = try await backend()

@@ -35,6 +35,28 @@ struct PushMachineRetryTests {
         #expect(bench.announced == [])
     }
 
+    @Test("a push is counted as failed if the provider is at fault, and not if its device or the credential is")
+    func failed() throws {
+        var (bench, place) = try benchWithTwo()
+        bench.answer(place, 503, "ServiceUnavailable")
+        try bench.answer(bench.retransmit(push(1)), 503, "ServiceUnavailable")
+        #expect(bench.machine.counters.ended == 1 && bench.machine.counters.failed == 1)
+        for (number, answer) in [(410, "Unregistered"), (400, "BadDeviceToken"), (200, "")].enumerated() {
+            try bench.answer(bench.send(push(UInt64(3 + number))), answer.0, answer.1)
+        }
+        #expect(bench.machine.counters.ended == 4 && bench.machine.counters.failed == 1)
+        _ = try bench.send(push(6))
+        bench.pass(.seconds(45))
+        #expect(bench.machine.counters.unknown == 1)
+        #expect(bench.machine.counters.ended == 5 && bench.machine.counters.failed == 2)
+        #expect(
+            PushCounters.UnsentCause.allCases.map { cause in
+                var counters = PushCounters()
+                counters.unsentByCause[cause] = 1
+                return counters.failed
+            } == [1, 1, 0, 0, 0, 1, 0, 0])
+    }
+
     @Test("the core may call the retry off")
     func droppedRetry() throws {
         var (bench, place) = try benchWithTwo()

@@ -31,6 +31,7 @@ public struct ServerProblem: Codable, Equatable, Sendable {
         case devicesSuspended = "devices_suspended"
         case pushDisconnected = "push_disconnected"
         case pushQueueOld = "push_queue_old"
+        case pushesFailing = "pushes_failing"
         case credentialRefused = "credential_refused"
         case tokensRefused = "tokens_refused"
         /// Of a push provider.
@@ -40,6 +41,7 @@ public struct ServerProblem: Codable, Equatable, Sendable {
         case certificateEnds = "certificate_ends"
         case certificateExpired = "certificate_expired"
         case authorizationDown = "authorization_down"
+        case authorizationFailing = "authorization_failing"
         case identityKeysOld = "identity_keys_old"
         case identityKeysAbsent = "identity_keys_absent"
         case turnSecretMissing = "turn_secret_missing"
@@ -58,9 +60,9 @@ public struct ServerProblem: Codable, Equatable, Sendable {
         public var severity: Severity {
             switch self {
             case .coreStopped, .storeFailing, .storeHangs, .storeDamaged, .checkpointsFail, .coreBehind, .loopBusy,
-                .noHome, .ledgerViolated, .pushDisconnected, .pushQueueOld, .credentialRefused, .tokensRefused,
-                .certificateEnds, .certificateExpired, .authorizationDown, .identityKeysAbsent, .callsFailing,
-                .ringingSlow, .connectionsFull, .descriptorsLow:
+                .noHome, .ledgerViolated, .pushDisconnected, .pushQueueOld, .pushesFailing, .credentialRefused,
+                .tokensRefused, .certificateEnds, .certificateExpired, .authorizationDown, .authorizationFailing,
+                .identityKeysAbsent, .callsFailing, .ringingSlow, .connectionsFull, .descriptorsLow:
                 .critical
             case .draining, .storeBehind, .noStandby, .standbyCutOff, .secretsDiffer, .pushesUnreported,
                 .devicesSuspended, .certificateExpiring, .listenerCertificateExpiring, .identityKeysOld,

@@ -10,6 +10,12 @@ public struct CountHistory: Equatable, Sendable {
         case rings, slowRings
         case commits, slowCommits, storeFailures
         case coreRefused, connectionsEvicted, devicesSuspended, clockSteps, suspensions, logLinesDropped
+        /// How often no connection could be accepted, for want of descriptors or memory.
+        case acceptPauses
+        /// Pushes to a provider that have ended, and those that it is at fault for: see ``ServerFacts/Pool``.
+        case pushesEnded(String), pushesFailed(String)
+        /// Questions to the backend at `authorize.url`, and those without an answer.
+        case authorizationsAsked, authorizationsFailed
         case limit(String)
         /// Milliseconds in which a thread was busy.
         case busy(String)

@@ -24,11 +24,13 @@ extension ServerFacts {
                     "connections: \(evicted) without a session were closed in 10 minutes to make room; raise limits.connections and LimitNOFILE, or add a server"
                 ))
         }
-        if maxFiles > 0, openFiles * 10 > maxFiles * 9 {
+        let pauses = grown(.acceptPauses, over: .seconds(300))
+        if pauses > 0 || (maxFiles > 0 && openFiles * 10 > maxFiles * 9) {
+            let waits = pauses > 0 ? ", and connections had to wait \(pauses) times in 5 minutes" : ""
             found.append(
                 ServerProblem(
                     .descriptorsLow,
-                    "process: \(openFiles) of \(maxFiles) files are open; raise LimitNOFILE and restart, or add a server"
+                    "process: \(openFiles) of \(maxFiles) files are open\(waits); raise LimitNOFILE and restart, or add a server"
                 ))
         }
         let limits = growth.compactMap { counter, hits -> (name: String, hits: UInt64)? in

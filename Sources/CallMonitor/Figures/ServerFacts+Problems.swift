@@ -7,6 +7,7 @@ extension ServerFacts {
         var found = storeProblems
         found += coreProblems
         found += pools.flatMap { pushProblems($0) }
+        found += pushFailures
         found += certificates.flatMap { certificateProblems($0) }
         found += authorizationProblems
         found += identityProblems
@@ -156,6 +157,23 @@ extension ServerFacts {
         return found
     }
 
+    /// Pushes that end without a problem of the connection or the credential: with server errors, without answers, by an
+    /// account's quota. None waits then.
+    private var pushFailures: [ServerProblem] {
+        let growth = history.growth(to: counts, over: Self.refusalsCount, at: now).counts
+        let found = growth.compactMap { counter, failed -> ServerProblem? in
+            guard case .pushesFailed(let pool) = counter, failed > 2 else { return nil }
+            let ended = growth[.pushesEnded(pool)] ?? failed
+            guard failed * 5 > ended else { return nil }
+            let isOfDevices = pools.contains { $0.name == pool && $0.isOfDevices }
+            return ServerProblem(
+                .pushesFailing, of: pool, isUnready: failed == ended && !isOfDevices,
+                "push: \(failed) of \(ended) pushes to \(pool) failed in 10 minutes, by no fault of a device; see reveille pushes list"
+            )
+        }
+        return found.sorted { ($0.subject ?? "") < ($1.subject ?? "") }
+    }
+
     private func certificateProblems(_ certificate: Certificate) -> [ServerProblem] {
         let (listener, end) = (certificate.listener, certificate.ends)
         guard end > date else {
@@ -178,6 +196,10 @@ extension ServerFacts {
     // MARK: Backends and secrets
 
     private var authorizationProblems: [ServerProblem] {
+        unansweredQuestions + refusedQuestions + questionFailures
+    }
+
+    private var unansweredQuestions: [ServerProblem] {
         authorization.unanswered.sorted { $0.key < $1.key }.map { question, age in
             let outcome =
                 authorization.isDenying
@@ -188,6 +210,31 @@ extension ServerFacts {
                 "authorization: the backend at authorize.url does not answer: \(outcome); repair it, the log has the reason"
             )
         }
+    }
+
+    /// A 4xx is a decision, so that the server stays ready.
+    private var refusedQuestions: [ServerProblem] {
+        authorization.refusing.sorted { $0.key < $1.key }.map { question, status in
+            ServerProblem(
+                .authorizationFailing, of: question,
+                "authorization: the backend at authorize.url refuses every new \(question == "invite" ? "call" : "session") with the status \(status), and none with a JSON object; see that the URL is right"
+            )
+        }
+    }
+
+    /// Answers between failures, as where one of two backends behind an address is down.
+    private var questionFailures: [ServerProblem] {
+        guard authorization.unanswered.isEmpty else { return [] }
+        let growth = history.growth(to: counts, over: CountHistory.span, at: now).counts
+        let (asked, failed) = (growth[.authorizationsAsked] ?? 0, growth[.authorizationsFailed] ?? 0)
+        guard asked > 20, failed * 5 > asked else { return [] }
+        let outcome = authorization.isDenying ? "refused" : "allowed"
+        return [
+            ServerProblem(
+                .authorizationFailing,
+                "authorization: \(failed) of \(asked) questions to authorize.url had no valid answer in 15 minutes, and were \(outcome) (authorize.on_failure); the log has the reason"
+            )
+        ]
     }
 
     private var identityProblems: [ServerProblem] {

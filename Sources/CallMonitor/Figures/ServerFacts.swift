@@ -61,6 +61,8 @@ public struct ServerFacts: Sendable {
         public var allRefusedFor: Duration?
         /// The expiry of the client certificate, if that is the credential.
         public var certificateEnds: Instant?
+        /// Whether devices choose the addresses, as those of Web Push: where pushes fail, a device may be the cause.
+        public var isOfDevices = false
 
         public init(name: String) { self.name = name }
     }
@@ -79,6 +81,8 @@ public struct ServerFacts: Sendable {
     public struct Authorization: Sendable {
         /// The questions that the backend does not answer, `invite` and `session`, and how long ago the last one failed.
         public var unanswered: [String: Duration] = [:]
+        /// The status with which the backend refuses everybody, by question.
+        public var refusing: [String: Int] = [:]
         /// Whether `authorize.on_failure` is `deny`.
         public var isDenying = false
 

@@ -41,3 +41,28 @@ struct AuthorizationCircuit {
         (pauseEnd, probed) = (now + Self.probePause, failingUsers)
     }
 }
+
+/// Refusals by an HTTP status, such as 404, without a decision of the backend between them. Each is taken for a decision;
+/// when there is no other, `authorize.url` leads somewhere else. Pure.
+struct StatusRefusals: Equatable, Sendable {
+    /// How many users must be refused in a row: few before any decision, many after one. One user's refusals say nothing
+    /// about the others.
+    static let usersToDoubt = (undecided: 3, decided: 20)
+
+    /// The last one.
+    private(set) var status: Int?
+    private var users: Set<Handle> = []
+    private var hasDecided = false
+
+    mutating func refused(_ user: Handle, status: Int) {
+        self.status = status
+        if users.count < Self.usersToDoubt.decided { users.insert(user) }
+    }
+
+    mutating func decided() { (status, users, hasDecided) = (nil, [], true) }
+
+    /// The status, if everybody is refused with such ones.
+    var ofAll: Int? {
+        users.count >= (hasDecided ? Self.usersToDoubt.decided : Self.usersToDoubt.undecided) ? status : nil
+    }
+}

@@ -100,6 +100,8 @@ final class AuthorizationHook: Sendable {
         var open: Set<Subject> = []
         /// When the last question failed, of those whose circuit is open, and of those whose last one found no connection.
         var unanswered: [Subject: Instant] = [:]
+        /// The status with which the backend refuses everybody, by question.
+        var refusing: [Subject: Int] = [:]
         /// Whether an invite or a session without an answer is refused.
         var isDenying = false
         /// Times from a request to its answer or failure.
@@ -156,6 +158,7 @@ private final class Asker {
     private var lastFailures: [AuthorizationHook.Subject: (at: Instant, isUnsent: Bool)] = [:]
     /// Those with which the backend refused, for one log line each.
     private var refusingStatuses: Set<Int> = []
+    private var statusRefusals: [AuthorizationHook.Subject: StatusRefusals] = [:]
 
     init(
         _ configuration: AuthorizationConfiguration?, client: WebClient, clock: ServerClock, log: Logger,
@@ -173,7 +176,7 @@ private final class Asker {
 
     private func noteConfiguration() {
         let isDenying = configuration.map { !$0.policy.allowsOnFailure } ?? false
-        report { ($0.open, $0.unanswered, $0.isDenying) = ([], [:], isDenying) }
+        report { ($0.open, $0.unanswered, $0.refusing, $0.isDenying) = ([], [:], [:], isDenying) }
     }
 
     func replace(with configuration: AuthorizationConfiguration?) {
@@ -184,6 +187,7 @@ private final class Asker {
         failing = []
         lastFailures = [:]
         refusingStatuses = []
+        statusRefusals = [:]
         noteConfiguration()
     }
 
@@ -214,6 +218,7 @@ private final class Asker {
         case .failure(let failure): failed(failure.description, question, isUnsent: failure.isUnsent)
         case .success(let web) where web.isRefusal:
             noteAnswer(to: question)
+            statusRefusals[question.subject, default: StatusRefusals()].refused(question.user, status: web.status)
             if refusingStatuses.insert(web.status).inserted {
                 var metadata = Self.about(question)
                 metadata["status"] = .stringConvertible(web.status)
@@ -229,6 +234,7 @@ private final class Asker {
                     recent.insert(key, found.answer, of: question.user, until: clock.now() + found.lifetime)
                 }
                 noteAnswer(to: question)
+                statusRefusals[question.subject, default: StatusRefusals()].decided()
                 if case .refused = found.answer {
                     settle(question, found.answer, .denied)
                 } else {
@@ -276,6 +282,7 @@ private final class Asker {
             let open = Set(circuits.filter { $0.value.isOpen }.keys)
             figures.open = open
             figures.unanswered = lastFailures.filter { $0.value.isUnsent || open.contains($0.key) }.mapValues { $0.at }
+            figures.refusing = statusRefusals.compactMapValues(\.ofAll)
         }
         self.answer(question, answer)
     }

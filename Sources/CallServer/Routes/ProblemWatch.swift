@@ -109,6 +109,7 @@ final class ProblemWatch: Sendable {
         let listener = webSockets.statistics
         facts.counts[.connectionsEvicted] = listener.evicted
         facts.counts[.limit("connections")] = listener.refused
+        facts.counts[.acceptPauses] = listener.exhausted
         facts.counts[.logLinesDropped] = logLinesDropped()
         for (name, loop) in LoopMetrics.loops(core: parts.core.loop, shards: webSockets.shardLoops) {
             facts.counts[.busy(name)] = UInt64(max(0, loop.statistics.busy.wholeMilliseconds))
@@ -142,7 +143,10 @@ extension ServerFacts {
         let hook = parts.authorization.figures
         authorization.unanswered = Dictionary(
             uniqueKeysWithValues: hook.unanswered.map { ($0.key.rawValue, now - $0.value) })
+        authorization.refusing = Dictionary(uniqueKeysWithValues: hook.refusing.map { ($0.key.rawValue, $0.value) })
         authorization.isDenying = hook.isDenying
+        counts[.authorizationsAsked] = hook.counts.values.reduce(0, +)
+        counts[.authorizationsFailed] = (hook.counts[.failed] ?? 0) + (hook.counts[.skipped] ?? 0)
         queues = [
             StatsView.Queue(name: "core", depth: parts.core.inbox.count, capacity: parts.core.inbox.capacity),
             StatsView.Queue(name: "store", depth: log.waiting, capacity: log.capacity),
@@ -165,6 +169,11 @@ extension ServerFacts {
             if !outcome.isSession { counts[.sessionsRefused, default: 0] += count }
         }
         for limit in RateLimit.allCases { counts[.limit(limit.rawValue)] = parts.rates[limit].refused }
+        // Certificates of several apps are pools of one name.
+        for pool in parts.push.statistics.pools {
+            counts[.pushesEnded(pool.name), default: 0] += pool.ended
+            counts[.pushesFailed(pool.name), default: 0] += pool.failed
+        }
         let clock = parts.clock.figures
         counts[.clockSteps] = clock.stepsForward + clock.stepsBackward
         counts[.suspensions] = clock.suspensions
@@ -202,5 +211,6 @@ extension ServerFacts.Pool {
         suspects = pool.suspectTopics.map(\.problem)
         allRefusedFor = pool.allRefusedAt.map { now - $0 }
         certificateEnds = pool.certificateExpiresAt
+        isOfDevices = pool.provider == .webpush
     }
 }

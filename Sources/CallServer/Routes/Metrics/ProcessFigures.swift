@@ -41,7 +41,10 @@ struct ProcessFigures: Sendable {
 
     /// The number of open descriptors, without the one used to list them.
     private static func openFiles() -> Int? {
-        guard let folder = opendir("/proc/self/fd") else { return nil }
+        guard let folder = opendir("/proc/self/fd") else {
+            // None is left to look with.
+            return errno == EMFILE ? DescriptorLimit.current : nil
+        }
         defer { closedir(folder) }
         var count = -1
         while let entry = readdir(folder) {
