@@ -79,8 +79,9 @@ final class HTTPExchange {
             state = .readingHead(RequestHeadBuffer())
             switch buffer.append(bytes) {
             case .incomplete: state = .readingHead(buffer)
-            case .foreign: refuse(.text("not an HTTP/1.1 request\n", status: 400))
-            case .tooLong: refuse(.text("the head is longer than \(RequestHead.longest) bytes\n", status: 431))
+            case .foreign: refuseHead(.text("not an HTTP/1.1 request\n", status: 400), .notHTTP)
+            case .tooLong:
+                refuseHead(.text("the head is longer than \(RequestHead.longest) bytes\n", status: 431), .status(431))
             case .whole(let head, let rest): readHead(head, rest: rest)
             }
         case .readingBody: readBody(bytes)
@@ -94,10 +95,11 @@ final class HTTPExchange {
         do throws(RequestHead.Fault) {
             head = try RequestHead(bytes)
         } catch {
-            if ProxyHeader.begins(bytes) {
-                server.events.handshakeRefused(HandshakeRefusal(peer: peer, cause: .strayProxyHeader))
-            }
-            return refuse(.text(error.words + "\n", status: error.status))
+            let cause: HandshakeRefusal.Cause =
+                if ProxyHeader.begins(bytes) { .strayProxyHeader } else if error.status == 505 { .notHTTP } else {
+                    .status(error.status)
+                }
+            return refuseHead(.text(error.words + "\n", status: error.status), cause)
         }
         socket.peer = peer
         if let proxies = socket.admission.proxies {
@@ -126,6 +128,12 @@ final class HTTPExchange {
         if case .readingBody = state, head.lists("100-continue", in: .expect) {
             _ = socket.put(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
         }
+    }
+
+    /// Refuses what has no valid head. It has a line in the log: a client or a proxy on the way is configured wrongly.
+    private func refuseHead(_ refusal: HTTPResponse, _ cause: HandshakeRefusal.Cause) {
+        socket?.server?.events.handshakeRefused(HandshakeRefusal(peer: peer, cause: cause))
+        refuse(refusal)
     }
 
     /// Refuses an invalid request, or starts to read the body.

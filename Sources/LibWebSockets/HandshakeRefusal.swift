@@ -5,6 +5,8 @@ public struct HandshakeRefusal: Equatable, Sendable {
         case status(Int)
         /// A request for the path of WebSockets without an upgrade, as through a proxy that leaves it out.
         case noUpgrade
+        /// The first bytes are no request of HTTP/1.1: TLS or HTTP/2 where neither is spoken, or anything else.
+        case notHTTP
         /// The TLS handshake began and did not complete.
         case tls
         /// What is wrong with the PROXY protocol header. The peer is the proxy.
@@ -21,12 +23,13 @@ public struct HandshakeRefusal: Equatable, Sendable {
         self.cause = cause
     }
 
-    /// `tls`, `proxy_header`, or `http_` and the status: `http_404`, `http_426`.
+    /// `tls`, `not_http`, `proxy_header`, or `http_` and the status: `http_404`, `http_426`.
     public var reason: String {
         switch cause {
         case .status(let status): "http_\(status)"
         case .tls: "tls"
         case .noUpgrade: "http_426"
+        case .notHTTP: "not_http"
         case .proxyHeader, .strayProxyHeader: "proxy_header"
         }
     }
@@ -36,6 +39,8 @@ public struct HandshakeRefusal: Equatable, Sendable {
         switch cause {
         case .status, .tls: nil
         case .noUpgrade: "the request has no Upgrade: websocket; a proxy on the way must pass Upgrade and Connection on"
+        case .notHTTP:
+            "no request of HTTP/1.1: clients and proxies speak neither TLS nor HTTP/2 to this address (ws://, not wss://)"
         case .proxyHeader(let fault): fault.rawValue
         case .strayProxyHeader:
             "a PROXY protocol header from an address whose header is not read: list the proxy in listen.proxies and set "

@@ -105,6 +105,21 @@ struct PeerTests {
         try await server.endings.wait(for: "the end of the connection") { $0.dropFirst(3) == [.network] }
     }
 
+    @Test(
+        "what is no request of HTTP/1.1 is told of, and counted",
+        arguments: [
+            ("\u{16}\u{3}\u{1}\u{2}\0\u{1}\0\u{1}", "not_http"),
+            ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "not_http"), ("NONSENSE\r\n\r\n", "http_400"),
+            ("GET / HTTP/1.1\r\nX: " + String(repeating: "a", count: RequestHead.longest) + "\r\n\r\n", "http_431"),
+        ])
+    func foreign(bytes: String, reason: String) async throws {
+        let server = try await TestServer.start(Self.trusted)
+        let client = try RawClient(port: server.address.port)
+        try await client.write(bytes)
+        try await server.refusals.wait(for: "the refusal") { $0.map(\.reason) == [reason] }
+        #expect(server.server.statistics.shards[0].handshakesRefused == 1)
+    }
+
     @Test("a request for the path of WebSockets without an upgrade is told of, with what a proxy must do, and counted")
     func noUpgrade() async throws {
         let server = try await TestServer.start(Self.trusted)
