@@ -47,6 +47,7 @@ struct ServerProblemTests {
             Cause(.ledgerViolated, true) { $0.core?.violations = ["a law"] },
             Cause(.coreBehind, false) { $0.queues[0].depth = 51 },
             Cause(.coreBehind, false) { $0.counts[.coreRefused] = 1 },
+            Cause(.coreBehind, false) { $0.counts[.callsRefused] = 11 },
             Cause(.loopBusy, false) { $0.counts[.busy("core")] = 811_000 },
             Cause(.sessionsRefused, false) {
                 $0.counts = [.sessionsAsked: 21, .sessionsRefused: 11]
@@ -57,6 +58,7 @@ struct ServerProblemTests {
             Cause(.ringingSlow, false) { $0.counts = [.rings: 21, .slowRings: 1] },
             Cause(.limitsHit, false) { $0.counts[.limit("invites_per_user")] = 11 },
             Cause(.connectionsFull, false) { $0.counts[.connectionsEvicted] = 11 },
+            Cause(.connectionsFull, false) { $0.counts[.connectionsShutOut] = 11 },
             Cause(.descriptorsLow, false) { $0.openFiles = 91 },
             Cause(.descriptorsLow, false) { $0.counts[.acceptPauses] = 1 },
             Cause(.clockSet, false) { $0.counts[.clockSteps] = 1 },

@@ -10,6 +10,10 @@ public struct CountHistory: Equatable, Sendable {
         case rings, slowRings
         case commits, slowCommits, storeFailures
         case coreRefused, connectionsEvicted, devicesSuspended, clockSteps, suspensions, logLinesDropped
+        /// Connections beyond the limit, where all others have a session.
+        case connectionsShutOut
+        /// New calls refused by an overloaded server.
+        case callsRefused
         /// How often no connection could be accepted, for want of descriptors or memory.
         case acceptPauses
         /// Pushes to a provider that have ended, and those that it is at fault for: see ``ServerFacts/Pool``.

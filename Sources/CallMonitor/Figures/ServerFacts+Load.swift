@@ -14,14 +14,22 @@ extension ServerFacts {
                     "overload: queue \(text(inbox)), \(refused) refused in 5 minutes; look at the store, then at the CPU (top -H)"
                 ))
         }
+        let late = grown(.callsRefused, over: .seconds(300))
+        if late > 10 {
+            found.append(
+                ServerProblem(
+                    .coreBehind, of: "calls",
+                    "overload: \(late) new calls were refused in 5 minutes, so that others are handled in time; look at the store, then at the CPU (top -H)"
+                ))
+        }
         found += busyProblems
         let growth = history.growth(to: counts, over: .seconds(600), at: now).counts
-        let evicted = growth[.connectionsEvicted] ?? 0
-        if evicted > 10 {
+        let (evicted, shutOut) = (growth[.connectionsEvicted] ?? 0, growth[.connectionsShutOut] ?? 0)
+        if evicted + shutOut > 10 {
             found.append(
                 ServerProblem(
                     .connectionsFull,
-                    "connections: \(evicted) without a session were closed in 10 minutes to make room; raise limits.connections and LimitNOFILE, or add a server"
+                    "connections: in 10 minutes \(evicted) without a session were closed to make room, and \(shutOut) found none; raise limits.connections and LimitNOFILE, or add a server"
                 ))
         }
         let pauses = grown(.acceptPauses, over: .seconds(300))

@@ -109,6 +109,7 @@ final class ProblemWatch: Sendable {
         let listener = webSockets.statistics
         facts.counts[.connectionsEvicted] = listener.evicted
         facts.counts[.limit("connections")] = listener.refused
+        facts.counts[.connectionsShutOut] = listener.full
         facts.counts[.acceptPauses] = listener.exhausted
         facts.counts[.logLinesDropped] = logLinesDropped()
         for (name, loop) in LoopMetrics.loops(core: parts.core.loop, shards: webSockets.shardLoops) {
@@ -164,6 +165,7 @@ extension ServerFacts {
         counts[.commits] = commits.latency.count
         counts[.slowCommits] = commits.latency.buckets[first...].reduce(0, +)
         counts[.storeFailures] = commits.failures
+        counts[.callsRefused] = parts.counters.lateCalls
         for (outcome, count) in parts.sessions.counters.opens {
             counts[.sessionsAsked, default: 0] += count
             if !outcome.isSession { counts[.sessionsRefused, default: 0] += count }
