@@ -171,7 +171,7 @@ public final class CallServer: Sendable {
         let certificates = ListenerCertificates(webSockets: webSockets, admin: admin, metrics: metrics)
         let watch = ProblemWatch(
             parts, webSockets, certificates, logLinesDropped: configuration.logLinesDropped,
-            monitor: { await admin.liveFigures() })
+            hasRefusedReload: configuration.hasRefusedReload, monitor: { await admin.liveFigures() })
         parts.routes.attach(
             MetricsReport(
                 webSockets: webSockets, parts: parts, shards: mailboxes.inOrder, configuration: configuration,

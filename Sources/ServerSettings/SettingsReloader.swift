@@ -28,7 +28,9 @@ public actor SettingsReloader {
 
     /// Takes over all changes that a running server takes, or none when anything is wrong. Called again only after it
     /// has returned.
-    public func reload() async {
+    /// - Returns: whether nothing is wrong.
+    @discardableResult
+    public func reload() async -> Bool {
         // A change like those that administrators make over the admin API, and logged as they are. The system tells nobody
         // who sent a signal.
         let result = await changeSettings()
@@ -37,6 +39,7 @@ public actor SettingsReloader {
             metadata: [
                 "method": .string("reload"), "result": .string(result.rawValue), "signal": .string("SIGHUP"),
             ])
+        return result != .refused
     }
 
     private enum Outcome: String {

@@ -148,7 +148,7 @@ struct ReloaderTests {
                 "notice a setting changed file=\(scene.folder)/data/backend-tokens setting=backend.tokens_file"
             ])
         try scene.write(line + "\npbx calls *", to: "data/backend-tokens", permissions: 0o600)
-        await reloader.reload()
+        #expect(await reloader.reload() == false)
         #expect(server.count == 1)
         #expect(
             takeLines("refused").first?.contains(
@@ -234,13 +234,13 @@ struct ReloaderTests {
         let reloader = try reloader()
         try scene.write("calls.ring_seconds: 60\nlog.level: debug\n")
         server.refuses.withLock { $0 = true }
-        await reloader.reload()
+        #expect(await reloader.reload() == false)
         #expect(
             takeLines()
                 == ["error the server refused the configuration and keeps its current settings: not now"])
         #expect(server.levels.withLock { $0 } == [])
         server.refuses.withLock { $0 = false }
-        await reloader.reload()
+        #expect(await reloader.reload())
         #expect(server.last?.timers?.ring == .seconds(60))
         #expect(server.levels.withLock { $0.last } == .debug)
     }

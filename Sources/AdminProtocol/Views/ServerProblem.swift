@@ -45,6 +45,7 @@ public struct ServerProblem: Codable, Equatable, Sendable {
         case identityKeysOld = "identity_keys_old"
         case identityKeysAbsent = "identity_keys_absent"
         case turnSecretMissing = "turn_secret_missing"
+        case reloadRefused = "reload_refused"
         case webhookFailing = "webhook_failing"
         case webhookBacklog = "webhook_backlog"
         case sessionsRefused = "sessions_refused"
@@ -66,8 +67,8 @@ public struct ServerProblem: Codable, Equatable, Sendable {
                 .critical
             case .draining, .storeBehind, .noStandby, .standbyCutOff, .secretsDiffer, .pushesUnreported,
                 .devicesSuspended, .certificateExpiring, .listenerCertificateExpiring, .identityKeysOld,
-                .turnSecretMissing, .webhookFailing, .webhookBacklog, .sessionsRefused, .limitsHit, .clockSet,
-                .machineSuspended, .logLinesDropped:
+                .turnSecretMissing, .reloadRefused, .webhookFailing, .webhookBacklog, .sessionsRefused, .limitsHit,
+                .clockSet, .machineSuspended, .logLinesDropped:
                 .warning
             }
         }

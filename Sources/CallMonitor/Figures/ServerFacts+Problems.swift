@@ -12,6 +12,13 @@ extension ServerFacts {
         found += authorizationProblems
         found += identityProblems
         found += turnProblems
+        if hasRefusedReload {
+            found.append(
+                ServerProblem(
+                    .reloadRefused,
+                    "settings: those of the last reload were refused, and the earlier ones count; a restart would fail: see reveille config check, then reload"
+                ))
+        }
         found += webhooks.compactMap { webhookProblem($0) }
         found += loadProblems
         found += callProblems

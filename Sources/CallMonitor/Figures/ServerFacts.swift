@@ -136,6 +136,8 @@ public struct ServerFacts: Sendable {
     public var identity: IdentityKeys?
     /// The file with the secret of the TURN servers, if it cannot be read any more.
     public var missingTurnSecret: String?
+    /// Whether the settings of the last reload were refused.
+    public var hasRefusedReload = false
     public var webhooks: [WebhookView] = []
     public var queues: [StatsView.Queue] = []
     public var openFiles = 0

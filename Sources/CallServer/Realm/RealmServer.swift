@@ -229,6 +229,7 @@ extension ServerConfiguration {
         (new.address, new.data, new.database, new.realmNode) = (address, data, database, realmNode)
         (new.shards, new.metrics, new.node) = (shards, metrics, node)
         (new.adminHooks, new.logLinesDropped) = (adminHooks, logLinesDropped)
+        new.hasRefusedReload = hasRefusedReload
         return new
     }
 }

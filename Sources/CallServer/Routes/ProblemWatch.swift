@@ -33,6 +33,7 @@ final class ProblemWatch: Sendable {
     private let webSockets: WebSocketServer
     private let certificates: ListenerCertificates
     private let logLinesDropped: @Sendable () -> UInt64
+    private let hasRefusedReload: @Sendable () -> Bool
     private let monitor: @Sendable () async -> LiveFigures?
     private let start: Instant
     private let kept: Mutex<Kept>
@@ -40,12 +41,14 @@ final class ProblemWatch: Sendable {
     /// - Parameter monitor: returns nil once the monitor has stopped.
     init(
         _ parts: ServerParts, _ webSockets: WebSocketServer, _ certificates: ListenerCertificates,
-        logLinesDropped: @escaping @Sendable () -> UInt64, monitor: @escaping @Sendable () async -> LiveFigures?
+        logLinesDropped: @escaping @Sendable () -> UInt64, hasRefusedReload: @escaping @Sendable () -> Bool,
+        monitor: @escaping @Sendable () async -> LiveFigures?
     ) {
         self.parts = parts
         self.webSockets = webSockets
         self.certificates = certificates
         self.logLinesDropped = logLinesDropped
+        self.hasRefusedReload = hasRefusedReload
         self.monitor = monitor
         let now = parts.clock.now()
         start = now
@@ -98,6 +101,7 @@ final class ProblemWatch: Sendable {
         var facts = ServerFacts(of: parts, core: core, start: start)
         facts.certificates = certificates.distinct.map { ServerFacts.Certificate(listener: $0.listener, ends: $0.at) }
         facts.maxFiles = DescriptorLimit.current
+        facts.hasRefusedReload = hasRefusedReload()
         kept.withLock { kept in
             facts.webhooks = kept.webhooks
             facts.identity = kept.identity

@@ -2,6 +2,7 @@ import CallServer
 import Logging
 import ServerSettings
 import ServiceLifecycle
+import Synchronization
 import UnixSignals
 
 /// The server from start to stop, for the signals to end, and to have its settings read again.
@@ -15,7 +16,16 @@ struct ServerService: Service {
     let setLogLevel: @Sendable (Logger.Level) -> Void
     let log: Logger
 
+    /// Whether the settings of the last reload were refused.
+    private final class LastReload: Sendable {
+        let isRefused = Atomic(false)
+    }
+
+    private let lastReload = LastReload()
+
     func run() async throws {
+        var configuration = self.configuration
+        configuration.hasRefusedReload = { [lastReload] in lastReload.isRefused.load(ordering: .relaxed) }
         if configuration.database == nil {
             let server = try await CallServer.start(configuration, log: log)
             await reload { reload, _ in try await server.reload(reload) }
@@ -31,6 +41,9 @@ struct ServerService: Service {
     private func reload(_ apply: @escaping @Sendable (ServerReload, ServerConfiguration) async throws -> Void) async {
         let reloader = SettingsReloader(
             loader, current: settings, log: log, setLogLevel: setLogLevel, apply: apply)
-        for await _ in hangups.cancelOnGracefulShutdown() { await reloader.reload() }
+        for await _ in hangups.cancelOnGracefulShutdown() {
+            let isTaken = await reloader.reload()
+            lastReload.isRefused.store(!isTaken, ordering: .relaxed)
+        }
     }
 }
