@@ -17,7 +17,7 @@ public struct PushCounters: Equatable, Sendable {
         /// The push's credential was removed while it waited.
         case credentialGone = "credential_gone"
 
-        /// Whether the provider is at fault. A push expires where no connection takes it.
+        /// Whether the provider is at fault for a push that was queued. It expires where no connection takes it.
         var isOfProvider: Bool {
             switch self {
             case .expired, .queueFull, .quotaExceeded: true
@@ -32,11 +32,12 @@ public struct PushCounters: Equatable, Sendable {
     public var sent: UInt64 = 0
     public var accepted: UInt64 = 0
     public var rejected: UInt64 = 0
-    /// Those of `rejected` for which the provider is at fault: a server error, an account's quota.
-    public var providerRejected: UInt64 = 0
     public var unknown: UInt64 = 0
     public var returned: UInt64 = 0
     public var unsent: UInt64 = 0
+    /// Those of the last three for which the provider is at fault: it could not be reached, did not answer, or took pushes
+    /// of nobody.
+    public var failed: UInt64 = 0
     public var dropped: UInt64 = 0
     public var goAways: UInt64 = 0
     public var connectionsOpened: UInt64 = 0
@@ -57,17 +58,11 @@ public struct PushCounters: Equatable, Sendable {
     /// Pushes with an outcome.
     public var ended: UInt64 { accepted + rejected + unknown + unsent }
 
-    /// Those of `ended` for which the provider is at fault: it could not be reached, did not answer, or took pushes of
-    /// nobody.
-    public var failed: UInt64 {
-        unsentByCause.reduce(unknown + providerRejected) { $1.key.isOfProvider ? $0 + $1.value : $0 }
-    }
-
     /// Adds the counters of another pool.
     public mutating func add(_ other: PushCounters) {
         let sums: [WritableKeyPath<PushCounters, UInt64>] = [
-            \.queued, \.sent, \.accepted, \.rejected, \.providerRejected, \.unknown, \.returned, \.unsent, \.dropped,
-            \.goAways, \.connectionsOpened, \.connectionsFailed, \.tokensSigned, \.tokensFailed, \.circuitsOpened,
+            \.queued, \.sent, \.accepted, \.rejected, \.unknown, \.unsent, \.failed, \.returned, \.dropped, \.goAways,
+            \.connectionsOpened, \.connectionsFailed, \.tokensSigned, \.tokensFailed, \.circuitsOpened,
         ]
         for sum in sums { self[keyPath: sum] += other[keyPath: sum] }
         unsentByCause.merge(other.unsentByCause, uniquingKeysWith: +)

@@ -123,7 +123,7 @@ extension PushMachine {
     }
 
     mutating func reject(_ push: PushIndex, _ answer: PushAnswer, isTokenDead: Bool = false) {
-        if answer.verdict.isOfProvider { counters.providerRejected += 1 }
+        if answer.verdict.isOfProvider { counters.failed += 1 }
         finish(push, .rejected(reason: answer.reason, isTokenDead: isTokenDead))
     }
 

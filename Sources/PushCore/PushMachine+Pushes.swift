@@ -131,6 +131,7 @@ extension PushMachine {
     /// Finishes a push that was not sent.
     mutating func finish(_ index: PushIndex, _ cause: PushCounters.UnsentCause, reason: String) {
         counters.unsentByCause[cause, default: 0] += 1
+        if cause.isOfProvider { counters.failed += 1 }
         finish(index, .unsent(reason: reason))
     }
 
@@ -139,7 +140,9 @@ extension PushMachine {
         switch outcome {
         case .accepted: counters.accepted += 1
         case .rejected: counters.rejected += 1
-        case .unknown: counters.unknown += 1
+        case .unknown:
+            counters.unknown += 1
+            counters.failed += 1
         case .unsent: counters.unsent += 1
         case .returned: preconditionFailure("a push that comes back is not finished")
         }

@@ -25,6 +25,8 @@ extension PushMachine {
     private mutating func finishUnqueued(_ id: PushID, _ cause: PushCounters.UnsentCause, reason: String) {
         counters.unsent += 1
         counters.unsentByCause[cause, default: 0] += 1
+        // One that comes too late, as after a restart, is not the provider's.
+        if cause.isOfProvider, cause != .expired { counters.failed += 1 }
         effects.append(.outcome(id, .unsent(reason: reason)))
     }
 
