@@ -123,10 +123,12 @@ struct NamedFileTests {
             ])
     }
 
-    @Test("a settings file with a password that every user can read is a warning")
-    func password() throws {
+    @Test(
+        "a settings file with a password or a token that every user can read is a warning",
+        arguments: ["store: postgres://reveille:secret@127.0.0.1/reveille", "token: secret-secret-secret"])
+    func password(line: String) throws {
         let scene = try Scene()
-        try scene.write("store: postgres://reveille:secret@127.0.0.1/reveille")
+        try scene.write(line)
         let file = scene.folder + "/reveille.yaml"
         for (mode, faults) in [(0o600, 0), (0o644, 1), (0o666, 2)] {
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)

@@ -26,6 +26,7 @@ struct ConfigurationBuilder {
         let tls = tlsIdentity()
         var configuration = ServerConfiguration(address: address(tls: tls), data: data)
         configuration.database = database()
+        warnOfFile(with: .token)
         configuration.tls = tls
         if let shards = settings.integer(.shards) { configuration.shards = shards }
         configuration.node = settings.text(.node) ?? configuration.node
@@ -92,6 +93,12 @@ struct ConfigurationBuilder {
         }
     }
 
+    /// Warns when every user can read or write the settings file that has a secret.
+    private mutating func warnOfFile(with secret: Setting) {
+        guard case .file(let path, _) = settings[secret].origin else { return }
+        warn(of: path, SettingsFiles.permissions(of: path), secret, isPrivate: true)
+    }
+
     private mutating func database() -> PostgresAddress? {
         if let data = settings.text(.data), PostgresAddress.isMeant(by: data) {
             fault(.data, "this is the address of a database", "give it in the setting store, and a folder here")
@@ -124,8 +131,7 @@ struct ConfigurationBuilder {
         if address.hasPassword {
             switch settings[.store].origin {
             case .flag: fault(.store, PostgresAddress.passwordInArguments, PostgresAddress.passwordAdvice)
-            case .file(let path, _): warn(of: path, SettingsFiles.permissions(of: path), .store, isPrivate: true)
-            case .environment, .standard: break
+            case .file, .environment, .standard: warnOfFile(with: .store)
             }
         }
         if let host = address.exposedHost({ sources.environment[$0] }) {
