@@ -57,8 +57,18 @@ final class ProblemWatch: Sendable {
 
     /// Looks every few seconds, until the task is cancelled.
     func run() async {
+        async let asking: Void = repeating {
+            await self.ask()
+            await self.look()
+        }
+        // While a part does not answer, what the others say is told.
+        await repeating { await self.look() }
+        await asking
+    }
+
+    private func repeating(_ body: @Sendable () async -> Void) async {
         while !Task.isCancelled {
-            await look()
+            await body()
             try? await Task.sleep(for: Self.interval)
         }
     }
@@ -66,7 +76,8 @@ final class ProblemWatch: Sendable {
     /// The problems at this moment: what the core, the store and the push client say is new, all else a few seconds old.
     func problems() async -> [ServerProblem] { facts(await parts.core.snapshot()).problems }
 
-    private func look() async {
+    /// Asks the parts that may answer late: a disk that hangs stops the thread of the webhooks.
+    private func ask() async {
         let webhooks = await parts.webhooks.endpoints()
         let identity = await parts.tokens.identityKeys()
         let rings = await monitor().map { Self.rings($0.stages) }
@@ -76,6 +87,9 @@ final class ProblemWatch: Sendable {
             (kept.missingTurnSecret, kept.openFiles) = (missing, files)
             if let rings { kept.rings = rings }
         }
+    }
+
+    private func look() async {
         let facts = facts(await parts.core.snapshot())
         // A core that stops at a shutdown is no problem.
         guard !Task.isCancelled else { return }
