@@ -1,6 +1,7 @@
 import EventJournal
 import EventLoop
 import Foundation
+import Glibc
 import Testing
 
 @Suite("Unix sockets")
