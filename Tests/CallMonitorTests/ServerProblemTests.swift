@@ -60,7 +60,7 @@ struct ServerProblemTests {
             Cause(.connectionsFull, false) { $0.counts[.connectionsEvicted] = 11 },
             Cause(.connectionsFull, false) { $0.counts[.connectionsShutOut] = 11 },
             Cause(.descriptorsLow, false) { $0.openFiles = 91 },
-            Cause(.descriptorsLow, false) { $0.counts[.acceptPauses] = 1 },
+            Cause(.descriptorsLow, false) { $0.counts[.acceptPauses] = 11 },
             Cause(.clockSet, false) { $0.counts[.clockSteps] = 1 },
             Cause(.machineSuspended, false) { $0.counts[.suspensions] = 1 },
             Cause(.logLinesDropped, false) { $0.counts[.logLinesDropped] = 1 },
@@ -183,7 +183,7 @@ struct ServerProblemTests {
         let facts = Self.facts {
             $0.counts = [
                 .clockSteps: 7, .limit("invites_per_user"): 500, .storeFailures: 9, .devicesSuspended: 2,
-                .acceptPauses: 3, .pushesEnded("APNs"): 9, .pushesFailed("APNs"): 9, .authorizationsAsked: 50,
+                .acceptPauses: 30, .pushesEnded("APNs"): 9, .pushesFailed("APNs"): 9, .authorizationsAsked: 50,
                 .authorizationsFailed: 50,
             ]
             $0.history = CountHistory(start: Self.start)

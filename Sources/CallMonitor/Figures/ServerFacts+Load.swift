@@ -33,8 +33,8 @@ extension ServerFacts {
                 ))
         }
         let pauses = grown(.acceptPauses, over: .seconds(300))
-        if pauses > 0 || (maxFiles > 0 && openFiles * 10 > maxFiles * 9) {
-            let waits = pauses > 0 ? ", and connections had to wait \(pauses) times in 5 minutes" : ""
+        if pauses > 10 || (maxFiles > 0 && openFiles * 10 > maxFiles * 9) {
+            let waits = pauses > 10 ? ", and connections had to wait \(pauses) times in 5 minutes" : ""
             found.append(
                 ServerProblem(
                     .descriptorsLow,
