@@ -40,7 +40,8 @@ public struct HandshakeRefusal: Equatable, Sendable {
         case .status, .tls: nil
         case .noUpgrade: "the request has no Upgrade: websocket; a proxy on the way must pass Upgrade and Connection on"
         case .notHTTP:
-            "no request of HTTP/1.1: clients and proxies speak neither TLS nor HTTP/2 to this address (ws://, not wss://)"
+            "no request of HTTP/1.1: the client or a proxy speaks something else to this address, such as HTTP/2, or TLS where "
+                + "there is none (wss:// instead of ws://)"
         case .proxyHeader(let fault): fault.rawValue
         case .strayProxyHeader:
             "a PROXY protocol header from an address whose header is not read: list the proxy in listen.proxies and set "
