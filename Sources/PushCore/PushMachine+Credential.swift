@@ -124,6 +124,8 @@ extension PushMachine {
     private mutating func waitForQuota(_ push: PushIndex, _ answer: PushAnswer, until: Instant?) {
         let due = max(until ?? now, quietUntil ?? now)
         guard !pushes[push].hasRetriedQuota, isWorthWaiting(pushes[push].terms, until: due) else {
+            // Where devices of several users are throttled, it is the provider.
+            if answer.verdict == .throttled, quietUntil.map({ $0 > now }) ?? false { counters.failed += 1 }
             return reject(push, answer)
         }
         pushes[push].hasRetriedQuota = true

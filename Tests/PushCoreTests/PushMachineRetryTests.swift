@@ -57,6 +57,18 @@ struct PushMachineRetryTests {
         #expect(bench.machine.counters.ended == 6 && bench.machine.counters.failed == 3)
     }
 
+    @Test("a throttled push is counted as failed once the devices of three users in a row are throttled")
+    func failedByQuota() throws {
+        var bench = MachineBench.ready()
+        for number in 1...3 {
+            let place = try bench.send(push(UInt64(number)), to: device(number), of: Handle("u\(number)"))
+            bench.answer(
+                place, PushAnswer(status: 429, reason: "QUOTA_EXCEEDED", verdict: .throttled, retryAfter: .seconds(60)))
+            #expect(bench.machine.counters.rejected == UInt64(number))
+            #expect(bench.machine.counters.failed == (number < 3 ? 0 : 1))
+        }
+    }
+
     @Test("the core may call the retry off")
     func droppedRetry() throws {
         var (bench, place) = try benchWithTwo()
