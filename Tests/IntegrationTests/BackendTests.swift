@@ -213,4 +213,15 @@ struct BackendTests {
         try await world.reveille("token backend pbx --revoke").expectFailure(1, "has no token of the name pbx")
         try await world.reveille("token backend pbx").expectFailure(64, "--role")
     }
+
+    @Test("the command writes no file at the end of a link")
+    func link() async throws {
+        try FileManager.default.createDirectory(atPath: world.folder, withIntermediateDirectories: true)
+        let (file, victim) = (world.folder + "/backend-tokens", world.folder + "/victim")
+        try Data("kept\n".utf8).write(to: URL(fileURLWithPath: victim))
+        try FileManager.default.createSymbolicLink(atPath: file, withDestinationPath: victim)
+        try await world.reveille("token backend pbx --role read").expectFailure(
+            1, "\(file) is a link; name the file that it leads to with --file")
+        #expect(try String(contentsOfFile: victim, encoding: .utf8) == "kept\n")
+    }
 }

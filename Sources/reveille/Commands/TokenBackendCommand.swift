@@ -5,6 +5,7 @@ import CallCore
 import CallServer
 import EventLoop
 import Foundation
+import Glibc
 import ServerSettings
 import StoreInterface
 
@@ -107,7 +108,11 @@ extension TokenCommand {
                     count = try Self.remove(name, from: path)
                 }
             } catch {
-                let reason = (error as? SystemError)?.description ?? error.localizedDescription
+                let failure = error as? SystemError
+                guard failure?.errno != ELOOP else {
+                    throw Terminal.failed("\(path) is a link; name the file that it leads to with --file")
+                }
+                let reason = failure?.description ?? error.localizedDescription
                 throw Terminal.failed("\(path) cannot be written: \(reason)")
             }
             guard count > 0 else { throw Terminal.failed("\(path) has no token of the name \(name)") }
@@ -135,12 +140,19 @@ extension TokenCommand {
                     + "use after a hand-over; name the realm's database with --store or --config")
         }
 
+        /// Opens a file for writing that is no link: one in a service's folder would give root any file to write.
+        private static func open(_ path: String) throws(SystemError) -> FileHandle {
+            let descriptor = Glibc.open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
+            guard descriptor >= 0 else { throw SystemError(operation: "open \(path)", errno: errno) }
+            return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        }
+
         /// In one write, so that two commands do not mix their lines.
         private static func append(_ line: String, to path: String) throws {
             let former = FileManager.default.contents(atPath: path)
             if former == nil { try PrivateFile.write([UInt8](), to: path, isNew: true) }
             let isOpenLine = former.map { !$0.isEmpty && $0.last != UInt8(ascii: "\n") } ?? false
-            let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+            let handle = try open(path)
             defer { try? handle.close() }
             try handle.seekToEnd()
             try handle.write(contentsOf: Data(((isOpenLine ? "\n" : "") + line + "\n").utf8))
@@ -154,7 +166,7 @@ extension TokenCommand {
             let rest = BackendToken.without(name, String(decoding: former, as: UTF8.self))
             guard rest.count > 0 else { return 0 }
             let text = Data(rest.text.utf8)
-            let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+            let handle = try open(path)
             defer { try? handle.close() }
             try handle.write(contentsOf: text)
             try handle.truncate(atOffset: UInt64(text.count))
