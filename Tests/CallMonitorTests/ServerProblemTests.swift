@@ -93,6 +93,11 @@ struct ServerProblemTests {
             ]
         },
         Cause(.pushesFailing, true) { $0.counts = [.pushesEnded("APNs"): 3, .pushesFailed("APNs"): 3] },
+        // Nobody calls through a server that is not ready, so that it would stay so.
+        Cause(.pushesFailing, false) {
+            $0.counts = [.pushesEnded("APNs"): 3, .pushesFailed("APNs"): 3]
+            $0.history.add($0.counts, at: Self.now + .seconds(-60))
+        },
         Cause(.pushesFailing, false) { $0.counts = [.pushesEnded("APNs"): 14, .pushesFailed("APNs"): 3] },
         Cause(.pushesFailing, false) {
             $0.pools[0].isOfDevices = true

@@ -173,8 +173,9 @@ extension ServerFacts {
             let ended = growth[.pushesEnded(pool)] ?? failed
             guard failed * 5 > ended else { return nil }
             let isOfDevices = pools.contains { $0.name == pool && $0.isOfDevices }
+            let areAll = failed == ended && grown(counter, over: Self.pushesCount) > 0
             return ServerProblem(
-                .pushesFailing, of: pool, isUnready: failed == ended && !isOfDevices,
+                .pushesFailing, of: pool, isUnready: areAll && !isOfDevices,
                 "push: \(failed) of \(ended) pushes to \(pool) failed in 10 minutes, by no fault of a device; see reveille pushes list"
             )
         }

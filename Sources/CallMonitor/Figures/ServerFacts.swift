@@ -109,6 +109,8 @@ public struct ServerFacts: Sendable {
     /// How long refusals make the server unready: an unready server gets no calls, whose pushes and questions would clear
     /// them.
     public static let refusalsCount = Duration.seconds(600)
+    /// How long failed pushes make the server unready, where all fail: a provider that is back is seen by the next push.
+    public static let pushesCount = Duration.seconds(60)
     /// The age of the oldest commit from which the store hangs.
     public static let longestCommit = Duration.seconds(3)
     /// One commit in a hundred that takes longer is a slow store.
