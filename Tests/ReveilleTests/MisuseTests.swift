@@ -88,7 +88,8 @@ struct MisuseTests {
             "postgres://bob:hush@h/d", "serve postgres://bob:hush@h/d", "calls list postgres://bob:hu@sh@h/d",
             "calls list --limit postgres://bob:hush@h/d", "serve host=h,password=hush",
             "phone alice --server wss://bob:hush@h", "phone alice --server wss://hush@h",
-            "calls list --server wss://bob:hush@h",
+            "calls list --server wss://bob:hush@h", "load online --target ws://bob:hush@h:1",
+            "load online --target ws://h:1 --secret-file /none --metrics-url http://bob:hush@h:1",
         ])
     func misplacedPassword(line: String) async {
         let complaints = await misuse(line).joined(separator: "\n")

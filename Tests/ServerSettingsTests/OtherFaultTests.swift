@@ -49,6 +49,7 @@ struct OtherFaultTests {
     static let misplaced: [String] = [
         "store: postgres://bob:ge@heim@h/d", "store: postgres://bob:ge/heim@h/d", "store: postgres://bob:ge?heim@h/d",
         "store: postgres://bob:100%zheim@h/d", "store: geheim", "data: postgres://bob:geheim@h/d",
+        "postgres://bob:geheim@h/d: true",
         "authorize.url: https://bob:geheim@h/", "authorize.url: http://h/geheim?k=1",
         "authorize.url: https://h/geheim?k=geheim", "tokens.jwks_url: https://bob:geheim@h/",
         "authorize.url: https://geheim@h/", "authorize.url: http://h/geheim", "tokens.jwks_url: http://h/geheim",

@@ -102,8 +102,9 @@ struct SettingsFile {
                 readGroup(key, value, path, line: line)
             } else {
                 let nearest = NearestKey.ofSetting(key)
+                // A value without its key stands in the place of one.
                 fault(
-                    line: line, key: key, "there is no such setting",
+                    line: line, key: ShownText.mayHaveSecret(key) ? nil : key, "there is no such setting",
                     nearest.map { "did you mean \($0)?" } ?? "see reveille config reference")
             }
         }
