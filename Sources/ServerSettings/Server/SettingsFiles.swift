@@ -1,5 +1,5 @@
+import EventLoop
 import Foundation
-import Glibc
 
 /// The contents of the files that settings name: a renewed certificate keeps its path.
 struct SettingsFiles: Sendable {
