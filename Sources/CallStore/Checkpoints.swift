@@ -11,7 +11,8 @@ import Synchronization
 /// log grows without a limit.
 ///
 /// In WAL mode only checkpoints write the database file, and no other process makes them while a server has the store
-/// open. The file is therefore as the last one left it, unless another program has written to it.
+/// open. The file is therefore as the last one left it, unless another program has written to it. So is the log as the last
+/// commit left it.
 final class Checkpoints: Sendable {
     /// What the system notes of a file when it is written.
     private struct FileVersion: Equatable {
@@ -27,10 +28,65 @@ final class Checkpoints: Sendable {
         }
     }
 
+    /// What a commit leaves in the log: the header of the log, and that of the commit's last frame, whose checksum covers
+    /// all frames before it (sqlite.org/fileformat2.html#walformat).
+    private struct LogEnd {
+        private static let headerSize = 32
+        private static let frameHeaderSize = 24
+
+        private let header: [UInt8]
+        private let frame: [UInt8]
+        /// Of the last frame.
+        private let offset: Int
+
+        /// - Parameter frames: how many frames the log has.
+        /// - Returns: nil when the log cannot be read: the process may have no descriptors left.
+        init?(of log: String, frames: Int) {
+            let descriptor = open(log, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { return nil }
+            // SQLite has no locks on the log, which would end with this.
+            defer { close(descriptor) }
+            guard let header = Self.read(descriptor, Self.headerSize, at: 0) else { return nil }
+            let pageSize = header.count == Self.headerSize ? header.withUnsafeBytes { Int($0.word(at: 8)) } : 0
+            let offset = Self.headerSize + (frames - 1) * (Self.frameHeaderSize + pageSize)
+            guard let frame = Self.read(descriptor, Self.frameHeaderSize, at: offset) else { return nil }
+            (self.header, self.frame, self.offset) = (header, frame, offset)
+        }
+
+        /// Whether the log still has it. True when the log cannot be read.
+        func isKept(in log: String) -> Bool {
+            // Otherwise another program wrote before the commit.
+            guard header.count == Self.headerSize, frame.count == Self.frameHeaderSize, frame[8..<16] == header[16..<24]
+            else { return false }
+            let descriptor = open(log, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { return true }
+            defer { close(descriptor) }
+            guard let headerNow = Self.read(descriptor, Self.headerSize, at: 0),
+                let frameNow = Self.read(descriptor, Self.frameHeaderSize, at: offset)
+            else { return true }
+            return headerNow == header && frameNow == frame
+        }
+
+        /// Fewer bytes where the file ends before; nil after an error.
+        private static func read(_ descriptor: Int32, _ count: Int, at offset: Int) -> [UInt8]? {
+            var bytes = [UInt8](repeating: 0, count: count)
+            let length = pread(descriptor, &bytes, count, off_t(offset))
+            return length < 0 ? nil : Array(bytes.prefix(length))
+        }
+    }
+
     private struct File {
         /// Of the file after the last write of this process; nil before ``noteWritten()``.
         var version: FileVersion?
         var isBeingWritten = false
+        /// nil during a transaction, and after one that failed: it may have begun the log anew.
+        var logEnd: LogEnd?
+        /// Whether another program had written to the log when a transaction began.
+        var hasForeignLog = false
+
+        mutating func look(at log: String) {
+            if let logEnd, !logEnd.isKept(in: log) { hasForeignLog = true }
+        }
     }
 
     /// The length of the log, in pages, at which each commit is followed by a checkpoint: SQLite's default.
@@ -62,25 +118,44 @@ final class Checkpoints: Sendable {
     /// The connection is to be closed next, which merges the log into the database file, unless another program has
     /// written to the file.
     func remove(from database: Database) {
-        if !isOwn { page_checksums_keep_log(database.sqliteConnection) }
+        if foreignFile != nil { page_checksums_keep_log(database.sqliteConnection) }
         guard let context = sqlite3_wal_hook(database.sqliteConnection, nil, nil) else { return }
         Unmanaged<Checkpoints>.fromOpaque(context).release()
     }
 
-    /// Checks that no other program has written to the database file.
+    /// Checks that no other program has written to the database file or its log.
     /// - Throws: ``StoreFailure/Reason/overwrittenFile``.
     func check() throws(StoreFailure) {
-        guard isOwn else {
+        if let foreignFile {
             throw StoreFailure(
-                .overwrittenFile, path: path, detail: "another program wrote to it while the server runs")
+                .overwrittenFile, path: foreignFile, detail: "another program wrote to it while the server runs")
         }
     }
 
-    private var isOwn: Bool {
-        file.withLock { file in
-            guard !file.isBeingWritten, let version = file.version else { return true }
-            return FileVersion(of: path) == version
+    /// The file that another program has written to; nil for none.
+    private var foreignFile: String? {
+        let log = StoreFolder.log(of: path)
+        return file.withLock { file in
+            if !file.isBeingWritten, let version = file.version, FileVersion(of: path) != version { return path }
+            file.look(at: log)
+            return file.hasForeignLog ? log : nil
         }
+    }
+
+    /// Runs `body`, a transaction. What another program wrote to the log before is still known after it.
+    func committing<Result>(_ body: () throws -> Result) rethrows -> Result {
+        let log = StoreFolder.log(of: path)
+        file.withLock { file in
+            file.look(at: log)
+            file.logEnd = nil
+        }
+        return try body()
+    }
+
+    /// Takes the log for that of this process, as the commit has left it that has just ended.
+    fileprivate func noteCommit(frames: Int) {
+        let log = StoreFolder.log(of: path)
+        file.withLock { $0.logEnd = LogEnd(of: log, frames: frames) }
     }
 
     /// Runs `body`, which writes the database file.
@@ -100,7 +175,7 @@ final class Checkpoints: Sendable {
 
     fileprivate func run(_ connection: OpaquePointer, _ name: UnsafePointer<CChar>) {
         // Its pages are not mixed with those of another file. The next commit fails by ``check()``.
-        guard isOwn else { return }
+        guard foreignFile == nil else { return }
         let result = writing {
             sqlite3_wal_checkpoint_v2(connection, name, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
         }
@@ -120,8 +195,10 @@ final class Checkpoints: Sendable {
 private func afterCommit(
     _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ pages: Int32
 ) -> Int32 {
-    guard pages >= Checkpoints.pages, let context, let connection, let name else { return SQLITE_OK }
+    guard pages > 0, let context, let connection, let name else { return SQLITE_OK }
     // Retained by `install` until `remove`.
-    Unmanaged<Checkpoints>.fromOpaque(context).takeUnretainedValue().run(connection, name)
+    let checkpoints = Unmanaged<Checkpoints>.fromOpaque(context).takeUnretainedValue()
+    checkpoints.noteCommit(frames: Int(pages))
+    if pages >= Checkpoints.pages { checkpoints.run(connection, name) }
     return SQLITE_OK
 }

@@ -68,9 +68,11 @@ final class StoreTables: RetentionTables, @unchecked Sendable {
     /// Runs `body` in a transaction that is durable on return.
     private func inSyncedTransaction(_ database: Database, _ body: () throws -> Void) throws {
         try syncAgain(database)
-        try database.inTransaction(.immediate) {
-            try body()
-            return .commit
+        try checkpoints.committing {
+            try database.inTransaction(.immediate) {
+                try body()
+                return .commit
+            }
         }
     }
 
@@ -105,7 +107,7 @@ final class StoreTables: RetentionTables, @unchecked Sendable {
             try queue.inDatabase { database in
                 isSyncing = false
                 try database.execute(sql: "PRAGMA synchronous = NORMAL")
-                let result = Result { try body(database) }
+                let result = Result { try checkpoints.committing { try body(database) } }
                 // This may fail on a failing disk; it is then repeated before the next commit.
                 try? syncAgain(database)
                 try result.get()

@@ -394,6 +394,54 @@ private struct KilledServer {
         }
     }
 
+    @Test func `nothing is acknowledged once a log was overwritten or cut, nor merged from it`() async throws {
+        for isJournal in [false, true] {
+            for isCut in [false, true] {
+                let folder = try TemporaryFolder()
+                let store = try CallStore.open(folder: folder.path)
+                let database = isJournal ? StoreFolder.journal(of: folder.database) : folder.database
+                let path = StoreFolder.log(of: database)
+                var earlier = Data()
+                for number in 0..<4 {
+                    let records: [StoreRecord] = [.call(.live())]
+                    if isJournal { try store.commitBehind(batches: [records]) } else { try store.commit(records) }
+                    try store.checkFiles()
+                    if number == 0 { earlier = try Data(contentsOf: URL(fileURLWithPath: path)) }
+                }
+                let handle = try Self.overwrite(path, with: isCut ? Data() : earlier)
+                let committer = try GroupCommitter(store: store)
+                let isDone = Atomic<Bool>(false)
+                let isTaken = committer.commit(batch: [.call(.live())]) { result in
+                    isDone.store((try? result.get()) != nil, ordering: .sequentiallyConsistent)
+                }
+                #expect(isTaken)
+                await eventually("\(path) is noticed") { committer.failure?.reason == .overwrittenFile }
+                #expect(committer.failure?.path == path)
+                await committer.close()
+                try handle.close()
+                let wasDone = isDone.load(ordering: .sequentiallyConsistent)
+                #expect(!wasDone)
+                #expect(StoreFolder.exists(StoreFolder.mark(of: folder.database)), "the next start is to look")
+                // The tables have what was in the journal.
+                let next = Result { () throws(StoreFailure) in try CallStore.open(folder: folder.path) }
+                #expect(try isJournal == ((try? next.get())?.whole().calls.count == 4))
+                if case .success(let store) = next { store.close() }
+            }
+        }
+    }
+
+    @Test func `a log that was cut before a transaction is still known after it`() throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        try store.commit([.call(.live())])
+        let handle = try Self.overwrite(StoreFolder.log(of: folder.database), with: Data())
+        _ = failure { () throws(StoreFailure) in try store.commit([.call(.live())]) }
+        let refused = failure { () throws(StoreFailure) in try store.checkFiles() }
+        #expect(refused?.reason == .overwrittenFile)
+        store.close()
+        try handle.close()
+    }
+
     @Test func `what the store itself writes to its databases overwrites nothing`() throws {
         let folder = try TemporaryFolder()
         let store = try CallStore.open(folder: folder.path)

@@ -65,23 +65,29 @@ final class WriteJournal {
         let checksum = chunk.withBytes { EntryChecksum.of($0, entry: number, store: store) }
         try StoreFailure.wrap(path) {
             try queue.inDatabase { database in
-                try database.inTransaction(.immediate) {
-                    if gone > deleted {
-                        deleteEntries.bind(gone)
-                        try deleteEntries.run()
+                try checkpoints.committing {
+                    try database.inTransaction(.immediate) {
+                        if gone > deleted {
+                            deleteEntries.bind(gone)
+                            try deleteEntries.run()
+                        }
+                        try insert(number, chunk, checksum)
+                        return .commit
                     }
-                    try chunk.withBytes { operations throws in
-                        insertEntry.bind(number)
-                        insertEntry.bind(JournalFormat.current.number)
-                        insertEntry.bindInPlace(blob: operations)
-                        insertEntry.bind(checksum)
-                        try insertEntry.run()
-                    }
-                    return .commit
                 }
             }
         }
         deleted = gone
+    }
+
+    private func insert(_ number: Int64, _ chunk: OperationChunk, _ checksum: Int64) throws(StoreFailure) {
+        try chunk.withBytes { operations throws(StoreFailure) in
+            insertEntry.bind(number)
+            insertEntry.bind(JournalFormat.current.number)
+            insertEntry.bindInPlace(blob: operations)
+            insertEntry.bind(checksum)
+            try insertEntry.run()
+        }
     }
 
     /// Marks entries up to `number` as applied to the tables on disk: the next append deletes them.
