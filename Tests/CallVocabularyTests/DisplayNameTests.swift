@@ -7,7 +7,7 @@ import Testing
         "", " ", "\t", "   \n", "\u{A0}", "\u{2007}\u{3000}", "\u{200B}", "\u{200D}\u{200C}", "\u{FEFF}", "\u{AD}",
         "\u{2060}\u{2063}", "\u{200E}\u{2067}\u{2069}", "\u{202E} \u{202C}", "\u{180E}", "\u{3164}", "\u{115F}\u{1160}",
         "\u{FFA0}", "\u{34F}", "\u{FE0F}", "\u{E0020}\u{E007F}", "\u{2800}", "\u{85}\u{2028}", "\u{13441}\u{13442}",
-        "\u{16FE4}", "\u{1D159}",
+        "\u{16FE4}", "\u{1D159}", "\u{301}", "\u{338}\u{20DD}", "\u{903} \u{93E}", "\u{A0}\u{489}",
     ]
 
     @Test("a name that shows nothing is none", arguments: blanks)
@@ -15,13 +15,25 @@ import Testing
         #expect(DisplayName(text) == nil)
     }
 
-    @Test("no white space, control or format character is a name by itself")
+    @Test(
+        "a directional isolate that is not closed goes, and reaches over no words behind the name",
+        arguments: [
+            ("a\u{2067}b", "ab"), ("a\u{2066}\u{2067}b\u{2069}", "ab"), ("a\u{2069}\u{2068}b", "ab"),
+            ("\u{2067}\u{5D1}\u{2069}", "\u{5D1}"), ("a\u{2067}\u{5D1}\u{2069}", "a\u{2067}\u{5D1}\u{2069}"),
+        ])
+    func isolates(text: String, shown: String) {
+        #expect(DisplayName(text)?.text == shown)
+        #expect(DisplayName(shown)?.text == shown)
+    }
+
+    @Test("no white space, control, format or combining character is a name by itself")
     func categories() {
         for value in UInt32(0)...0x10FFFF {
             guard let scalar = Unicode.Scalar(value) else { continue }
             let isBlank: Bool
             switch scalar.properties.generalCategory {
             case .control, .format, .spaceSeparator, .lineSeparator, .paragraphSeparator: isBlank = true
+            case .nonspacingMark, .enclosingMark, .spacingMark: isBlank = true
             default: isBlank = scalar.properties.isWhitespace
             }
             guard isBlank else { continue }

@@ -110,11 +110,14 @@ extension JSONWriter {
 
     /// Writes `from`, the caller, as in events, snapshots and missed calls.
     mutating func caller(_ handle: Handle, _ name: String?) {
+        // What is cut off may close a directional isolate.
+        let isLong = name.map { $0.utf8.count > FrameLimits.name } ?? false
+        let shown = isLong ? name.flatMap { DisplayName($0.shortened(to: FrameLimits.name))?.text } : name
         field("from") { json in
             json.object { json in
                 json.field("handle", handle)
                 json.field("handle_type", handle.kind.rawValue)
-                json.field("name", name.map { $0.shortened(to: FrameLimits.name) })
+                json.field("name", shown)
             }
         }
     }
