@@ -145,8 +145,10 @@ public struct DataFolder: Sendable {
         do throws(SystemError) {
             return try PrivateFile.write(content, to: path + "/" + file, isNew: isNew)
         } catch {
-            throw Failure(
-                description: "cannot write \(path)/\(file) (\(error)); make the data folder writable for this user")
+            let remedy =
+                error.errno == EISDIR
+                ? "move the folder \(path)/\(file) away" : "make the data folder writable for this user"
+            throw Failure(description: "cannot write \(path)/\(file) (\(error)); \(remedy)")
         }
     }
 
@@ -163,13 +165,18 @@ public struct DataFolder: Sendable {
 
     /// A file's text; nil when there is no such file.
     static func text(at path: String) throws -> String? {
-        do {
-            return String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
-        } catch CocoaError.fileReadNoSuchFile {
-            return nil
+        try bytes(at: path).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// A file's bytes; nil when there is no such file.
+    /// - Parameter without: what happens if the file is moved away.
+    static func bytes(at path: String, without: String? = nil) throws(Failure) -> [UInt8]? {
+        do throws(SystemError) {
+            return try PrivateFile.read(path)
         } catch {
+            let otherwise = without.map { ", or move it away: \($0)" } ?? ""
             throw Failure(
-                description: "\(path) cannot be read (\(reason(error))); make it a file that this user can read")
+                description: "\(path) cannot be read (\(error)); make it a file that this user can read\(otherwise)")
         }
     }
 

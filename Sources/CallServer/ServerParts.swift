@@ -106,7 +106,10 @@ struct ServerParts: Sendable {
         // The next home goes on where this one is.
         let state = store.homeLease?.state("webhooks")
         // The store may have been copied from this folder.
-        @Sendable func load() throws -> [UInt8]? { try state?.read() ?? folder.deliveries() }
+        @Sendable func load() throws -> [UInt8]? {
+            if let kept = try state?.read() { return kept }
+            return try folder.deliveries()
+        }
         @Sendable func save(_ bytes: [UInt8]) throws {
             if let state { try state.write(bytes) } else { try folder.save(deliveries: bytes) }
         }

@@ -1,7 +1,63 @@
 import Glibc
 
-/// Files that only their owner can read: keys and tokens, and the state of a server.
+/// Files that only their owner can read: keys and tokens, and the state of a server. They are written whole or not at all,
+/// and read as somebody else's text: a file can be damaged, or be another one.
 public enum PrivateFile {
+    /// The size limit of the files of a server, in bytes.
+    public static let longest = 64 << 20
+
+    /// Reads a whole file. Neither waits, as for the writer of a named pipe, nor reads a file above the limit: that is no
+    /// key and no state.
+    /// - Parameter longest: the limit, in bytes.
+    /// - Returns: nil when there is nothing at the path, not even a symbolic link that leads nowhere.
+    /// - Throws: ``SystemError``.
+    public static func read(_ path: String, longest: Int = longest) throws(SystemError) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            let failure = errno
+            if failure == ENOENT, !isThere(path) { return nil }
+            throw SystemError(operation: "open \(path)", errno: failure)
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw SystemError(operation: "look at \(path)", errno: errno) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: break
+        case S_IFDIR: throw SystemError(operation: "read \(path)", errno: EISDIR)
+        default: throw SystemError(operation: "read \(path), which is a pipe or a device", errno: ENOTSUP)
+        }
+        guard status.st_size <= off_t(longest) else { throw SystemError(operation: "read \(path)", errno: EFBIG) }
+        return try content(of: descriptor, size: Int(status.st_size), longest, path)
+    }
+
+    /// Whether something has this name, even a symbolic link that leads nowhere or to itself.
+    public static func isThere(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
+    }
+
+    /// - Parameter size: what the file had; it may grow meanwhile.
+    private static func content(
+        of descriptor: Int32, size: Int, _ longest: Int, _ path: String
+    ) throws(SystemError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: size + 1)
+        var count = 0
+        while true {
+            let part = bytes.withUnsafeMutableBytes { buffer in
+                let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+                return Glibc.read(descriptor, rest.baseAddress, rest.count)
+            }
+            if part < 0, errno == EINTR { continue }
+            guard part >= 0 else { throw SystemError(operation: "read \(path)", errno: errno) }
+            guard part > 0 else { break }
+            count += part
+            guard count <= longest else { throw SystemError(operation: "read \(path)", errno: EFBIG) }
+            if count == bytes.count { bytes += [UInt8](repeating: 0, count: bytes.count) }
+        }
+        bytes.removeLast(bytes.count - count)
+        return bytes
+    }
+
     /// Writes a file with mode 0600. After a crash of the process or of the machine it has its old content or the new
     /// one, and nobody else could read it at any time. Blocks on the disk.
     /// - Parameters:

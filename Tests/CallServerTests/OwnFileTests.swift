@@ -1,6 +1,7 @@
 import CallVocabulary
 import EventLoop
 import Foundation
+import Glibc
 import LogCapture
 import OutgoingHTTP
 import TLS
@@ -27,6 +28,39 @@ struct OwnFileTests {
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         let anchor = ClockAnchor(in: folder) { said.append($0) }
         #expect(anchor == nil && said.count == 1 && said.first?.hasPrefix("\(path) is damaged") == true)
+    }
+
+    /// Puts what is no file at a path: a folder, a named pipe, links that lead to themselves or nowhere, and a file larger
+    /// than the memory.
+    private static let strange: [@Sendable (String) -> Bool] = [
+        { mkdir($0, 0o700) == 0 }, { mkfifo($0, 0o600) == 0 }, { symlink($0, $0) == 0 },
+        { symlink($0 + ".none", $0) == 0 },
+        { FileManager.default.createFile(atPath: $0, contents: nil) && truncate($0, 1 << 40) == 0 },
+    ]
+
+    @Test("What cannot be read is not taken for nothing", arguments: strange.indices)
+    func unreadable(_ kind: Int) throws {
+        let folder = try DataFolder.temporary()
+        func place(_ file: String) -> String {
+            let path = folder.path + "/" + file
+            #expect(Self.strange[kind](path))
+            return path
+        }
+        var said: [String] = []
+        let clock = place("clock.json")
+        #expect(ClockAnchor(in: folder) { said.append($0) } == nil)
+        #expect(said.count == 1 && said.first?.hasPrefix("\(clock) is damaged") == true)
+        let attempts: [(String, () throws -> Void)] = [
+            (place("webhooks.json"), { _ = try folder.deliveries() }),
+            (place("client-token.key"), { _ = try folder.secret("client-token.key") }),
+            (place("webpush.key"), { _ = try folder.webPushKey() }),
+            (place("webpush.pub"), { _ = try folder.noteApplicationServerKey("key") }),
+        ]
+        for (path, attempt) in attempts {
+            let failure = #expect(throws: DataFolder.Failure.self) { try attempt() }
+            #expect(failure?.description.hasPrefix("\(path) cannot be read (") == true, "\(failure!)")
+            #expect(failure?.description.contains("make it a file that this user can read") == true)
+        }
     }
 
     private struct Kept: Encodable {

@@ -1,5 +1,6 @@
 import EventLoop
 import Foundation
+import Glibc
 import TestCleanup
 import Testing
 
@@ -39,6 +40,37 @@ struct PrivateFileTests {
         #expect(try !PrivateFile.write("second".utf8, to: path, isNew: true))
         #expect(try text(path) == "first" && mode(path) == 0o600)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["a.key"])
+    }
+
+    @Test("is read whole, and one that is none, or is too long, is told from none without a wait")
+    func read() throws {
+        let path = folder + "/a"
+        #expect(try PrivateFile.read(path) == nil && !PrivateFile.isThere(path), "there is none")
+        for count in [0, 1, 4096, 100_000] {
+            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
+            try PrivateFile.write(bytes, to: path)
+            #expect(try PrivateFile.read(path) == bytes)
+            #expect(try PrivateFile.read(path, longest: count) == bytes)
+            guard count > 0 else { continue }
+            let tooLong = #expect(throws: SystemError.self) { try PrivateFile.read(path, longest: count - 1) }
+            #expect(tooLong?.errno == EFBIG)
+        }
+        // Takes no room on the disk, and would take 1 TiB of memory.
+        #expect(truncate(path, 1 << 40) == 0)
+        #expect(throws: SystemError.self) { try PrivateFile.read(path) }
+        let others: [(Int32, () throws -> Void)] = [
+            (EISDIR, { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false) }),
+            (ENOTSUP, { #expect(mkfifo(path, 0o600) == 0) }), (ELOOP, { #expect(symlink(path, path) == 0) }),
+            (ENOENT, { #expect(symlink(path + ".none", path) == 0) }),
+            (ENOTSUP, { #expect(symlink("/dev/zero", path) == 0) }),
+        ]
+        for (reason, make) in others {
+            try FileManager.default.removeItem(atPath: path)
+            try make()
+            let failure = #expect(throws: SystemError.self) { try PrivateFile.read(path) }
+            #expect(failure?.errno == reason && failure?.description.contains(path) == true)
+            #expect(PrivateFile.isThere(path))
+        }
     }
 
     @Test("that cannot be written says why")

@@ -225,6 +225,29 @@ struct FileFaultTests {
         } throws: { error in "\(error)" == "\(image): is not text; the configuration is given in YAML" }
     }
 
+    @Test("a file in the data folder that leads nowhere, or is too large, is not taken for none")
+    func unread() throws {
+        for file in ["reveille.yaml", "client-token.key", "backend-tokens"] {
+            let path = scene.folder + "/data/" + file
+            for isLink in [true, false] {
+                try? FileManager.default.removeItem(atPath: path)
+                if isLink {
+                    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path + ".none")
+                } else {
+                    try Data(repeating: 0x23, count: (1 << 20) + 1).write(to: URL(fileURLWithPath: path))
+                }
+                let said: String
+                do {
+                    said = try scene.loader(file: nil).load().errors.map(\.description).joined(separator: "\n")
+                } catch {
+                    said = "\(error)"
+                }
+                #expect(said.contains(path) && said.contains("permissions"), "\(said)")
+            }
+            try FileManager.default.removeItem(atPath: path)
+        }
+    }
+
     @Test("a file with nothing but comments, or nothing at all, says nothing", arguments: ["", "# a\n", "\n\n"])
     func empty(text: String) throws {
         try scene.write(text)

@@ -153,6 +153,25 @@ enum SourceRules {
         }
     }
 
+    /// Files are read in one way, which neither waits nor takes a file of any size, and tells one that cannot be read from
+    /// none.
+    static func readFiles(_ tree: SourceTree) -> [String] {
+        let free = [
+            // Of tests, and reports and options that people name for one run.
+            "Sources/Benchmarks/", "Sources/LoadTest/", "Sources/PushSimulator/", "Sources/SimulatorEndpoints/",
+            "Sources/reveille/Load/",
+            // Its pages are asked for their size before.
+            "Sources/WebPages/PageFolder.swift",
+            // Memory-mapped: a log may be large.
+            "Sources/CallStore/Integrity/LogCheck.swift", "Tests/", "Resources/",
+        ]
+        let words = [".contents(atPath: ", "Data(contentsOf: ", "String(contentsOfFile: ", "String(contentsOf: "]
+        return tree.files.filter { file in !free.contains { file.path.hasPrefix($0) } }.flatMap { file in
+            places(file) { code, _ in words.contains { code.contains($0) } && !code.contains("\"/proc/") }
+                .map { "\($0) reads a file without PrivateFile" }
+        }
+    }
+
     /// No client compares a server's time with its own clock, which may be minutes wrong: its samples do not read it.
     static func clocks(_ tree: SourceTree) -> [String] {
         let clocks = [

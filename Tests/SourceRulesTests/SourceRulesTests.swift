@@ -10,8 +10,8 @@ struct SourceRulesTests {
         ("imports", SourceRules.imports), ("purity", SourceRules.purity), ("phones", SourceRules.phones),
         ("simulation", SourceRules.simulation), ("storeKinds", SourceRules.storeKinds),
         ("receipts", SourceRules.receipts), ("privateFiles", SourceRules.privateFiles),
-        ("clocks", SourceRules.clocks), ("proofs", SourceRules.proofs), ("texts", SourceRules.texts),
-        ("costs", SourceRules.costs),
+        ("readFiles", SourceRules.readFiles), ("clocks", SourceRules.clocks), ("proofs", SourceRules.proofs),
+        ("texts", SourceRules.texts), ("costs", SourceRules.costs),
         ("pointers", SourceRules.pointers), ("peerNumbers", SourceRules.peerNumbers),
         ("functionLengths", SourceRules.functionLengths), ("names", SourceRules.names),
         ("articles", SourceRules.articles), ("namedFiles", SourceRules.namedFiles),
@@ -127,6 +127,11 @@ struct SourceRulesTests {
             #expect(
                 SourceRules.privateFiles(Self.tree(code, in: "LoadTest"))
                     == ["Sources/LoadTest/File.swift:1 writes a file without PrivateFile"])
+        }
+        for code in ["FileManager.default.contents(atPath: path)", "try Data(contentsOf: URL(filePath: path))"] {
+            #expect(
+                SourceRules.readFiles(Self.tree(code, in: "CallServer"))
+                    == ["Sources/CallServer/File.swift:1 reads a file without PrivateFile"])
         }
         #expect(
             SourceRules.privateFiles(Self.tree("open(path, O_RDWR | O_CREAT, 0o600)", in: "CallStore"))

@@ -1,3 +1,4 @@
+import EventLoop
 import Foundation
 import RecordTables
 
@@ -15,13 +16,15 @@ public struct ClockAnchor: Codable, Equatable, Sendable {
     /// Wall time minus the timeline, in milliseconds.
     var offset: Int64
 
-    /// nil when the file is missing or damaged: then the clock starts anew.
+    /// nil when the file is missing, damaged or cannot be read: then the clock starts anew.
     /// - Parameter onDamage: gets what is wrong with the file, and what to do.
     init?(in folder: DataFolder, onDamage: (String) -> Void = { _ in }) {
         let path = "\(folder.path)/\(Self.file)"
-        guard let contents = FileManager.default.contents(atPath: path) else { return nil }
+        let found: [UInt8]?
+        do { found = try PrivateFile.read(path) } catch { found = [] }
+        guard let contents = found else { return nil }
         // Sums of larger numbers could overflow.
-        guard let anchor = try? JSONDecoder().decode(Self.self, from: contents),
+        guard let anchor = try? JSONDecoder().decode(Self.self, from: Data(contents)),
             StoredTime.isPossible(anchor.origin), StoredTime.isPossible(anchor.offset)
         else {
             onDamage(

@@ -300,8 +300,10 @@ package final class RemoteKeySet {
         _ address: WebAddress, _ folder: DataFolder, onDamage: (String) -> Void = { _ in }
     ) -> (set: TokenKeySet, end: Instant)? {
         let path = folder.path + "/" + file
-        guard let data = FileManager.default.contents(atPath: path) else { return nil }
-        let decoded = try? JSONDecoder().decode(Kept.self, from: data)
+        let found: [UInt8]?
+        do { found = try PrivateFile.read(path) } catch { found = [] }
+        guard let content = found else { return nil }
+        let decoded = try? JSONDecoder().decode(Kept.self, from: Data(content))
         if let decoded, decoded.url != address.text { return nil }
         guard let kept = decoded, StoredTime.isPossible(kept.end),
             let set = try? TokenKeySet(Array(kept.keySet.utf8), source: "\(address)"), !set.keys.isEmpty
@@ -322,7 +324,7 @@ package final class RemoteKeySet {
             return StoredTime.isPossible(kept.end) ? kept : nil
         }
         guard let other = read(Data(content)) else { return }
-        let own = FileManager.default.contents(atPath: folder.path + "/" + file).flatMap(read)
+        let own = (try? PrivateFile.read(folder.path + "/" + file)).flatMap { read(Data($0)) }
         guard own.map({ $0.url != other.url || $0.end < other.end }) ?? true else { return }
         try folder.replace(file, with: content)
     }

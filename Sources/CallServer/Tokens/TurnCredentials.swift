@@ -1,5 +1,6 @@
 import CallVocabulary
 import Crypto
+import EventLoop
 import Foundation
 import Synchronization
 
@@ -44,7 +45,7 @@ final class TurnCredentials: Sendable {
     /// The file of the secret, if the next start would not find the secret there: the present one counts on.
     var missingSecret: String? {
         guard let file = configuration.withLock({ $0?.secretFile }) else { return nil }
-        return FileManager.default.contents(atPath: file)?.isEmpty == false ? nil : file
+        return (try? PrivateFile.read(file))?.isEmpty == false ? nil : file
     }
 
     /// The servers with a new credential of the user; empty without a configuration.

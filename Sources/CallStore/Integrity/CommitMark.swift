@@ -1,3 +1,4 @@
+import EventLoop
 import Foundation
 import Glibc
 import StoreInterface
@@ -84,9 +85,12 @@ final class CommitMark {
     }
 
     static func read(_ path: String) -> Found {
-        guard StoreFolder.exists(path) else { return .missing }
-        guard let bytes = FileManager.default.contents(atPath: path) else { return .unreadable }
-        return Content(bytes: bytes).map { .mark($0) } ?? .unreadable
+        do throws(SystemError) {
+            guard let bytes = try PrivateFile.read(path) else { return .missing }
+            return Content(bytes: Data(bytes)).map { .mark($0) } ?? .unreadable
+        } catch {
+            return .unreadable
+        }
     }
 
     /// The kernel's random id of this boot; zeros, which no kernel draws, when it is unknown.

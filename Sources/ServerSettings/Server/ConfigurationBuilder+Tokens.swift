@@ -1,5 +1,6 @@
 import CallServer
 import ClientTokens
+import EventLoop
 import Foundation
 import OutgoingHTTP
 
@@ -19,7 +20,7 @@ extension ConfigurationBuilder {
         guard let path = settings.text(.tokenSecretFile) else { return nil }
         let isNamed = settings.isSet(.tokenSecretFile)
         // Readable by others is a fault of the data folder, which the server names.
-        guard isNamed || FileManager.default.fileExists(atPath: path),
+        guard isNamed || PrivateFile.isThere(path),
             let text = file(path, .tokenSecretFile, isPrivate: isNamed)
         else { return nil }
         if DataFolder.secrets(in: text) == nil {
@@ -35,7 +36,7 @@ extension ConfigurationBuilder {
     mutating func backendTokens() -> [BackendToken] {
         guard let path = settings.text(.backendTokensFile) else { return [] }
         let isNamed = settings.isSet(.backendTokensFile)
-        guard isNamed || FileManager.default.fileExists(atPath: path),
+        guard isNamed || PrivateFile.isThere(path),
             let text = file(path, .backendTokensFile, isPrivate: true)
         else { return [] }
         do {

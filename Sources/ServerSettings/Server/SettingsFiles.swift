@@ -21,14 +21,8 @@ struct SettingsFiles: Sendable {
     private(set) var marks: [String: [Int]] = [:]
 
     mutating func read(_ path: String, for setting: Setting) throws(Failure) -> File {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            // A text that is no path may be a key given instead of its file.
-            let isPath = (path.contains("/") || !path.contains(":")) && !ShownText.mayHaveSecret(path)
-            throw Failure(
-                reason: isPath ? "cannot read \(path)" : "cannot read what was given; it takes the path of a file",
-                advice: "check the path and its permissions")
-        }
-        guard data.count <= Self.longest, let text = String(data: data, encoding: .utf8) else {
+        let bytes = try content(of: path)
+        guard let text = String(data: Data(bytes), encoding: .utf8) else {
             throw Failure(reason: "\(path) is not text", advice: "keys and certificates are given in PEM or JSON")
         }
         marks[setting.key, default: []].append(text.hashValue)
@@ -40,5 +34,19 @@ struct SettingsFiles: Sendable {
     static func permissions(of path: String) -> Int {
         guard let status = FileStatus(path: path), status.mode & S_IFMT == S_IFREG else { return 0 }
         return Int(status.mode & 0o777)
+    }
+
+    private func content(of path: String) throws(Failure) -> [UInt8] {
+        var reason = "cannot read \(path)"
+        do throws(SystemError) {
+            if let bytes = try PrivateFile.read(path, longest: Self.longest) { return bytes }
+        } catch {
+            reason = "cannot \(error)"
+        }
+        // A text that is no path may be a key given instead of its file.
+        let isPath = (path.contains("/") || !path.contains(":")) && !ShownText.mayHaveSecret(path)
+        throw Failure(
+            reason: isPath ? reason : "cannot read what was given; it takes the path of a file",
+            advice: "check the path and its permissions")
     }
 }

@@ -1,4 +1,5 @@
 import Configuration
+import EventLoop
 import Foundation
 import StoreInterface
 import Yams
@@ -25,13 +26,15 @@ struct SettingsFile {
 
     /// - Throws: ``Unreadable``.
     init(path: String) throws {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw Unreadable(
-                description:
-                    "\(path): cannot be read; check path and permissions, or name another with --config"
-            )
+        let remedy = "check path and permissions, or name another with --config"
+        let found: [UInt8]?
+        do throws(SystemError) {
+            found = try PrivateFile.read(path, longest: Self.longest)
+        } catch {
+            throw Unreadable(description: "\(path): cannot be read (\(error)); \(remedy)")
         }
-        guard data.count <= Self.longest, let text = String(data: data, encoding: .utf8) else {
+        guard let bytes = found else { throw Unreadable(description: "\(path): cannot be read; \(remedy)") }
+        guard let text = String(data: Data(bytes), encoding: .utf8) else {
             throw Unreadable(description: "\(path): is not text; the configuration is given in YAML")
         }
         self.init(path: path, text: text)

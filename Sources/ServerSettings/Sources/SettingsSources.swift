@@ -1,5 +1,6 @@
 import CallServer
 import Configuration
+import EventLoop
 import Foundation
 
 /// The sources of settings, by precedence: command line, environment, file, defaults.
@@ -28,7 +29,8 @@ public struct SettingsSources: Sendable {
     public var path: String? {
         if let named = file ?? environment[Self.fileVariable] { return named }
         let path = dataFolder.path + "/" + Self.standardFile
-        return FileManager.default.fileExists(atPath: path) ? path : nil
+        // A link that leads nowhere is not taken for no file: the server would start with the defaults.
+        return PrivateFile.isThere(path) ? path : nil
     }
 
     /// Without a look at the file, which may be in it.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import EventLoop
 import Foundation
 
 /// A file that an option names.
@@ -7,12 +8,12 @@ enum ConfigurationFile {
     private static let longest = 1024 * 1024
 
     static func text(_ file: String, option: String) throws -> String {
-        guard let data = FileManager.default.contents(atPath: file) else {
+        guard let bytes = try? PrivateFile.read(file, longest: longest) else {
             // What is no path may be a key that was given in place of its file.
             let name = file.contains(":") && !file.contains("/") ? "what was given; it takes the path of a file" : file
             throw ValidationError("\(option): cannot read \(name).")
         }
-        guard data.count <= longest, let text = String(data: data, encoding: .utf8) else {
+        guard let text = String(data: Data(bytes), encoding: .utf8) else {
             throw ValidationError("\(option): \(file) is not text; keys and certificates are given in PEM or JSON.")
         }
         return text

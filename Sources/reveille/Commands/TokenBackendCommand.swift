@@ -149,7 +149,7 @@ extension TokenCommand {
 
         /// In one write, so that two commands do not mix their lines.
         private static func append(_ line: String, to path: String) throws {
-            let former = FileManager.default.contents(atPath: path)
+            let former = try PrivateFile.read(path)
             if former == nil { try PrivateFile.write([UInt8](), to: path, isNew: true) }
             let isOpenLine = former.map { !$0.isEmpty && $0.last != UInt8(ascii: "\n") } ?? false
             let handle = try open(path)
@@ -162,7 +162,7 @@ extension TokenCommand {
         /// In place: the file keeps its owner and its rights.
         /// - Returns: the number of lines that were removed.
         private static func remove(_ name: String, from path: String) throws -> Int {
-            let former = FileManager.default.contents(atPath: path) ?? Data()
+            let former = try PrivateFile.read(path) ?? []
             let rest = BackendToken.without(name, String(decoding: former, as: UTF8.self))
             guard rest.count > 0 else { return 0 }
             let text = Data(rest.text.utf8)

@@ -33,8 +33,9 @@ struct PhoneMemory: Codable {
     }
 
     static func load(_ user: Handle, _ folder: DataFolder) -> PhoneMemory {
-        guard let data = FileManager.default.contents(atPath: path(user, folder)),
-            let memory = try? JSONDecoder().decode(PhoneMemory.self, from: data), DeviceID(memory.device) != nil
+        guard let content = try? PrivateFile.read(path(user, folder)),
+            let memory = try? JSONDecoder().decode(PhoneMemory.self, from: Data(content)),
+            DeviceID(memory.device) != nil
         else { return PhoneMemory(device: DeviceID.random().description) }
         return memory
     }
