@@ -14,10 +14,13 @@ extension CallServer {
     /// an error nothing has changed. Fetches the identity provider's keys, and ends the sessions of all keys that are gone.
     /// Call it for one reload at a time.
     ///
-    /// - Throws: ``ServerConfigurationError``, `TLSCertificate.Failure`, `PushConfigurationError` or
-    ///   `DataFolder.Failure`, which describe the
-    ///   error and its place.
+    /// - Throws: ``ServerConfigurationError``, `TLSCertificate.Failure`, `PushConfigurationError`, `StoreFailure` or
+    ///   `DataFolder.Failure`, also for a secret that is not the realm's. They describe the error and its place.
     public func reload(_ reload: ServerReload) async throws {
+        // What this server made for itself alone, the next home would not have.
+        if reload.push != nil || reload.tokens != nil, let homeLease = parts.store.homeLease {
+            try homeLease.provideSecrets(to: parts.data, hasWebPush: reload.push?.webPush != nil)
+        }
         let checked = try reload.checked(in: parts.data)
         try checkListeners(reload)
         let tokens = try reload.tokens.map { try parts.tokens.verifier(for: $0) }

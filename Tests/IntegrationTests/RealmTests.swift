@@ -148,6 +148,31 @@ struct RealmTests {
         #expect(try String(contentsOfFile: "\(standby.folder)/\(aside[0])", encoding: .utf8) == own)
     }
 
+    @Test("what a reload makes is the realm's: a standby makes no key for Web Push, and takes that of the home")
+    func reloadedSecret() async throws {
+        let (home, standby) = try await pair()
+        func reload(_ node: Node) async throws {
+            try "push.webpush.subject: mailto:a@example.org\n".write(
+                toFile: node.folder + "/reveille.yaml", atomically: true, encoding: .utf8)
+            node.program.send(SIGHUP)
+            try await node.said("admin reload")
+        }
+        try await reload(standby)
+        #expect(!FileManager.default.fileExists(atPath: standby.folder + "/webpush.key"))
+        try await reload(home)
+        let key = try String(contentsOfFile: home.folder + "/webpush.key", encoding: .utf8)
+        #expect(try await reveille("handover").ending == .exit(0))
+        try await standby.said(Self.home)
+        #expect(try String(contentsOfFile: standby.folder + "/webpush.key", encoding: .utf8) == key)
+        // A secret that is not the realm's is refused.
+        try (String(repeating: "5e", count: 32) + "\n").write(
+            toFile: standby.folder + "/client-token.key", atomically: true, encoding: .utf8)
+        standby.program.send(SIGHUP)
+        try await standby.program.errors.first("it is refused") { line in
+            line.contains("/client-token.key differs from the realm's") ? true : nil
+        }
+    }
+
     @Test("reveille token signs with the realm's secret, and makes none; a second server of one name says so")
     func token() async throws {
         let folder = world.folder + "/elsewhere"

@@ -16,6 +16,11 @@ struct HomeLease: Sendable {
     /// A content that the next home goes on with. A home that is fenced writes it no more.
     func state(_ name: String) -> KeptState { KeptState(name, in: database, term.key) }
 
+    /// See ``SharedSecrets/provide(hasWebPush:)``. Blocks.
+    func provideSecrets(to folder: DataFolder, hasWebPush: Bool) throws {
+        try SharedSecrets(database, folder).provide(hasWebPush: hasWebPush)
+    }
+
     /// Returns when this process has to stop being the home; nil when the task is cancelled.
     func termEnd() async -> TermEnd? { await end.wait() }
 }

@@ -186,7 +186,12 @@ public actor RealmServer {
         if let running {
             try await running.reload(reload)
         } else {
-            _ = try reload.checked(in: configuration.data)
+            // The realm's key for Web Push is the home's to make.
+            var checked = reload
+            if checked.push?.webPush?.key == nil {
+                checked.push?.webPush?.key = try configuration.data.keptWebPushKey() ?? .random()
+            }
+            _ = try checked.checked(in: configuration.data)
             missedReload = reload
         }
         configuration = configuration.reloaded(as: whole)
