@@ -25,7 +25,8 @@ struct SettingsFiles: Sendable {
         guard let text = String(data: Data(bytes), encoding: .utf8) else {
             throw Failure(reason: "\(path) is not text", advice: "keys and certificates are given in PEM or JSON")
         }
-        marks[setting.key, default: []].append(text.hashValue)
+        // Of the bytes: Swift sorts the combining marks of a text before it hashes it.
+        marks[setting.key, default: []].append(bytes.hashValue)
         return File(text: text, permissions: Self.permissions(of: path))
     }
 
