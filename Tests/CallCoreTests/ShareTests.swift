@@ -307,6 +307,102 @@ import Testing
         #expect(alice.ask(.get(calls[149])).snapshot != nil)
     }
 
+    @Test("calls that one user asks for at once leave room for those of others, where they wait and in memory")
+    func archiveAtOnce() {
+        var limits = CoreLimits()
+        (limits.archivedLegs, limits.liveCallsPerUser) = (1000, 1000)
+        (limits.ringingCallsPerPair, limits.ringingCallsPerCallee) = (1000, 1000)
+        let world = World(limits: limits)
+        let (alice, carol) = (world.online("alice"), world.online("carol"))
+        let crowd = CallTarget.users((0..<10).map { world.online("user\($0)").user })
+        let calls = (0..<40).map { _ in alice.call(crowd) }
+        let other = carol.call(crowd)
+        for call in calls { alice.hangUp(call) }
+        carol.hangUp(other)
+        world.advance(world.timers.tombstone)
+        world.answersSearches = false
+        for call in calls { alice.send(.get(call)) }
+        #expect(alice.lastAnswer?.code == .overloaded(retryAfter: .seconds(1)) && alice.unanswered == 17)
+        carol.send(.get(other))
+        #expect(carol.unanswered == 1 && world.core.counters.hits(of: .lookUps) == 23)
+        world.answerLookUps()
+        #expect(alice.unanswered + carol.unanswered == 0 && world.core.lookUpShares.count(of: alice.user) == 0)
+        // The share is full with ten calls; the others were asked for before.
+        #expect(world.core.archivedShares.count(of: alice.user) == 100)
+        #expect(world.core.archivedShares.count(of: carol.user) == 10)
+        #expect(world.core.counters.hits(of: .archivedLegs) == 7)
+        world.advance(world.timers.archive)
+        #expect(world.core.archivedLegs == 0)
+    }
+
+    @Test("what a backend looks up counts for the caller for whom it acts")
+    func backend() {
+        var limits = CoreLimits()
+        (limits.archivedLegs, limits.lookUps) = (1000, 1000)
+        let world = World(limits: limits)
+        let (bob, carol) = (world.online("bob"), world.online("carol"))
+        let desk = Handle("desk")!
+        func invite(_ to: Handle) -> (call: CallID, request: BackendRequest) {
+            let invite = Invite(call: world.newCall(), to: .user(to))
+            return (invite.call, .invite(BackendInvite(invite: invite, from: desk, name: nil)))
+        }
+        let calls = (0..<101).map { _ in
+            let (call, request) = invite(bob.user)
+            _ = world.ask(request)
+            bob.decline(call)
+            return call
+        }
+        world.advance(world.timers.tombstone)
+        let found = calls.map { world.ask(.get($0)) }
+        #expect(found.count { $0?.reply != nil } == 100 && world.core.archivedShares.count(of: desk) == 100)
+        #expect(found.last??.code == .overloaded(retryAfter: .seconds(1)))
+        world.answersUserLookUps = false
+        for name in handles("x", 150) { _ = world.post(invite(name).request) }
+        carol.send(.invite(Invite(call: world.newCall(), to: .user(Handle("y")!))))
+        #expect(world.core.counters.hits(of: .lookUps) == 50 && carol.unanswered == 1)
+        world.answerLookUps()
+        #expect(world.core.lookUpCount == 0 && world.core.lookUpShares.count(of: desk) == 0)
+    }
+
+    @Test("who calls again and again leaves a device some alerts about the missed calls of others", arguments: [1, 2])
+    func alerts(devices: Int) {
+        var policy = UserPolicy()
+        policy.missedCalls = .alert
+        let world = World(policy: policy)
+        let (alice, mallory, other) = (world.online("alice"), world.online("mallory"), world.online("other"))
+        let phones = (0..<devices).map { world.asleep("bob", tokens: [.alert("a\($0)")]) }
+        // One callee who is online is enough: the call is not refused.
+        let target = CallTarget.users([phones[0].user, other.user])
+        func missed(_ caller: Phone, _ phone: Phone) -> Int {
+            let before = world.notices(to: phone).count
+            caller.hangUp(caller.call(target))
+            return world.notices(to: phone).count - before
+        }
+        let pushed = (0..<30).map { _ in missed(mallory, phones[0]) }
+        #expect(pushed.reduce(0, +) == world.limits.pushingCallsPerPair)
+        #expect(world.core.counters.hits(of: .pushingCallsPerPair) > 0)
+        for phone in phones { #expect(missed(alice, phone) == 1) }
+        world.advance(world.timers.pushWindow)
+        #expect(missed(mallory, phones[0]) == 1)
+    }
+
+    @Test("one caller has at most as many pushes about missed calls as about calls, so that a push client has room")
+    func noticesOfCaller() {
+        var (limits, policy) = (CoreLimits(), UserPolicy())
+        limits.pushesPerCaller = 20
+        policy.missedCalls = .alert
+        let world = World(limits: limits, policy: policy)
+        let (alice, carol) = (world.online("alice"), world.online("carol"))
+        let phones = (0..<30).map { world.asleep("user\($0)", tokens: [.alert("a\($0)")]) }
+        for _ in 0..<2 {
+            alice.hangUp(alice.call(.users(phones.map(\.user))))
+            #expect(world.core.census.notices == 20)
+            world.advance(world.timers.pushWindow)
+        }
+        carol.hangUp(carol.call(phones[29]))
+        #expect(world.core.census.notices == 21)
+    }
+
     @Test("pushes about missed calls leave room for those about the calls of others")
     func notices() {
         var (limits, policy) = (CoreLimits(), UserPolicy())

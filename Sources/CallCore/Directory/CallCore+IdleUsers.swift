@@ -91,7 +91,9 @@ extension CallCore {
         let bounds = [
             user.pushBound, user.devicePushBound, user.noticeBound, user.allowanceBound, user.deviceUpdateBound,
         ]
-        return user.pairBounds.isFull(at: now, in: window) && bounds.allSatisfy { $0.isFull(at: now, in: window) }
+        let pairs = [user.pairBounds, user.noticePairBounds]
+        return bounds.allSatisfy { $0.isFull(at: now, in: window) }
+            && pairs.allSatisfy { $0.isFull(at: now, in: window) }
             && user.storageBound.isFull(at: now + Self.negligible, in: window)
             && user.devices.allSatisfy {
                 $0.pushBound.isFull(at: now, in: window) && $0.noticeBound.isFull(at: now, in: window)

@@ -34,9 +34,10 @@ final class User {
     var pushBound = RateBound()
     /// The same for each callee.
     var pairBounds = PairBounds()
-    /// Bounds the pushes of the calls by this user; `noticeBound` bounds those about missed calls.
+    /// Bounds the pushes of the calls by this user; `noticeBound` and `noticePairBounds` bound those about missed calls.
     var devicePushBound = RateBound()
     var noticeBound = RateBound()
+    var noticePairBounds = PairBounds()
     /// Bounds the calls by this user, as the token says.
     var allowanceBound = RateBound()
     /// Bounds the bytes that this user's requests and calls write to disk.

@@ -44,8 +44,14 @@ extension CallCore {
         enter(report, from: leg)
     }
 
-    /// - Parameter user: the one who asked first; nil for a backend.
-    func revive(_ stored: StoredCall, for user: Handle?) {
+    /// Whether there is no room for a call's legs, for all or in the user's share.
+    func isArchiveFull(for user: Handle?) -> Bool {
+        let legs = limits.archivedLegs
+        return archivedLegs >= legs || archivedShares.count(of: user) >= CoreLimits.share(of: legs)
+    }
+
+    /// - Parameter user: whose share it takes.
+    func revive(_ stored: StoredCall, for user: Handle) {
         let call = restore(stored.call, descriptions: nil, isFromArchive: true)
         var legs: [PushID: Leg] = [:]
         for record in stored.legs { legs[record.push] = restore(record, of: call) }

@@ -11,6 +11,9 @@ extension CallCore {
     /// answer.
     public static let lookUpPatience = Duration.seconds(2)
     static let halfPatience = lookUpPatience / 2
+    /// About the most look-ups of calls of one user at a time. The store reads them one after the other, and each may have
+    /// a thousand legs, which takes some milliseconds.
+    static let mostCallsOfUser = 16
 
     // MARK: Asking
 
@@ -22,7 +25,9 @@ extension CallCore {
         // What the last question brought may have left memory before the next answer.
         if let answered { wanted.merge(answered) }
         // The longest list leaves room for what waits behind it.
-        deferred.size = min(wanted.size, max(1, CoreLimits.share(of: limits.lookUps) / 2))
+        let share = CoreLimits.share(of: limits.lookUps)
+        deferred.size = min(wanted.size, max(1, share / 2))
+        if wanted.call != nil { deferred.size = max(deferred.size, share / Self.mostCallsOfUser) }
         // Nobody repeats the request of a call that is forwarded.
         let isForwarding = if case .forwarding = lane { true } else { false }
         if !isForwarding, let limit = fullLimit(for: deferred.user, isForCall: wanted.call != nil) {
@@ -38,10 +43,8 @@ extension CallCore {
 
     /// The limit that leaves no room for another input of the user, for all or in the user's share; nil when there is room.
     private func fullLimit(for user: Handle?, isForCall: Bool) -> CoreLimit? {
-        let (legs, inputs) = (limits.archivedLegs, limits.lookUps)
-        if isForCall, archivedLegs >= legs || archivedShares.count(of: user) >= CoreLimits.share(of: legs) {
-            return .archivedLegs
-        }
+        if isForCall, isArchiveFull(for: user) { return .archivedLegs }
+        let inputs = limits.lookUps
         let isFull = lookUpCount >= inputs || lookUpShares.count(of: user) >= CoreLimits.share(of: inputs)
         return isFull ? .lookUps : nil
     }
@@ -126,8 +129,15 @@ extension CallCore {
             if let refusal = refusal(of: stored, to: lookUp.inputs) {
                 return lookUp.inputs.forEach { turnAway($0, refusal.code, refusal.message) }
             }
+            // The one who asked first; for a backend the caller, for whom it acts.
+            let user = lookUp.inputs.lazy.compactMap(\.user).first ?? stored.call.caller.user
+            // Others that were asked for at the same time may have come first.
+            guard !isArchiveFull(for: user) else {
+                counters.hit(.archivedLegs)
+                return lookUp.inputs.forEach(putOff)
+            }
             takeIn(found.entries)
-            revive(stored, for: lookUp.inputs.lazy.compactMap(\.user).first)
+            revive(stored, for: user)
         } else {
             takeIn(found.entries)
         }
@@ -266,12 +276,14 @@ extension CallCore {
 }
 
 extension Deferred {
-    /// The user who has sent it; nil for an administrator, a backend and the core itself.
+    /// The user who has sent it, or for whom a backend calls; nil for an administrator, another request of a backend, and
+    /// the core itself.
     var user: Handle? {
         guard case .client(let input) = work else { return nil }
         switch input {
         case .opened(_, _, _, let grant), .asked(_, _, _, let grant, _), .tokenShown(_, _, let grant, _):
             return grant.user
+        case .backend(_, _, .invite(let body), _): return body.from
         case .requested, .notified, .backend: return device?.user
         }
     }

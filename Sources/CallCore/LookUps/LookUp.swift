@@ -93,7 +93,8 @@ struct Deferred {
     let device: DeviceKey?
     /// The backend's answer with which the input was handled.
     let verdict: AuthorizationAnswer?
-    /// What it takes of its user's share: a list of names that the store reads takes more than one name.
+    /// What it takes of its user's share: a list of names that the store reads takes more than one name, and so does a
+    /// call with its legs.
     var size = 1
 }
 

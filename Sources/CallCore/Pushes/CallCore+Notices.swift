@@ -8,12 +8,14 @@ extension CallCore {
     func giveNotice(of call: Call, to user: User) {
         guard let purpose = user.noticePurpose else { return }
         let content = Notice.Content(from: call.caller.user, fromName: call.callerName, video: call.video)
+        // No more wait of one caller than the largest call makes: the push client has room for a few thousand.
+        let share = min(CoreLimits.share(of: limits.notices), limits.pushesPerCaller)
+        var isFirst = true
         for device in user.devices where !device.isTold(purpose, of: call.id) {
             guard let token = device.token(for: purpose, at: now) else { continue }
-            guard mayPush(device, purpose, by: call.callerDevice.user) else { continue }
-            guard notices.count < limits.notices,
-                noticeShares.count(of: content.from) < CoreLimits.share(of: limits.notices)
-            else {
+            guard mayPush(device, purpose, by: call.callerDevice.user, asFirst: isFirst) else { continue }
+            isFirst = false
+            guard notices.count < limits.notices, noticeShares.count(of: content.from) < share else {
                 counters.hit(.notices)
                 counters.noticesDropped += 1
                 continue
@@ -38,12 +40,18 @@ extension CallCore {
     }
 
     /// Whether the device may be pushed about this call. The call is recorded as missed in any case. Alerts count for the
-    /// device, and all of them for the caller.
-    private func mayPush(_ device: Device, _ purpose: PushPurpose, by caller: User) -> Bool {
+    /// device and, one for each call, for the pair of caller and callee, which leaves some of the device's for others. All
+    /// of them count for the caller.
+    /// - Parameter isFirst: whether no other device of the user is pushed about this call.
+    private func mayPush(_ device: Device, _ purpose: PushPurpose, by caller: User, asFirst isFirst: Bool) -> Bool {
         let (ofDevice, ofCaller, window) = (limits.pushesPerDevice, limits.pushesPerCaller, timers.pushWindow)
+        let (callee, ofPair) = (device.key.user, limits.pushingCallsPerPair)
         let isAlert = purpose == .missedCall
         var full: CoreLimit?
         if isAlert, device.noticeBound.nextAllowed(at: now, ofDevice, in: window) != nil { full = .pushesPerDevice }
+        if isAlert, isFirst, caller.noticePairBounds.nextAllowed(callee, at: now, ofPair, in: window) != nil {
+            full = .pushingCallsPerPair
+        }
         if caller.noticeBound.nextAllowed(at: now, ofCaller, in: window) != nil { full = .pushesPerCaller }
         if let full {
             counters.hit(full)
@@ -51,6 +59,7 @@ extension CallCore {
             return false
         }
         if isAlert { device.noticeBound.spend(at: now, ofDevice, in: window) }
+        if isAlert, isFirst { caller.noticePairBounds.spend(callee, at: now, ofPair, in: window) }
         caller.noticeBound.spend(at: now, ofCaller, in: window)
         return true
     }
