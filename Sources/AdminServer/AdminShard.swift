@@ -11,7 +11,8 @@ import WebhookClient
 ///
 /// Confined to the admin loop.
 package final class AdminShard: ShardHandler {
-    /// The most requests in flight over all connections: the administrators' share of the core's inbox.
+    /// The most requests in flight over all connections: the administrators' share of the core's inbox. Those of backends
+    /// take at most half of it.
     static let mostRequests = 1024
 
     package struct Environment: Sendable {
@@ -213,7 +214,8 @@ package final class AdminShard: ShardHandler {
     }
 
     private func begin(_ request: Pending) throws(AdminError) -> AdminRequestID {
-        guard pending.count < Self.mostRequests else { throw Self.busy }
+        let isOfBackend = if case .backend = request.asker { true } else { false }
+        guard pending.count < (isOfBackend ? Self.mostRequests / 2 : Self.mostRequests) else { throw Self.busy }
         lastSerial += 1
         let serial = AdminRequestID(serial: lastSerial)
         pending[serial] = request

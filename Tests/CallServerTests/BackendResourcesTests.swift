@@ -18,6 +18,8 @@ private final class Fixture {
     static let call = CallID(high: 5, low: 6)
 
     private let text: String
+    /// Another backend's token, for the same users.
+    let other: String
     private let loop: EventLoop
     private let slot: LoopBound<Slot>
     private let report: AsyncStream<HTTPResponse>.Continuation
@@ -27,9 +29,10 @@ private final class Fixture {
     /// - Parameter commitWait: the age of the oldest commit. Above ``CallAdmission/commit`` the server is overloaded.
     init(patience: Duration = .seconds(600), commitWait: Duration? = nil) async throws {
         let made = BackendToken.make(name: "pbx", role: .calls, scope: BackendScope(users: ["alice"]))
-        text = made.text
+        let second = BackendToken.make(name: "crm", role: .calls, scope: BackendScope(users: ["alice"]))
+        (text, other) = (made.text, second.text)
         let services = BackendServices(
-            tokens: BackendTokens(try BackendToken.read(made.line)), callSecret: [7]
+            tokens: BackendTokens(try BackendToken.read("\(made.line)\n\(second.line)")), callSecret: [7]
         ) { _ in .text("") }
         let loop = try EventLoop.started("shard-test")
         self.loop = loop
@@ -53,10 +56,12 @@ private final class Fixture {
         atEnd { [loop, slot = self.slot] in await loop.run { slot.value.resources = nil } }
     }
 
-    func ask(_ method: HTTPRequest.Method, _ path: String, _ body: String = "", key: String? = nil) async {
+    func ask(
+        _ method: HTTPRequest.Method, _ path: String, _ body: String = "", key: String? = nil, token: String? = nil
+    ) async {
         let request = HTTPRequest(
             method: method, target: BackendRoute.root + path, path: BackendRoute.root + path,
-            authorization: "Bearer \(text)", idempotencyKey: key, body: Array(body.utf8))
+            authorization: "Bearer \(token ?? text)", idempotencyKey: key, body: Array(body.utf8))
         await loop.run { [slot, report] in slot.value.resources?.ask(request) { response, _ in report.yield(response) }
         }
     }
@@ -229,13 +234,20 @@ struct BackendResourcesTests {
         }
     }
 
-    @Test("the requests of a shard are bounded, waiting ones too")
+    @Test("the requests of a shard are bounded, waiting ones too, and one token has half of them")
     func bounds() async throws {
         let fixture = try await Fixture()
-        for _ in 0..<BackendResources.mostQuestions {
-            await fixture.ask(.get, "/calls/\(Fixture.call)?after=1")
-        }
-        await fixture.ask(.get, "/calls/\(Fixture.call)")
+        let share = BackendResources.mostQuestions / 2
+        let (shown, followed) = ("/calls/\(Fixture.call)", "/calls/\(Fixture.call)?after=1")
+        for _ in 0..<share { await fixture.ask(.get, followed) }
+        await fixture.ask(.get, shown)
+        #expect(try await fixture.nextResponse().status == 503)
+        // That of another backend goes on at once.
+        await fixture.ask(.get, shown, token: fixture.other)
+        for _ in 0..<share { #expect(try await fixture.nextInput().request == .follow(Fixture.call, after: 1)) }
+        #expect(try await fixture.nextInput().request == .get(Fixture.call))
+        for _ in 1..<share { await fixture.ask(.get, followed, token: fixture.other) }
+        await fixture.ask(.get, shown, token: fixture.other)
         #expect(try await fixture.nextResponse().status == 503)
     }
 }

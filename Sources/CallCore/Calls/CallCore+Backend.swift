@@ -85,12 +85,7 @@ extension CallCore {
         let view = backendView(of: call)
         // An ended call changes no more.
         guard view.version == version, call.isLive else { return reply(connection, request, .backendCall(view)) }
-        guard followers.add(Followers.Follower(connection: connection, request: request, after: version), of: call.id)
-        else {
-            return refuse(
-                connection, request, .overloaded(retryAfter: .seconds(1)),
-                "Too many requests wait for calls; try again.")
-        }
+        followers.add(Followers.Follower(connection: connection, request: request, after: version), of: call.id)
     }
 
     func noteFollowed(_ call: Call) {
@@ -148,7 +143,7 @@ extension BackendInvite {
     }
 }
 
-/// Requests that wait until a call changes.
+/// Requests that wait until a call changes. Their number is bounded where they arrive, with a share for each token.
 struct Followers {
     struct Follower {
         let connection: ConnectionID
@@ -157,20 +152,14 @@ struct Followers {
         let after: UInt64
     }
 
-    /// The most requests that wait at once.
-    static let most = 4096
-
     private var waiting: [CallID: [Follower]] = [:]
     private(set) var count = 0
     /// Followed calls that the present step has changed.
     private var changed: [CallID] = []
 
-    /// - Returns: false when too many wait already.
-    mutating func add(_ follower: Follower, of call: CallID) -> Bool {
-        guard count < Self.most else { return false }
+    mutating func add(_ follower: Follower, of call: CallID) {
         count += 1
         waiting[call, default: []].append(follower)
-        return true
     }
 
     mutating func remove(_ connection: ConnectionID, of call: CallID) {

@@ -15,9 +15,10 @@ import Logging
 /// One for each shard, confined to its loop. Requests in progress are bounded in number and in time, even after their
 /// clients have disconnected. A request that waits for a change takes no thread.
 final class BackendResources {
-    /// The most requests in progress on one shard, including requests that wait for a change.
+    /// The most requests in progress on one shard, including requests that wait for a change. One token has at most half
+    /// of them.
     static let mostQuestions = 1024
-    /// The most reads for exports on one shard, including reads whose request has timed out.
+    /// The most reads for exports on one shard, including reads whose request has timed out. Likewise.
     static let mostReads = 16
     /// How long an answer may take.
     static let standardPatience = Duration.seconds(10)
@@ -27,6 +28,8 @@ final class BackendResources {
     typealias Respond = CallResources.Respond
 
     private struct Context {
+        /// The name of the token.
+        let token: String
         /// The call of a request that waits for its change.
         var followed: CallID?
         /// Whether the call's id comes from an `Idempotency-Key`.
@@ -48,7 +51,8 @@ final class BackendResources {
     private let patience: Duration
     /// Their serials begin in the middle of the range: neither a WebSocket nor ``CallResources`` has such a serial.
     private let requests: OpenRequests<Context>
-    private var reads = 0
+    /// The reads for exports, by the names of their tokens.
+    private var reads: [String: Int] = [:]
 
     init(
         shard: Int, loop: EventLoop, core: Mailbox<CoreInput>, services: BackendServices,
@@ -93,8 +97,9 @@ final class BackendResources {
         }
         switch work {
         case .core(let command, let wait):
-            let context = Context(followed: wait == nil ? nil : command.call, isKeyed: asked.isKeyed(request))
-            guard let serial = requests.begin(respond, within: wait ?? patience, context) else { return }
+            let context = Context(
+                token: asked.token.name, followed: wait == nil ? nil : command.call, isKeyed: asked.isKeyed(request))
+            guard let serial = begin(respond, within: wait ?? patience, context) else { return }
             if case .invite(let body) = command, let refusal = admission.refusal(for: serial, of: body.from) {
                 requests.remove(serial)?.respond(.refusal(refusal), nil)
                 return
@@ -103,13 +108,25 @@ final class BackendResources {
                 lost(serial)
             }
         case .admin(let method, let params):
-            guard let serial = requests.begin(respond, within: patience, Context()) else { return }
+            guard let serial = begin(respond, within: patience, Context(token: asked.token.name)) else { return }
             administer(method, params, asked, request, serial)
         case .export(let export):
-            guard reads < Self.mostReads else { return requests.turnAway(respond) }
-            guard let serial = requests.begin(respond, within: patience, Context()) else { return }
-            read(export, serial)
+            let name = asked.token.name
+            guard reads.values.reduce(0, +) < Self.mostReads, reads[name, default: 0] < Self.mostReads / 2 else {
+                return requests.turnAway(respond)
+            }
+            guard let serial = begin(respond, within: patience, Context(token: name)) else { return }
+            read(export, serial, of: name)
         }
+    }
+
+    /// - Returns: the request's serial; nil when there are too many, of all tokens or of its own, and it was turned away.
+    private func begin(_ respond: @escaping Respond, within patience: Duration, _ context: Context) -> UInt64? {
+        guard !requests.isShareTaken(by: { $0.token == context.token }) else {
+            requests.turnAway(respond)
+            return nil
+        }
+        return requests.begin(respond, within: patience, context)
     }
 
     private func connection(_ serial: UInt64) -> ConnectionID { ConnectionID(shard: shard, serial: serial) }
@@ -151,8 +168,8 @@ final class BackendResources {
         }
     }
 
-    private func read(_ export: BackendExport, _ serial: UInt64) {
-        reads += 1
+    private func read(_ export: BackendExport, _ serial: UInt64, of token: String) {
+        reads[token, default: 0] += 1
         let me = LoopBound(WeakResources(resources: self), on: loop)
         Task { [services, log] in
             let response: HTTPResponse
@@ -163,10 +180,15 @@ final class BackendResources {
                 response = .refusal(SignalError(.internalError, "The store cannot be read: \(error)"))
             }
             me.loop.execute {
-                me.value.resources?.reads -= 1
-                me.value.resources?.finish(serial, response)
+                me.value.resources?.finishRead(serial, response, of: token)
             }
         }
+    }
+
+    private func finishRead(_ serial: UInt64, _ response: HTTPResponse, of token: String) {
+        let left = reads[token, default: 1] - 1
+        reads[token] = left == 0 ? nil : left
+        finish(serial, response)
     }
 
     private func finish(_ serial: UInt64, _ response: HTTPResponse) {

@@ -67,6 +67,12 @@ final class OpenRequests<Context> {
         if let request = remove(serial) { turnAway(request.respond) }
     }
 
+    /// Whether one user or backend, whose requests have such contexts, has half of all requests in progress, so that
+    /// others need the rest.
+    func isShareTaken(by isOwn: (Context) -> Bool) -> Bool {
+        requests.values.count { isOwn($0.context) } >= max(1, most / 2)
+    }
+
     /// Tells the client to retry.
     func turnAway(_ respond: Respond) {
         counters.countUnansweredQuestion()
@@ -91,13 +97,10 @@ final class OpenRequests<Context> {
 }
 
 extension OpenRequests where Context == Handle? {
-    /// The most requests in progress of one user, so that others have room.
-    static func mostOfUser(of most: Int) -> Int { max(1, most / 2) }
-
     /// Notes the user of the request's token.
     /// - Returns: false when the user has as many in progress as one may have, and the request was turned away.
     func note(_ user: Handle, of serial: UInt64) -> Bool {
-        guard requests.values.count(where: { $0.context == user }) < Self.mostOfUser(of: most) else {
+        guard !isShareTaken(by: { $0 == user }) else {
             lost(serial)
             return false
         }
