@@ -5,23 +5,30 @@ import PushCore
 
 /// Maps APNs tokens to FCM tokens, with a cache. Confined to the push loop.
 final class FCMTokenMapper {
+    /// An app in one environment, as devices name it.
+    private struct App: Hashable {
+        let name: String
+        let isSandbox: Bool
+    }
+
     /// The cache key of an APNs token.
     private struct Address: Hashable {
         @Secret private(set) var token: String
-        let application: String
-        let isSandbox: Bool
+        let app: App
 
         init(_ token: PushToken) {
             self.token = token.token
-            application = token.topic
-            isSandbox = token.environment == .sandbox
+            app = App(name: token.topic, isSandbox: token.environment == .sandbox)
         }
     }
 
     /// The most cached mappings; the oldest is evicted.
     private static let capacity = 50_000
-    /// After a failed request, pushes go to APNs directly for this long.
+    /// After a failed request, pushes to its app go to APNs directly for this long. Other apps go on: a device may have
+    /// made up the app.
     private static let pause = Duration.seconds(30)
+    /// The most apps remembered whose tokens FCM has mapped.
+    private static let mostProven = 256
     /// The most tokens that wait for a mapping.
     private static let longestQueue = 10_000
 
@@ -33,7 +40,10 @@ final class FCMTokenMapper {
     private var waiting: [Address: [(String?) -> Void]] = [:]
     private var line = Deque<Address>()
     private var isAsking = false
-    private var pausedUntil = Instant(milliseconds: .min)
+    private var isClosed = false
+    /// The ends of the pauses, some of them past.
+    private var pauses: [App: Instant] = [:]
+    private var proven: Set<App> = []
 
     /// - Parameter onFailure: called with the reason of a failed mapping, for the log.
     init(registrar: FCMRegistrar, now: @escaping @Sendable () -> Instant, onFailure: @escaping (String) -> Void) {
@@ -46,7 +56,8 @@ final class FCMTokenMapper {
     func map(_ token: PushToken, completion: @escaping (String?) -> Void) {
         let address = Address(token)
         if let mapped = known[address] { return completion(mapped) }
-        guard now() >= pausedUntil, waiting.count < Self.longestQueue || waiting[address] != nil else {
+        let isPaused = pauses[address.app].map { now() < $0 } ?? false
+        guard !isClosed, !isPaused, waiting.count < Self.longestQueue || waiting[address] != nil else {
             return completion(nil)
         }
         if waiting[address] == nil { line.append(address) }
@@ -63,38 +74,45 @@ final class FCMTokenMapper {
 
     /// Completes waiting requests without a token.
     func close() {
-        pausedUntil = Instant(milliseconds: .max)
+        isClosed = true
         registrar.close()
+        resume(line)
+        line.removeAll()
     }
 
-    /// Sends one request at a time, for all waiting tokens of one app.
+    /// Sends one request at a time, for all waiting tokens of one app. Apps whose tokens FCM has mapped come first: devices
+    /// can make up any number of others.
     private func ask() {
-        guard !isAsking, let first = line.first else { return }
+        guard !isAsking, !isClosed, let first = line.first(where: { proven.contains($0.app) }) ?? line.first
+        else { return }
         var batch: [Address] = []
         var rest = Deque<Address>()
         while let next = line.popFirst() {
-            let fits = next.application == first.application && next.isSandbox == first.isSandbox
-            if fits, batch.count < FCMRegistration.longestImport { batch.append(next) } else { rest.append(next) }
+            let fits = next.app == first.app && batch.count < FCMRegistration.longestImport
+            if fits { batch.append(next) } else { rest.append(next) }
         }
         line = rest
         do {
             let registration = try FCMRegistration(
-                importing: batch.map(\.token), application: first.application, isSandbox: first.isSandbox)
+                importing: batch.map(\.token), application: first.app.name, isSandbox: first.app.isSandbox)
             isAsking = true
-            registrar.perform(registration, count: batch.count) { [weak self] in self?.answered(batch, $0) }
+            registrar.perform(registration, count: batch.count) { [weak self] in
+                self?.answered(batch, of: first.app, $0)
+            }
         } catch {
-            fail(batch, error.rawValue)
+            fail(batch, of: first.app, error.rawValue)
         }
     }
 
-    private func answered(_ batch: [Address], _ answer: FCMRegistrationAnswer) {
+    private func answered(_ batch: [Address], of app: App, _ answer: FCMRegistrationAnswer) {
         isAsking = false
         switch answer {
-        case .refused(let words): fail(batch, words)
+        case .refused(let words): fail(batch, of: app, words)
         case .outcomes(let outcomes):
             for (address, outcome) in zip(batch, outcomes) {
                 switch outcome {
                 case .done(let mapped?):
+                    if proven.count < Self.mostProven { proven.insert(app) }
                     remember(mapped, for: address)
                     resume(address, mapped)
                 case .done(nil): resume(address, nil)
@@ -107,11 +125,20 @@ final class FCMTokenMapper {
         ask()
     }
 
-    private func fail(_ batch: [Address], _ words: String) {
-        pausedUntil = max(pausedUntil, now() + Self.pause)
+    private func fail(_ batch: [Address], of app: App, _ words: String) {
+        let time = now()
+        // As many are left as requests can fail in a pause.
+        pauses = pauses.filter { time < $0.value }
+        pauses[app] = time + Self.pause
         onFailure(words)
-        for address in batch + line { resume(address, nil) }
-        line.removeAll()
+        let rest = line.filter { $0.app == app }
+        line.removeAll { $0.app == app }
+        resume(batch)
+        resume(rest)
+    }
+
+    private func resume(_ addresses: some Sequence<Address>) {
+        for address in addresses { resume(address, nil) }
     }
 
     private func resume(_ address: Address, _ mapped: String?) {

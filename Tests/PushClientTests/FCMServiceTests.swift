@@ -262,6 +262,24 @@ struct FCMServiceTests {
         await fixture.stop()
     }
 
+    @Test("an app that FCM refuses, as a device may have made it up, stops the alerts of no other app")
+    func madeUpApp() async throws {
+        let apns = try await PushTestServer { _, _ in .respond(200) }
+        let fcm = try await TestFCM { request, _ in
+            guard request.path == "/iid/v1:batchImport" else { return nil }
+            let isMadeUp = String(decoding: request.body, as: UTF8.self).contains("org.example.made-up")
+            return isMadeUp ? .respond(403, "") : nil
+        }
+        let fixture = try await Fixture.fcm(fcm, apns: apns) { $0.mapsIOSAlerts = true }
+        for number in UInt64(1)...2 {
+            #expect(try await fixture.send(try Self.alert(number, of: "org.example.made-up")) == .accepted)
+        }
+        #expect(fcm.requests("/iid/v1:batchImport").count == 1 && fcm.requests(TestFCM.send).isEmpty)
+        #expect(try await fixture.send(try Self.alert(3)) == .accepted)
+        #expect(fcm.requests("/iid/v1:batchImport").count == 2 && fcm.requests(TestFCM.send).count == 1)
+        await fixture.stop()
+    }
+
     @Test("an operator's subscriptions and notices go to the registration and the send API, in batches")
     func registry() async throws {
         let fcm = try await TestFCM { request, number in
@@ -286,11 +304,11 @@ struct FCMServiceTests {
         await fcm.server.stop()
     }
 
-    private static func alert(_ number: UInt64) throws -> PushIntent {
+    private static func alert(_ number: UInt64, of app: String = "org.example.phone") throws -> PushIntent {
         var intent = try Fixture.order(number)
         intent.purpose = .missedCall
         intent.token = PushToken(
-            provider: .apns, kind: .alert, environment: .sandbox, topic: "org.example.phone", token: "00aa")
+            provider: .apns, kind: .alert, environment: .sandbox, topic: app, token: "00aa")
         return intent
     }
 }
