@@ -12,7 +12,13 @@ import Testing
         let unoptimised: Double
 
         /// How often it may ask for memory in this build.
-        var most: Double { _isDebugAssertConfiguration() ? unoptimised : 0 }
+        var most: Double {
+            #if DEBUG
+                unoptimised
+            #else
+                0
+            #endif
+        }
     }
 
     static let candidate = Case(message: .notification(.candidates(CallFrames.batch)), unoptimised: 7)

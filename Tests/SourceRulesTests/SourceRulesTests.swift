@@ -11,7 +11,7 @@ struct SourceRulesTests {
         ("simulation", SourceRules.simulation), ("storeKinds", SourceRules.storeKinds),
         ("receipts", SourceRules.receipts), ("privateFiles", SourceRules.privateFiles),
         ("readFiles", SourceRules.readFiles), ("clocks", SourceRules.clocks), ("proofs", SourceRules.proofs),
-        ("texts", SourceRules.texts), ("costs", SourceRules.costs),
+        ("texts", SourceRules.texts), ("costs", SourceRules.costs), ("shares", SourceRules.shares),
         ("pointers", SourceRules.pointers), ("peerNumbers", SourceRules.peerNumbers),
         ("functionLengths", SourceRules.functionLengths), ("names", SourceRules.names),
         ("articles", SourceRules.articles), ("namedFiles", SourceRules.namedFiles),
@@ -54,6 +54,20 @@ struct SourceRulesTests {
         #expect(SourceRules.costs(SourceTree(package: package, files: [parsers, suite])) == [unknown])
         let untimed = "no suite times the parser keys with the worst inputs"
         #expect(SourceRules.costs(SourceTree(package: package, files: [parsers])) == [untimed, unknown])
+    }
+
+    @Test("find a bound that the table of shares does not have")
+    func shares() {
+        func found(_ line: String) -> [String] { SourceRules.shares(Self.tree(line)) }
+        for (line, name) in [
+            ("    private static let mostWaiting = 5", "mostWaiting"), ("static let capacity = 1 << 20", "capacity"),
+            ("    public var queueCapacity = 20_000", "queueCapacity"), ("static var most: Int { 5 }", "most"),
+        ] {
+            #expect(found(line) == ["File.\(name) has no row of shares, and is nobody's own"])
+        }
+        for line in ["let mostWaiting = 5", "var capacity: Int {", "static let almost = 5", "static func most() {}"] {
+            #expect(found(line) == [])
+        }
     }
 
     @Test("find what gives away a pointer into memory that a C library owns")

@@ -1,0 +1,101 @@
+import Foundation
+
+/// What bounds a queue, a window, a table or a pool, and its row in the table of shares.
+extension SourceRules {
+    /// The targets of which a server consists. `CallMonitor` is not among them: it shows, and refuses nobody.
+    private static let serverTargets = [
+        "AdminServer", "CallCore", "CallServer", "CallStore", "EventLoop", "LibWebSockets", "OutgoingHTTP",
+        "PostgresStore", "PushClient", "PushCore", "RecordTables", "ServerLog", "WebSocketServer", "WebhookClient",
+    ]
+
+    /// The beginning of the row, by file and constant.
+    private static let sharedBounds = [
+        "MonitorFeed.standardCapacity": "records that wait for the admin API",
+        "AdminService.mostMessages": "records that wait for the admin API",
+        "AdminShard.mostRequests": "requests over the admin API",
+        "AdminService.mostConnections": "connections for operators",
+        "MetricsListener.mostConnections": "connections for operators",
+        "Standby.mostConnections": "connections for operators",
+        "KnownCalls.mostBytes": "ids of past calls",
+        "HistoryPage.mostPagesOfUser": "pages of `call.list`",
+        "CallCore+LookUps.mostCallsOfUser": "look-ups in the store",
+        "LookUps.mostAtOnce": "look-ups in the store",
+        "RemoteKeySet.mostWaiting": "token checks",
+        "CallServer.capacity": "messages for the clients of a shard",
+        "PageRateLimiter.mostWaiting": "the softphone's pages",
+        "CallResources.mostQuestions": "requests over HTTP in progress",
+        "BackendResources.mostQuestions": "requests of backends in progress",
+        "BackendResources.mostReads": "requests of backends in progress",
+        "CoreLoop.inboxCapacity": "the core's queue",
+        "RefusalLog.mostKeys": "lines about refused clients",
+        "AuthorizationCircuit.mostProbes": "the circuit breaker of the authorization hook",
+        "GroupCommitter.defaultCapacity": "what is written to disk",
+        "CommitterState.standardCapacity": "what is written to disk",
+        "FCMTokenMapper.capacity": "APNs tokens that wait for their FCM tokens",
+        "FCMTokenMapper.longestQueue": "APNs tokens that wait for their FCM tokens",
+        "FCMTokenMapper.mostProven": "APNs tokens that wait for their FCM tokens",
+        "WebPushEndpoint.mostOrigins": "push services with connections",
+        "WebPushEndpoint.mostUnproven": "push services below a pattern",
+        "PushPolicy.queueCapacity": "pushes that wait for a provider",
+        "PushService.mailboxCapacity": "pushes that wait for a provider",
+        "PushPolicy.noticeCapacity": "notices of missed calls among them",
+        "TopicEvidence.mostTopics": "topics whose refused tokens",
+        "LogWriter.capacity": "lines about refused clients",
+        "RateLimiter.mostKeys": "tables of rates",
+        "RateLimiter.most": "tables of rates",
+        "Listener.mailboxCapacity": "connections",
+        "ProxyHeaders.mostWaiting": "connections whose proxy",
+        "DeliveryQueue.mostInFlight": "attempts to send an event",
+        "DeliveryQueue.mostHeld": "events of a webhook endpoint",
+        "DeliveryQueue.mostBytes": "events of a webhook endpoint",
+        "DeliveryQueue.mostBehind": "users with events that wait",
+    ]
+
+    /// Bounds of one call, connection, request, answer, batch or file, and of what no user takes from another.
+    private static let ownBounds: Set<String> = [
+        "CallSentences.mostNames", "MonitorDriver.mostAdministrators", "SubscriptionDriver.mostPerConnection",
+        "AuditEntry.mostTexts", "CallCore+IdleUsers.mostPassedOver", "CallCore+Authorization.mostWaiting",
+        "CallCore+Presence.mostRecorded", "PushBounds.most", "CallCore+LookUps.mostAttempts",
+        "CoreEffect.mostReserved", "KeySetSchedule.mostSeconds", "RemoteKeySet.mostFormer",
+        "SignalShard.mostGathered", "CallResource.mostQueryItems", "BackendRoute.mostSegments",
+        "CommitWindow.mostInVain", "CallStore.mostEntryBytes", "EventLoop.mostRounds", "Mailbox.mostKept",
+        "LWSContext.mostNumbers", "LWSContext.mostBound", "ServerContexts.mostRanges", "HTTPExchange.mostAhead",
+        "HTTPExchange.mostRefused", "WebClient.mostIdleEach", "WebClient.mostIdle", "PushPool.mostPreparedFields",
+        "PostgresJournal.mostCommits", "LineSheet.mostLines", "LineSheet.mostBytes", "WebhookEndpoint.most",
+        "PendingRecords.keptCapacity", "OperationBuffer.keptCapacity",
+    ]
+
+    /// Each bound of a server is one user's own, or has its row in the article about threats, which says what one user's
+    /// share is.
+    static func shares(_ tree: SourceTree) -> [String] {
+        let article = tree.articles.first { $0.path.hasSuffix("/Threats.md") }
+        let rows = (article?.lines ?? []).drop { $0 != "## Shares" }.filter { $0.hasPrefix("| ") }
+        var found: [String] = []
+        var seen: Set<String> = []
+        for file in tree.files where serverTargets.contains(where: { file.path.hasPrefix("Sources/\($0)/") }) {
+            let name = file.path.split(separator: "/").last.map { $0.dropLast(".swift".count) } ?? ""
+            for bound in file.lines.compactMap(bound) {
+                let key = "\(name).\(bound)"
+                seen.insert(key)
+                guard let row = sharedBounds[key] else {
+                    if !ownBounds.contains(key) { found.append("\(key) has no row of shares, and is nobody's own") }
+                    continue
+                }
+                if !rows.contains(where: { $0.hasPrefix("| \(row)") }) { found.append("no row of shares: \(row)") }
+            }
+        }
+        // Only in the whole tree.
+        let isWhole = serverTargets.allSatisfy { tree.package.target($0) != nil }
+        let gone = isWhole ? ownBounds.union(sharedBounds.keys).subtracting(seen).sorted() : []
+        return found + gone.map { "there is no \($0)" }
+    }
+
+    /// The name of the bound that the line declares; nil for other lines.
+    private static func bound(_ line: String) -> String? {
+        // A regular expression for each line takes a minute in a debug build.
+        guard line.contains("most") || line.contains("apacity") || line.contains("longestQueue") else { return nil }
+        return line.firstMatch(
+            of: /\bstatic (?:let|var) (most(?:[A-Z]\w*)?|\w*[cC]apacity|longestQueue)\b|\bpublic var (\w+Capacity)\b/
+        ).map { String($0.1 ?? $0.2 ?? "") }
+    }
+}
