@@ -39,6 +39,26 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a page of calls to long lists ends where a frame does, and the next one goes on`(_ kind: StoreKind)
+        async throws
+    {
+        let names = (0..<400).map { handle("bob\($0)") }
+        let calls = (Int64(0)..<30).map { CallRecord.live(to: .users(names), createdAt: at($0)) }
+        try await withStore(kind, calls.map { .call($0) }) { _, reader throws in
+            var found: [CallID] = []
+            var cursor: HistoryCursor?
+            repeat {
+                let page = try reader.history(of: handle("alice"), after: cursor, limit: 100)
+                #expect(page.entries.reduce(0) { $0 + $1.call.to.wireBytes } < 2 * FrameLimits.content)
+                #expect(page.entries.count < calls.count)
+                found += page.entries.map(\.call.id)
+                cursor = page.next
+            } while cursor != nil
+            #expect(found == calls.reversed().map(\.id))
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a call without members belongs to those it names`(_ kind: StoreKind) async throws {
         let one = CallRecord.live(to: .user(handle("bob")), createdAt: at(1))
         let many = CallRecord.live(to: .users([handle("bob"), handle("carol")]), createdAt: at(2))

@@ -24,7 +24,8 @@ package struct TableQueries<Source: StatementSource> {
             absences: try absences.all(AbsenceTable.read))
     }
 
-    /// One page of a user's own calls, in either role, newest first.
+    /// One page of a user's own calls, in either role, newest first. It ends with the call that fits no frame any more: one
+    /// user's calls to long lists must not hold up the reads behind them.
     /// - Parameter cursor: the `CallHistory.next` of the page before. If its call was deleted, other calls of the same
     ///   millisecond are skipped.
     package func history(of user: Handle, after cursor: HistoryCursor?, limit: Int) throws -> CallHistory {
@@ -40,14 +41,19 @@ package struct TableQueries<Source: StatementSource> {
         // One more row tells whether there is another page.
         let limit = max(1, limit)
         page.bind(Int64(limit) + 1)
-        let calls = try page.all(CallTable.read)
+        var room = FrameLimits.content
+        let calls = try page.all(
+            while: { (call: CallRecord) in
+                room -= call.to.wireBytes
+                return room >= 0
+            }, CallTable.read)
         let legs = try source.statement(LegTable.selectOfUser)
         let entries = try calls.prefix(limit).map { call in
             legs.bind(call.id)
             legs.bind(user)
             return CallHistory.Entry(call: call, legs: try legs.all(LegTable.read))
         }
-        guard calls.count > limit, let last = entries.last?.call else {
+        guard calls.count > limit || room < 0, let last = entries.last?.call else {
             return CallHistory(entries: entries, next: nil)
         }
         return CallHistory(entries: entries, next: HistoryCursor(before: last.createdAt, call: last.id))

@@ -48,9 +48,23 @@ extension StatementRow {
     package func all<Record>(
         _ read: (Self) throws(StoreFailure) -> Record
     ) throws(StoreFailure) -> [Record] {
+        try all(while: { _ in true }, read)
+    }
+
+    /// - Parameter goesOn: gets each record; false for the last one.
+    package func all<Record>(
+        while goesOn: (Record) -> Bool, _ read: (Self) throws(StoreFailure) -> Record
+    ) throws(StoreFailure) -> [Record] {
         var records: [Record] = []
         do {
-            while try next() { records.append(try read(self)) }
+            while try next() {
+                let record = try read(self)
+                records.append(record)
+                guard goesOn(record) else {
+                    reset()
+                    break
+                }
+            }
         } catch {
             reset()
             throw error
