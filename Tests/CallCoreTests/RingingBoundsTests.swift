@@ -86,6 +86,26 @@ import Testing
         #expect(hits(.ringingPairBytes) == 1)
     }
 
+    @Test("calls that were hung up count until the callee has acknowledged them, or for half a minute")
+    func unread() {
+        func rung(_ times: Int) -> Int {
+            (0..<times).count { _ in
+                let (call, refusal) = invite(alice, .user(bob.user), bytes: 30_000)
+                if refusal == nil { alice.hangUp(call) }
+                return refusal == nil
+            }
+        }
+        let most = world.limits.ringingPairBytes / 30_005
+        #expect(rung(60) == most)
+        #expect(invite(alice, .user(bob.user), bytes: 30_000).refusal?.code == .rateLimited(retryAfter: .seconds(1)))
+        let carol = world.online("carol")
+        #expect(bob.offers(of: invite(carol, .user(bob.user), bytes: 30_000).call).count == 1)
+        bob.ack()
+        #expect(rung(60) == most)
+        world.advance(world.timers.pushWindow)
+        #expect(rung(60) == most)
+    }
+
     enum Way: CaseIterable { case alias, list, group, hunt, forwarded }
 
     @Test("an alias, lists, groups and forwarding lead around no bound", arguments: Way.allCases)

@@ -205,7 +205,8 @@ async def slow_readers():
     server = await started("slow", **{
         "limits.messages_per_second": 10000, "limits.invites_per_user": 1000000, "limits.messages_per_user": 10000000,
         "limits.live_calls_per_user": 100000, "limits.stored_bytes_per_user": 1 << 36,
-        "limits.call_bytes_per_user": 1 << 36})
+        "limits.call_bytes_per_user": 1 << 36, "limits.ringing_pair_bytes": 1 << 26,
+        "limits.ringing_callee_bytes": 1 << 26})
     traffic = Traffic(server)
     await traffic.open()
     phones = [Phone(f"slow{number}") for number in range(readers)]

@@ -62,7 +62,7 @@ extension SourceRules {
         "LWSContext.mostNumbers", "LWSContext.mostBound", "ServerContexts.mostRanges", "HTTPExchange.mostAhead",
         "HTTPExchange.mostRefused", "WebClient.mostIdleEach", "WebClient.mostIdle", "PushPool.mostPreparedFields",
         "PostgresJournal.mostCommits", "LineSheet.mostLines", "LineSheet.mostBytes", "WebhookEndpoint.most",
-        "PendingRecords.keptCapacity", "OperationBuffer.keptCapacity",
+        "PendingRecords.keptCapacity", "OperationBuffer.keptCapacity", "Session.mostOffers",
     ]
 
     /// Each bound of a server is one user's own, or has its row in the article about threats, which says what one user's

@@ -146,7 +146,24 @@ extension CallCore {
             all.add(call)
             if call.caller.user == caller { own.add(call) }
         }
-        return ringingBound(own, all, adding: bytes)
+        if let bound = ringingBound(own, all, adding: bytes) { return bound }
+        let unread = unreadBytes(at: user, from: caller)
+        guard unread > 0, unread + own.bytes + bytes > limits.ringingPairBytes else { return nil }
+        return (.ringingPairBytes, now + Self.unreadPause)
+    }
+
+    /// How long a caller is told to wait until the callee has read more.
+    private static let unreadPause = Duration.seconds(1)
+
+    /// The content of the caller's calls that rang at the user a moment ago, and that the slowest of the user's devices
+    /// has not acknowledged: what comes after it waits as behind a call that rings. A device may acknowledge nothing.
+    private func unreadBytes(at user: User, from caller: Handle) -> Int {
+        user.devices.reduce(0) { most, device in
+            let bytes = device.session?.unreadBytes(from: caller) { offer in
+                now < offer.at + timers.pushWindow && calls[offer.call]?.isUnanswered != true
+            }
+            return max(most, bytes ?? 0)
+        }
     }
 
     /// - Parameter own: of all calls, those of the same caller.
@@ -254,6 +271,10 @@ extension CallCore {
             seq = seq ?? number
         }
         leg.told = seq.map { (session.id, $0) }
+        if let seq {
+            session.note(
+                Session.Offer(seq: seq, call: call.id, from: call.caller.user, bytes: call.contentBytes, at: now))
+        }
         leg.offer(at: now)
         persist(leg)
         if !leg.isAwake { awaitDelivery(of: leg) }

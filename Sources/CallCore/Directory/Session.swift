@@ -54,6 +54,18 @@ final class Session {
     private var replayBytes = 0
     /// Unacknowledged events were dropped from `replay`: the session cannot be resumed.
     private(set) var hasOverflowed = false
+    /// A call that was offered, and the bytes of its content.
+    struct Offer {
+        let seq: UInt64
+        let call: CallID
+        let from: Handle
+        let bytes: Int
+        let at: Instant
+    }
+    /// Those that are not acknowledged, oldest first.
+    private var offers: Deque<Offer> = []
+    /// Beyond this number the oldest are forgotten.
+    private static let mostOffers = 256
 
     init(id: SessionID, device: Device, scope: SessionGrant.Scope, resumeToken: String, openedAt: Instant) {
         self.id = id
@@ -127,12 +139,23 @@ final class Session {
     /// Relayed events that the device has not acknowledged.
     var unacknowledgedMedia: [ServerEvent] { replay.compactMap(\.event.relayed) }
 
+    func note(_ offer: Offer) {
+        if offers.count >= Self.mostOffers { offers.removeFirst() }
+        offers.append(offer)
+    }
+
+    /// The content of a caller's offers that the device has not acknowledged.
+    func unreadBytes(from caller: Handle, where counts: (Offer) -> Bool) -> Int {
+        offers.reduce(0) { $1.from == caller && counts($1) ? $0 + $1.bytes : $0 }
+    }
+
     /// Drops the events up to `seq`.
     /// - Returns: false for a number that was never sent.
     func acknowledge(_ seq: UInt64) -> Bool {
         guard seq <= lastSeq else { return false }
         guard seq > acknowledged else { return true }
         acknowledged = seq
+        while let first = offers.first, first.seq <= seq { offers.removeFirst() }
         if hasOverflowed {
             while let first = replay.first, first.seq <= seq { replayBytes -= replay.removeFirst().bytes }
         } else {
