@@ -3,6 +3,15 @@ import Glibc
 
 /// Resolves host names off the loop's thread (libuv's thread pool runs `getaddrinfo`).
 public enum NameLookup {
+    /// The threads of libuv's pool, which does nothing else. Look-ups take half of them at a time. With libuv's own number,
+    /// four, two names whose servers do not answer hold up all others of the process for many seconds; devices choose
+    /// some of the names.
+    public static let threads = 40
+
+    /// Has libuv make ``threads``, unless the environment says otherwise. Call it before the first loop starts, while no
+    /// other thread reads the environment.
+    public static func provideThreads() { setenv("UV_THREADPOOL_SIZE", "\(threads)", 0) }
+
     /// - Parameter completion: called once on the loop's thread, with at least one address or the error; during this call
     ///   for what ``SocketAddress/init(host:port:)`` parses. Not called when the loop stops first.
     public static func resolve(

@@ -1,4 +1,5 @@
 import ArgumentParser
+import EventLoop
 import Glibc
 
 @main
@@ -30,6 +31,7 @@ struct Reveille: AsyncParsableCommand {
 
     static func main() async {
         StandardStream.reserve()
+        NameLookup.provideThreads()
         // A SIGHUP must not end a server that is about to start. Until `serve` listens for it, it asks for nothing: the
         // settings are read after that.
         if CommandLine.arguments.dropFirst().first == ServeCommand.configuration.commandName { signal(SIGHUP, SIG_IGN) }

@@ -4,6 +4,7 @@ import ClientTokens
 import EventLoop
 import Foundation
 import LibWebSockets
+import PushClient
 import PushCore
 import Testing
 import WebSocketServer
@@ -60,6 +61,12 @@ struct LimitRelationTests {
     func connections() {
         #expect(WebClient.mostIdleEach >= DeliveryQueue.mostInFlight)
         #expect(WebClient.mostIdle >= 8 * WebClient.mostIdleEach)
+    }
+
+    @Test("push services that devices have made up leave threads for the look-ups of other names")
+    func lookUps() {
+        // libuv gives look-ups half of its threads. Each connection of a push service looks its name up.
+        #expect(WebPushEndpoint.mostUnproven * PushPolicy().connections + 4 <= NameLookup.threads / 2)
     }
 
     @Test("the listener accepts frames and request bodies of the protocol's maximum size")
