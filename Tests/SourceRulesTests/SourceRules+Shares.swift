@@ -74,7 +74,7 @@ extension SourceRules {
         var seen: Set<String> = []
         for file in tree.files where serverTargets.contains(where: { file.path.hasPrefix("Sources/\($0)/") }) {
             let name = file.path.split(separator: "/").last.map { $0.dropLast(".swift".count) } ?? ""
-            for bound in file.lines.compactMap(bound) {
+            for bound in file.lines.compactMap(boundName) {
                 let key = "\(name).\(bound)"
                 seen.insert(key)
                 guard let row = sharedBounds[key] else {
@@ -91,7 +91,7 @@ extension SourceRules {
     }
 
     /// The name of the bound that the line declares; nil for other lines.
-    private static func bound(_ line: String) -> String? {
+    private static func boundName(_ line: String) -> String? {
         // A regular expression for each line takes a minute in a debug build.
         guard line.contains("most") || line.contains("apacity") || line.contains("longestQueue") else { return nil }
         return line.firstMatch(
