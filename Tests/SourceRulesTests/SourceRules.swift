@@ -246,7 +246,7 @@ enum SourceRules {
                 "PushClient/FCMServiceAccount.swift": 1, "PushCore/Payload/PayloadProfile.swift": 1,
                 "PushCore/Payload/PayloadTemplate+Parsing.swift": 4, "PushCore/Payload/PayloadTemplate.swift": 1,
                 "WebhookClient/DeliveryState.swift": 1, "WebhookClient/WebhookEndpoint.swift": 1,
-                "ClientTokens/TokenKeySet.swift": 1, "CallServer/DataFolder.swift": 2, "WebPages/WebPages.swift": 1,
+                "ClientTokens/TokenKeySet.swift": 1, "CallServer/DataFolder.swift": 3, "WebPages/WebPages.swift": 1,
                 "CallServer/Tokens/RemoteKeySet.swift": 3, "CallServer/Tokens/TokenSettings.swift": 1,
                 "CallServer/Routes/Metrics/ProcessFigures.swift": 1, "CallServer/Backend/BackendToken.swift": 2,
                 "CallServer/Realm/SharedSecrets.swift": 2, "CallServer/Realm/RealmControl.swift": 1,
