@@ -112,6 +112,7 @@ import Testing
 
     @Test func `no file is changed or made at the end of a link`() throws {
         let folder = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: false)
         for name in ["reveille.lock", "reveille.sqlite3"] {
             let (link, victim) = ("\(folder.path)/\(name)", "\(folder.path)/victim-\(name)")
             if name == "reveille.lock" { try Data("kept".utf8).write(to: URL(filePath: victim)) }

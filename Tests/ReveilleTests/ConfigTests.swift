@@ -23,7 +23,11 @@ struct ConfigTests {
             try write(text)
         }
 
-        func write(_ text: String) throws { try Data(text.utf8).write(to: URL(filePath: file)) }
+        /// For the owner alone, as a file with a password is.
+        func write(_ text: String) throws {
+            try Data(text.utf8).write(to: URL(filePath: file))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        }
     }
 
     // MARK: serve

@@ -2,7 +2,9 @@ import ArgumentParser
 import CallVocabulary
 import ChildProcess
 import Foundation
+import Glibc
 import StoreInterface
+import TestCleanup
 import Testing
 
 @testable import LoadTest
@@ -265,7 +267,6 @@ struct LoadOptionsTests {
             ("online --standing -1", "--standing"), ("online --data /no/such", "--data: there is no folder /no/such."),
             ("online --ca-file /x", "--ca-file goes with --target"),
             ("online --server /x", "--server goes with --target"),
-            ("online --target ws://x", "--target needs --secret-file"),
             (
                 "online --target http://x --secret-file /x",
                 "--target is ws://host:port or wss://host:port, not 'http://x'"
@@ -317,6 +318,12 @@ struct LoadOptionsTests {
         let refusal = Self.refusal(line)
         #expect(refusal.exit == 64)
         #expect(refusal.words.contains(words), "\(refusal.words)")
+    }
+
+    @Test("a server needs a secret where no data folder of this machine has one", .ownProcess)
+    func noSecret() {
+        setenv("REVEILLE_DATA", "/nowhere", 1)
+        wrong(line: "online --target ws://x", words: "--target needs --secret-file")
     }
 
     /// What is said of a line before anything starts.
