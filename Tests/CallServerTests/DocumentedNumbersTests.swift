@@ -274,6 +274,8 @@ struct DocumentedNumbersTests {
             - oldest event waits for more than \(minutes(ServerFacts.oldestEvent)) minutes |
             - took more than \(s(ServerFacts.longestRing)) s to ring
             - in \(minutes(CountHistory.span)) minutes |
+            - had no valid answer in \(minutes(CountHistory.span)) minutes
+            - \(n(AuthorizationCircuit.usersToDoubt.decided)) after one |
             - and \(days(ServerFacts.pushWarning)) days before an APNs certificate does
             - at least \(n(600 - DescriptorLimit.connections(within: 600))) and at most
               \(n(1_000_000 - DescriptorLimit.connections(within: 1_000_000))), is reserved
@@ -336,7 +338,13 @@ struct DocumentedNumbersTests {
             - answers 503 while
             - and 200 with the other
             - failed in 5 minutes,
-            - refused something in 5 minutes |
+            - refused something in 5 minutes;
+            - ten calls in 5 minutes |
+            - of the pushes of 10 minutes
+            - a fifth of more than 20 questions
+            - such as 404:
+            - more than ten times in 5 minutes
+            - TLS or HTTP/2 where
             - for more than 90 % of 5 minutes |
             - more than half of more than 20 sessions
             - a fifth of more than 20 calls
