@@ -149,8 +149,10 @@ package final class AdminShard: ShardHandler {
         case let request as any StoredRequest: try read(request, call.id, from: asker)
         case let request as any WebhookRequest: try ask(request, call.id, audit, from: asker)
         case let drain as Drain:
-            guard (0...86_400_000).contains(drain.deadlineMilliseconds) else {
-                throw AdminError(AdminRefusal(.invalidParams, "params.deadline_ms: expected 0 to 86400000"))
+            guard (0...Drain.longestMilliseconds).contains(drain.deadlineMilliseconds) else {
+                throw AdminError(
+                    AdminRefusal(
+                        .invalidParams, "params.deadline_ms: expected 0 to \(Drain.longestMilliseconds)"))
             }
             environment.core.postAlways(.drainingBegan(within: .milliseconds(drain.deadlineMilliseconds)))
             answer(asker, AdminFrameWriter.result(id: call.id, Done()), call.id)

@@ -101,11 +101,20 @@ extension SetGroup: CoreRequest {
                 .invalidParams, "params.members: expected at most \(CallGroup.mostMembers), not \(members.count)")
         }
         var times: [Handle: Duration] = [:]
-        for (name, seconds) in delays ?? [:] {
-            guard let member = Handle(known: name) else {
-                throw AdminRefusal(.invalidParams, "params.delays: expected members as names")
+        if let delays {
+            // Members that differ in their bytes can be equal texts, and these name the delays.
+            let count = Dictionary(Set(members).map { ($0.text, 1) }, uniquingKeysWith: +)
+            for (name, seconds) in delays {
+                guard let member = Handle(known: name) else {
+                    throw AdminRefusal(.invalidParams, "params.delays: expected members as names")
+                }
+                guard count[name] ?? 1 == 1 else {
+                    throw AdminRefusal(
+                        .invalidParams,
+                        "params.delays: \(name) is two members, in two forms of Unicode: neither can have a delay")
+                }
+                times[member] = .seconds(seconds)
             }
-            times[member] = .seconds(seconds)
         }
         return .setGroup(CallGroup(name: name.text, strategy: strategy, members: members, delays: times))
     }

@@ -23,7 +23,7 @@ extension ListCalls: StoredRequest {
         }
         var filter = CallFilter(
             isLive: live, states: state.map { [$0] }, user: user, since: sinceMilliseconds.map(Instant.init),
-            until: untilMilliseconds.map(Instant.init), reason: reason, limit: try pageSize(limit))
+            until: untilMilliseconds.map(Instant.init), reason: reason, limit: try AdminEndpoint.entries(limit))
         if let after {
             let (createdAt, call) = try PageCursor.read(after, CallSubject.self)
             filter.after = CallCursor(createdAt: createdAt, call: call)
@@ -46,7 +46,7 @@ extension ListPushes: StoredRequest {
         }
         var filter = PushFilter(
             purpose: purpose, status: status, report: report, user: user, call: callID, isOpen: open,
-            limit: try pageSize(limit))
+            limit: try AdminEndpoint.entries(limit))
         if let after {
             let (intendedAt, push) = try PageCursor.read(after, PushSubject.self)
             filter.after = PushCursor(intendedAt: intendedAt, push: push)
@@ -59,7 +59,7 @@ extension ListPushes: StoredRequest {
 
 extension ListDevices: StoredRequest {
     package func read(_ store: any StoreQueries, now: Instant) async throws -> AdminPage<DeviceView> {
-        let size = try pageSize(limit)
+        let size = try AdminEndpoint.entries(limit)
         var filter = DeviceFilter(user: user, suspendedOnly: suspended == true, limit: size)
         if let after {
             // Neither a UUID nor a handle contains a space.
@@ -98,12 +98,6 @@ extension ListAliases: StoredRequest {
 }
 
 private let idGoesAlone = AdminRefusal(.invalidParams, "params.id: goes alone; leave the other members out")
-
-private func pageSize(_ limit: Int?) throws(AdminRefusal) -> Int {
-    guard let limit else { return AdminEndpoint.pageSize }
-    guard limit > 0 else { throw AdminRefusal(.invalidParams, "params.limit: expected at least 1") }
-    return min(limit, AdminEndpoint.pageSize)
-}
 
 /// A position in a list by time: `1789689600123 0b9c8e4e-…`.
 private enum PageCursor {

@@ -25,7 +25,11 @@ extension ResumeWebhook: WebhookRequest {
 
 extension ReplayWebhook: WebhookRequest {
     func perform(_ webhooks: WebhookService) async throws -> Done {
-        try await webhooks.replay(name, since: Instant(milliseconds: sinceMilliseconds)).done(name)
+        let latest = Instant.latest.milliseconds
+        guard (0...latest).contains(sinceMilliseconds) else {
+            throw AdminRefusal(.invalidParams, "params.since_ms: expected 0 to \(latest)")
+        }
+        return try await webhooks.replay(name, since: Instant(milliseconds: sinceMilliseconds)).done(name)
     }
 }
 

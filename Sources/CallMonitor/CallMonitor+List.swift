@@ -7,9 +7,9 @@ extension CallMonitor {
     private static let mostLookedAt = 20_000
 
     /// A page of the live calls, newest first.
-    /// - Throws: a refusal for an invalid `after`.
+    /// - Throws: a refusal of an invalid `after` or `limit`.
     public func page(_ request: ListCalls) throws(AdminRefusal) -> AdminPage<CallView> {
-        let limit = min(max(1, request.limit ?? AdminEndpoint.pageSize), AdminEndpoint.pageSize)
+        let limit = try AdminEndpoint.entries(request.limit)
         var before = request.untilMilliseconds.map {
             CallOrder(createdAt: Instant(milliseconds: $0), id: CallID(high: 0, low: 0))
         }

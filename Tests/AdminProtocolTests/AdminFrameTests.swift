@@ -191,5 +191,46 @@ struct AdminFrameTests {
         ] as [(Int64, String)])
     func times(milliseconds: Int64, text: String) {
         #expect(Timestamp(Instant(milliseconds: milliseconds)).rfc3339 == text)
+        #expect(Timestamp(rfc3339: text)?.instant.milliseconds == milliseconds)
+    }
+
+    @Test("each day of four centuries is read as it is written")
+    func days() {
+        for day in stride(from: Int64(-2000), to: 146_100, by: 1) {
+            let time = Timestamp(Instant(milliseconds: day * 86_400_000 + 86_399_999))
+            guard Timestamp(rfc3339: time.rfc3339) == time else {
+                Issue.record("\(time.rfc3339)")
+                return
+            }
+        }
+    }
+
+    @Test(
+        "a time of people has a fraction and an offset if they want",
+        arguments: [
+            ("2026-09-18T00:00:00Z", 1_789_689_600_000), ("2026-09-18T00:00:00.1Z", 1_789_689_600_100),
+            ("2026-09-18T00:00:00.123456789Z", 1_789_689_600_123), ("2026-09-18T02:00:00+02:00", 1_789_689_600_000),
+            ("2026-09-17T14:30:00-09:30", 1_789_689_600_000), ("2026-09-18T00:00:00+00:00", 1_789_689_600_000),
+            ("0000-01-01T00:00:00Z", -62_167_219_200_000), ("9999-12-31T23:59:59.999Z", 253_402_300_799_999),
+        ] as [(String, Int64)])
+    func readTimes(text: String, milliseconds: Int64) {
+        #expect(Timestamp(rfc3339: text)?.instant.milliseconds == milliseconds)
+    }
+
+    @Test(
+        "a time that no calendar has, and one with other text, is none",
+        arguments: [
+            "", "2026", "2026-09-18", "2026-09-18T00:00:00", "2026-02-29T00:00:00Z", "2026-02-30T00:00:00Z",
+            "2100-02-29T00:00:00Z", "2026-04-31T00:00:00Z", "2026-00-01T00:00:00Z", "2026-13-01T00:00:00Z",
+            "2026-01-00T00:00:00Z", "2026-01-01T24:00:00Z", "2026-01-01T00:60:00Z", "2026-01-01T00:00:60Z",
+            "2026-1-1T00:00:00Z", "12026-01-01T00:00:00Z", "-026-01-01T00:00:00Z", "+026-01-01T00:00:00Z",
+            "2026-01-01 00:00:00Z", "2026-01-01T00:00:00Zxx", "2026-01-01T00:00:00.Z", "2026-01-01T00:00:00.5",
+            "2026-01-01T00:00:00.5x", "2026-01-01T00:00:00+2:00", "2026-01-01T00:00:00+0200",
+            "2026-01-01T00:00:00+24:00", "2026-01-01T00:00:00+02:60", "2026-01-01T00:00:00+02:00Z",
+            "2026-01-01T00:00:00Z\u{301}", "\u{200b}2026-01-01T00:00:00Z",
+            "2026-01-01T00:00:00." + String(repeating: "0", count: 60) + "Z",
+        ])
+    func noTimes(text: String) {
+        #expect(Timestamp(rfc3339: text) == nil)
     }
 }

@@ -323,9 +323,13 @@ struct CallMonitorTests {
         #expect(steps == ["idle", "ended"])
     }
 
-    @Test("an `after` that is none of ours is refused")
+    @Test("an `after` that is none of ours is refused, and so is a page without entries")
     func cursors() {
         let monitor = CallMonitor(now: Instant(milliseconds: 0))
+        for limit in [0, -1, Int.min] {
+            #expect(throws: AdminRefusal.self) { try monitor.page(ListCalls(live: true, limit: limit)) }
+            #expect(throws: AdminRefusal.self) { try monitor.page(ListSessions(limit: limit)) }
+        }
         for after in ["", "7", "x y", "7 7"] {
             #expect(throws: AdminRefusal.self) { try monitor.page(ListCalls(live: true, after: after)) }
             #expect(throws: AdminRefusal.self) { try monitor.page(ListSessions(after: after)) }

@@ -65,6 +65,20 @@ struct AdminServiceTests {
         #expect(fixture.asked.entries.count == 10)
     }
 
+    @Test("members that are one text in two forms of Unicode have no delays, which name members as texts")
+    func formsOfUnicode() throws {
+        let forms = ["caf\u{e9}", "cafe\u{301}"].map { Handle($0)! }
+        func group(_ delays: [String: Int]) -> SetGroup {
+            SetGroup(name: Handle("sales")!, strategy: .all, members: forms + [Self.bob], delays: delays)
+        }
+        for form in forms {
+            #expect(throws: AdminRefusal.self) { try group([form.text: 5]).command() }
+        }
+        let delayed = CallGroup(
+            name: "sales", strategy: .all, members: forms + [Self.bob], delays: [Self.bob: .seconds(5)])
+        #expect(try group(["bob": 5]).command() == .setGroup(delayed))
+    }
+
     @Test("groups and aliases are listed from the store, a page at a time")
     func lists() async throws {
         let fixture = try await AdminFixture()

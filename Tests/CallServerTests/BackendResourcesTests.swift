@@ -154,6 +154,8 @@ struct BackendResourcesTests {
             ("/calls/\(Fixture.call)?after=1&wait=-1", "wait: "), ("/calls/\(Fixture.call)?after=1&wait=+5", "wait: "),
             ("/calls/\(Fixture.call)?after=1&wait=", "wait: "), ("/calls/\(Fixture.call)?after=1&wait=1e400", "wait: "),
             ("/calls/\(Fixture.call)?after=1&wait=99999999999999999999", "wait: "),
+            ("/calls/\(Fixture.call)?wait=26", "wait: "), ("/calls/\(Fixture.call)?wait=x", "wait: "),
+            ("/calls/\(Fixture.call)?after=00000000000000001", "after: "),
             ("/calls/\(Fixture.call)?a=%zz", "invalid percent escape"),
             ("/calls/\(Fixture.call)?a=%+5", "invalid percent escape"),
         ])
@@ -162,6 +164,25 @@ struct BackendResourcesTests {
         await fixture.ask(.get, path)
         let response = try await fixture.nextResponse()
         #expect(response.status == 400 && String(decoding: response.body, as: UTF8.self).contains(words))
+    }
+
+    @Test("an Idempotency-Key is 1 to 255 visible characters of ASCII")
+    func keys() async throws {
+        let fixture = try await Fixture()
+        let body = #"{"from":"alice","to":"bob"}"#
+        for key in ["", String(repeating: "k", count: 256), "a b", " ", "\t", "\u{7f}", "\u{e9}", "k\u{301}"] {
+            await fixture.ask(.post, "/calls", body, key: key)
+            let response = try await fixture.nextResponse()
+            #expect(response.status == 400, "\(key)")
+            #expect(String(decoding: response.body, as: UTF8.self).contains("Idempotency-Key: expected 1 to 255"))
+        }
+        for key in ["!", "~", #""8e03978e-40d5""#, String(repeating: "k", count: 255)] {
+            await fixture.ask(.post, "/calls", body, key: key)
+            guard case .invite = try await fixture.nextInput().request else {
+                Issue.record("\(key)")
+                continue
+            }
+        }
     }
 
     @Test("a token of some users reads the records of their calls, and no other's")

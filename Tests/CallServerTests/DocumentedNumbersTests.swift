@@ -390,6 +390,82 @@ struct DocumentedNumbersTests {
         #expect(numbers == [], "\(passages.article) has numbers that no test reads")
     }
 
+    // MARK: OpenAPI
+
+    /// What bounds a number, a text or a list of a schema.
+    private static let boundKeywords: Set = [
+        "minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength", "x-maxBytes",
+    ]
+    /// Members of a document that name nothing.
+    private static let structure: Set = [
+        "paths", "components", "schemas", "parameters", "schema", "requestBody", "content", "application/json",
+        "properties", "additionalProperties",
+    ]
+
+    /// The bounds in a document, by the names around them.
+    private static func bounds(in value: Any, at place: [String] = []) -> [String: [String: Int]] {
+        var found: [String: [String: Int]] = [:]
+        if let list = value as? [Any] {
+            for (index, element) in list.enumerated() {
+                let name = (element as? [String: Any])?["name"] as? String
+                found.merge(bounds(in: element, at: place + [name ?? "\(index)"])) { $1 }
+            }
+        }
+        guard let object = value as? [String: Any] else { return found }
+        let own = object.filter { boundKeywords.contains($0.key) }.compactMapValues { $0 as? Int }
+        if !own.isEmpty { found[place.joined(separator: " ")] = own }
+        for (name, member) in object {
+            found.merge(bounds(in: member, at: structure.contains(name) ? place : place + [name])) { $1 }
+        }
+        return found
+    }
+
+    private static func bounds(inDocument name: String) throws -> [String: [String: Int]] {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "Resources/\(name)")
+        return bounds(in: try JSONSerialization.jsonObject(with: Data(contentsOf: file)))
+    }
+
+    @Test("each bound in the OpenAPI documents is the code's")
+    func schemas() throws {
+        #expect(
+            try Self.bounds(inDocument: "reveille.openapi.json") == [
+                "/v1/pushes/{push_id}/report post error": [
+                    "maxLength": FrameLimits.reportError, "x-maxBytes": FrameLimits.reportError,
+                ]
+            ])
+        let users = "/v1/backend/users/{user}"
+        let latest = Int(Instant.latest.milliseconds)
+        let answer = CallRules.noAnswerRange
+        let backend: [String: [String: Int]] = [
+            "/v1/backend/calls/{call_id} get wait": ["minimum": 0, "maximum": BackendHTTPRequest.longestWait],
+            "\(users)/forward put no_answer_seconds": [
+                "minimum": Int(answer.lowerBound.components.seconds),
+                "maximum": Int(answer.upperBound.components.seconds),
+            ],
+            "\(users)/revoke post before_ms": ["minimum": 0, "maximum": latest],
+            "/v1/backend/webhooks/{name}/replay post since_ms": ["minimum": 0, "maximum": latest],
+            "/v1/backend/server/drain post deadline_ms": ["minimum": 0, "maximum": Drain.longestMilliseconds],
+            "limit": ["minimum": 1, "maximum": BackendExport.longestPage],
+            "key": ["minLength": 1, "maxLength": BackendHTTPRequest.longestKey],
+            "BackendInvite from_name": ["maxLength": FrameLimits.name, "x-maxBytes": FrameLimits.name],
+            "BackendInvite ring_ms": [
+                "minimum": Int(CallTimers.ringRange.lowerBound.wholeMilliseconds),
+                "maximum": Int(CallTimers.ringRange.upperBound.wholeMilliseconds),
+            ],
+            "BackendInvite max_duration_ms": [
+                "minimum": Int(FieldReader.durationMilliseconds.lowerBound),
+                "maximum": Int(FieldReader.durationMilliseconds.upperBound),
+            ],
+            "Group members": ["minItems": 1, "maxItems": CallGroup.mostMembers],
+            "Group delays": ["minimum": 0, "maximum": Int(CallGroup.longestDelay.components.seconds)],
+            "Callers callers": ["minItems": 1, "maxItems": CallRules.mostBlocked],
+        ]
+        #expect(try Self.bounds(inDocument: "reveille.backend.openapi.json") == backend)
+        // A list of the admin API has as many entries.
+        #expect(AdminEndpoint.pageSize == BackendExport.longestPage)
+    }
+
     // MARK: Text
 
     /// The items of a list, each on one line.

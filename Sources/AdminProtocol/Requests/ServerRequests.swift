@@ -12,7 +12,9 @@ public struct GetServerInfo: AdminRequest {
 public struct Drain: AdminRequest {
     public typealias Response = Done
     public static let method = AdminMethod.serverDrain
-    /// The time until the server means to stop, which clients are told. 0 to 86,400,000.
+    /// A day.
+    package static let longestMilliseconds = 86_400_000
+    /// The time until the server means to stop, which clients are told: at most ``longestMilliseconds``.
     public var deadlineMilliseconds: Int
 
     public init(deadlineMilliseconds: Int) { self.deadlineMilliseconds = deadlineMilliseconds }

@@ -39,6 +39,57 @@ public struct Timestamp: Codable, Hashable, Comparable, Sendable {
             + "\(year)-\(two(date.month))-\(two(date.day))T\(clock)"
     }
 
+    /// Reads a time of RFC 3339, also with another fraction or an offset such as `+02:00`.
+    /// - Returns: nil for everything else, such as the 30th of February, a leap second, or text behind the time.
+    public init?(rfc3339 text: String) {
+        // No time is longer than this, whatever the digits of its fraction.
+        let bytes = Array(text.utf8.prefix(64))
+        func number(_ place: Range<Int>, in range: ClosedRange<Int64>) -> Int64? {
+            Int64(digits: bytes[place], in: range)
+        }
+        let marks = [4: "-", 7: "-", 10: "T", 13: ":", 16: ":"] as [Int: Unicode.Scalar]
+        guard bytes.count >= 20, marks.allSatisfy({ bytes[$0.key] == UInt8(ascii: $0.value) }),
+            let year = number(0..<4, in: 0...9999), let month = number(5..<7, in: 1...12),
+            let day = number(8..<10, in: 1...31), let hour = number(11..<13, in: 0...23),
+            let minute = number(14..<16, in: 0...59), let second = number(17..<19, in: 0...59)
+        else { return nil }
+        var zone = bytes.dropFirst(19)
+        var milliseconds: Int64 = 0
+        if zone.first == UInt8(ascii: ".") {
+            let digits = zone.dropFirst().prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            let padded = Array(digits.prefix(3)) + Array(repeating: UInt8(ascii: "0"), count: max(0, 3 - digits.count))
+            guard !digits.isEmpty, let fraction = Int64(digits: padded, in: 0...999) else { return nil }
+            milliseconds = fraction
+            zone = zone.dropFirst(1 + digits.count)
+        }
+        guard let offset = Self.minutes(ofZone: Array(zone)) else { return nil }
+        let days = Self.days(year: year, month: month, day: day)
+        guard Self.date(daysSinceEpoch: days) == (year, month, day) else { return nil }
+        let minutes = (days * 24 + hour) * 60 + minute - offset
+        instant = Instant(milliseconds: (minutes * 60 + second) * 1000 + milliseconds)
+    }
+
+    /// How far the clocks of a zone are ahead of UTC, in minutes: of `Z`, `+02:00`, `-09:30`.
+    private static func minutes(ofZone zone: [UInt8]) -> Int64? {
+        if zone == [UInt8(ascii: "Z")] { return 0 }
+        guard zone.count == 6, zone[3] == UInt8(ascii: ":"), let hours = Int64(digits: zone[1..<3], in: 0...23),
+            let minutes = Int64(digits: zone[4..<6], in: 0...59)
+        else { return nil }
+        switch zone[0] {
+        case UInt8(ascii: "+"): return hours * 60 + minutes
+        case UInt8(ascii: "-"): return -(hours * 60 + minutes)
+        default: return nil
+        }
+    }
+
+    /// The inverse of ``date(daysSinceEpoch:)``.
+    private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+        let (era, yearOfEra) = (month <= 2 ? year - 1 : year).quotientAndRemainder(flooringDividingBy: 400)
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * 146_097 + dayOfEra - 719_468
+    }
+
     /// The proleptic Gregorian calendar, counted in eras of 400 years that begin on the first of March.
     private static func date(daysSinceEpoch days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let (era, dayOfEra) = (days + 719_468).quotientAndRemainder(flooringDividingBy: 146_097)

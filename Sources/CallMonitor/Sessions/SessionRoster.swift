@@ -45,9 +45,9 @@ struct SessionRoster {
         }
     }
 
-    /// - Throws: a refusal for an invalid `after`.
+    /// - Throws: a refusal of an invalid `after` or `limit`.
     func page(_ request: ListSessions) throws(AdminRefusal) -> AdminPage<SessionView> {
-        let limit = min(max(1, request.limit ?? AdminEndpoint.pageSize), AdminEndpoint.pageSize)
+        let limit = try AdminEndpoint.entries(request.limit)
         var page = AdminPage<SessionView>(items: [])
         var after: Key?
         if let text = request.after {

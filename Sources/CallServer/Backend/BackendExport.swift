@@ -46,20 +46,18 @@ struct BackendExport: Sendable {
         self.page = page
     }
 
-    /// ISO 8601 in UTC, or milliseconds since 1970; from 1970 to 9999.
+    /// RFC 3339, or milliseconds since 1970; from 1970 to 9999.
     private static func instant(_ name: String, in query: [String: String]) throws(SignalError) -> Instant? {
         guard let text = query[name] else { return nil }
         if let milliseconds = Int64(digits: text, in: 0...Instant.latest.milliseconds) {
             return Instant(milliseconds: milliseconds)
         }
-        // The year has four digits: the milliseconds of a later one may not fit the integer.
-        let hasYear = text.utf8.dropFirst(4).first == UInt8(ascii: "-")
-        guard hasYear, let date = try? Date(text, strategy: .iso8601), date.timeIntervalSince1970 >= 0 else {
+        guard let instant = Timestamp(rfc3339: text)?.instant, instant.milliseconds >= 0 else {
             throw SignalError(
                 .invalidParams,
                 "\(name): expected a time from 1970 to 9999, as 2026-01-31T00:00:00Z or in ms since 1970")
         }
-        return min(Instant(milliseconds: Int64(date.timeIntervalSince1970 * 1000)), .latest)
+        return min(instant, .latest)
     }
 
     /// Reads the page.

@@ -17,9 +17,11 @@ struct BackendHTTPRequest {
 
     /// The longest `wait` of a follow, in seconds: shorter than the listener's timeout for a response.
     static let longestWait = 25
-    private static let longestKey = 255
     /// The most members of a body for the administration.
     private static let mostMembers = 32
+    static let longestKey = 255
+    /// Digits of a version, which is 64 bits in hexadecimal.
+    static let longestVersion = 16
 
     let token: BackendToken
     let route: BackendRoute
@@ -68,8 +70,12 @@ struct BackendHTTPRequest {
     /// Reads the rest of the request.
     /// - Parameter callSecret: see ``BackendServices/callSecret``.
     func work(_ request: HTTPRequest, callSecret: [UInt8]) throws(SignalError) -> Work {
-        if let key = request.idempotencyKey, !(1...Self.longestKey).contains(key.utf8.count) {
-            throw SignalError(.invalidRequest, "Idempotency-Key: expected 1 to \(Self.longestKey) characters")
+        if let key = request.idempotencyKey?.utf8 {
+            guard (1...Self.longestKey).contains(key.count), key.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+                throw SignalError(
+                    .invalidRequest,
+                    "Idempotency-Key: expected 1 to \(Self.longestKey) ASCII characters without spaces")
+            }
         }
         if !request.body.isEmpty { try request.expectJSON() }
         let query = try request.queryItems
@@ -100,13 +106,15 @@ struct BackendHTTPRequest {
             }
             return .core(.hangup(id, reason), wait: nil)
         default:
-            guard let after = query["after"] else { return .core(.get(id), wait: nil) }
-            guard let version = UInt64(digits: after, radix: 16, in: 0...UInt64.max) else {
-                throw SignalError(.invalidParams, "after: expected the version of an earlier answer")
-            }
             let seconds = query["wait"] ?? "\(Self.longestWait)"
             guard let wait = Int(digits: seconds, in: 0...Self.longestWait) else {
                 throw SignalError(.invalidParams, "wait: expected 0 to \(Self.longestWait) seconds")
+            }
+            guard let after = query["after"] else { return .core(.get(id), wait: nil) }
+            guard after.utf8.count <= Self.longestVersion,
+                let version = UInt64(digits: after, radix: 16, in: 0...UInt64.max)
+            else {
+                throw SignalError(.invalidParams, "after: expected the version of an earlier answer")
             }
             return .core(.follow(id, after: version), wait: .seconds(wait))
         }

@@ -1,3 +1,4 @@
+import AdminProtocol
 import ArgumentParser
 import CallVocabulary
 import Foundation
@@ -9,20 +10,13 @@ enum PointInTime {
 
     static func parse(_ text: String) throws -> Instant {
         if let ago = TimeSpan.duration(text) { return Moment.now + (.zero - ago) }
-        if let date = rfc3339(text) ?? local(text) {
+        if let time = Timestamp(rfc3339: text) { return time.instant }
+        if let date = local(text) {
             return Instant(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
         }
         throw ValidationError(
             "'\(text)' is no time: give one as 2026-09-18, 2026-09-18T14:00, 2026-09-18T12:00:00Z, or how long ago as "
                 + "15m, 2h or 3d.")
-    }
-
-    private static func rfc3339(_ text: String) -> Date? {
-        let formatter = ISO8601DateFormatter()
-        formatter.formatOptions = [.withInternetDateTime]
-        if let date = formatter.date(from: text) { return date }
-        formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
-        return formatter.date(from: text)
     }
 
     private static func local(_ text: String) -> Date? {
@@ -31,7 +25,8 @@ enum PointInTime {
         formatter.timeZone = Console.current.timeZone
         formatter.isLenient = false
         let text = text.replacing("T", with: " ")
-        for format in ["yyyy-MM-dd", "yyyy-MM-dd HH:mm", "yyyy-MM-dd HH:mm:ss"] {
+        // The formatter also takes one digit where the format has two, and a year of five digits.
+        for format in ["yyyy-MM-dd", "yyyy-MM-dd HH:mm", "yyyy-MM-dd HH:mm:ss"] where format.count == text.count {
             formatter.dateFormat = format
             if let date = formatter.date(from: text) { return date }
         }

@@ -409,6 +409,18 @@ struct LoadOptionsTests {
         #expect((Duration.seconds(-5_401) ... .seconds(-5_399)).contains(ago), "\(ago)")
     }
 
+    @Test("a time on the command line is one of the calendar, and nothing stands behind it")
+    func times() throws {
+        #expect(try PointInTime.parse("2026-09-18T12:00:00.5+02:00").milliseconds == 1_789_725_600_500)
+        #expect(try PointInTime.parse("2026-09-18") < PointInTime.parse("2026-09-18 00:01"))
+        for text in [
+            "2026-02-30", "2026-02-30T00:00:00Z", "2026-09-18T24:00:00Z", "2026-09-18T00:00:00Zxx", "2026-9-18",
+            "12026-09-18", "2026-09-18 1:00",
+        ] {
+            #expect(throws: ValidationError.self, "\(text)") { try PointInTime.parse(text) }
+        }
+    }
+
     @Test("its help has every exit code that it ends with")
     func exitCodes() {
         let help = Reveille.helpMessage(for: LoadCommand.self, columns: 120)
