@@ -60,7 +60,7 @@ struct DocumentedNumbersTests {
             - | \(n(FrameLimits.handles)) handles and \(n(FrameLimits.target)) bytes |
             - | nesting depth of arrays and objects, including the frame and `params` | \(n(JSONScanner.maximumDepth))
               |
-            - of one invite | \(n(FrameLimits.content)) bytes together |
+            - of one invite | \(n(FrameLimits.content)) bytes together, with quotation marks |
             - of one message | \(n(FrameLimits.content)) bytes, counting one byte
             - | a handle | \(n(Handle.longest)) bytes of
             - | `session.open.token` | \(n(FrameLimits.token)) bytes |

@@ -5,6 +5,7 @@ import CallStore
 import CallVocabulary
 import ChildProcess
 import Foundation
+import ServerSettings
 import Testing
 
 @testable import reveille
@@ -146,5 +147,16 @@ struct HelpTests {
         let help = Reveille.helpMessage(for: GroupsCommand.Set.self, includeHidden: false, columns: 200)
         #expect(help.contains("calls.hunt_step_seconds"))
         #expect(!help.contains("fifteen"))
+    }
+
+    @Test("the range that the help of serve gives for a setting is the setting's")
+    func ranges() throws {
+        let help = Reveille.helpMessage(for: ServeCommand.self, includeHidden: false, columns: 200)
+        let found = help.matches(of: /\((\d+) to (\d+);/).map { "\($0.1)...\($0.2)" }
+        guard case .integer(let ring) = Setting.ringSeconds.kind else {
+            Issue.record("the ring time is no number")
+            return
+        }
+        #expect(found == ["\(ring.lowerBound)...\(ring.upperBound)"])
     }
 }

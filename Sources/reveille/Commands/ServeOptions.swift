@@ -32,7 +32,7 @@ struct ServeOptions: ParsableArguments {
             "The maximum rate of messages of a connection, per second (default: 100). A burst may be four times as large."
     )
     var messagesPerSecond: Int?
-    @Option(help: "The ring time of a call whose invite sets none, in seconds (5 to 180; default: 45).")
+    @Option(help: "The ring time of a call whose invite sets none, in seconds (5 to 600; default: 45).")
     var ringSeconds: Int?
     @Option(help: "The push that tells offline devices about a missed call, unless the user has a policy of their own.")
     var missedCalls: MissedCallPush?
