@@ -51,6 +51,25 @@ struct WatchProgramTests {
         #expect(!Samples.screen(&program).text(row: 0).contains("problems"))
     }
 
+    @Test("a problem that its first line cuts is below it with its cause, above the calls", arguments: [60, 80, 120])
+    func longProblem(width: Int) {
+        var program = three
+        var server = Samples.server()
+        server.problems = [
+            ServerProblem(
+                .authorizationDown,
+                "authorization: every call is refused, because https://hooks.example.com/authorize fails: the name of "
+                    + "the server is not in its certificate")
+        ]
+        _ = program.received(.link(.checked(server)), at: Samples.time(1))
+        let screen = Samples.screen(&program, width: width)
+        #expect(screen.text(row: 0).contains("authorization"))
+        #expect(screen.text.contains("certificate") && screen.text.contains("STATE") && screen.text.contains("alice"))
+        // Half of a small screen stays for the calls.
+        let small = Samples.screen(&program, width: width, height: 8)
+        #expect(small.text.contains("STATE") && small.text(row: 7).hasPrefix("q quit"))
+    }
+
     @Test("while the server is gone no call gets older")
     func gone() {
         var program = three

@@ -5,10 +5,12 @@ import TerminalScreen
 enum ScreenFrame {
     /// The server, a figure, and the time.
     /// - Parameter problems: the worst first; they take the place of the server's address.
+    /// - Returns: the worst problem, if the line has no room for all of its words.
+    @discardableResult
     static func drawTitle(
         _ link: LinkState, _ figure: String?, problems: [ServerProblem] = [], isPaused: Bool,
         in buffer: inout ScreenBuffer, at time: ScreenTime
-    ) {
+    ) -> ServerProblem? {
         var title = StyledLine("reveille", .bold)
         if let server = link.server {
             if problems.isEmpty {
@@ -25,9 +27,21 @@ enum ScreenFrame {
         }
         let clock = WallClock.text(time.wallMilliseconds)
         let mark = isPaused ? " PAUSED " : ""
-        title.draw(into: &buffer, row: 0, limit: max(0, buffer.width - clock.count - mark.count - 2))
+        let limit = max(0, buffer.width - clock.count - mark.count - 2)
+        title.draw(into: &buffer, row: 0, limit: limit)
         buffer.put(clock, row: 0, endingAt: buffer.width, style: link.isUp ? .plain : .dim)
         if isPaused { buffer.put(mark, row: 0, endingAt: buffer.width - clock.count - 1, style: .reversed) }
+        return title.pieces.reduce(0) { $0 + $1.text.columns } > limit ? problems.first : nil
+    }
+
+    /// Draws all words of a problem: the cause often stands at the end.
+    /// - Returns: the row below them. They take at most half of the rows down to the prompt.
+    static func drawProblem(_ problem: ServerProblem, row: Int, in buffer: inout ScreenBuffer) -> Int {
+        let lines = problem.words.shown.wrapped(to: buffer.width).prefix(max(0, (buffer.height - 2 - row) / 2))
+        for (index, line) in lines.enumerated() {
+            buffer.put(line, row: row + index, column: 0, limit: buffer.width, style: style(of: problem))
+        }
+        return row + lines.count
     }
 
     static func style(of problem: ServerProblem) -> Style {

@@ -223,8 +223,10 @@ struct WatchProgram: ScreenProgram {
         // While the server is gone no call gets older.
         let (board, shown) = frozen ?? (self.board, link.goneSince ?? time)
         let rate = board.rate(at: shown.uptime).map { "\(FigureText.rate($0)) new/s" }
-        ScreenFrame.drawTitle(link, rate, problems: link.problems, isPaused: isPaused, in: &buffer, at: time)
-        let body = 2..<max(2, buffer.height - 2)
+        let problem = ScreenFrame.drawTitle(
+            link, rate, problems: link.problems, isPaused: isPaused, in: &buffer, at: time)
+        let top = problem.map { ScreenFrame.drawProblem($0, row: 2, in: &buffer) } ?? 2
+        let body = top..<max(top, buffer.height - 2)
         switch mode {
         case .table, .filtering: table.draw(board, rows: body, in: &buffer, at: shown)
         case .confirming(_, from: let story):
