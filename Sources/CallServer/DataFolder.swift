@@ -222,6 +222,8 @@ public struct DataFolder: Sendable {
     private static func reason(_ error: any Error) -> String {
         if let failure = error as? SystemError { return String(cString: strerror(failure.errno)) }
         let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
-        return (underlying ?? error as NSError).localizedDescription
+        let words = (underlying ?? error as NSError).localizedDescription
+        // It goes into a sentence.
+        return words.hasSuffix(".") ? String(words.dropLast()) : words
     }
 }

@@ -14,7 +14,7 @@ struct ServeOptions: ParsableArguments {
     @Option(help: "The numeric address to listen on (default: 127.0.0.1).")
     var host: String?
     @Option(help: "The port to listen on; 0 lets the system choose (default: 7350).")
-    var port: UInt16?
+    var port: Int?
     @Option(help: "The number of connection threads. With one thread and without TLS, it is the core's thread.")
     var shards: Int?
     @Option(
