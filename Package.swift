@@ -325,7 +325,7 @@ let package = Package(
             "CallServerTests",
             [
                 "TLS", "AdminServer", "ByteMutation", "ClientTokens", "PushVocabulary", "CallServer", "AdminKit",
-                "AdminProtocol", "CallCore",
+                "AdminProtocol", "CallCore", "CallEvents",
                 "CallMonitor", "CallStore", "OutgoingHTTP", "StoreInterface", "CallVocabulary", "ChildProcess",
                 "Determinism", "PushClient", "PushCore", "PushTestServer", "SoftphoneKit", "SoftphoneSession",
                 "EventLoop",

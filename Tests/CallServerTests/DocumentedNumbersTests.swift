@@ -9,6 +9,7 @@ import Testing
 
 @testable import AdminServer
 @testable import CallCore
+@testable import CallEvents
 @testable import CallServer
 @testable import ClientTokens
 @testable import PostgresStore
@@ -20,6 +21,7 @@ import Testing
 @testable import SoftphoneSession
 @testable import WebPages
 @testable import WebSocketServer
+@testable import WebhookClient
 @testable import WireJSON
 
 /// The numbers of the articles that promise limits are those of the code.
@@ -376,7 +378,51 @@ struct DocumentedNumbersTests {
             - rates it 1.1)
             """#)
 
-    @Test("each number in an article is the code's", arguments: [wireProtocol, callSemantics, adminAPI, operations])
+    static let webhooks = Passages(
+        article: "WebhookClient/WebhookClient.docc/Webhooks.md",
+        limits: """
+            - A server has at most \(n(WebhookEndpoint.most)) endpoints.
+            - unless it is larger than \(kib(EventBody.longestCustom)) KiB |
+            - A list of callees is cut after \(kib(EventBody.longestList)) KiB, and that of an ended call that has rung
+              nobody after \(n(Callees.few)) handles;
+            - up to \(n(DeliveryQueue.mostInFlight)) are sent at a time.
+            - within \(s(EndpointSender.patience)) s. Everything else
+            - between the attempts are \(pauses), each
+            - doubles from 1 s to \(s(DeliveryQueue.longestProbePause)) s.
+            - The server holds \(n(DeliveryQueue.mostHeld)) events or \(mib(DeliveryQueue.mostBytes)) MiB of an endpoint
+              in memory, and sends \(n(DeliveryQueue.mostInFlight)) at a time.
+            - and of the \(n(DeliveryQueue.mostInFlight)), as are free
+            - If you refuse \(n(DeliveryQueue.mostHeld / 2)) events of a user, the user's next ones therefore wait, up to
+              \(hours(DeliveryQueue.pauses.reduce(.zero, +) * 11 / 10)) hours.
+            - \(days(RetentionPolicy.standardEvents)) days by default
+            """,
+        others: #"""
+            - | 1 to 64 letters
+            - | 1 to 4:
+            - with Base64 of 24 to 64 bytes (HMAC-SHA256)
+            - an Ed25519 private key
+            - A body has at most 20 kB.
+            - , from 1 and without gaps
+            - a status of 200 to 299
+            - up to 10 % longer.
+            - With status 429, 502, 503 or 504 you may
+            - Status 410 disables
+            - Answer 2xx to events
+            - has waited for 20 minutes
+            """#)
+
+    /// Those of the attempts to send an event, as the article lists them.
+    private static var pauses: String {
+        let texts = DeliveryQueue.pauses.map { pause in
+            let seconds = pause.components.seconds
+            return seconds < 60 ? "\(seconds) s" : seconds < 3600 ? "\(seconds / 60) min" : "\(seconds / 3600) h"
+        }
+        return texts.dropLast().joined(separator: ", ") + " and " + (texts.last ?? "")
+    }
+
+    @Test(
+        "each number in an article is the code's",
+        arguments: [wireProtocol, callSemantics, adminAPI, operations, webhooks])
     func numbers(_ passages: Passages) throws {
         var prose = try Self.prose(of: passages.article)
         for passage in Self.list(passages.limits) + Self.list(passages.others) {
