@@ -182,6 +182,27 @@ import Testing
         #expect(refusal.code == .limitReached)
     }
 
+    @Test("calls are forwarded to a group by the bytes of its name, which may be another form of the same text")
+    func formsOfUnicode() {
+        let names = ["caf\u{e9}", "cafe\u{301}"]
+        for name in names {
+            world.administer(.setGroup(CallGroup(name: name, strategy: .all, members: [carol.user])))
+        }
+        for name in names {
+            let command = AdminCommand.forward(bob.user, busy: .group(name), noAnswer: nil, after: nil)
+            #expect(world.administer(command) == .success(.done))
+            guard case .success(.user(let view)) = world.administer(.showUser(bob.user)),
+                case .group(let stored)? = view.rules.forwardBusy
+            else {
+                Issue.record("no target")
+                return
+            }
+            #expect(stored.utf8.elementsEqual(name.utf8))
+        }
+        #expect(CallTarget.group(names[0]) != .group(names[1]) && CallTarget.group("a") == .group("a"))
+        #expect(CallTarget.group("a") != .user(Handle("a")!) && CallTarget.users([bob.user]) != .user(bob.user))
+    }
+
     @Test("in a glare a call that its callee refuses does not win", arguments: [true, false])
     func glare(_ blocks: Bool) {
         let (low, high) = (CallID(high: 0, low: 1), CallID(high: 0, low: 2))

@@ -157,6 +157,16 @@ public enum CallTarget: Hashable, Sendable {
     case user(Handle)
     case users([Handle])
     case group(String)
+
+    // Swift compares strings by canonical equivalence; a group's name is compared byte for byte, as a handle is.
+    public static func == (a: Self, b: Self) -> Bool {
+        switch (a, b) {
+        case (.user(let a), .user(let b)): a == b
+        case (.users(let a), .users(let b)): a == b
+        case (.group(let a), .group(let b)): a.utf8.elementsEqual(b.utf8)
+        case (.user, _), (.users, _), (.group, _): false
+        }
+    }
 }
 
 /// `call.invite`.
