@@ -98,8 +98,12 @@ extension PushToken {
 
     private var registrationTokenFault: PushTokenFault? {
         // The APNs device token of an iPhone, registered in place of Firebase's token.
-        let isDeviceToken = token.utf8.count == 64 && token.utf8.allSatisfy(Self.isHexadecimal)
-        guard !token.isEmpty, token.utf8.allSatisfy(Self.isOfRegistration), !isDeviceToken else {
+        guard token.utf8.count != 64 || !token.utf8.allSatisfy(Self.isHexadecimal) else {
+            return PushTokenFault(
+                member: .token,
+                expected: "the registration token as Firebase returns it; 64 hexadecimal digits are APNs' device token")
+        }
+        guard !token.isEmpty, token.utf8.allSatisfy(Self.isOfRegistration) else {
             return PushTokenFault(
                 member: .token, expected: "a registration token of FCM: letters, digits, '-', '_', ':' and '.'")
         }

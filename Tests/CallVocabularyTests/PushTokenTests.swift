@@ -70,6 +70,9 @@ struct PushTokenTests {
         ] as [(String, Bool)])
     func registrationTokens(token: String, isTaken: Bool) {
         #expect(Self.fault(.fcm, .data, .production, "p", token) == (isTaken ? nil : .token))
+        let push = PushToken(provider: .fcm, kind: .data, environment: .production, topic: "p", token: token)
+        let words = push.fault?.expected ?? ""
+        #expect(words.contains("APNs' device token") == (token.lowercased() == Self.hexadecimal))
     }
 
     @Test(
