@@ -232,6 +232,7 @@ import Testing
         #expect(world.provider.waiting.isEmpty)
         bob.open()
         #expect(bob.session?.missed.map(\.reason) == [.noDevices, .noDevices])
+        #expect(bob.session?.missed.map(\.call) == [call, second], "the oldest first")
         bob.ask(.clearMissed(upTo: world.now))
         bob.open()
         #expect(bob.session?.missed.isEmpty == true)
