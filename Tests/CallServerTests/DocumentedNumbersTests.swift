@@ -249,6 +249,10 @@ struct DocumentedNumbersTests {
             - one JSON object of at most \(kib(AdminEndpoint.longestFrame)) KiB
             - never more than \(n(AdminEndpoint.pageSize))
             - or \(n(IDPart<CallSubject>.fewestDigits)) or more digits of
+            - two notifications: \(n(LiveQueries.callIntervals.lowerBound)) to
+              \(n(LiveQueries.callIntervals.upperBound)) for calls, \(n(LiveQueries.statsIntervals.lowerBound)) to
+              \(n(LiveQueries.statsIntervals.upperBound)) for figures.
+            - : at most \(n(Drain.longestMilliseconds)) |
             - the socket is closed with \(p(CloseCode.dropped.rawValue)) |
             - its session is closed with \(p(CloseCode.loggedOut.rawValue)),
             - are logged out (\(p(CloseCode.badToken.rawValue))),

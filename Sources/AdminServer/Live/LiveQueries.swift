@@ -11,6 +11,9 @@ import WebSocketServer
 final class LiveQueries {
     /// The interval at which the feed is polled: the longest delay of log lines and updates.
     private static let pause = Duration.milliseconds(5)
+    /// What a client may ask for as the least time between two notifications, in milliseconds.
+    static let callIntervals = 100...60_000
+    static let statsIntervals = 200...60_000
 
     private let driver: MonitorDriver
     private let address: @Sendable (DeviceKey) -> String?
@@ -51,12 +54,12 @@ final class LiveQueries {
                 send(AdminFrameWriter.result(id: call.id, page))
             case let request as SubscribeToCalls:
                 guard let connection else { return false }
-                let interval = try Self.interval(request.intervalMilliseconds, 100...60_000, 250)
+                let interval = try Self.interval(request.intervalMilliseconds, Self.callIntervals, 250)
                 let number = subscriptions.subscribe(request, interval, on: connection)
                 send(AdminFrameWriter.result(id: call.id, try Self.started(number)))
             case let request as SubscribeToStats:
                 guard let connection else { return false }
-                let interval = try Self.interval(request.intervalMilliseconds, 200...60_000, 1000)
+                let interval = try Self.interval(request.intervalMilliseconds, Self.statsIntervals, 1000)
                 let number = subscriptions.subscribeToStats(interval, on: connection)
                 send(AdminFrameWriter.result(id: call.id, try Self.started(number)))
             case let request as Unsubscribe:
