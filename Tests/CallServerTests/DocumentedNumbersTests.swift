@@ -281,7 +281,6 @@ struct DocumentedNumbersTests {
             - took more than \(s(ServerFacts.longestRing)) s to ring
             - in \(minutes(CountHistory.span)) minutes |
             - had no valid answer in \(minutes(CountHistory.span)) minutes
-            - \(n(AuthorizationCircuit.usersToDoubt.decided)) after one |
             - and \(days(ServerFacts.pushWarning)) days before an APNs certificate does
             - at least \(n(600 - DescriptorLimit.connections(within: 600))) and at most
               \(n(1_000_000 - DescriptorLimit.connections(within: 1_000_000))), is reserved
@@ -349,6 +348,7 @@ struct DocumentedNumbersTests {
             - of the pushes of 10 minutes
             - a fifth of more than 20 questions
             - such as 404:
+            - 20 after one |
             - more than ten times in 5 minutes
             - TLS or HTTP/2 where
             - for more than 90 % of 5 minutes |
