@@ -129,10 +129,10 @@ extension CallCore {
     /// Nothing waits for the callees any more: those that nothing else needs may leave memory.
     private func leaveLiveCalls(_ call: Call) {
         let caller = call.callerDevice.user
-        caller.liveCalls.removeAll { $0 === call }
-        caller.ownCalls.removeAll { $0 === call }
+        caller.liveCalls.remove(call)
+        caller.ownCalls.remove(call)
         for user in call.members {
-            user.liveCalls.removeAll { $0 === call }
+            user.liveCalls.remove(call)
             directory.release(user)
         }
         call.members = []

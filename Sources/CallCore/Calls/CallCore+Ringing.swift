@@ -295,10 +295,7 @@ extension CallCore {
         guard leg.deliveryDeadline != nil else { return }
         cancel(leg.deliveryDeadline)
         leg.deliveryDeadline = nil
-        // The oldest are told or pushed first, so a linear search finds them soon.
-        if let index = leg.device.undelivered.firstIndex(where: { $0 === leg }) {
-            leg.device.undelivered.remove(at: index)
-        }
+        leg.device.undelivered.remove(leg)
     }
 
     /// A ringing device has lost its socket. Its app may reconnect by itself; otherwise a push starts it again.

@@ -18,7 +18,7 @@ extension CallCore {
     func drop(_ device: Device, _ cause: DeviceDropCause) {
         let user = device.user
         counters.dropped(cause)
-        user.devices.removeAll { $0 === device }
+        user.devices.remove(device)
         device.isDropped = true
         if device.isInMemoryOfCalls { user.dropped[device.key.device] = device }
         cancel(device.absence)

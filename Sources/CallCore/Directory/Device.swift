@@ -119,18 +119,18 @@ final class Device {
 
     /// Call it when a leg has ended, or when an ended leg is given its push.
     func legEnded(_ leg: Leg) {
-        Self.take(leg, outOf: &liveLegs)
+        liveLegs.remove(leg)
         // The end of a call from the archive was told long ago.
         if leg.push?.record.report != nil, !leg.call.isFromArchive { endsToTell.append(leg) }
     }
 
     /// The device has reported the push of a leg; the reply tells it the state of the call.
     func pushReported(for leg: Leg) {
-        if leg.state == .ended { Self.take(leg, outOf: &endsToTell) }
+        if leg.state == .ended { endsToTell.remove(leg) }
     }
 
     func legReopened(_ leg: Leg) {
-        Self.take(leg, outOf: &endsToTell)
+        endsToTell.remove(leg)
         liveLegs.append(leg)
     }
 
@@ -150,13 +150,8 @@ final class Device {
     /// Removes a leg whose call leaves memory.
     func remove(_ leg: Leg) {
         legCount -= 1
-        Self.take(leg, outOf: &liveLegs)
-        Self.take(leg, outOf: &endsToTell)
-    }
-
-    /// Of many ended legs the oldest are removed first, so a linear search finds them soon.
-    private static func take(_ leg: Leg, outOf legs: inout [Leg]) {
-        if let index = legs.firstIndex(where: { $0 === leg }) { legs.remove(at: index) }
+        liveLegs.remove(leg)
+        endsToTell.remove(leg)
     }
 
     /// The device's session, if it may act on the call: a session of a wake token may act on its own call only.

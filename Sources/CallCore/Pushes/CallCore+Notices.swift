@@ -243,7 +243,7 @@ extension CallCore {
         ledger.remove(status: notice.record.status, report: notice.record.report)
         notices[notice.id] = nil
         noticeShares.remove(from: notice.content.from)
-        notice.device.notices.removeAll { $0 === notice }
+        notice.device.notices.remove(notice)
         directory.release(notice.device.user)
     }
 
