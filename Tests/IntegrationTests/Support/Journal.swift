@@ -81,6 +81,7 @@ struct InVain: Error, CustomStringConvertible {
 }
 
 /// Polls until `condition` returns a value, for states without an event.
+@inline(never)  // Swift 6.3.1 crashes when it optimizes this into its callers.
 func eventually<Value>(
     _ what: String, within limit: Duration = .seconds(40), _ condition: () async throws -> Value?
 ) async throws -> Value {
