@@ -61,6 +61,11 @@ async function checkLinks(browser, server) {
     const tab = await open(browser, `${server.board}#${link(server.tokens.full)}`);
     await tab.until(`${live} >= 0`);
     same(await tab.run('location.hash'), '', 'fragment of the link');
+    // Another's link replaces no sign-in unasked.
+    await tab.run('window.answers = [false, true]; window.confirm = () => answers.shift()');
+    await tab.run(`location.hash = '${link('another+token')}'`);
+    await tab.until('answers.length === 1');
+    same(await tab.run('[location.hash, ...Object.values(sessionStorage)]'), ['', server.tokens.full], 'fragment, token');
     await tab.run(`location.hash = '${link('another+token')}'`);
     await tab.until('document.querySelector("#sign-in-problem").textContent.includes("admin.token_file")');
     same(await tab.run('location.hash'), '', 'fragment after a second link');
