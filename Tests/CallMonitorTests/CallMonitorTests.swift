@@ -165,8 +165,10 @@ struct CallMonitorTests {
         #expect(steps == 2 && monitor.picture.strays.isEmpty)
     }
 
-    @Test("each stage of a call is timed once, also when its records come twice")
-    func stages() {
+    @Test(
+        "each stage of a call is timed once, also when its records come twice, and when its report is late",
+        arguments: [ReportStatus.reported, .reportedLate])
+    func stages(_ report: ReportStatus) {
         func at(_ milliseconds: Int64) -> Instant { Instant(milliseconds: 1_800_000_000_000 + milliseconds) }
         let monitor = CallMonitor(now: at(0))
         var call = CallRecord(
@@ -191,7 +193,7 @@ struct CallMonitorTests {
         push.status = .accepted
         push.answeredAt = at(80)
         feed(.push(push))
-        push.report = .reported
+        push.report = report
         push.reportedAt = at(90)
         feed(.push(push))
         (call.state, call.ringingAt) = (.ringing, at(100))

@@ -1,4 +1,6 @@
+import CallCore
 import CallVocabulary
+import LibWebSockets
 import Testing
 import WebSocketServer
 
@@ -35,5 +37,18 @@ struct SessionOutcomeTests {
         for status in [200, 204, 401, 401, 403, 503] { counters.countAnswer(status) }
         let refusals = counters.refusals.filter { $0.count > 0 }
         #expect(refusals.map(\.status) == [401, 403, 503] && refusals.map(\.count) == [2, 1, 1])
+    }
+
+    @Test("the address of a device is that of the connection which replaced another")
+    func addresses() throws {
+        let addresses = SessionAddresses()
+        let device = DeviceKey(user: try #require(Handle("alice")), device: .random())
+        func connection(_ serial: UInt64) -> ConnectionID { ConnectionID(shard: 0, serial: serial) }
+        addresses.set(device, connection(1), try #require(PeerAddress(numeric: "192.0.2.1")))
+        addresses.set(device, connection(2), try #require(PeerAddress(numeric: "192.0.2.2")))
+        addresses.remove(device, connection(1))
+        #expect(addresses[device]?.contains("192.0.2.2") == true)
+        addresses.remove(device, connection(2))
+        #expect(addresses[device] == nil)
     }
 }

@@ -81,6 +81,24 @@ private struct OpenFile {
         store.close()
     }
 
+    @Test("a store that is closed while a commit has failed makes a last attempt")
+    func closing() async throws {
+        let folder = try TemporaryFolder()
+        let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path))
+        let mark = try OpenFile(StoreFolder.mark(of: folder.database))
+        try mark.fill()
+        let call = CallRecord.live()
+        let isDurable = Atomic(false)
+        #expect(
+            committer.commit(batch: [.call(call)]) { result in
+                isDurable.store((try? result.get()) != nil, ordering: .sequentiallyConsistent)
+            })
+        await eventually("it has failed") { committer.statistics.failures > 0 }
+        try mark.repair()
+        await committer.close()
+        #expect(isDurable.load(ordering: .sequentiallyConsistent) == true)
+    }
+
     @Test("failed checkpoints are reported, and commits continue", arguments: [false, true])
     func checkpoints(isLoad: Bool) async throws {
         let folder = try TemporaryFolder()

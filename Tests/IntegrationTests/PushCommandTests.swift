@@ -71,6 +71,8 @@ struct PushCommandTests {
         #expect(try await world.json("pushes list").objects("pushes").count == 2)
         #expect(try await world.json("pushes list --user alice").objects("pushes").isEmpty)
         #expect(try await world.json("pushes list --call \(call) --limit 1").objects("pushes").count == 1)
+        let unneeded = try await world.json("pushes list --report not_required").objects("pushes")
+        #expect(unneeded.map { $0["purpose"] as? String } == ["missed_call"])
         let notices = try await world.json("pushes list --purpose missed_call --user bob").objects("pushes")
         #expect(notices.map { $0["push_id"] as? String } == [notice.id.description])
         #expect(notices.first?["delivery"] as? String == "apns_alert")
