@@ -106,6 +106,22 @@ import Testing
         #expect(rung(60) == most)
     }
 
+    @Test("candidates that followed an offer count with a call that was hung up, too")
+    func unreadCandidates() {
+        func rung(_ times: Int) -> Int {
+            (0..<times).count { _ in
+                let (call, refusal) = invite(alice, .user(bob.user))
+                guard refusal == nil else { return false }
+                alice.send(["c".padded(to: 44_000)], of: call)
+                alice.hangUp(call)
+                return true
+            }
+        }
+        #expect(rung(20) == 6)
+        bob.ack()
+        #expect(rung(20) == 6)
+    }
+
     enum Way: CaseIterable { case alias, list, group, hunt, forwarded }
 
     @Test("an alias, lists, groups and forwarding lead around no bound", arguments: Way.allCases)

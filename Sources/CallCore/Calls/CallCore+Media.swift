@@ -31,6 +31,7 @@ extension CallCore {
     /// gets those now that are new, as a list rings a thousand devices, and a caller may repeat its candidates at any rate.
     private func passToRinging(_ batch: CallCandidates, of call: Call) -> SignalError? {
         let kept: CallCandidates?
+        let bytes = call.callerCandidates.bytes
         do throws(SignalError) {
             kept = try keep(batch, in: &call.callerCandidates, of: call, from: nil, call.callerDevice.user)
         } catch {
@@ -41,6 +42,11 @@ extension CallCore {
         for leg in call.legs where leg.isOpen && leg.told != nil {
             guard let session = leg.device.session, leg.told?.session == session.id else { continue }
             deliver(new, to: session)
+            session.note(
+                Session.Offer(
+                    seq: session.lastSeq, call: call.id, from: call.caller.user,
+                    bytes: call.callerCandidates.bytes - bytes, at: now),
+                within: timers.pushWindow)
         }
         return nil
     }

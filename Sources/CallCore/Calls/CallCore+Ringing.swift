@@ -273,7 +273,8 @@ extension CallCore {
         leg.told = seq.map { (session.id, $0) }
         if let seq {
             session.note(
-                Session.Offer(seq: seq, call: call.id, from: call.caller.user, bytes: call.contentBytes, at: now))
+                Session.Offer(seq: seq, call: call.id, from: call.caller.user, bytes: call.contentBytes, at: now),
+                within: timers.pushWindow)
         }
         leg.offer(at: now)
         persist(leg)

@@ -27,6 +27,18 @@ final class Session {
         }
     }
 
+    /// A call that was offered to the device, with the caller's candidates that followed.
+    struct Offer {
+        /// Of the last event with content of the caller.
+        var seq: UInt64
+        let call: CallID
+        let from: Handle
+        /// The content of all events.
+        var bytes: Int
+        /// When the last event was sent.
+        var at: Instant
+    }
+
     let id: SessionID
     let device: Device
     let openedAt: Instant
@@ -54,15 +66,7 @@ final class Session {
     private var replayBytes = 0
     /// Unacknowledged events were dropped from `replay`: the session cannot be resumed.
     private(set) var hasOverflowed = false
-    /// A call that was offered, and the bytes of its content.
-    struct Offer {
-        let seq: UInt64
-        let call: CallID
-        let from: Handle
-        let bytes: Int
-        let at: Instant
-    }
-    /// Those that are not acknowledged, oldest first.
+    /// Recent offers that the device has not acknowledged, oldest first.
     private var offers: Deque<Offer> = []
     /// Beyond this number the oldest are forgotten.
     private static let mostOffers = 256
@@ -139,9 +143,16 @@ final class Session {
     /// Relayed events that the device has not acknowledged.
     var unacknowledgedMedia: [ServerEvent] { replay.compactMap(\.event.relayed) }
 
-    func note(_ offer: Offer) {
-        if offers.count >= Self.mostOffers { offers.removeFirst() }
-        offers.append(offer)
+    /// Notes content that was sent to the device: an offer, or further candidates for one.
+    /// - Parameter window: how long an offer counts: older ones are forgotten, as a device may never acknowledge them.
+    func note(_ offer: Offer, within window: Duration) {
+        while let first = offers.first, offers.count >= Self.mostOffers || first.at + window <= offer.at {
+            offers.removeFirst()
+        }
+        guard let index = offers.lastIndex(where: { $0.call == offer.call }) else { return offers.append(offer) }
+        offers[index].seq = offer.seq
+        offers[index].bytes += offer.bytes
+        offers[index].at = offer.at
     }
 
     /// The content of a caller's offers that the device has not acknowledged.
@@ -155,7 +166,7 @@ final class Session {
         guard seq <= lastSeq else { return false }
         guard seq > acknowledged else { return true }
         acknowledged = seq
-        while let first = offers.first, first.seq <= seq { offers.removeFirst() }
+        offers.removeAll { $0.seq <= seq }
         if hasOverflowed {
             while let first = replay.first, first.seq <= seq { replayBytes -= replay.removeFirst().bytes }
         } else {
