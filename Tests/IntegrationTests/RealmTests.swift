@@ -173,6 +173,18 @@ struct RealmTests {
         }
     }
 
+    @Test("a standby whose settings are refused at a reload says so")
+    func refusedReload() async throws {
+        let (home, standby) = try await pair()
+        try "no.such.setting: 1\n".write(toFile: standby.folder + "/reveille.yaml", atomically: true, encoding: .utf8)
+        standby.program.send(SIGHUP)
+        try await standby.said("admin reload")
+        _ = try await eventually("the standby says so") {
+            try await standby.readiness().words.contains("settings: the last reload was refused") ? true : nil
+        }
+        #expect(try await home.readiness().isReady)
+    }
+
     @Test("reveille token signs with the realm's secret, and makes none; a second server of one name says so")
     func token() async throws {
         let folder = world.folder + "/elsewhere"

@@ -29,7 +29,7 @@ extension ServerFacts {
             found.append(
                 ServerProblem(
                     .connectionsFull,
-                    "connections: in 10 minutes \(evicted) without a session were closed to make room, and \(shutOut) found none; raise limits.connections and LimitNOFILE, or add a server"
+                    "connections: in 10 minutes \(evicted) without a session were closed to make room, and \(shutOut) were refused for lack of room; raise limits.connections and LimitNOFILE, or add a server"
                 ))
         }
         let pauses = grown(.acceptPauses, over: .seconds(300))

@@ -12,13 +12,7 @@ extension ServerFacts {
         found += authorizationProblems
         found += identityProblems
         found += turnProblems
-        if hasRefusedReload {
-            found.append(
-                ServerProblem(
-                    .reloadRefused,
-                    "settings: those of the last reload were refused, and the earlier ones count; a restart would fail: see reveille config check, then reload"
-                ))
-        }
+        if hasRefusedReload { found.append(.refusedReload) }
         found += webhooks.compactMap { webhookProblem($0) }
         found += loadProblems
         found += callProblems
@@ -176,7 +170,7 @@ extension ServerFacts {
             let areAll = failed == ended && grown(counter, over: Self.pushesCount) > 0
             return ServerProblem(
                 .pushesFailing, of: pool, isUnready: areAll && !isOfDevices,
-                "push: \(failed) of \(ended) pushes to \(pool) failed in 10 minutes, by no fault of a device; see reveille pushes list"
+                "push: \(failed) of \(ended) pushes to \(pool) failed in 10 minutes, and no device is at fault; see reveille pushes list"
             )
         }
         return found.sorted { ($0.subject ?? "") < ($1.subject ?? "") }
@@ -225,7 +219,7 @@ extension ServerFacts {
         authorization.refusing.sorted { $0.key < $1.key }.map { question, status in
             ServerProblem(
                 .authorizationFailing, of: question,
-                "authorization: the backend at authorize.url refuses every new \(question == "invite" ? "call" : "session") with the status \(status), and none with a JSON object; see that the URL is right"
+                "authorization: the backend at authorize.url refuses every new \(question == "invite" ? "call" : "session") with the status \(status), without a JSON object; check the URL"
             )
         }
     }
@@ -305,4 +299,12 @@ extension ServerFacts {
 
     /// `2027-01-15`
     private func day(_ instant: Instant) -> String { String(Timestamp(instant).rfc3339.prefix(10)) }
+}
+
+extension ServerProblem {
+    /// The settings of the last reload were refused, by the home or a standby.
+    package static let refusedReload = ServerProblem(
+        .reloadRefused,
+        "settings: the last reload was refused, and the earlier settings still apply; a restart would fail: see reveille config check, then reload"
+    )
 }

@@ -1,5 +1,6 @@
 import AdminProtocol
 import AdminServer
+import CallMonitor
 import CallVocabulary
 import EventLoop
 import LibWebSockets
@@ -25,7 +26,7 @@ struct Standby: Sendable {
     static func start(_ configuration: ServerConfiguration, _ log: Logger) async throws -> Standby {
         guard let database = configuration.database else { preconditionFailure("a realm has a database") }
         let node = configuration.realmNode ?? configuration.ownNode
-        let sight = SightBox()
+        let sight = SightBox(hasRefusedReload: configuration.hasRefusedReload)
         let routes = HTTPRoutes(version: CallServer.version, pages: .embedded)
         routes.attach(
             HTTPRoutes.Sources(
@@ -136,6 +137,9 @@ private final class SightBox: Sendable {
     private let sight = Mutex<RealmSight?>(nil)
     private let secretsProblem = Mutex<String?>(nil)
     private let free = AwaitedValue<Void>()
+    private let hasRefusedReload: @Sendable () -> Bool
+
+    init(hasRefusedReload: @escaping @Sendable () -> Bool) { self.hasRefusedReload = hasRefusedReload }
 
     var current: RealmSight? { sight.withLock { $0 } }
 
@@ -167,7 +171,8 @@ private final class SightBox: Sendable {
             }
         // What is wrong with this node's secrets.
         let secrets = secretsProblem.withLock { $0 }.map { ServerProblem(.secretsDiffer, isUnready: true, $0) }
-        return [realm, secrets].compactMap { $0 }
+        let reload = hasRefusedReload() ? ServerProblem.refusedReload : nil
+        return [realm, secrets, reload].compactMap { $0 }
     }
 
     func take(_ new: RealmSight) {
