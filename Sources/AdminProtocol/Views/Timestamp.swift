@@ -42,13 +42,14 @@ public struct Timestamp: Codable, Hashable, Comparable, Sendable {
     /// Reads a time of RFC 3339, also with another fraction or an offset such as `+02:00`.
     /// - Returns: nil for everything else, such as the 30th of February, a leap second, or text behind the time.
     public init?(rfc3339 text: String) {
-        // No time is longer than this, whatever the digits of its fraction.
-        let bytes = Array(text.utf8.prefix(64))
+        // Long enough for any fraction. One byte more tells a text that goes on.
+        let longest = 64
+        let bytes = Array(text.utf8.prefix(longest + 1))
         func number(_ place: Range<Int>, in range: ClosedRange<Int64>) -> Int64? {
             Int64(digits: bytes[place], in: range)
         }
         let marks = [4: "-", 7: "-", 10: "T", 13: ":", 16: ":"] as [Int: Unicode.Scalar]
-        guard bytes.count >= 20, marks.allSatisfy({ bytes[$0.key] == UInt8(ascii: $0.value) }),
+        guard (20...longest).contains(bytes.count), marks.allSatisfy({ bytes[$0.key] == UInt8(ascii: $0.value) }),
             let year = number(0..<4, in: 0...9999), let month = number(5..<7, in: 1...12),
             let day = number(8..<10, in: 1...31), let hour = number(11..<13, in: 0...23),
             let minute = number(14..<16, in: 0...59), let second = number(17..<19, in: 0...59)
