@@ -1,4 +1,5 @@
 import ClientTokens
+import EventLoop
 import Foundation
 import PostgresStore
 import StoreInterface
@@ -21,7 +22,7 @@ public struct TokenSettings: Sendable {
     /// Where the next ``TokenAuthority/init(minting:)`` makes a secret; nil if there is one.
     public var newSecretPath: String? {
         let isMade = tokens.secretFile == nil && database == nil
-        return isMade && !FileManager.default.fileExists(atPath: standardPath) ? standardPath : nil
+        return isMade && !PrivateFile.isThere(standardPath) ? standardPath : nil
     }
 
     /// The server's secrets. Makes none.
