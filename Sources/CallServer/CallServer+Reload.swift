@@ -17,7 +17,7 @@ extension CallServer {
     /// - Throws: ``ServerConfigurationError``, `TLSCertificate.Failure`, `PushConfigurationError`, `StoreFailure` or
     ///   `DataFolder.Failure`, also for a secret that is not the realm's. They describe the error and its place.
     public func reload(_ reload: ServerReload) async throws {
-        // What this server made for itself alone, the next home would not have.
+        // A secret that only this server's folder has would be missing at the next home.
         if reload.push != nil || reload.tokens != nil, let homeLease = parts.store.homeLease {
             try homeLease.provideSecrets(to: parts.data, hasWebPush: reload.push?.webPush != nil)
         }

@@ -84,11 +84,11 @@ public struct DataFolder: Sendable {
         return status.mode & S_IFMT == type && status.mode & permission != 0
     }
 
-    /// The owner of files whose owner has no number in a container.
+    /// The owner that a container shows for users without a number in it (`overflowuid`).
     private static let unknownOwner: uid_t = 65_534
 
-    /// The folder and those that it is in, as far as others can write there. In a folder with the sticky bit, such as
-    /// `/tmp`, they cannot replace what is not theirs, unless the folder is.
+    /// The exposures by the permissions or the owner of the folder, and of the folders above it. Above it the sticky bit,
+    /// as of `/tmp`, keeps other users from replacing what is not theirs. The owner of a folder can replace everything.
     private var folderExposures: [String] {
         var folders = [path]
         var place = URL(filePath: path).resolvingSymlinksInPath()

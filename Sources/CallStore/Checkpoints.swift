@@ -152,7 +152,7 @@ final class Checkpoints: Sendable {
         return try body()
     }
 
-    /// Takes the log for that of this process, as the commit has left it that has just ended.
+    /// Remembers the end of the log as the commit that has just ended left it.
     fileprivate func noteCommit(frames: Int) {
         let log = StoreFolder.log(of: path)
         file.withLock { $0.logEnd = LogEnd(of: log, frames: frames) }

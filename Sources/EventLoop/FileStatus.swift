@@ -1,13 +1,13 @@
 import Glibc
 
-/// What a path leads to, beyond all links: a link itself has all permissions.
+/// The type, permissions and owner of the file that a path leads to. Follows links: a link itself has all permissions.
 public struct FileStatus: Sendable {
     /// The type (`S_IFMT`) and the permissions.
     public let mode: UInt32
     /// The number of the user.
     public let owner: UInt32
 
-    /// Nil when there is nothing, or nothing that may be looked at. Blocks on the disk.
+    /// nil when there is no file, or this user may not look at it. Blocks on the disk.
     public init?(path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

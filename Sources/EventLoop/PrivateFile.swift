@@ -1,7 +1,7 @@
 import Glibc
 
-/// Files that only their owner can read: keys and tokens, and the state of a server. They are written whole or not at all,
-/// and read as somebody else's text: a file can be damaged, or be another one.
+/// Files that only their owner can read: keys and tokens, and the state of a server. They are written whole or not at
+/// all. Reads have a limit and do not wait, because a file can be damaged, or be another one.
 public enum PrivateFile {
     /// The size limit of the files of a server, in bytes.
     public static let longest = 64 << 20

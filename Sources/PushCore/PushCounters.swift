@@ -35,8 +35,8 @@ public struct PushCounters: Equatable, Sendable {
     public var unknown: UInt64 = 0
     public var returned: UInt64 = 0
     public var unsent: UInt64 = 0
-    /// Those of the last three for which the provider is at fault: it could not be reached, did not answer, or took pushes
-    /// of nobody.
+    /// Rejected, unknown and unsent pushes for which the provider is at fault: it could not be reached, did not answer,
+    /// had an error, or throttled the account.
     public var failed: UInt64 = 0
     public var dropped: UInt64 = 0
     public var goAways: UInt64 = 0

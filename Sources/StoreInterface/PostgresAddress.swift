@@ -34,7 +34,7 @@ public struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether a text in the place of a folder's path is meant as an address, in whatever form. It may have a password.
     public static func isMeant(by path: String) -> Bool {
-        // Mistyped, it has its password still: `user:password@host` after whatever begins it.
+        // A mistyped address still has its password: `user:password@host`, whatever its beginning.
         let user = path.lastIndex(of: "@").map { path[..<$0] } ?? ""
         return path.contains("://") || user.contains(":") || path.contains("password") && path.contains("=")
     }

@@ -12,7 +12,7 @@ public struct GetServerInfo: AdminRequest {
 public struct Drain: AdminRequest {
     public typealias Response = Done
     public static let method = AdminMethod.serverDrain
-    /// A day.
+    /// The longest deadline: one day.
     package static let longestMilliseconds = 86_400_000
     /// The time until the server means to stop, which clients are told: at most ``longestMilliseconds``.
     public var deadlineMilliseconds: Int

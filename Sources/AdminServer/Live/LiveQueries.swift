@@ -11,7 +11,7 @@ import WebSocketServer
 final class LiveQueries {
     /// The interval at which the feed is polled: the longest delay of log lines and updates.
     private static let pause = Duration.milliseconds(5)
-    /// What a client may ask for as the least time between two notifications, in milliseconds.
+    /// The ranges of `interval_ms`, the least time between two notifications.
     static let callIntervals = 100...60_000
     static let statsIntervals = 200...60_000
 

@@ -42,8 +42,8 @@ struct AuthorizationCircuit {
     }
 }
 
-/// Refusals by an HTTP status, such as 404, without a decision of the backend between them. Each is taken for a decision;
-/// when there is no other, `authorize.url` leads somewhere else. Pure.
+/// Refusals by an HTTP status, such as 404, without a decision of the backend between them. Each counts as a decision;
+/// if the backend decides nothing else, `authorize.url` is probably wrong. Pure.
 struct StatusRefusals: Equatable, Sendable {
     /// How many users must be refused in a row: few before any decision, many after one. One user's refusals say nothing
     /// about the others.
@@ -61,7 +61,7 @@ struct StatusRefusals: Equatable, Sendable {
 
     mutating func decided() { (status, users, hasDecided) = (nil, [], true) }
 
-    /// The status, if everybody is refused with such ones.
+    /// The last status, if so many users were refused in a row that `authorize.url` is doubted; nil otherwise.
     var ofAll: Int? {
         users.count >= (hasDecided ? Self.usersToDoubt.decided : Self.usersToDoubt.undecided) ? status : nil
     }

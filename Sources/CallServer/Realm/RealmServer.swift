@@ -186,7 +186,7 @@ public actor RealmServer {
         if let running {
             try await running.reload(reload)
         } else {
-            // The realm's key for Web Push is the home's to make.
+            // Only the home makes the realm's key for Web Push; a random one serves for the check.
             var checked = reload
             if checked.push?.webPush?.key == nil {
                 checked.push?.webPush?.key = try configuration.data.keptWebPushKey() ?? .random()

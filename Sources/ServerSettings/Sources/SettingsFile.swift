@@ -105,7 +105,7 @@ struct SettingsFile {
                 readGroup(key, value, path, line: line)
             } else {
                 let nearest = NearestKey.ofSetting(key)
-                // A value without its key stands in the place of one.
+                // On a line without a key this is the value, which may be a secret.
                 fault(
                     line: line, key: ShownText.mayHaveSecret(key) ? nil : key, "there is no such setting",
                     nearest.map { "did you mean \($0)?" } ?? "see reveille config reference")

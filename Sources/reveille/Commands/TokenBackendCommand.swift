@@ -140,7 +140,7 @@ extension TokenCommand {
                     + "use after a hand-over; name the realm's database with --store or --config")
         }
 
-        /// Opens a file for writing that is no link: one in a service's folder would give root any file to write.
+        /// Opens a file for writing, but no link: by one in a service's folder, root would write to any file.
         private static func open(_ path: String) throws(SystemError) -> FileHandle {
             let descriptor = Glibc.open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
             guard descriptor >= 0 else { throw SystemError(operation: "open \(path)", errno: errno) }

@@ -228,7 +228,7 @@ struct LoadTargetOptions: ParsableArguments {
     }
 
     private static func check(_ option: String, _ text: String, schemes: [String]) throws {
-        // What stands before `@` may be a password, and is not taken.
+        // The part before `@` may be a password: such a URL is refused.
         guard let url = URL(string: text), let scheme = url.scheme, schemes.contains(scheme), !text.contains("@"),
             let host = url.host(), !host.isEmpty, 1...65_535 ~= url.port ?? 1
         else {
