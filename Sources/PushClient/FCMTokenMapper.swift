@@ -101,6 +101,7 @@ final class FCMTokenMapper {
             }
         } catch {
             fail(batch, of: first.app, error.rawValue)
+            ask()
         }
     }
 

@@ -57,11 +57,8 @@ final class ProblemWatch: Sendable {
 
     /// Looks every few seconds, until the task is cancelled.
     func run() async {
-        async let asking: Void = repeating {
-            await self.ask()
-            await self.look()
-        }
         // While a part does not answer, what the others say is told.
+        async let asking: Void = repeating { await self.ask() }
         await repeating { await self.look() }
         await asking
     }
