@@ -11,8 +11,8 @@ import WebhookClient
 
 extension CallServer {
     /// Applies new certificates, credentials, limits, timers and policies. Everything is read and checked first: after
-    /// an error nothing has changed, except that a missing secret may have been made. Fetches the identity provider's keys, and ends the sessions of all keys that are gone.
-    /// Call it for one reload at a time.
+    /// an error nothing has changed, except that a missing secret may have been made. Fetches the identity provider's
+    /// keys, and ends the sessions of all keys that are gone. Call it for one reload at a time.
     ///
     /// - Throws: ``ServerConfigurationError``, `TLSCertificate.Failure`, `PushConfigurationError`, `StoreFailure` or
     ///   `DataFolder.Failure`, also for a secret that is not the realm's. They describe the error and its place.

@@ -96,6 +96,29 @@ import Testing
         }
     }
 
+    @Test("a push that is being committed when its device is suspended goes out as a counted probe")
+    func suspendedMeanwhile() throws {
+        bob.open(sending: bob.tokens + [.alert("a")])
+        bob.ask(.close)
+        for _ in 0..<2 { try callInVain() }
+        let third = alice.call(bob)
+        try world.deliver(third, to: bob)
+        alice.hangUp(third)
+        world.advance(.seconds(14))
+        world.holdsPushCommits = true
+        let (call, push) = try alice.call(bob, push: .queued)
+        world.makeReady(push)
+        #expect(device?.suspendedAt == nil)
+        world.advance(.seconds(1))
+        let suspendedAt = try #require(device?.suspendedAt)
+        #expect(device?.probes == 0)
+        world.commitPushes()
+        world.holdsPushCommits = false
+        world.makeReady(push)
+        #expect(world.push(call, to: bob)?.status == .sent && world.push(call, to: bob)?.token == bob.tokens[0])
+        #expect(device?.probes == 1 && device?.nextProbeAt == suspendedAt + .seconds(600))
+    }
+
     @Test("a phone with an alert token that was off for three calls rings with the fourth")
     func ringsAtOnce() throws {
         bob.open(sending: bob.tokens + [.alert("a")])

@@ -111,7 +111,7 @@ extension CallCore {
         let device = push.leg.device
         change(push) { $0.send(at: now) }
         push.leg.call.spend(push.record.token, by: push.leg)
-        if push.record.owesReport, device.suspendedAt != nil {
+        if push.mustProbe {
             push.isProbe = true
             device.probe(at: now, timers)
             persist(device)
@@ -124,7 +124,9 @@ extension CallCore {
         if let notice = notices[id] { return release(notice) }
         // Otherwise it was withdrawn meanwhile, or the push client gave up waiting.
         guard let push = pushes[id], push.record.status == .sent, push.custody == .committing else { return }
-        let look = look(at: push)
+        var look = look(at: push)
+        // The device was suspended meanwhile. A probe is decided and counted before it is sent.
+        if look == .send, push.mustProbe, !push.isProbe { look = .redirect }
         guard look == .send else {
             takeBack(push)
             return keepBack(push, look)

@@ -25,6 +25,9 @@ final class Push: LedgerLine {
 
     override func noteWritten(in generation: UInt64) { leg.call.generation = generation }
 
+    /// Whether it may go out as a probe only.
+    var mustProbe: Bool { record.owesReport && leg.device.suspendedAt != nil }
+
     /// Whether the provider's answer or the device's report is still to come.
     var isOpen: Bool {
         record.status == .intended || record.status == .sent || record.report == .awaited
