@@ -28,6 +28,10 @@ final class PostgresConnection {
     /// commits waiting for their patience, while the lease goes on by another connection. A server that is slow, or waits
     /// for its standby, acknowledges bytes.
     static let longestUnacknowledged = Duration.seconds(2)
+    /// Seconds without a packet until the kernel asks the other machine for one, and between such probes. They find a
+    /// connection that is cut while an answer is awaited: nothing is unacknowledged then. By the limit above it is given
+    /// up at the second probe, whatever `keepalives_count` says (tcp(7), `TCP_USER_TIMEOUT`).
+    static let probes = (idle: 1, interval: 1)
     private static let oldestServer = 130_000
 
     /// For connections with transactions of several messages: a client that is cut off leaves their locks for no longer.
@@ -145,7 +149,8 @@ final class PostgresConnection {
         var settings = [
             ("connect_timeout", "\(seconds)"),
             ("tcp_user_timeout", "\(longestUnacknowledged.wholeMilliseconds)"), ("keepalives", "1"),
-            ("keepalives_idle", "5"), ("keepalives_interval", "2"), ("keepalives_count", "3"),
+            ("keepalives_idle", "\(probes.idle)"), ("keepalives_interval", "\(probes.interval)"),
+            ("keepalives_count", "2"),
             // A standby may lack rows that a reader expects.
             ("target_session_attrs", "read-write"),
             ("dbname", address.uri), ("client_encoding", "UTF8"),
