@@ -366,6 +366,28 @@ struct FaultTests {
         try await server.remove()
     }
 
+    @Test func `writes that are repeated while the synchronous standby is away keep one connection`() async throws {
+        let (server, address) = try await Self.server()
+        let store = try PostgresStore.open(address, name: "home")
+        let session = try Session(address)
+        try await Self.loseStandby(session)
+        let key = store.lease.key
+        // Each blocks for 2 s: the first waits for the standby, the others for its lock on the row.
+        try await apart {
+            let state = KeptState("state", in: address, key)
+            for _ in 0..<3 { #expect(throws: StoreFailure.self) { try state.write([1]) } }
+        }
+        try await eventually("those that wait for a lock have ended") {
+            try session.number("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'reveille state%'")
+                == 1
+        }
+        try session.run("SET synchronous_commit = local")
+        try session.run("ALTER SYSTEM RESET synchronous_standby_names")
+        try session.run("SELECT pg_reload_conf()")
+        store.close()
+        try await server.remove()
+    }
+
     @Test func `a connection that is cut during the look at a commit's outcome leaves no lock`() async throws {
         let (server, address) = try await Self.server()
         let store = try PostgresStore.open(address, name: "home")

@@ -14,7 +14,7 @@ final class PostgresConnection {
     struct Purpose {
         /// Shown in `pg_stat_activity`, with the realm after it.
         var name: String
-        /// The longest time without an answer.
+        /// The longest time without an answer, and of a statement unless the setup says less.
         var patience: Duration
         /// SQL that is run first.
         var setup: [String] = []
@@ -92,7 +92,13 @@ final class PostgresConnection {
         try checkServer()
         // Without warnings a cancelled wait for the synchronous standby would look like a commit, whatever the default of
         // the database or the role: see `replicated`.
-        try runSimple("SET client_min_messages = warning; SET search_path = \"\(address.realm)\"")
+        // The server ends a statement when nobody waits for its answer any more. While the synchronous standby is away, one
+        // that waits for the lock of another one would keep its connection, and so would each repetition.
+        try runSimple(
+            """
+            SET client_min_messages = warning; SET search_path = "\(address.realm)";
+            SET statement_timeout = \(max(1, purpose.patience.wholeMilliseconds))
+            """)
         // An acknowledged commit is on disk, and on the disk of a synchronous standby, whatever the default of the
         // database or the role.
         try runSimple(
