@@ -341,7 +341,7 @@ struct FaultTests {
         let key = store.lease.key
         for change in [
             { _ = try Realm.keep("a.key", [1], in: address) }, { try Realm.change("list", in: address) { _ in [1] } },
-            { try KeptState("state", in: address, key).write([1]) },
+            { try KeptState("state", on: KeptConnection(address, key)).write([1]) },
         ] as [@Sendable () throws -> Void] {
             let hasEnded = Mutex(false)
             async let changing: Void = apart {
@@ -374,7 +374,7 @@ struct FaultTests {
         let key = store.lease.key
         // Each blocks for 2 s: the first waits for the standby, the others for its lock on the row.
         try await apart {
-            let state = KeptState("state", in: address, key)
+            let state = KeptState("state", on: KeptConnection(address, key))
             for _ in 0..<3 { #expect(throws: StoreFailure.self) { try state.write([1]) } }
         }
         try await eventually("those that wait for a lock have ended") {
