@@ -418,6 +418,26 @@ struct FaultTests {
         try await server.remove()
     }
 
+    @Test(arguments: [PostgresTables.purpose.setup, [PostgresConnection.limitsIdleTransactions]])
+    func `a transaction whose connection is cut keeps its locks for some seconds`(setup: [String]) async throws {
+        let (server, address) = try await Self.server()
+        let store = try PostgresStore.open(address, name: "home")
+        let relay = try Relay(to: server)
+        let purpose = PostgresConnection.Purpose(name: "a cut one", patience: .seconds(60), setup: setup)
+        let connection = try PostgresConnection(relay.address, purpose)
+        try connection.runSimple("BEGIN; SELECT 1 FROM home FOR UPDATE")
+        relay.silence()
+        let session = try Session(address)
+        try await eventually("the database ends it") {
+            try session.number("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'a cut one%'") == 0
+        }
+        try session.run("SELECT 1 FROM home FOR UPDATE NOWAIT")
+        withExtendedLifetime(connection) {}
+        relay.close()
+        store.close()
+        try await server.remove()
+    }
+
     @Test func `of two hosts one that has fallen silent is tried once, and then the other one first`() async throws {
         let (server, _) = try await Self.server()
         let relay = try Relay(to: server)

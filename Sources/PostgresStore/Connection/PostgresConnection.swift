@@ -35,7 +35,12 @@ final class PostgresConnection {
     private static let oldestServer = 130_000
 
     /// For connections with transactions of several messages: a client that is cut off leaves their locks for no longer.
-    static let limitsIdleTransactions = "SET idle_in_transaction_session_timeout = '10s'"
+    static let limitsIdleTransactions = "SET idle_in_transaction_session_timeout = '5s'"
+    /// Has the database find a connection that is cut, as soon: within a pipeline that limit does not count.
+    private static let findsCuts = """
+        SET tcp_keepalives_idle = 1; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 3;
+        SET tcp_user_timeout = '5s'
+        """
 
     let address: PostgresAddress
     let library: UnsafePointer<postgresql>
@@ -97,7 +102,7 @@ final class PostgresConnection {
         try runSimple(
             """
             SET client_min_messages = warning; SET search_path = "\(address.realm)";
-            SET statement_timeout = \(max(1, purpose.patience.wholeMilliseconds))
+            SET statement_timeout = \(max(1, purpose.patience.wholeMilliseconds)); \(Self.findsCuts)
             """)
         // An acknowledged commit is on disk, and on the disk of a synchronous standby, whatever the default of the
         // database or the role.
