@@ -18,6 +18,8 @@ final class PostgresConnection {
         var patience: Duration
         /// SQL that is run first.
         var setup: [String] = []
+        /// Asked again and again while an answer is awaited: whether nobody waits for it any more. Nil for never.
+        var isInterrupted: (@Sendable () -> Bool)?
 
         func applicationName(_ address: PostgresAddress) -> String { "\(name) \(address.realm)" }
     }
@@ -46,6 +48,7 @@ final class PostgresConnection {
     let library: UnsafePointer<postgresql>
     private let raw: OpaquePointer
     private let patience: Duration
+    private let isInterrupted: (@Sendable () -> Bool)?
     /// The names of prepared statements by their text.
     private var prepared: [String: Prepared] = [:]
     private(set) var isBroken = false
@@ -84,6 +87,7 @@ final class PostgresConnection {
         raw = connection
         notices = Notices(library)
         patience = purpose.patience
+        isInterrupted = purpose.isInterrupted
         guard library.pointee.PQsetnonblocking(connection, 1) == 0 else {
             throw StoreFailure(.unreachable, path: address.description, detail: "the connection is lost")
         }
@@ -332,9 +336,14 @@ final class PostgresConnection {
             isBroken = true
             throw StoreFailure(.unreachable, path: path, detail: "the server has not answered for \(patience)")
         }
+        if let isInterrupted, isInterrupted() {
+            isBroken = true
+            throw StoreFailure(.closed, path: path, detail: "the read was ended: its connection is being closed")
+        }
+        let longest = isInterrupted == nil ? 60_000.0 : 50
         let events = Int16(POLLIN) | (toWrite ? Int16(POLLOUT) : 0)
         var descriptor = pollfd(fd: library.pointee.PQsocket(raw), events: events, revents: 0)
-        _ = poll(&descriptor, 1, Int32(min(left / .milliseconds(1) + 1, 60_000)))
+        _ = poll(&descriptor, 1, Int32(min(left / .milliseconds(1) + 1, longest)))
     }
 
     private func lost() -> StoreFailure {
