@@ -82,6 +82,17 @@ struct RealmTests {
         _ = try await eventually("the home knows the standby") {
             try await metrics(home).contains("reveille_realm_standbys 1") ? true : nil
         }
+        // Seven for the home, one for the standby, as the articles say.
+        let connections = """
+            SELECT string_agg(split_part(application_name, ' ', 2), ' ' ORDER BY application_name COLLATE "C")
+            FROM pg_stat_activity WHERE application_name ~ '^reveille [a-z]+ \(database.realm)$'
+            """
+        _ = try await eventually("the nodes have their connections") {
+            let found = try await Program.run(
+                PostgresServer.programs + "/psql", ["-X", "-A", "-t", "-c", connections, database.uri])
+            return found.output.trimmingCharacters(in: .whitespacesAndNewlines)
+                == "commits lease queries queries queries standby state tables" ? true : nil
+        }
         for file in ["client-token.key", "wake-token.key"] {
             let texts = try [home, standby].map { try String(contentsOfFile: "\($0.folder)/\(file)", encoding: .utf8) }
             #expect(texts[0] == texts[1] && texts[0].count > 64)
