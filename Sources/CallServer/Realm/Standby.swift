@@ -29,6 +29,7 @@ struct Standby: Sendable {
     ) async throws -> Standby {
         guard let database = configuration.database else { preconditionFailure("a realm has a database") }
         let node = configuration.realmNode ?? configuration.ownNode
+        configuration.data.note(database: database, log)
         let sight = SightBox(configuration, clocks)
         let routes = HTTPRoutes(version: CallServer.version, pages: .embedded)
         routes.attach(
