@@ -77,6 +77,8 @@ struct RealmTests {
         let refused = try await HTTPAnswer.curl(upgrade + ["http://127.0.0.1:\(standby.port)/v1/signal"])
         #expect(refused.status == 503 && refused.headers["retry-after"] == "1")
         #expect(try await HTTPAnswer.curl("http://127.0.0.1:\(standby.port)/healthz").status == 200)
+        let check = try await Program.run(Program.reveille, ["check", "--data", standby.folder])
+        #expect(check.ending == .exit(0) && check.output.contains("OK - standby: the realm's home is one ("))
         let (of, other) = (try await metrics(home), try await metrics(standby))
         #expect(of.contains("reveille_realm_home 1") && other.contains("reveille_realm_home 0"))
         _ = try await eventually("the home knows the standby") {

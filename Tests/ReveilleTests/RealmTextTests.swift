@@ -79,6 +79,9 @@ struct RealmTextTests {
         var status = Self.status(successor: nil)
         status.members[1].problem = "its key differs"
         #expect(RealmText.problems(status) == ["two: its key differs"])
+        #expect(HandoverCommand.problem(of: status.members[1])?.contains("its key differs") == true)
+        status.members[1].problem = nil
+        #expect(HandoverCommand.problem(of: status.members[1]) == nil)
     }
 
     @Test("without a handover there is no such line, and null in JSON")

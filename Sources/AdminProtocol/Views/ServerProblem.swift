@@ -103,3 +103,25 @@ public struct ServerProblem: Codable, Equatable, Sendable {
             + problems.filter { !$0.isUnready && $0.severity == .warning }
     }
 }
+
+/// The answer to `/readyz` for operators who accept JSON. A standby answers it, unlike the requests of administrators.
+public struct ReadinessView: Codable, Equatable, Sendable {
+    /// Whether clients are sent to this server; false on a standby.
+    public var isHome: Bool
+    /// Where the home of a standby's realm is, in words; nil on the home, and while the standby finds none.
+    public var standsBy: String?
+    /// The worst first.
+    public var problems: [ServerProblem]
+
+    public init(isHome: Bool, standsBy: String?, problems: [ServerProblem]) {
+        self.isHome = isHome
+        self.standsBy = standsBy
+        self.problems = problems
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case problems
+        case isHome = "is_home"
+        case standsBy = "stands_by"
+    }
+}

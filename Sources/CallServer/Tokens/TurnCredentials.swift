@@ -26,6 +26,12 @@ public struct TurnConfiguration: Equatable, Sendable {
         self.lifetime = lifetime
         self.secretFile = secretFile
     }
+
+    /// The file of the secret, if the next start would not find the secret there. Blocks on the disk.
+    var missingSecret: String? {
+        guard let secretFile else { return nil }
+        return (try? PrivateFile.read(secretFile))?.isEmpty == false ? nil : secretFile
+    }
 }
 
 /// Makes credentials for TURN servers ("A REST API For Access To TURN Services", draft-uberti-behave-turn-rest). May be
@@ -42,11 +48,8 @@ final class TurnCredentials: Sendable {
     /// Applies to all further credentials. Earlier ones count until they expire, if the TURN server still has their secret.
     func replace(with configuration: TurnConfiguration?) { self.configuration.withLock { $0 = configuration } }
 
-    /// The file of the secret, if the next start would not find the secret there: the present one counts on.
-    var missingSecret: String? {
-        guard let file = configuration.withLock({ $0?.secretFile }) else { return nil }
-        return (try? PrivateFile.read(file))?.isEmpty == false ? nil : file
-    }
+    /// See ``TurnConfiguration/missingSecret``: the present one counts on.
+    var missingSecret: String? { configuration.withLock { $0 }?.missingSecret }
 
     /// The servers with a new credential of the user; empty without a configuration.
     func servers(for user: Handle) -> [ICEServer] {
