@@ -135,7 +135,14 @@ struct ServerProblemTests {
             $0.authorization.unanswered = ["invite": .zero]
             $0.counts = [.authorizationsAsked: 21, .authorizationsFailed: 21]
         },
+        Cause(.authorizationDown, false) {
+            ($0.authorization.unanswered, $0.authorization.inVain) = (["invite": .zero], ["invite": 5])
+        },
         Cause(.authorizationFailing, false) { $0.authorization.refusing = ["invite": 404] },
+        Cause(.authorizationFailing, false) {
+            ($0.authorization.inVain, $0.authorization.isDenying) = (["invite": 5], true)
+            $0.counts = [.authorizationsAsked: 21, .authorizationsFailed: 21]
+        },
         Cause(.authorizationFailing, false) { $0.counts = [.authorizationsAsked: 21, .authorizationsFailed: 5] },
         Cause(.identityKeysOld, false) {
             $0.identity = ServerFacts.IdentityKeys(hasKeys: true, failures: 1, overdue: .seconds(60))

@@ -46,13 +46,44 @@ struct AuthorizationCircuitTests {
         var refusals = StatusRefusals()
         for _ in 0..<600 { refusals.refused(user("mallory"), status: 403) }
         #expect(refusals.ofAll == nil)
-        for name in ["u1", "u2"] { refusals.refused(user(name), status: 404) }
-        #expect(refusals.ofAll == 404)
+        for name in ["u1", "u2"] { refusals.refused(user(name), status: 403) }
+        #expect(refusals.ofAll == 403)
         refusals.decided()
-        for index in 0..<19 { refusals.refused(user("u\(index)"), status: 404) }
+        for index in 0..<19 { refusals.refused(user("u\(index)"), status: 403) }
         #expect(refusals.ofAll == nil)
-        refusals.refused(user("u19"), status: 404)
-        #expect(refusals.ofAll == 404)
+        refusals.refused(user("u19"), status: 403)
+        #expect(refusals.ofAll == 403)
+    }
+
+    @Test("refused because nothing is at the URL are doubted after five in a row, of one user too", arguments: [1, 2])
+    func absentURL(users: Int) {
+        for hasDecided in [false, true] {
+            var refusals = StatusRefusals()
+            if hasDecided { refusals.decided() }
+            func refuse(_ number: Int, status: Int) {
+                for index in 0..<number { refusals.refused(user("u\(index % users)"), status: status) }
+            }
+            refuse(4, status: 404)
+            refuse(1, status: 403)
+            refuse(4, status: 405)
+            #expect(refusals.ofAll == nil)
+            refuse(1, status: 410)
+            #expect(refusals.ofAll == 410)
+            refusals.decided()
+            #expect(refusals.ofAll == nil)
+        }
+    }
+
+    @Test("that fail five times in a row leave the backend in doubt, whoever asked, until one is answered")
+    func inVain() {
+        var circuit = AuthorizationCircuit()
+        let now = Instant(milliseconds: 0)
+        for _ in 0..<4 { circuit.failed(user("alice"), isUnsent: false, at: now) }
+        #expect(circuit.inVain == nil)
+        circuit.failed(user("alice"), isUnsent: false, at: now)
+        #expect(circuit.inVain == 5 && !circuit.isOpen)
+        circuit.succeeded()
+        #expect(circuit.inVain == nil)
     }
 
     @Test("of one user that fail stop nobody's, however many they are; those of another are answered at once")

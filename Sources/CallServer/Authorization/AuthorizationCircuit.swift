@@ -22,6 +22,8 @@ struct AuthorizationCircuit {
     private var probed: Set<Handle> = []
 
     var isOpen: Bool { pauseEnd != nil }
+    /// ``failures``, if they are so many that the backend is doubted, whoever asked; nil otherwise.
+    var inVain: Int? { failures >= Self.failuresToOpen ? failures : nil }
 
     mutating func admits(_ user: Handle, at now: Instant) -> Bool {
         guard let pauseEnd else { return true }
@@ -48,21 +50,27 @@ struct StatusRefusals: Equatable, Sendable {
     /// How many users must be refused in a row: few before any decision, many after one. One user's refusals say nothing
     /// about the others.
     static let usersToDoubt = (undecided: 3, decided: 20)
+    /// The statuses that say that there is nothing at the URL, and how many of them in a row suffice, whoever asked.
+    static let absent: Set<Int> = [404, 405, 410]
+    static let absentToDoubt = 5
 
     /// The last one.
     private(set) var status: Int?
     private var users: Set<Handle> = []
+    private var absences = 0
     private var hasDecided = false
 
     mutating func refused(_ user: Handle, status: Int) {
         self.status = status
+        absences = Self.absent.contains(status) ? absences + 1 : 0
         if users.count < Self.usersToDoubt.decided { users.insert(user) }
     }
 
-    mutating func decided() { (status, users, hasDecided) = (nil, [], true) }
+    mutating func decided() { (status, users, absences, hasDecided) = (nil, [], 0, true) }
 
-    /// The last status, if so many users were refused in a row that `authorize.url` is doubted; nil otherwise.
+    /// The last status, if so many questions were refused in a row that `authorize.url` is doubted; nil otherwise.
     var ofAll: Int? {
-        users.count >= (hasDecided ? Self.usersToDoubt.decided : Self.usersToDoubt.undecided) ? status : nil
+        let few = hasDecided ? Self.usersToDoubt.decided : Self.usersToDoubt.undecided
+        return absences >= Self.absentToDoubt || users.count >= few ? status : nil
     }
 }

@@ -100,6 +100,8 @@ final class AuthorizationHook: Sendable {
         var open: Set<Subject> = []
         /// When the last question failed, of those whose circuit is open, and of those whose last one found no connection.
         var unanswered: [Subject: Instant] = [:]
+        /// How many questions in a row had no valid answer, by question, where they are so many that nobody may get one.
+        var inVain: [Subject: Int] = [:]
         /// The status with which the backend refuses everybody, by question.
         var refusing: [Subject: Int] = [:]
         /// Whether an invite or a session without an answer is refused.
@@ -176,7 +178,7 @@ private final class Asker {
 
     private func noteConfiguration() {
         let isDenying = configuration.map { !$0.policy.allowsOnFailure } ?? false
-        report { ($0.open, $0.unanswered, $0.refusing, $0.isDenying) = ([], [:], [:], isDenying) }
+        report { ($0.open, $0.unanswered, $0.inVain, $0.refusing, $0.isDenying) = ([], [:], [:], [:], isDenying) }
     }
 
     func replace(with configuration: AuthorizationConfiguration?) {
@@ -282,6 +284,7 @@ private final class Asker {
             let open = Set(circuits.filter { $0.value.isOpen }.keys)
             figures.open = open
             figures.unanswered = lastFailures.filter { $0.value.isUnsent || open.contains($0.key) }.mapValues { $0.at }
+            figures.inVain = circuits.compactMapValues(\.inVain)
             figures.refusing = statusRefusals.compactMapValues(\.ofAll)
         }
         self.answer(question, answer)
