@@ -16,9 +16,9 @@ package final class RemoteKeySet {
     /// The size limit of a key set, in bytes.
     package static let longest = 64 * 1024
     static let patience = Duration.seconds(5)
-    /// The shortest time after which a client whose key is unknown is asked to come again.
+    /// The shortest time after which a client whose token no known key has signed is asked to come again.
     static let shortestWait = Duration.seconds(1)
-    /// The most token checks that wait for a fetch. Strangers can make any number of tokens with an unknown key, and each
+    /// The most token checks that wait for a fetch. Strangers can make any number of tokens that no key has signed, and each
     /// check that waits takes the place of a request.
     static let mostWaiting = 64
     /// The most ids of former keys that are remembered.
@@ -89,7 +89,7 @@ package final class RemoteKeySet {
         start()
     }
 
-    /// Fetches the set for a token whose key is unknown, unless the last fetch was just now.
+    /// Fetches the set for a token that no known key has signed, unless the last fetch was just now.
     func askForNewer(_ completion: @escaping @Sendable (KeyFetch) -> Void) {
         if fetch != nil {
             guard waiting.count < Self.mostWaiting else {

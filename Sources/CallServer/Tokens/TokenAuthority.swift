@@ -167,7 +167,7 @@ public struct TokenAuthority: Redacted, Sendable {
 
     func stopFollowing() async { if let source = users.setSource(nil) { await source.stop() } }
 
-    /// Fetches the provider's keys for a token whose key is unknown, unless that was done just now.
+    /// Fetches the provider's keys for a token that no known key has signed, unless that was done just now.
     /// - Returns: nil without a provider that serves its keys.
     func fetchNewerKeys() async -> KeyFetch? { await users.source?.fetchNewer() }
 
@@ -207,7 +207,7 @@ public struct TokenAuthority: Redacted, Sendable {
             key: verifier.fingerprint(of: claims.signer))
     }
 
-    /// Verifies a token in the background, and once more with newer keys if its key is unknown.
+    /// Verifies a token in the background, and once more with newer keys if no known key has signed it.
     /// - Parameter completion: told the result and the generation of keys that were there before it, because keys may
     ///   change meanwhile.
     func verifyWithNewerKeys(
