@@ -303,37 +303,45 @@ package final class RemoteKeySet {
         let found: [UInt8]?
         do { found = try PrivateFile.read(path) } catch { found = [] }
         guard let content = found else { return nil }
+        return decode(content, address) {
+            onDamage(
+                "\(path) is damaged: no user token is valid until the identity provider answers, which replaces the "
+                    + "file; see that it does")
+        }
+    }
+
+    /// - Returns: as ``kept(_:_:onDamage:)``.
+    private static func decode(
+        _ content: [UInt8], _ address: WebAddress, onDamage: () -> Void = {}
+    ) -> (set: TokenKeySet, end: Instant)? {
         let decoded = try? JSONDecoder().decode(Kept.self, from: Data(content))
         if let decoded, decoded.url != address.text { return nil }
         guard let kept = decoded, StoredTime.isPossible(kept.end),
             let set = try? TokenKeySet(Array(kept.keySet.utf8), source: "\(address)"), !set.keys.isEmpty
         else {
-            onDamage(
-                "\(path) is damaged: no user token is valid until the identity provider answers, which replaces the "
-                    + "file; see that it does")
+            onDamage()
             return nil
         }
         return (set, Instant(milliseconds: kept.end))
     }
 
-    /// Gives the folder of a home the set that the home before it has kept for the realm, unless its own counts longer.
+    /// Gives the folder of a home the set that the home before it has kept for the realm. Its own may have a key that was
+    /// withdrawn since, however long it counts.
     static func take(_ content: [UInt8], into folder: DataFolder) throws {
-        /// nil for a damaged one.
-        func read(_ content: Data) -> Kept? {
-            guard let kept = try? JSONDecoder().decode(Kept.self, from: content) else { return nil }
-            return StoredTime.isPossible(kept.end) ? kept : nil
-        }
-        guard let other = read(Data(content)) else { return }
-        let own = (try? PrivateFile.read(folder.path + "/" + file)).flatMap { read(Data($0)) }
-        guard own.map({ $0.url != other.url || $0.end < other.end }) ?? true else { return }
+        guard let kept = try? JSONDecoder().decode(Kept.self, from: Data(content)), StoredTime.isPossible(kept.end)
+        else { return }
         try folder.replace(file, with: content)
     }
 }
 
 extension RemoteKeySet {
     /// The keys that the server of the folder has kept, if they still count; otherwise those that are served now.
-    static func keys(of address: WebAddress, folder: DataFolder) async throws(WebFailure) -> [TokenKey] {
-        if let kept = kept(address, folder), kept.end > ServerClock().wallTime() { return kept.set.keys }
+    /// - Parameter shared: what its realm has kept, which its next home takes; nil for nothing.
+    static func keys(
+        of address: WebAddress, folder: DataFolder, shared: [UInt8]?
+    ) async throws(WebFailure) -> [TokenKey] {
+        let found = shared.flatMap { decode($0, address) } ?? kept(address, folder)
+        if let found, found.end > ServerClock().wallTime() { return found.set.keys }
         let client: LoopBound<WebClient>
         do {
             let tls = try TLSClientContext(trust: .system, speaking: .http1)
