@@ -35,7 +35,7 @@ extension CallServer {
             token: checked.adminToken, readToken: checked.adminReadToken, certificate: checked.adminCertificate)
         // What tokens of keys that are gone have opened ends, also when the new keys cannot be fetched.
         defer {
-            let keys = parts.tokens.verifier.fingerprints
+            let keys = parts.tokens.fingerprints
             for shard in shards { shard.postAlways(.keysChanged(keys)) }
         }
         if let tokens { takeKeys(tokens) }

@@ -23,7 +23,7 @@ public struct TokenKey: Sendable {
     /// The file or URL that it is from.
     public let source: String
     let material: Material
-    let fingerprint: KeyFingerprint
+    package let fingerprint: KeyFingerprint
 
     init(id: String?, algorithms: [TokenAlgorithm], source: String, material: Material) {
         self.id = id

@@ -74,12 +74,13 @@ public enum TokenRefusal: Error, Equatable, Sendable {
         }
     }
 
-    /// Whether newer keys of the identity provider may make the token good.
+    /// Whether newer keys of the identity provider may make the token good: a new key may have no `kid`, or that of the
+    /// key before it.
     public var isForNewerKeys: Bool {
         switch self {
-        case .keyUnknown, .keyMissing: true
-        case .malformed, .algorithm, .critical, .signature, .keySignature, .keyWithdrawn, .keyMistyped, .keyAlgorithm,
-            .expired, .early, .claim, .wakeToken, .wakeTokenExpired:
+        case .keyUnknown, .keyMissing, .keySignature, .keyAlgorithm: true
+        case .malformed, .algorithm, .critical, .signature, .keyWithdrawn, .keyMistyped, .expired, .early, .claim,
+            .wakeToken, .wakeTokenExpired:
             false
         }
     }

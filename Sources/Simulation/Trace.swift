@@ -123,6 +123,7 @@ extension AuthorizationAnswer {
         case .allowed: "authorized"
         case .refused: "unauthorized"
         case .failed: "authorization_failed"
+        case .crowded: "authorization_crowded"
         }
     }
 }

@@ -209,6 +209,26 @@ struct AuthorizationTests {
         #expect(alice.ask(invite(world.newCall())).code == .draining && world.questions.count == count)
     }
 
+    @Test("beside many others of its caller is not allowed without an answer, whatever the policy")
+    func crowd() throws {
+        var policy = AuthorizationPolicy()
+        policy.allowsOnFailure = true
+        let (world, alice, bob, carol) = Self.scene(policy)
+        func fail(_ question: AuthorizationQuestion) {
+            world.step(.authorized(question.call, number: question.number, .failed))
+        }
+        for _ in 0...AnswerRoom.crowd { alice.send(.invite(Invite(call: world.newCall(), to: .user(bob.user)))) }
+        carol.send(.invite(Invite(call: world.newCall(), to: .user(bob.user))))
+        let questions = world.questions
+        #expect(questions.count == AnswerRoom.crowd + 2)
+        for (phone, question) in [(alice, questions[0]), (carol, questions[AnswerRoom.crowd + 1])] {
+            fail(question)
+            #expect(phone.lastAnswer?.reply != nil && world.store.calls[question.call] != nil)
+        }
+        fail(questions[AnswerRoom.crowd])
+        #expect(alice.lastAnswer?.code == .rateLimited(retryAfter: .seconds(1)))
+    }
+
     @Test("beyond the number that may wait is decided by the policy; of a user who has too many it is refused at once")
     func bounded() throws {
         for allows in [false, true] {

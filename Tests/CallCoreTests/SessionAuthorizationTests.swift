@@ -228,6 +228,19 @@ struct SessionAuthorizationTests {
         #expect(phones[2].unanswered == 1 && world.sessionQuestions.count == 4)
     }
 
+    @Test("beside many others of its user is not allowed without an answer, whatever the policy")
+    func crowd() throws {
+        let world = Self.world { $0.allowsOnFailure = true }
+        let phones = (0...AnswerRoom.crowd).map { _ in world.phone("alice") }
+        for phone in phones { phone.sendOpen() }
+        #expect(world.sessionQuestions.count == phones.count)
+        try answer(.failed, in: world)
+        #expect(phones.last?.lastAnswer?.code == .rateLimited(retryAfter: .seconds(1)))
+        let (connection, question) = try #require(world.sessionQuestions.first)
+        world.step(.sessionAuthorized(connection, number: question.number, .failed))
+        #expect(phones.first?.lastAnswer?.opened != nil)
+    }
+
     @Test("needs a question only while the setting is on; the answer to an earlier question still counts")
     func reconfigured() throws {
         let world = World(authorization: AuthorizationPolicy())

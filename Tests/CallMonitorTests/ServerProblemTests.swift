@@ -135,7 +135,14 @@ struct ServerProblemTests {
             $0.authorization.unanswered = ["invite": .zero]
             $0.counts = [.authorizationsAsked: 21, .authorizationsFailed: 21]
         },
+        Cause(.authorizationDown, false) {
+            ($0.authorization.unanswered, $0.authorization.inVain) = (["invite": .zero], ["invite": 5])
+        },
         Cause(.authorizationFailing, false) { $0.authorization.refusing = ["invite": 404] },
+        Cause(.authorizationFailing, false) {
+            ($0.authorization.inVain, $0.authorization.isDenying) = (["invite": 5], true)
+            $0.counts = [.authorizationsAsked: 21, .authorizationsFailed: 21]
+        },
         Cause(.authorizationFailing, false) { $0.counts = [.authorizationsAsked: 21, .authorizationsFailed: 5] },
         Cause(.identityKeysOld, false) {
             $0.identity = ServerFacts.IdentityKeys(hasKeys: true, failures: 1, overdue: .seconds(60))
@@ -249,6 +256,32 @@ struct ServerProblemTests {
     /// Alarms of a server that has no list, and of the list as a whole.
     private static let others: Set<String> = ["ReveilleDown", "ReveilleNotReady"]
 
+    /// Alarms that do not read the list: what each of them reads instead.
+    private static let ofOwnSeries: [ServerProblem.Code: String] = [
+        // A node that stands by, or does not answer, has no list.
+        .noHome: "reveille_realm_lease_remaining_seconds", .noStandby: "reveille_realm_home",
+        .standbyCutOff: "reveille_realm_reachable",
+        // The series of the same fact, with a label that the alarm shows.
+        .credentialRefused: "reveille_push_circuit_open", .tokensRefused: "reveille_push_suspect_topics",
+        .pushQueueOld: "reveille_push_queue_age_seconds",
+        .certificateExpiring: "reveille_push_certificate_expiry_timestamp_seconds",
+        .listenerCertificateExpiring: "reveille_tls_certificate_expiry_timestamp_seconds",
+        .certificateEnds: "reveille_tls_certificate_expiry_timestamp_seconds",
+        .loopBusy: "reveille_loop_busy_seconds_total", .webhookFailing: "reveille_webhook_active",
+        .webhookBacklog: "reveille_webhook_oldest_seconds", .limitsHit: "reveille_limits_hit_total",
+        .callsFailing: "reveille_calls_ended_total",
+        // The series of the same fact, which other tools know too.
+        .ledgerViolated: "reveille_ledger_violations", .draining: "reveille_draining",
+        .storeFailing: "reveille_store_failing", .storeHangs: "reveille_store_commit_waiting_seconds",
+        .storeDamaged: "reveille_store_damaged", .checkpointsFail: "reveille_store_checkpoints_failing",
+        .coreBehind: "reveille_calls_refused_by_overload_total",
+        .clockSet: "reveille_clock_steps_total", .machineSuspended: "reveille_clock_suspensions_total",
+        .logLinesDropped: "reveille_log_lines_dropped_total",
+        // An alarm's value is the share or the time.
+        .pushesUnreported: "reveille_push_reports", .sessionsRefused: "reveille_session_opens_total",
+        .ringingSlow: "reveille_call_stage_duration_seconds_bucket",
+    ]
+
     @Test("each has the alarm of its name, with its severity, and each alarm has its problem")
     func alarmsAndProblems() throws {
         let alarms = try Self.alarms()
@@ -258,6 +291,9 @@ struct ServerProblemTests {
             let text = try #require(alarms[Self.alarm(of: code)])
             let severity = code.severity == .critical ? "page" : "ticket"
             #expect(text.contains("labels: {severity: \(severity)}"), "\(code)")
+            let list = "reveille_problems{problem=\"\(code.rawValue)\"}"
+            #expect(text.contains(list) == (Self.ofOwnSeries[code] == nil), "\(code)")
+            if let series = Self.ofOwnSeries[code] { #expect(text.contains(series), "\(code)") }
         }
     }
 

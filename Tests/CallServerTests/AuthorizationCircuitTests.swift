@@ -19,14 +19,14 @@ struct AuthorizationCircuitTests {
     /// Literals that are handles.
     private func user(_ name: String) -> Handle { Handle(name)! }
 
-    @Test("stop after five failures in a row of several users, or without a connection, until one is answered")
+    @Test("stop after five failures in a row of several users, or of lone questions, until one is answered")
     func circuit() {
         let now = Instant(milliseconds: 0)
-        let users = (0..<5).map { user("u\($0)") }
-        for isUnsent in [false, true] {
+        for (isLone, names) in [(false, ["u0", "u1", "u2", "u3", "u4"]), (true, Array(repeating: "u0", count: 5))] {
+            let users = names.map(user)
             var circuit = AuthorizationCircuit()
             func fail(_ users: some Sequence<Handle>) {
-                for user in users { circuit.failed(user, isUnsent: isUnsent, at: now) }
+                for user in users { circuit.failed(user, isLone: isLone, at: now) }
             }
             fail(users.prefix(4))
             circuit.succeeded()
@@ -46,32 +46,99 @@ struct AuthorizationCircuitTests {
         var refusals = StatusRefusals()
         for _ in 0..<600 { refusals.refused(user("mallory"), status: 403) }
         #expect(refusals.ofAll == nil)
-        for name in ["u1", "u2"] { refusals.refused(user(name), status: 404) }
-        #expect(refusals.ofAll == 404)
+        for name in ["u1", "u2"] { refusals.refused(user(name), status: 403) }
+        #expect(refusals.ofAll == 403)
         refusals.decided()
-        for index in 0..<19 { refusals.refused(user("u\(index)"), status: 404) }
+        for index in 0..<19 { refusals.refused(user("u\(index)"), status: 403) }
         #expect(refusals.ofAll == nil)
-        refusals.refused(user("u19"), status: 404)
-        #expect(refusals.ofAll == 404)
+        refusals.refused(user("u19"), status: 403)
+        #expect(refusals.ofAll == 403)
+    }
+
+    @Test("refused because nothing is at the URL are doubted after five in a row, of one user too", arguments: [1, 2])
+    func absentURL(users: Int) {
+        for hasDecided in [false, true] {
+            var refusals = StatusRefusals()
+            if hasDecided { refusals.decided() }
+            func refuse(_ number: Int, status: Int) {
+                for index in 0..<number { refusals.refused(user("u\(index % users)"), status: status) }
+            }
+            refuse(4, status: 404)
+            refuse(1, status: 403)
+            refuse(4, status: 405)
+            #expect(refusals.ofAll == nil)
+            refuse(1, status: 410)
+            #expect(refusals.ofAll == 410)
+            refusals.decided()
+            #expect(refusals.ofAll == nil)
+        }
+    }
+
+    @Test("that fail five times in a row leave the backend in doubt, whoever asked, until one is answered")
+    func inVain() {
+        var circuit = AuthorizationCircuit()
+        let now = Instant(milliseconds: 0)
+        for _ in 0..<4 { circuit.failed(user("alice"), isLone: false, at: now) }
+        #expect(circuit.inVain == nil)
+        circuit.failed(user("alice"), isLone: false, at: now)
+        #expect(circuit.inVain == 5 && !circuit.isOpen)
+        circuit.succeeded()
+        #expect(circuit.inVain == nil)
     }
 
     @Test("of one user that fail stop nobody's, however many they are; those of another are answered at once")
     func oneUser() {
         var circuit = AuthorizationCircuit()
         let now = Instant(milliseconds: 0)
-        for _ in 0..<600 { circuit.failed(user("mallory"), isUnsent: false, at: now) }
+        for _ in 0..<600 { circuit.failed(user("mallory"), isLone: false, at: now) }
         let isAdmitted = circuit.admits(user("alice"), at: now)
         #expect(!circuit.isOpen && isAdmitted)
-        // A failure without a connection is one of the backend.
-        circuit.failed(user("alice"), isUnsent: true, at: now)
+        // A few lone failures beside them are not enough, whoever asked.
+        for name in ["mallory", "alice", "mallory", "alice"] { circuit.failed(user(name), isLone: true, at: now) }
+        #expect(!circuit.isOpen)
+        circuit.failed(user("carol"), isLone: false, at: now)
         #expect(circuit.isOpen)
         // Nor do they keep others from probing.
         let later = now + .seconds(3)
         let mallory = (0..<2).map { _ in circuit.admits(user("mallory"), at: later) }
         #expect(mallory == [true, false])
-        circuit.failed(user("mallory"), isUnsent: false, at: later)
+        circuit.failed(user("mallory"), isLone: false, at: later)
         let alice = circuit.admits(user("alice"), at: later)
         #expect(alice)
+    }
+
+    /// An invite of the user.
+    private func invite(_ number: UInt64, by caller: String) -> AuthorizationHook.Question {
+        .invite(question(number, by: caller))
+    }
+
+    @Test("of one user leave room for those of others, who take turns")
+    func turns() {
+        var turns = QuestionTurns()
+        let end = Instant(milliseconds: 800)
+        for number in 0..<300 { turns.add(invite(UInt64(number), by: "mallory"), until: end) }
+        var sent: [AuthorizationHook.Question] = []
+        func send() { while let next = turns.next() { sent.append(next.question) } }
+        send()
+        #expect(sent.count == QuestionTurns.mostInFlight / 2)
+        for name in ["alice", "bob", "carol"] {
+            for number in 0..<2 { turns.add(invite(UInt64(number), by: name), until: end) }
+        }
+        send()
+        #expect(sent.suffix(6).map(\.user) == ["alice", "bob", "carol", "alice", "bob", "carol"].map(user))
+        for _ in 0..<7 { turns.ended(sent.removeFirst()) }
+        turns.add(invite(2, by: "alice"), until: end)
+        send()
+        // Seven of mallory's had ended.
+        #expect(sent.filter { $0.user == user("mallory") }.count < QuestionTurns.mostInFlight / 2)
+        #expect(sent.filter { $0.user == user("alice") }.count == 3)
+        #expect(turns.inFlight == sent.count && turns.inFlight < QuestionTurns.mostInFlight)
+        while !sent.isEmpty {
+            turns.ended(sent.removeFirst())
+            send()
+            #expect(turns.inFlight == sent.count && turns.inFlight <= QuestionTurns.mostInFlight)
+        }
+        #expect(turns.inFlight == 0 && turns.inFlight(of: user("mallory")) == 0)
     }
 
     @Test("are asked by a few users in three seconds while the circuit is open, by each once")
@@ -79,14 +146,14 @@ struct AuthorizationCircuitTests {
         var circuit = AuthorizationCircuit()
         let now = Instant(milliseconds: 0)
         let users = (0..<9).map { user("u\($0)") }
-        for user in users.prefix(5) { circuit.failed(user, isUnsent: false, at: now) }
+        for user in users.prefix(5) { circuit.failed(user, isLone: false, at: now) }
         // The three that opened it have just asked.
         let early = users.filter { circuit.admits($0, at: now + .milliseconds(2999)) }
         #expect(early == [users[3]])
         let later = now + .seconds(3)
         let probes = users.filter { circuit.admits($0, at: later) }
         #expect(probes == Array(users.prefix(4)))
-        circuit.failed(users[0], isUnsent: false, at: later)
+        circuit.failed(users[0], isLone: false, at: later)
         let last = [2999, 3000].map { circuit.admits(users[8], at: later + .milliseconds($0)) }
         #expect(last == [false, true])
     }

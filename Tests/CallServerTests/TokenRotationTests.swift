@@ -2,6 +2,7 @@ import CallVocabulary
 import ClientTokens
 import EventLoop
 import Foundation
+import OutgoingHTTP
 import TestCleanup
 import Testing
 import WebSocketServer
@@ -96,7 +97,7 @@ struct TokenRotationTests {
         #expect(after == false)
     }
 
-    @Test("of an identity provider come from the home before, unless this node has kept newer ones")
+    @Test("of an identity provider come from the home before: this node's own may have a withdrawn one")
     func sharedKeys() throws {
         let file = folder.path + "/" + RemoteKeySet.file
         func content(_ end: Int64, of url: String = "https://id.example.com/") -> [UInt8] {
@@ -105,12 +106,65 @@ struct TokenRotationTests {
         let other = content(1, of: "https://id.example.org/")
         func kept() -> [UInt8]? { FileManager.default.contents(atPath: file).map { Array($0) } }
         for (shared, expected) in [
-            (Array("of a later version".utf8), nil), (content(5), content(5)), (content(4), content(5)),
+            (Array("of a later version".utf8), nil), (content(5), content(5)), (content(4), content(4)),
             (content(6), content(6)), (other, other),
         ] as [([UInt8], [UInt8]?)] {
             try RemoteKeySet.take(shared, into: folder)
             #expect(kept() == expected)
         }
+    }
+
+    private struct Kept: Encodable {
+        var url: String
+        var end = ServerClock().wallTime().milliseconds + 60_000
+        var keySet: String
+    }
+
+    @Test("of an identity provider that the realm has kept explain a token, before those of this node")
+    func explained() async throws {
+        let url = "https://127.0.0.1:1/keys"
+        let address = try #require(WebAddress(url))
+        func content(_ id: String, of url: String) throws -> [UInt8] {
+            // Of RFC 7517, appendix A.1.
+            let set = """
+                {"kty":"EC","crv":"P-256","kid":"\(id)","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4",
+                "y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}
+                """
+            return Array(try JSONEncoder().encode(Kept(url: url, keySet: set)))
+        }
+        try folder.replace(RemoteKeySet.file, with: content("own", of: url))
+        let cases: [(shared: [UInt8]?, id: String)] = [
+            (nil, "own"), (try content("realm", of: url), "realm"),
+            (try content("realm", of: "https://127.0.0.1:2/keys"), "own"),
+        ]
+        for (shared, id) in cases {
+            let keys = try await RemoteKeySet.keys(of: address, folder: folder, shared: shared)
+            #expect(keys.map(\.id) == [id])
+        }
+    }
+
+    @Test("of an identity provider that end in its outage end no session; those that it does not serve afterwards do")
+    func outage() throws {
+        func keys(_ x: String, _ y: String) throws -> [TokenKey] {
+            let text = #"{"kty":"EC","crv":"P-256","x":"\#(x)","y":"\#(y)"}"#
+            return try TokenKeySet(Array(text.utf8), source: "keys").keys
+        }
+        // Of RFC 7517, appendix A.1, and of RFC 7515, appendix A.3.
+        let one = try keys(
+            "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4", "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM")
+        let two = try keys(
+            "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU", "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0")
+        var tokens = TokenConfiguration()
+        tokens.provider = IdentityProvider(issuer: "https://id.example.com/", audiences: ["reveille"])
+        #expect(authority.replace(with: try authority.verifier(for: tokens)))
+        let secrets = authority.fingerprints
+        authority.takeServed(one, withdrawn: [])
+        #expect(authority.fingerprints == secrets.union(one.map(\.fingerprint)))
+        authority.takeServed([], withdrawn: [])
+        #expect(authority.verifier.provider?.keys == [])
+        #expect(authority.fingerprints == secrets.union(one.map(\.fingerprint)))
+        authority.takeServed(two, withdrawn: [])
+        #expect(authority.fingerprints == secrets.union(two.map(\.fingerprint)))
     }
 
     @Test("are the former ones after a file that cannot be used")

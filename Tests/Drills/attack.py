@@ -676,6 +676,8 @@ class Backend(Peer):
     def __init__(self):
         # By call, when the receiver was told of it.
         self.told = {}
+        # Questions are handled one after the other.
+        self.thread = asyncio.Lock()
 
     async def answer(self, path, body):
         message = json.loads(body)
@@ -686,6 +688,9 @@ class Backend(Peer):
             if message["type"] == "call.invited":
                 self.told[data["call"]["call_id"]] = time.monotonic()
             return response(), True
+        async with self.thread:
+            if message["to"] == "slow":
+                await asyncio.sleep(0.02)
         match message["to"]:
             case "refused":
                 return response(status="403 Forbidden"), True
@@ -822,7 +827,7 @@ SHARES = {
         "whose events are refused": flood("events", invite(lambda: f"nobody{random.getrandbits(40)}")),
         "with large content": flood("content", invite(lambda: "nobody", sdp="s" * 30_000, custom="c" * 16_000))},
     "one user's calls at the hook": {
-        callee: flood(callee, invite(lambda callee=callee: callee)) for callee in ("refused", "broken", "silent")},
+        callee: flood(callee, invite(lambda callee=callee: callee)) for callee in ("refused", "broken", "silent", "slow")},
     "one user's requests": {
         "device.update": flood("updates", lambda: ("device.update", {"push": [
             {"provider": "apns", "kind": "voip", "environment": "production", "topic": TOPIC,

@@ -112,6 +112,24 @@ struct AuthorizationHookTests {
         #expect(try await HTTPAnswer.curl(server, "/readyz").body == "ready")
     }
 
+    @Test("that fails about every call of the only caller is a problem until it decides", arguments: [404, 500])
+    func oneCaller(status: Int) async throws {
+        let (_, address) = try await backend(failing: "u", status: status)
+        let server = try await server(address)
+        let phone = try await world.onlinePhone("u1", at: server.address)
+        for _ in 0..<5 {
+            _ = await #expect(throws: (any Error).self) { _ = try await phone.softphone.call(.user("bob")) }
+        }
+        let readiness = try await HTTPAnswer.curl(server, "/readyz")
+        #expect(readiness.status == 200 && readiness.body.contains("critical: authorization: "))
+        #expect(
+            try await HTTPAnswer.curl(server, "/metrics").body.contains(
+                "\nreveille_problems{problem=\"authorization_failing\"} 1\n"))
+        let alice = try await world.onlinePhone("alice", at: server.address)
+        _ = try? await alice.softphone.call(.user("bob"))
+        #expect(try await HTTPAnswer.curl(server, "/readyz").body == "ready")
+    }
+
     @Test("allows a session, refuses another with its reason, and is not asked after a reload without sessions")
     func sessions() async throws {
         let (program, address) = try await backend()

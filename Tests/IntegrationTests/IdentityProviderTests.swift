@@ -13,17 +13,28 @@ import Testing
 @Suite("Keys of an identity provider", .world, .timeLimit(.minutes(2)))
 struct IdentityProviderTests {
     private struct Signer {
-        let id: String
+        /// nil for a key without one.
+        let id: String?
         let key = P256.Signing.PrivateKey()
+
+        /// The member of a JSON object.
+        private var kid: String { id.map { #","kid":"\#($0)""# } ?? "" }
 
         var jwk: String {
             let point = key.publicKey.rawRepresentation
             let (x, y) = (Base64URL.encode(point.prefix(32)), Base64URL.encode(point.suffix(32)))
-            return #"{"kty":"EC","crv":"P-256","kid":"\#(id)","x":"\#(x)","y":"\#(y)"}"#
+            return #"{"kty":"EC","crv":"P-256","x":"\#(x)","y":"\#(y)"\#(kid)}"#
+        }
+
+        /// A key for another algorithm, with the same id.
+        var other: String {
+            let point = P384.Signing.PrivateKey().publicKey.rawRepresentation
+            let (x, y) = (Base64URL.encode(point.prefix(48)), Base64URL.encode(point.suffix(48)))
+            return #"{"kty":"EC","crv":"P-384","x":"\#(x)","y":"\#(y)"\#(kid)}"#
         }
 
         func token(user: String = "alice", audience: String = "reveille", more: String = "") throws -> String {
-            let header = #"{"alg":"ES256","kid":"\#(id)"}"#
+            let header = #"{"alg":"ES256"\#(kid)}"#
             let claims =
                 #"{"iss":"https://id.example.com/","aud":"\#(audience)","sub":"\#(user)","exp":4000000000\#(more)}"#
             let signed = Base64URL.encode(header.utf8) + "." + Base64URL.encode(claims.utf8)
@@ -38,7 +49,9 @@ struct IdentityProviderTests {
         let port: UInt16
 
         /// - Parameter port: nil for a port that no other test gets while the program is stopped.
-        init(_ keys: [Signer], port: UInt16? = nil) async throws {
+        init(_ keys: [Signer], port: UInt16? = nil) async throws { try await self.init(keys.map(\.jwk), port: port) }
+
+        init(_ keys: [String], port: UInt16? = nil) async throws {
             self.port = try port ?? freePort()
             file = world.folder + "-keys.json"
             try Self.write(keys, to: file)
@@ -46,10 +59,10 @@ struct IdentityProviderTests {
             try await program.output.first("the port") { $0 }
         }
 
-        func serve(_ keys: [Signer]) throws { try Self.write(keys, to: file) }
+        func serve(_ keys: [Signer]) throws { try Self.write(keys.map(\.jwk), to: file) }
 
-        private static func write(_ keys: [Signer], to file: String) throws {
-            let set = "{\"keys\":[\(keys.map(\.jwk).joined(separator: ","))]}"
+        private static func write(_ keys: [String], to file: String) throws {
+            let set = "{\"keys\":[\(keys.joined(separator: ","))]}"
             try Data(set.utf8).write(to: URL(fileURLWithPath: file))
         }
 
@@ -107,6 +120,41 @@ struct IdentityProviderTests {
         #expect(
             try await HTTPAnswer.curl(server, "/metrics").body.contains(
                 "reveille_token_key_fetches_total{result=\"ok\"} 3"))
+    }
+
+    @Test(
+        "that take the place of others, with the same kid or without one, are fetched again",
+        arguments: ["one", nil] as [String?])
+    func sameKid(id: String?) async throws {
+        let (old, new) = (Signer(id: id), Signer(id: id))
+        let provider = try await Provider([old])
+        let clocks = MovedClocks()
+        let server = try await server(provider.port, clocks)
+        #expect(try await refusal(old.token(), server) == nil)
+        try provider.serve([new])
+        // Just fetched.
+        for _ in 0..<2 { #expect(try await refusal(new.token(), server) == "later") }
+        #expect(provider.requests.count == 1)
+        clocks.suspend(for: .seconds(31))
+        #expect(try await refusal(new.token(), server) == nil)
+        #expect(try await refusal(old.token(), server) == "later")
+        // A fetch that begins after a token has come settles it.
+        clocks.suspend(for: .seconds(31))
+        #expect(try await refusal(old.token(), server)?.contains("is not signed with ") == true)
+        #expect(provider.requests.count == 3)
+    }
+
+    @Test("that take the place of others with the same kid, for another algorithm, are fetched again")
+    func otherAlgorithm() async throws {
+        let new = Signer(id: "one")
+        let provider = try await Provider([new.other])
+        let clocks = MovedClocks()
+        let server = try await server(provider.port, clocks)
+        #expect(try await refusal(new.token(), server) == "later")
+        try provider.serve([new])
+        clocks.suspend(for: .seconds(31))
+        #expect(try await refusal(new.token(), server) == nil)
+        #expect(provider.requests.count == 2)
     }
 
     @Test("that are not known yet put a session off, and the phone tries again by itself")

@@ -29,6 +29,7 @@ extension SourceRules {
         "CoreLoop.inboxCapacity": "the core's queue",
         "RefusalLog.mostKeys": "lines about refused clients",
         "AuthorizationCircuit.mostProbes": "the circuit breaker of the authorization hook",
+        "AuthorizationCircuit.mostInFlight": "questions in flight at the hook",
         "GroupCommitter.defaultCapacity": "what is written to disk",
         "CommitterState.standardCapacity": "what is written to disk",
         "FCMTokenMapper.capacity": "APNs tokens that wait for their FCM tokens",

@@ -25,25 +25,34 @@ final class OpenQuestion {
     let number: UInt64
     let invite: Invite
     let caller: DeviceKey
+    /// ``AnswerRoom/isCrowded(by:)`` when it was asked.
+    let isCrowded: Bool
     /// In order of arrival; the first is the invite.
     var waiting: [ClientInput]
     var deadline: DeadlineQueue<Deadline>.Token?
 
-    init(number: UInt64, invite: Invite, caller: DeviceKey, first: ClientInput) {
+    init(number: UInt64, invite: Invite, caller: DeviceKey, isCrowded: Bool, first: ClientInput) {
         self.number = number
         self.invite = invite
         self.caller = caller
+        self.isCrowded = isCrowded
         waiting = [first]
     }
 }
 
 /// Counts what waits for a backend's answers, in all and for each user.
 struct AnswerRoom {
+    /// With so many waiting a user is no longer allowed what has no answer: a burst may keep a slow backend from
+    /// answering. One user alone has as many questions in flight.
+    static let crowd = 16
+
     private(set) var count = 0
     private var counts: [Handle: Int] = [:]
 
     /// Whether the user has fewer than are free.
     func hasRoom(for user: Handle, of most: Int) -> Bool { counts[user, default: 0] < most - count }
+
+    func isCrowded(by user: Handle) -> Bool { counts[user, default: 0] >= Self.crowd }
 
     mutating func add(_ number: Int, of user: Handle) {
         count += number
@@ -86,6 +95,7 @@ extension CallCore {
         questionsAsked += 1
         let question = OpenQuestion(
             number: questionsAsked, invite: invite, caller: device.key,
+            isCrowded: answerRoom.isCrowded(by: device.key.user),
             first: .requested(connection, request, .owner(.invite(invite))))
         question.deadline = deadlines.add(.authorization(invite.call), at: now + policy.timeout)
         openQuestions[invite.call] = question
@@ -109,10 +119,20 @@ extension CallCore {
     ) -> Bool {
         counters.hit(.authorizations)
         if isFull { return isAllowedWithoutAnswer(subject, connection, request) }
+        refuseCrowded(connection, request)
+        return false
+    }
+
+    func refuseCrowded(_ connection: ConnectionID, _ request: RequestID) {
         refuse(
             connection, request, .rateLimited(retryAfter: .seconds(1)),
             "Too many of your requests wait to be authorized; try again shortly.")
-        return false
+    }
+
+    /// What the answer to a question counts as.
+    func counted(_ answer: AuthorizationAnswer, isCrowded: Bool) -> AuthorizationAnswer {
+        // Authorization may have been switched off meanwhile.
+        answer == .failed && isCrowded && authorization != nil ? .crowded : answer
     }
 
     /// - Parameter subject: `call` or `session`, for the message to the client.
@@ -136,6 +156,9 @@ extension CallCore {
             refuse(connection, request, .forbidden, reason)
             return nil
         case .failed: return isAllowedWithoutAnswer("call", connection, request) ? CallPermit() : nil
+        case .crowded:
+            refuseCrowded(connection, request)
+            return nil
         }
     }
 
@@ -143,7 +166,7 @@ extension CallCore {
     func takeAnswer(_ answer: AuthorizationAnswer, to number: UInt64, about id: CallID) {
         guard let question = openQuestions[id], question.number == number else { return }
         close(question)
-        verdict = answer
+        verdict = counted(answer, isCrowded: question.isCrowded)
         // The id was not in the store before the question, and no call of it began since.
         absentCall = id
         for input in question.waiting where isOpen(input.connection, of: question.caller) { take(input) }

@@ -5,6 +5,8 @@ import Determinism
 struct OpenSessionQuestion {
     let number: UInt64
     let device: DeviceKey
+    /// ``AnswerRoom/isCrowded(by:)`` when it was asked.
+    let isCrowded: Bool
     /// `session.open`.
     let input: ClientInput
     let deadline: DeadlineQueue<Deadline>.Token
@@ -25,6 +27,10 @@ extension CallCore {
             refuse(connection, request, .forbidden, reason)
             return false
         case .failed: return isParty(open, grant) || isAllowedWithoutAnswer("session", connection, request)
+        case .crowded:
+            if isParty(open, grant) { return true }
+            refuseCrowded(connection, request)
+            return false
         case nil: break
         }
         guard let policy = authorization, policy.includesSessions else { return true }
@@ -33,10 +39,12 @@ extension CallCore {
             return isParty(open, grant) || isAllowedWithoutRoom(isFull: isFull, "session", connection, request)
         }
         questionsAsked += 1
+        let isCrowded = sessionAnswerRoom.isCrowded(by: grant.user)
         sessionAnswerRoom.add(1, of: grant.user)
         let device = DeviceKey(user: grant.user, device: open.device.id)
         openSessionQuestions[connection] = OpenSessionQuestion(
-            number: questionsAsked, device: device, input: .opened(connection, request, open, grant),
+            number: questionsAsked, device: device, isCrowded: isCrowded,
+            input: .opened(connection, request, open, grant),
             deadline: deadlines.add(.sessionAuthorization(connection), at: now + policy.timeout))
         connectionsAsked[device] = connection
         effects.append(
@@ -63,7 +71,7 @@ extension CallCore {
     func takeAnswer(_ answer: AuthorizationAnswer, to number: UInt64, aboutSessionOn connection: ConnectionID) {
         guard let question = openSessionQuestions[connection], question.number == number else { return }
         forgetQuestion(on: connection)
-        verdict = answer
+        verdict = counted(answer, isCrowded: question.isCrowded)
         take(question.input)
         verdict = nil
     }

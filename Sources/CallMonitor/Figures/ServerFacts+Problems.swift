@@ -198,20 +198,34 @@ extension ServerFacts {
     // MARK: Backends and secrets
 
     private var authorizationProblems: [ServerProblem] {
-        unansweredQuestions + refusedQuestions + questionFailures
+        unansweredQuestions + questionsInVain + refusedQuestions + questionFailures
     }
 
     private var unansweredQuestions: [ServerProblem] {
         authorization.unanswered.sorted { $0.key < $1.key }.map { question, age in
-            let outcome =
-                authorization.isDenying
-                ? "every new \(question == "invite" ? "call" : "session") is refused (authorize.on_failure)"
-                : "new \(question == "invite" ? "calls" : "sessions") go on unasked (authorize.on_failure)"
-            return ServerProblem(
+            ServerProblem(
                 .authorizationDown, of: question, isUnready: authorization.isDenying && age < Self.refusalsCount,
-                "authorization: the backend at authorize.url does not answer: \(outcome); repair it, the log has the reason"
+                "authorization: the backend at authorize.url does not answer: \(outcome(of: question)); repair it, the log has the reason"
             )
         }
+    }
+
+    private func outcome(of question: String) -> String {
+        authorization.isDenying
+            ? "every new \(question == "invite" ? "call" : "session") is refused (authorize.on_failure)"
+            : "new \(question == "invite" ? "calls" : "sessions") go on unasked (authorize.on_failure)"
+    }
+
+    /// Failures of too few users to open the circuit: where one user calls, they are those of all. The server stays
+    /// ready, because a user's calls may be such that the backend fails.
+    private var questionsInVain: [ServerProblem] {
+        authorization.inVain.filter { authorization.unanswered[$0.key] == nil }.sorted { $0.key < $1.key }
+            .map { question, number in
+                ServerProblem(
+                    .authorizationFailing, of: question,
+                    "authorization: the last \(number) questions about a new \(question == "invite" ? "call" : "session") had no valid answer from authorize.url: \(outcome(of: question)); the log has the reason"
+                )
+            }
     }
 
     /// A 4xx is a decision, so that the server stays ready.
@@ -226,7 +240,7 @@ extension ServerFacts {
 
     /// Answers between failures, as where one of two backends behind an address is down.
     private var questionFailures: [ServerProblem] {
-        guard authorization.unanswered.isEmpty else { return [] }
+        guard authorization.unanswered.isEmpty, authorization.inVain.isEmpty else { return [] }
         let growth = history.growth(to: counts, over: CountHistory.span, at: now).counts
         let (asked, failed) = (growth[.authorizationsAsked] ?? 0, growth[.authorizationsFailed] ?? 0)
         guard asked > 20, failed * 5 > asked else { return [] }

@@ -81,6 +81,8 @@ public struct ServerFacts: Sendable {
     public struct Authorization: Sendable {
         /// The questions that the backend does not answer, `invite` and `session`, and how long ago the last one failed.
         public var unanswered: [String: Duration] = [:]
+        /// How many questions in a row had no valid answer, by question, where they are so many that nobody may get one.
+        public var inVain: [String: Int] = [:]
         /// The status with which the backend refuses everybody, by question.
         public var refusing: [String: Int] = [:]
         /// Whether `authorize.on_failure` is `deny`.

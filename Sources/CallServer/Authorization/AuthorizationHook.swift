@@ -90,7 +90,7 @@ final class AuthorizationHook: Sendable {
         case allowed, denied, failed
         /// Answered from a recent answer of the backend.
         case cached
-        /// Not asked: the circuit is open, or there is no configuration any more.
+        /// Not asked: the circuit is open, the question's turn came too late, or there is no configuration any more.
         case skipped
     }
 
@@ -98,8 +98,11 @@ final class AuthorizationHook: Sendable {
         var counts: [Outcome: UInt64] = [:]
         /// Questions whose circuit is open.
         var open: Set<Subject> = []
-        /// When the last question failed, of those whose circuit is open, and of those whose last one found no connection.
+        /// When the last question failed, of those whose circuit is open, and of those whose last one was alone and found no
+        /// connection.
         var unanswered: [Subject: Instant] = [:]
+        /// How many questions in a row had no valid answer, by question, where they are so many that nobody may get one.
+        var inVain: [Subject: Int] = [:]
         /// The status with which the backend refuses everybody, by question.
         var refusing: [Subject: Int] = [:]
         /// Whether an invite or a session without an answer is refused.
@@ -152,10 +155,12 @@ private final class Asker {
     private let report: ((inout AuthorizationHook.Figures) -> Void) -> Void
     private let answer: (AuthorizationHook.Question, AuthorizationAnswer) -> Void
     private var circuits: [AuthorizationHook.Subject: AuthorizationCircuit] = [:]
+    /// By question, so that the sessions after a restart hold up no invite.
+    private var turns: [AuthorizationHook.Subject: QuestionTurns] = [:]
     private var recent = RecentAnswers()
     private var failing: Set<AuthorizationHook.Subject> = []
-    /// When the last question failed, and whether it found no connection.
-    private var lastFailures: [AuthorizationHook.Subject: (at: Instant, isUnsent: Bool)] = [:]
+    /// When the last question failed, and whether it found no connection, with no other of its user in flight.
+    private var lastFailures: [AuthorizationHook.Subject: (at: Instant, isLone: Bool)] = [:]
     /// Those with which the backend refused, for one log line each.
     private var refusingStatuses: Set<Int> = []
     private var statusRefusals: [AuthorizationHook.Subject: StatusRefusals] = [:]
@@ -176,7 +181,7 @@ private final class Asker {
 
     private func noteConfiguration() {
         let isDenying = configuration.map { !$0.policy.allowsOnFailure } ?? false
-        report { ($0.open, $0.unanswered, $0.refusing, $0.isDenying) = ([], [:], [:], isDenying) }
+        report { ($0.open, $0.unanswered, $0.inVain, $0.refusing, $0.isDenying) = ([], [:], [:], [:], isDenying) }
     }
 
     func replace(with configuration: AuthorizationConfiguration?) {
@@ -193,29 +198,65 @@ private final class Asker {
 
     func ask(_ question: AuthorizationHook.Question) {
         let now = clock.now()
-        let key = RecentAnswers.key(question)
-        if let known = recent.find(key, at: now) { return settle(question, known, .cached) }
-        guard let configuration,
-            circuits[question.subject, default: AuthorizationCircuit()].admits(question.user, at: now)
-        else { return settle(question, .failed, .skipped) }
+        if let known = recent.find(RecentAnswers.key(question), at: now) { return settle(question, known, .cached) }
+        guard let configuration else { return settle(question, .failed, .skipped) }
+        let timeout = configuration.policy.timeout
+        if isOpen(question.subject) {
+            guard circuits[question.subject]?.admits(question.user, at: now) == true else {
+                return settle(question, .failed, .skipped)
+            }
+            turns[question.subject, default: QuestionTurns()].began(question)
+            return send(question, configuration, for: timeout)
+        }
+        turns[question.subject, default: QuestionTurns()].add(question, until: now + timeout)
+        sendNext(question.subject)
+    }
+
+    private func isOpen(_ subject: AuthorizationHook.Subject) -> Bool { circuits[subject]?.isOpen ?? false }
+
+    /// Sends the questions whose turn it is. The backend has at least half of ``AuthorizationPolicy/timeout`` for each:
+    /// otherwise those that waited long would fail, and open the circuit of a backend that is only busy.
+    private func sendNext(_ subject: AuthorizationHook.Subject) {
+        while let next = turns[subject]?.next() {
+            let left = next.end - clock.now()
+            if let configuration, left >= configuration.policy.timeout / 2, !isOpen(subject) {
+                send(next.question, configuration, for: left)
+            } else {
+                turns[subject]?.ended(next.question)
+                settle(next.question, .failed, .skipped)
+            }
+        }
+    }
+
+    /// Sends a question that is in flight by now.
+    private func send(
+        _ question: AuthorizationHook.Question, _ configuration: AuthorizationConfiguration, for patience: Duration
+    ) {
+        let isFirst = turns[question.subject]?.inFlight(of: question.user) == 1
         let body = question.body()
         let fields = configuration.secrets.fields(
             id: question.id, timestamp: clock.wallTime().wholeSeconds, body: body)
         let request = WebRequest(
-            .post, configuration.address, fields: fields, body: body, patience: configuration.policy.timeout,
+            .post, configuration.address, fields: fields, body: body, patience: patience,
             longestAnswer: AuthorizationBody.longestAnswer, isRepeatable: true)
         let start = ContinuousClock.now
         client.send(request) { [weak self] result in
-            self?.report { $0.latency.add(start.duration(to: .now)) }
-            self?.answered(result, question, key)
+            guard let self else { return }
+            report { $0.latency.add(start.duration(to: .now)) }
+            let isLone = isFirst && turns[question.subject]?.inFlight(of: question.user) == 1
+            turns[question.subject]?.ended(question)
+            answered(result, question, isLone: isLone)
+            sendNext(question.subject)
         }
     }
 
+    /// - Parameter isLone: whether no other question of the user was in flight at the beginning and at the end.
     private func answered(
-        _ result: Result<WebAnswer, WebFailure>, _ question: AuthorizationHook.Question, _ key: SHA256Digest
+        _ result: Result<WebAnswer, WebFailure>, _ question: AuthorizationHook.Question, isLone: Bool
     ) {
         switch result {
-        case .failure(let failure): failed(failure.description, question, isUnsent: failure.isUnsent)
+        case .failure(let failure):
+            failed(failure.description, question, isLone: isLone && failure.isUnsent)
         case .success(let web) where web.isRefusal:
             noteAnswer(to: question)
             statusRefusals[question.subject, default: StatusRefusals()].refused(question.user, status: web.status)
@@ -231,6 +272,7 @@ private final class Asker {
             do throws(SignalError) {
                 let found = try AuthorizationBody.decode(web.body, refusal: question.refusal)
                 if found.lifetime > .zero {
+                    let key = RecentAnswers.key(question)
                     recent.insert(key, found.answer, of: question.user, until: clock.now() + found.lifetime)
                 }
                 noteAnswer(to: question)
@@ -254,12 +296,13 @@ private final class Asker {
         }
     }
 
-    private func failed(_ reason: String, _ question: AuthorizationHook.Question, isUnsent: Bool = false) {
+    /// - Parameter isLone: as in ``AuthorizationCircuit/failed(_:isLone:at:)``.
+    private func failed(_ reason: String, _ question: AuthorizationHook.Question, isLone: Bool = false) {
         var circuit = circuits[question.subject] ?? AuthorizationCircuit()
         let wasOpen = circuit.isOpen
-        circuit.failed(question.user, isUnsent: isUnsent, at: clock.now())
+        circuit.failed(question.user, isLone: isLone, at: clock.now())
         circuits[question.subject] = circuit
-        lastFailures[question.subject] = (clock.now(), isUnsent)
+        lastFailures[question.subject] = (clock.now(), isLone)
         var metadata = Self.about(question)
         metadata["reason"] = .string(reason)
         // One line when it begins, and one when the circuit opens.
@@ -281,7 +324,8 @@ private final class Asker {
             figures.counts[outcome, default: 0] += 1
             let open = Set(circuits.filter { $0.value.isOpen }.keys)
             figures.open = open
-            figures.unanswered = lastFailures.filter { $0.value.isUnsent || open.contains($0.key) }.mapValues { $0.at }
+            figures.unanswered = lastFailures.filter { $0.value.isLone || open.contains($0.key) }.mapValues { $0.at }
+            figures.inVain = circuits.compactMapValues(\.inVain)
             figures.refusing = statusRefusals.compactMapValues(\.ofAll)
         }
         self.answer(question, answer)

@@ -162,6 +162,7 @@ extension ServerFacts {
         let hook = parts.authorization.figures
         authorization.unanswered = Dictionary(
             uniqueKeysWithValues: hook.unanswered.map { ($0.key.rawValue, now - $0.value) })
+        authorization.inVain = Dictionary(uniqueKeysWithValues: hook.inVain.map { ($0.key.rawValue, $0.value) })
         authorization.refusing = Dictionary(uniqueKeysWithValues: hook.refusing.map { ($0.key.rawValue, $0.value) })
         authorization.isDenying = hook.isDenying
         counts[.authorizationsAsked] = hook.counts.values.reduce(0, +)

@@ -5,7 +5,7 @@ import CallVocabulary
 /// ```
 /// due ──fetch──▶ fetched: due again after max-age, 5 min to 24 h
 ///   ▲               │ failed: due again after 30 s, then twice as long each time, up to 5 min
-///   └── unknown kid ┘ keys count until 24 h after they were due
+///   └── unknown key ┘ keys count until 24 h after they were due
 /// ```
 package struct KeySetSchedule: Equatable {
     /// A fetch starts at least this long after the one before: a provider gets two requests a minute at most.

@@ -16,9 +16,9 @@ package final class RemoteKeySet {
     /// The size limit of a key set, in bytes.
     package static let longest = 64 * 1024
     static let patience = Duration.seconds(5)
-    /// The shortest time after which a client whose key is unknown is asked to come again.
+    /// The shortest time after which a client whose token no known key has signed is asked to come again.
     static let shortestWait = Duration.seconds(1)
-    /// The most token checks that wait for a fetch. Strangers can make any number of tokens with an unknown key, and each
+    /// The most token checks that wait for a fetch. Strangers can make any number of tokens that no key has signed, and each
     /// check that waits takes the place of a request.
     static let mostWaiting = 64
     /// The most ids of former keys that are remembered.
@@ -89,7 +89,7 @@ package final class RemoteKeySet {
         start()
     }
 
-    /// Fetches the set for a token whose key is unknown, unless the last fetch was just now.
+    /// Fetches the set for a token that no known key has signed, unless the last fetch was just now.
     func askForNewer(_ completion: @escaping @Sendable (KeyFetch) -> Void) {
         if fetch != nil {
             guard waiting.count < Self.mostWaiting else {
@@ -303,37 +303,45 @@ package final class RemoteKeySet {
         let found: [UInt8]?
         do { found = try PrivateFile.read(path) } catch { found = [] }
         guard let content = found else { return nil }
+        return decode(content, address) {
+            onDamage(
+                "\(path) is damaged: no user token is valid until the identity provider answers, which replaces the "
+                    + "file; see that it does")
+        }
+    }
+
+    /// - Returns: as ``kept(_:_:onDamage:)``.
+    private static func decode(
+        _ content: [UInt8], _ address: WebAddress, onDamage: () -> Void = {}
+    ) -> (set: TokenKeySet, end: Instant)? {
         let decoded = try? JSONDecoder().decode(Kept.self, from: Data(content))
         if let decoded, decoded.url != address.text { return nil }
         guard let kept = decoded, StoredTime.isPossible(kept.end),
             let set = try? TokenKeySet(Array(kept.keySet.utf8), source: "\(address)"), !set.keys.isEmpty
         else {
-            onDamage(
-                "\(path) is damaged: no user token is valid until the identity provider answers, which replaces the "
-                    + "file; see that it does")
+            onDamage()
             return nil
         }
         return (set, Instant(milliseconds: kept.end))
     }
 
-    /// Gives the folder of a home the set that the home before it has kept for the realm, unless its own counts longer.
+    /// Gives the folder of a home the set that the home before it has kept for the realm. Its own may have a key that was
+    /// withdrawn since, however long it counts.
     static func take(_ content: [UInt8], into folder: DataFolder) throws {
-        /// nil for a damaged one.
-        func read(_ content: Data) -> Kept? {
-            guard let kept = try? JSONDecoder().decode(Kept.self, from: content) else { return nil }
-            return StoredTime.isPossible(kept.end) ? kept : nil
-        }
-        guard let other = read(Data(content)) else { return }
-        let own = (try? PrivateFile.read(folder.path + "/" + file)).flatMap { read(Data($0)) }
-        guard own.map({ $0.url != other.url || $0.end < other.end }) ?? true else { return }
+        guard let kept = try? JSONDecoder().decode(Kept.self, from: Data(content)), StoredTime.isPossible(kept.end)
+        else { return }
         try folder.replace(file, with: content)
     }
 }
 
 extension RemoteKeySet {
     /// The keys that the server of the folder has kept, if they still count; otherwise those that are served now.
-    static func keys(of address: WebAddress, folder: DataFolder) async throws(WebFailure) -> [TokenKey] {
-        if let kept = kept(address, folder), kept.end > ServerClock().wallTime() { return kept.set.keys }
+    /// - Parameter shared: what its realm has kept, which its next home takes; nil for nothing.
+    static func keys(
+        of address: WebAddress, folder: DataFolder, shared: [UInt8]?
+    ) async throws(WebFailure) -> [TokenKey] {
+        let found = shared.flatMap { decode($0, address) } ?? kept(address, folder)
+        if let found, found.end > ServerClock().wallTime() { return found.set.keys }
         let client: LoopBound<WebClient>
         do {
             let tls = try TLSClientContext(trust: .system, speaking: .http1)

@@ -35,6 +35,9 @@ public struct TokenAuthority: Redacted, Sendable {
             var configured: TokenVerifier
             /// The keys that the provider serves.
             var served: [TokenKey] = []
+            /// Those that no longer count, because the provider has not answered for long. It has withdrawn none of
+            /// them, so that their sessions stay.
+            var outdated: Set<KeyFingerprint> = []
             /// The ids of those that the provider has withdrawn.
             var withdrawn: Set<String> = []
             /// Both.
@@ -60,9 +63,17 @@ public struct TokenAuthority: Redacted, Sendable {
             }
         }
 
+        /// - Parameter keys: empty if they no longer count.
         func setServed(_ keys: [TokenKey], withdrawn: Set<String>) {
-            change { ($0.served, $0.withdrawn) = (keys, withdrawn) }
+            change { state in
+                state.outdated = keys.isEmpty ? state.outdated.union(state.served.map(\.fingerprint)) : []
+                (state.served, state.withdrawn) = (keys, withdrawn)
+            }
         }
+
+        func forgetServed() { change { ($0.served, $0.outdated, $0.withdrawn) = ([], [], []) } }
+
+        var fingerprints: Set<KeyFingerprint> { state.withLock { $0.verifier.fingerprints.union($0.outdated) } }
 
         /// - Returns: whether the keys differ.
         func setConfigured(_ verifier: TokenVerifier) -> Bool { change { $0.configured = verifier } }
@@ -116,6 +127,13 @@ public struct TokenAuthority: Redacted, Sendable {
     /// The present keys, and what user tokens must say.
     var verifier: TokenVerifier { users.current }
 
+    /// Those of the keys whose tokens may have open sessions.
+    var fingerprints: Set<KeyFingerprint> { users.fingerprints }
+
+    /// Takes over the keys that the provider serves.
+    /// - Parameter keys: empty if they no longer count, because it has not answered for long.
+    func takeServed(_ keys: [TokenKey], withdrawn: Set<String>) { users.setServed(keys, withdrawn: withdrawn) }
+
     /// Reads the secrets for new settings. Blocks on the disk.
     func verifier(for configuration: TokenConfiguration) throws -> TokenVerifier {
         guard let folder else { preconditionFailure("only a server's authority has settings") }
@@ -142,12 +160,12 @@ public struct TokenAuthority: Redacted, Sendable {
         guard let folder, users.source?.address != address else { return }
         if let former = users.setSource(nil) {
             await former.stop()
-            users.setServed([], withdrawn: [])
+            users.forgetServed()
         }
         guard let address else { return }
         var environment = RemoteKeySet.Environment(
             address: address, folder: folder, clock: clock, counters: counters, log: log,
-            onKeys: { [users] in users.setServed($0, withdrawn: $1) })
+            onKeys: { [self] in takeServed($0, withdrawn: $1) })
         if let realm { environment.share = { Self.keep($0, in: realm, log) } }
         let source = try await KeySource.make(environment, on: loop)
         _ = users.setSource(source)
@@ -167,7 +185,7 @@ public struct TokenAuthority: Redacted, Sendable {
 
     func stopFollowing() async { if let source = users.setSource(nil) { await source.stop() } }
 
-    /// Fetches the provider's keys for a token whose key is unknown, unless that was done just now.
+    /// Fetches the provider's keys for a token that no known key has signed, unless that was done just now.
     /// - Returns: nil without a provider that serves its keys.
     func fetchNewerKeys() async -> KeyFetch? { await users.source?.fetchNewer() }
 
@@ -207,7 +225,7 @@ public struct TokenAuthority: Redacted, Sendable {
             key: verifier.fingerprint(of: claims.signer))
     }
 
-    /// Verifies a token in the background, and once more with newer keys if its key is unknown.
+    /// Verifies a token in the background, and once more with newer keys if no known key has signed it.
     /// - Parameter completion: told the result and the generation of keys that were there before it, because keys may
     ///   change meanwhile.
     func verifyWithNewerKeys(

@@ -13,7 +13,7 @@ final class TokenChecker {
         case refused(TokenAuthority.Refusal)
         /// The client's address has had too many tokens refused; this one was not looked at.
         case tooMany(retryAfter: Duration)
-        /// Its key is unknown, and may be one that the identity provider has only just made.
+        /// No known key has signed it, and the identity provider may have only just made its key.
         case unsettled(retryAfter: Duration)
 
         init(_ refusal: TokenAuthority.Refusal, after fetch: KeyFetch) {

@@ -11,16 +11,17 @@ public struct TokenInspection: Sendable {
     /// Why the provider's keys are not among them; nil when they are, or when none are served.
     public let missing: String?
 
-    /// Takes the served keys that the server of the data folder has kept, and fetches them if it has kept none. Makes no
-    /// secret.
+    /// Takes the served keys that the realm or the server of the data folder has kept, and fetches them if neither has.
+    /// Makes no secret.
     public init(_ token: String, settings: TokenSettings) async throws {
         let (folder, tokens) = (settings.folder, settings.tokens)
         var verifier = TokenVerifier(
             secrets: try settings.secrets(), provider: tokens.provider, leeway: tokens.leeway)
         var missing: String?
         if let address = tokens.keysAddress {
+            let shared = try settings.sharedKeySet()
             do throws(WebFailure) {
-                verifier.provider?.keys += try await RemoteKeySet.keys(of: address, folder: folder)
+                verifier.provider?.keys += try await RemoteKeySet.keys(of: address, folder: folder, shared: shared)
             } catch {
                 missing = "cannot fetch \(address): \(error)"
             }

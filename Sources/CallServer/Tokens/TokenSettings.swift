@@ -32,6 +32,12 @@ public struct TokenSettings: Sendable {
         return try DataFolder.secrets(file: tokens.secretFile ?? standardPath).map { TokenSecret($0) }
     }
 
+    /// The provider's keys that the realm has kept, as ``RemoteKeySet/file``; nil without a realm, and if it has none.
+    func sharedKeySet() throws(StoreFailure) -> [UInt8]? {
+        guard let database else { return nil }
+        return try Realm.kept([RemoteKeySet.file], in: database)[RemoteKeySet.file]
+    }
+
     /// All nodes of a realm have its secrets, whatever this machine's data folder has.
     private static func secrets(of database: PostgresAddress) throws -> [TokenSecret] {
         let file = TokenConfiguration.standardSecretFile

@@ -40,6 +40,8 @@ public enum AuthorizationAnswer: Equatable, Sendable {
     case refused(String)
     /// There is no answer: the policy for failures decides.
     case failed
+    /// There is no answer, and the user has so many questions that they may be the cause: no policy allows it.
+    case crowded
 }
 
 /// What a backend changes in an invite that it allows; nil keeps it.
