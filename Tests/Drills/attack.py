@@ -793,6 +793,22 @@ async def open_sessions(port, end, counted, state):
         phone.cut()
 
 
+DEVICES = [str(uuid.uuid4()) for _ in range(5)]
+
+
+async def open_with_tokens(port, end, counted, state):
+    """One of a few devices, each time with other push tokens, as long as they may be."""
+    phone = Phone("mallory-tokens", push=[{
+        "provider": "apns", "kind": "voip", "environment": "production", "topic": TOPIC,
+        "token": f"{random.getrandbits(8_000):02000x}"} for _ in range(8)])
+    phone.device = random.choice(DEVICES)
+    try:
+        await phone.open(port)
+        return "opened"
+    finally:
+        phone.cut()
+
+
 def over_http(path, bearer=None):
     """Sends requests on a connection from one address until it is closed."""
     fields = b"Authorization: Bearer %s\r\n" % bearer.encode() if bearer else b""
@@ -829,7 +845,7 @@ SHARES = {
              "token": f"{random.getrandbits(256):064x}"}]})),
         "call.list": flood("pages", lambda: ("call.list", {})),
         "call.get": flood("look-ups", lambda: ("call.get", {"call_id": str(uuid.uuid4())})),
-        "session.open": open_sessions},
+        "session.open": open_sessions, "session.open with push tokens": open_with_tokens},
     "requests over HTTP": {
         "with a token": over_http(b"/v1/calls/6ba7b810-9dad-41d1-80b4-00c04fd430c8", token("mallory-http")),
         "with bad tokens": over_http(b"/v1/turn", token("mallory-http", b"guessed")),
