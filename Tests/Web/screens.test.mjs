@@ -9,7 +9,7 @@ import { repository, webModule } from './library.mjs';
 const { brief, full, problem, story, talkTime } = await webModule('phone/words.js');
 const { Ladder, rowsOf } = await webModule('phone/ladder.js');
 const { CallListing } = await webModule('board/calls.js');
-const { readiness } = await webModule('board/problems.js');
+const { problems, readiness } = await webModule('board/problems.js');
 const { cutInMiddle, cutToWidth } = await webModule('board/text.js');
 
 const call = { caller: 'alice', callee: 'bob', winner: 'bob', createdAt: 0, answeredAt: 3_000, connectedAt: 5_000 };
@@ -127,6 +127,25 @@ test('the board calls no server ready that it does not hear', () => {
   assert.doesNotMatch(readiness({}, true).text, /^ready/);
   assert.notEqual(readiness({}, true).weight, 'good');
   assert.equal(readiness(undefined, false).text, 'loading…');
+});
+
+test('the problems of a server that the board does not hear are what it had when it was last seen', () => {
+  const drainsUntil = { ms: Date.UTC(2026, 0, 31, 12) };
+  const stats = {
+    server: { drains_until: drainsUntil },
+    problems: [
+      { code: 'draining', severity: 'warning', words: 'draining' },
+      { code: 'store_hangs', severity: 'critical', words: 'the disk does not answer' },
+    ],
+  };
+  const given = { stats, board: { entries: new Map() }, now: 0 };
+  const live = problems({ ...given, isOld: false });
+  assert.deepEqual(live.map(({ weight }) => weight), ['failure', 'suspect']);
+  assert.ok(live.every(({ text }) => !text.startsWith('when last seen')));
+  const old = problems({ ...given, isOld: true });
+  assert.deepEqual(old.map(({ text }) => text), live.map(({ text }) => `when last seen: ${text}`));
+  assert.deepEqual(old.map(({ weight }) => weight), ['quiet', 'quiet']);
+  assert.deepEqual(old.map(({ name }) => name), live.map(({ name }) => name), 'a screen reader does not say them again');
 });
 
 test('the mark of the sorted column points the way of its figures', () => {
