@@ -126,6 +126,7 @@ struct DocumentedNumbersTests {
             """,
         others: #"""
             - # The wire protocol, version 1
+            - counts as 30 seconds. The answer
             - JSON-RPC 2.0
             - [AsyncAPI 3]
             - a 64-bit integer

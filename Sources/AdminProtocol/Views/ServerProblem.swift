@@ -81,19 +81,24 @@ public struct ServerProblem: Codable, Equatable, Sendable {
     public var isUnready: Bool
     /// The listener, endpoint, provider, thread or limit; nil where there is one only.
     public var subject: String?
+    /// The topics of a provider's pushes that it concerns: certificates of several apps have one subject. nil for all.
+    public var topics: [String]?
     /// The problem and what to do, as text.
     public var words: String
 
-    public init(_ code: Code, of subject: String? = nil, isUnready: Bool = false, _ words: String) {
+    public init(
+        _ code: Code, of subject: String? = nil, isUnready: Bool = false, topics: [String]? = nil, _ words: String
+    ) {
         self.code = code
         severity = code.severity
         self.isUnready = isUnready
         self.subject = subject
+        self.topics = topics
         self.words = words
     }
 
     enum CodingKeys: String, CodingKey {
-        case code, severity, subject, words
+        case code, severity, subject, topics, words
         case isUnready = "is_unready"
     }
 

@@ -223,13 +223,14 @@ extension ServerFacts.Core {
 extension ServerFacts.Pool {
     init(_ pool: PushStatistics.Pool, now: Instant) {
         self.init(name: pool.name)
+        topics = pool.topics?.sorted()
         lines = pool.lines.map { line in
             Line(
                 name: line.name, waiting: line.waiting, oldest: line.oldestWaiting.map { now - $0 },
                 connections: line.openConnections)
         }
         credential = pool.credential.problem(advice: pool.advice)
-        suspects = pool.suspectTopics.map(\.problem)
+        suspects = pool.suspectTopics.map { (topic: $0.topic, words: $0.problem) }
         allRefusedFor = pool.allRefusedAt.map { now - $0 }
         certificateEnds = pool.certificateExpiresAt
         isOfDevices = pool.provider == .webpush
