@@ -4,6 +4,7 @@ import TLS
 import TestCertificates
 import TestCleanup
 import Testing
+import WebSocketServer
 
 @Suite("A certificate and its key", .cleanup)
 struct TLSCertificateTests {
