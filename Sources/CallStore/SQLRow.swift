@@ -70,7 +70,7 @@ package final class SQLRow: StatementRow {
 
     // MARK: Parameters that are not copied: valid until the statement has run
 
-    var parameterCount: Int32 { sqlite3_bind_parameter_count(raw) }
+    var parameterCount: Int32 { withExtendedLifetime(self) { sqlite3_bind_parameter_count(raw) } }
 
     /// Binds all parameters.
     /// - Throws: ``StoreFailure/Reason/unreadableRow`` when the operations end before.
@@ -142,10 +142,14 @@ package final class SQLRow: StatementRow {
     }
 
     private var path: String {
-        sqlite3_db_filename(sqlite3_db_handle(raw), "main").map { String(cString: $0) } ?? ""
+        withExtendedLifetime(self) {
+            sqlite3_db_filename(sqlite3_db_handle(raw), "main").map { String(cString: $0) } ?? ""
+        }
     }
 
-    private var sqlText: String { sqlite3_sql(raw).map { String(cString: $0) } ?? "" }
+    private var sqlText: String {
+        withExtendedLifetime(self) { sqlite3_sql(raw).map { String(cString: $0) } ?? "" }
+    }
 
     // MARK: Columns, from left to right
 

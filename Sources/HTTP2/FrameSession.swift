@@ -103,7 +103,9 @@ final class FrameSession {
     }
 
     /// Whether the session has ended: nothing more to read or to write.
-    var isOver: Bool { nghttp2_session_want_read(raw) == 0 && nghttp2_session_want_write(raw) == 0 }
+    var isOver: Bool {
+        withExtendedLifetime(self) { nghttp2_session_want_read(raw) == 0 && nghttp2_session_want_write(raw) == 0 }
+    }
 
     /// The error that ended the session, with nghttp2's message.
     var ending: HTTP2Failure { failure("read HTTP/2 frames", complaint?.code ?? NGHTTP2_ERR_PROTO.rawValue) }
@@ -119,7 +121,10 @@ final class FrameSession {
     var openStreams: Int { streams.count }
 
     var peerMaxConcurrentStreams: Int {
-        Int(min(nghttp2_session_get_remote_settings(raw, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS), UInt32(Int32.max)))
+        let most = withExtendedLifetime(self) {
+            nghttp2_session_get_remote_settings(raw, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+        }
+        return Int(min(most, UInt32(Int32.max)))
     }
 
     func reset(_ stream: StreamID, _ code: HTTP2ErrorCode) {
@@ -128,7 +133,7 @@ final class FrameSession {
     }
 
     func ping() {
-        nghttp2_submit_ping(raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
+        _ = withExtendedLifetime(self) { nghttp2_submit_ping(raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil) }
     }
 
     /// - Parameter lastStream: nil for the last received stream.
@@ -141,7 +146,7 @@ final class FrameSession {
 
     /// Ends the session once GOAWAY is sent, regardless of open streams.
     func terminate() {
-        nghttp2_session_terminate_session(raw, NGHTTP2_NO_ERROR.rawValue)
+        _ = withExtendedLifetime(self) { nghttp2_session_terminate_session(raw, NGHTTP2_NO_ERROR.rawValue) }
     }
 
     // MARK: Client

@@ -53,5 +53,7 @@ public struct PreparedFields: Sendable {
     }
 
     /// Appends pointers into this storage: the caller keeps it alive until they are used.
-    func append(to list: inout [nghttp2_nv]) { list.append(contentsOf: storage.fields) }
+    func append(to list: inout [nghttp2_nv]) {
+        withExtendedLifetime(storage) { list.append(contentsOf: storage.fields) }
+    }
 }

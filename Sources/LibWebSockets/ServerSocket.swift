@@ -103,7 +103,9 @@ package final class ServerSocket {
 
     /// Whether the client began a TLS handshake that did not complete. False for a connection without a byte, such as a
     /// load balancer's check.
-    package var hasFailedTLS: Bool { handshake.map { reveille_tls_is_unfinished($0) != 0 } ?? false }
+    package var hasFailedTLS: Bool {
+        withExtendedLifetime(self) { handshake.map { reveille_tls_is_unfinished($0) != 0 } ?? false }
+    }
 
     var server: ServerRole? {
         guard case .server(let server) = context.role else { return nil }

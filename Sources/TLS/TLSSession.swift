@@ -24,7 +24,7 @@ package final class TLSSession {
 
     /// - Parameter serverName: the name that the peer's certificate must contain.
     package init(client context: TLSClientContext, serverName: String) throws {
-        (ssl, incoming, outgoing) = try makeSession(context.raw)
+        (ssl, incoming, outgoing) = try withExtendedLifetime(context) { try makeSession(context.raw) }
         handshakeOperation = "TLS handshake with \(serverName)"
         wanted = context.application
         SSL_set_connect_state(ssl)
@@ -44,7 +44,7 @@ package final class TLSSession {
     }
 
     package init(server context: TLSServerContext) throws {
-        (ssl, incoming, outgoing) = try makeSession(context.raw)
+        (ssl, incoming, outgoing) = try withExtendedLifetime(context) { try makeSession(context.raw) }
         handshakeOperation = "TLS handshake with a client"
         wanted = nil
         SSL_set_accept_state(ssl)
@@ -139,7 +139,7 @@ package final class TLSSession {
     }
 
     /// The number of ciphertext bytes to send.
-    package var outgoingCount: Int { BIO_ctrl_pending(outgoing) }
+    package var outgoingCount: Int { withExtendedLifetime(self) { BIO_ctrl_pending(outgoing) } }
 
     /// Passes the ciphertext to send to `body`, where it is valid during the call, and clears it.
     package func takeOutgoing(_ body: (UnsafeRawBufferPointer) -> Void) {

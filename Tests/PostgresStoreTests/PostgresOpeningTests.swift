@@ -27,6 +27,19 @@ import Testing
         again.close()
     }
 
+    @Test func `a commit is one round trip: its outcome is not looked at when it was answered`() async throws {
+        let address = try await PostgresServer.freshAddress()
+        let store = try PostgresStore.open(address, name: "test")
+        let session = try Session(address)
+        for _ in 0..<3 {
+            try store.write([[.call(.live())]])
+            let last = try session.text(
+                "SELECT query FROM pg_stat_activity WHERE application_name = 'reveille commits \(address.realm)'")
+            #expect(last.count == 1 && last.first?.hasPrefix("WITH own AS") == true, "\(last)")
+        }
+        store.close()
+    }
+
     @Test(.enabled(if: PostgresServer.hasPooler, "apt install pgbouncer"), arguments: ["transaction", "statement"])
     func `a pooler that gives each transaction another session is refused, with what to do`(mode: String) async throws {
         try await PostgresServer.shared().withPooler(mode: mode) { uri in

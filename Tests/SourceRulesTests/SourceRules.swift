@@ -326,8 +326,7 @@ enum SourceRules {
     /// The name of what is declared in the line, or ends its declaration there, with a pointer as its type; nil for
     /// other lines, for variables of a function and for private properties.
     private static func pointerName(_ lines: [String], _ index: Int) -> String? {
-        let line = lines[index]
-        let code = line.firstRange(of: "//").map { line[..<$0.lowerBound] } ?? line[...]
+        let code = withoutComment(lines[index])
         guard code.contains("Unsafe") else { return nil }
         if let arrow = code.ranges(of: "->").last,
             code[arrow.upperBound...].prefix(while: { $0 != "{" }).contains(/Unsafe\w*Pointer/)
@@ -340,10 +339,18 @@ enum SourceRules {
         guard let match = code.firstMatch(of: /\b(?:let|var) (\w+)(?:: \[?| = )Unsafe\w*Pointer/),
             !code.contains(/\b(?:file)?private\b(?!\(set\))/)
         else { return nil }
-        let depth = code.prefix { $0 == " " }.count
+        return isMember(lines, index) ? String(match.1) : nil
+    }
+
+    static func withoutComment(_ line: String) -> Substring {
+        line.firstRange(of: "//").map { line[..<$0.lowerBound] } ?? line[...]
+    }
+
+    /// Whether the declaration in the line is a type's, or nobody's, and not a function's.
+    static func isMember(_ lines: [String], _ index: Int) -> Bool {
+        let depth = lines[index].prefix { $0 == " " }.count
         let around = lines[..<index].last(where: { !$0.isEmpty && $0.prefix { $0 == " " }.count < depth })
-        let isMember = around.map { $0.contains(/\b(?:actor|class|enum|extension|protocol|struct) \w/) } ?? true
-        return isMember ? String(match.1) : nil
+        return around.map { $0.contains(/\b(?:actor|class|enum|extension|protocol|struct) \w/) } ?? true
     }
 
     /// A number in the text of others is read by `Int(digits:in:)`: digits only, and a range.

@@ -12,7 +12,8 @@ struct SourceRulesTests {
         ("receipts", SourceRules.receipts), ("privateFiles", SourceRules.privateFiles),
         ("readFiles", SourceRules.readFiles), ("clocks", SourceRules.clocks), ("proofs", SourceRules.proofs),
         ("texts", SourceRules.texts), ("costs", SourceRules.costs), ("shares", SourceRules.shares),
-        ("pointers", SourceRules.pointers), ("peerNumbers", SourceRules.peerNumbers),
+        ("pointers", SourceRules.pointers), ("keptPointers", SourceRules.keptPointers),
+        ("peerNumbers", SourceRules.peerNumbers),
         ("functionLengths", SourceRules.functionLengths), ("names", SourceRules.names),
         ("articles", SourceRules.articles), ("namedFiles", SourceRules.namedFiles),
         ("namedSuites", SourceRules.namedSuites), ("readme", SourceRules.readme), ("passes", SourceRules.passes),
@@ -91,6 +92,47 @@ struct SourceRulesTests {
         for source in kept { #expect(found(source) == []) }
         // Only of targets that wrap a library.
         #expect(SourceRules.pointers(Self.tree("func bytes() -> UnsafeRawPointer {")) == [])
+    }
+
+    @Test("find a pointer that is kept without a reason")
+    func keptPointers() {
+        func found(_ source: String) -> [String] { SourceRules.keptPointers(Self.tree(source, in: "HTTP2")) }
+        for line in [
+            "case bytes(UnsafeRawBufferPointer)", "case bytes(of: Int, OpaquePointer?)",
+            "private let bytes: UnsafePointer<UInt8>", "private var bytes: [OpaquePointer] = []",
+            "nonisolated(unsafe) let bytes: OpaquePointer", "private(set) var bytes: OpaquePointer!",
+            "private let bytes = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1)",
+        ] {
+            let place = "Sources/HTTP2/File.swift:2: bytes keeps a pointer; say in keepers what keeps its memory"
+            #expect(found("final class A {\n    \(line)\n}") == [place], "\(line)")
+        }
+        for line in [
+            "case .bytes(let start): read(UnsafeRawPointer(start))", "// let bytes: OpaquePointer",
+            "var onBytes: ((UnsafeRawBufferPointer) -> Void)?",
+            "func read() {\n        var bytes: OpaquePointer?\n    }",
+        ] {
+            #expect(found("final class A {\n    \(line)\n}") == [], "\(line)")
+        }
+        // Only of targets that wrap a library.
+        #expect(SourceRules.keptPointers(Self.tree("case bytes(UnsafeRawBufferPointer)")) == [])
+    }
+
+    @Test("find a read of a type's own memory that does not keep the type alive")
+    func unextended() {
+        func found(_ source: String) -> [String] {
+            let file = SourceTree.File(path: "File.swift", lines: source.components(separatedBy: "\n"))
+            return SourceRules.unextended(file, ["raw"])
+        }
+        let place = ["File.swift:1: raw is read without withExtendedLifetime"]
+        #expect(found("var count: Int32 { library.PQntuples(raw) }") == place)
+        #expect(found("    func name(_ a: Int32) -> String? {\n        text(PQfname(raw, a))\n    }") == place)
+        for source in [
+            "var count: Int32 { withExtendedLifetime(self) { library.PQntuples(raw) } }",
+            "var count: Int32 { withRaw { library.PQntuples($0) } }", "var raw: Int { 1 }",
+            "var count: Int32 {\n    let count = PQntuples(raw)\n    note(count)\n    return count\n}",
+        ] {
+            #expect(found(source) == [], "\(source)")
+        }
     }
 
     @Test(

@@ -60,11 +60,14 @@ final class PostgresConnection {
     }
 
     /// The host of the URI that this is a connection to; nil if it names none.
-    var host: String? { library.pointee.PQhost(raw).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } }
+    var host: String? {
+        let text = withExtendedLifetime(self) { library.pointee.PQhost(raw).map { String(cString: $0) } }
+        return text.flatMap { $0.isEmpty ? nil : $0 }
+    }
 
     /// The process id of the database's session, as the other side said it when the connection was made. A connection
     /// pooler says a number of its own.
-    var toldSession: Int32 { library.pointee.PQbackendPID(raw) }
+    var toldSession: Int32 { withExtendedLifetime(self) { library.pointee.PQbackendPID(raw) } }
 
     /// The address without secrets, for failures.
     var path: String { address.description }
@@ -298,17 +301,20 @@ final class PostgresConnection {
 
     /// - Throws: the failure that the result is.
     func check(_ result: PostgresResult) throws(StoreFailure) {
-        let status = library.pointee.PQresultStatus(result.raw)
+        let status = result.withRaw { library.pointee.PQresultStatus($0) }
         guard status != UInt32(POSTGRESQL_COMMAND_OK), status != UInt32(POSTGRESQL_TUPLES_OK) else { return }
         let isLost = library.pointee.PQstatus(raw) != UInt32(POSTGRESQL_CONNECTION_OK)
-        let state = library.pointee.PQresultErrorField(result.raw, Int32(POSTGRESQL_SQLSTATE))
-        let message =
-            library.pointee.PQresultErrorField(result.raw, Int32(POSTGRESQL_MESSAGE))
-            ?? library.pointee.PQresultErrorMessage(result.raw)
+        let state = result.withRaw { raw in
+            library.pointee.PQresultErrorField(raw, Int32(POSTGRESQL_SQLSTATE)).map { String(cString: $0) }
+        }
+        let message = result.withRaw { raw -> String? in
+            let text =
+                library.pointee.PQresultErrorField(raw, Int32(POSTGRESQL_MESSAGE))
+                ?? library.pointee.PQresultErrorMessage(raw)
+            return text.map { String(cString: $0) }
+        }
         if isLost { isBroken = true }
-        throw StoreFailure(
-            sqlState: state.map { String(cString: $0) }, message: message.map { String(cString: $0) } ?? "",
-            isLost: isLost, path: path)
+        throw StoreFailure(sqlState: state, message: message ?? "", isLost: isLost, path: path)
     }
 
     /// The next result, or nil where libpq has none: between the results of a pipeline, and at the end of others.
@@ -327,7 +333,7 @@ final class PostgresConnection {
 
     /// Gives the kernel what was sent so far, as far as it takes it.
     func flush() throws(StoreFailure) {
-        guard library.pointee.PQflush(raw) >= 0 else { throw lost() }
+        guard withExtendedLifetime(self, { library.pointee.PQflush(raw) >= 0 }) else { throw lost() }
     }
 
     private func wait(toWrite: Bool, by deadline: ContinuousClock.Instant) throws(StoreFailure) {
@@ -375,7 +381,7 @@ final class PostgresConnection {
         var (found, failure): ([PostgresResult], StoreFailure?) = ([], nil)
         while true {
             guard let result = try nextResult(by: .now + patience) else { continue }
-            let status = library.pointee.PQresultStatus(result.raw)
+            let status = result.withRaw { library.pointee.PQresultStatus($0) }
             if status == UInt32(POSTGRESQL_PIPELINE_SYNC) { break }
             if status == UInt32(POSTGRESQL_PIPELINE_ABORTED) { continue }
             do throws(StoreFailure) { try check(result) } catch { failure = failure ?? error }

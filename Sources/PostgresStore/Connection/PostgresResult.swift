@@ -5,7 +5,7 @@ import RecordTables
 /// A result of libpq, in binary format.
 final class PostgresResult {
     private let library: UnsafePointer<postgresql>
-    let raw: OpaquePointer
+    private let raw: OpaquePointer
 
     /// Takes ownership of `raw`.
     init(_ raw: OpaquePointer, _ library: UnsafePointer<postgresql>) {
@@ -15,27 +15,33 @@ final class PostgresResult {
 
     deinit { library.pointee.PQclear(raw) }
 
-    var rowCount: Int32 { library.pointee.PQntuples(raw) }
+    /// Runs `body` with the result of libpq. Without this, a result that nobody uses afterwards could be cleared before
+    /// `body` has read from it.
+    func withRaw<Value, Failure: Error>(_ body: (OpaquePointer) throws(Failure) -> Value) throws(Failure) -> Value {
+        defer { withExtendedLifetime(self) {} }
+        return try body(raw)
+    }
 
-    var columnCount: Int32 { library.pointee.PQnfields(raw) }
+    var rowCount: Int32 { withRaw { library.pointee.PQntuples($0) } }
+
+    var columnCount: Int32 { withRaw { library.pointee.PQnfields($0) } }
 
     /// How many rows the statement has written.
     var changedCount: Int {
-        library.pointee.PQcmdTuples(raw).flatMap { Int(digits: String(cString: $0), in: 0...Int.max) } ?? 0
+        let text = withRaw { raw in library.pointee.PQcmdTuples(raw).map { String(cString: $0) } }
+        return text.flatMap { Int(digits: $0, in: 0...Int.max) } ?? 0
     }
 
-    func name(of column: Int32) -> String? { library.pointee.PQfname(raw, column).map { String(cString: $0) } }
+    func name(of column: Int32) -> String? {
+        withRaw { raw in library.pointee.PQfname(raw, column).map { String(cString: $0) } }
+    }
 
     /// Runs `body` with the bytes of a value, which are valid meanwhile; nil for NULL.
     func withBytes<Value>(_ row: Int32, _ column: Int32, _ body: (UnsafeRawBufferPointer) -> Value) -> Value? {
-        guard row < rowCount, column < columnCount,
-            library.pointee.PQgetisnull(raw, row, column) == 0
-        else {
-            return nil
-        }
-        // Without it, a result that nobody uses afterwards could be cleared before `body` has read from it.
-        return withExtendedLifetime(self) {
-            body(
+        guard row < rowCount, column < columnCount else { return nil }
+        return withRaw { raw -> Value? in
+            guard library.pointee.PQgetisnull(raw, row, column) == 0 else { return nil }
+            return body(
                 UnsafeRawBufferPointer(
                     start: library.pointee.PQgetvalue(raw, row, column),
                     count: Int(library.pointee.PQgetlength(raw, row, column))))
@@ -63,7 +69,7 @@ final class PostgresResult {
     func value(_ row: Int32, _ column: Int32) -> StoredValue {
         guard let bytes = withBytes(row, column, { Array($0) }) else { return .null }
         // The types of `pg_type.dat`.
-        switch library.pointee.PQftype(raw, column) {
+        switch withRaw({ library.pointee.PQftype($0, column) }) {
         case 20, 21, 23, 16: return .integer(int(row, column) ?? 0)
         case 2950: return .identifier(bytes)
         default: return .text(bytes)

@@ -121,7 +121,10 @@ package final class PostgresReader: TableReader, @unchecked Sendable {
         PostgresConnection.Purpose(
             name: "reveille queries", patience: patience,
             setup: ["SET default_transaction_isolation = 'repeatable read'", "SET default_transaction_read_only = on"],
-            isInterrupted: { [weak self] in self?.isInterrupted.load(ordering: .relaxed) ?? true })
+            isInterrupted: { [weak self] in
+                guard let self else { return true }
+                return isInterrupted.load(ordering: .relaxed)
+            })
     }
 
     private func open() throws(StoreFailure) -> PostgresConnection {
