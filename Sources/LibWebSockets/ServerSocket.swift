@@ -358,6 +358,14 @@ package func hasUnread(_ descriptor: Int32) -> Bool {
     return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
 }
 
+/// Whether the received bytes of a descriptor begin with a PROXY protocol header. They stay unread.
+package func hasProxyHeader(_ descriptor: Int32) -> Bool {
+    // As long as the signature of version 2.
+    var bytes = [UInt8](repeating: 0, count: 12)
+    let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_PEEK | MSG_DONTWAIT))
+    return count > 0 && ProxyHeader.begins(bytes[..<count])
+}
+
 /// The listener's decision on an accepted connection.
 package struct Admission: Sendable {
     /// The address of the socket, or of a PROXY protocol header.

@@ -129,7 +129,8 @@ final class Shard {
             counters.connectionsFailed.add()
             // The first bytes are no valid TLS handshake. A load balancer's check sends none.
             if let arrival, arrival.hasBytes {
-                handshakeRefused(HandshakeRefusal(peer: admission.peer, cause: .tls))
+                let cause: HandshakeRefusal.Cause = arrival.hasStrayHeader ? .strayProxyHeader : .tls
+                handshakeRefused(HandshakeRefusal(peer: admission.peer, cause: cause))
             }
             released(admission.network)
         }
