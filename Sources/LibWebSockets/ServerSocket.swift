@@ -434,6 +434,8 @@ package protocol ServerSocketEvents: AnyObject {
     func admitsForwarded(_ socket: ServerSocket) -> Bool
     /// The trusted proxy at `peer` has written an entry of `X-Forwarded-For` that is no address.
     func clientUnreadable(_ entry: String, from peer: PeerAddress)
+    /// The trusted proxy at `peer` has passed a WebSocket on without `X-Forwarded-For`.
+    func clientUntold(by peer: PeerAddress)
     /// The response that refuses a WebSocket handshake, whatever the path; nil to permit it.
     func refusal(of credentials: Credentials) -> HTTPResponse?
     /// The response that refuses a request which the listener answers itself, beyond a rate; nil to answer it.
@@ -448,4 +450,5 @@ package protocol ServerSocketEvents: AnyObject {
 
 extension ServerSocketEvents {
     package func unlistedProxySent() {}
+    package func clientUntold(by peer: PeerAddress) {}
 }

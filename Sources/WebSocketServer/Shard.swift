@@ -442,6 +442,8 @@ extension Shard: ServerSocketEvents {
         pressure.note(.unreadable, peer: peer, detail: entry)
     }
 
+    func clientUntold(by peer: PeerAddress) { pressure.note(.unforwarded, peer: peer) }
+
     func refusal(of credentials: Credentials) -> HTTPResponse? {
         guard let bearerToken else { return nil }
         shownToken = [readingToken, bearerToken].compactMap(\.self).first { $0.isShown(by: credentials) }
