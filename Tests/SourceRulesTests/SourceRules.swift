@@ -139,8 +139,7 @@ enum SourceRules {
         let words = [
             "createFile(", "options: .atomic", "atomically: ", ".write(to: ", ".write(toFile", "forWriting",
             "forUpdating", "OutputStream(", "copyItem(", ".moveItem(", "linkItem(", "replaceItem", "createSymbolicLink",
-            "fopen(",
-            "freopen(", "openat(", " creat(", "mkstemp(", "mkostemp(", "symlink(",
+            "fopen(", "freopen(", "openat(", " creat(", "mkstemp(", "mkostemp(", "symlink(",
         ]
         // What is written to the log, and to a buffer; and what reads.
         let others = ["audit?.write(to: ", "write(to: &", "fopen(path, \"r\")"]
