@@ -124,7 +124,7 @@ public struct DataFolder: Sendable {
         var seen: Set<String> = []
         return (folders(above: place) + folders(above: place.resolvingSymlinksInPath()))
             .filter { seen.insert($0).inserted }
-            .compactMap { folder in
+            .compactMap { folder -> String? in
                 guard let status = FileStatus(path: folder), status.mode & (0o003 | 0o1000) == 0o003 else {
                     return nil
                 }

@@ -250,6 +250,9 @@ extension ConnectionPressure.Report {
             case .unreadable:
                 "a proxy's X-Forwarded-For has an entry that is no address, so that its client has no limits by address; "
                     + "configure the proxy, or take it out of listen.proxies"
+            case .unforwarded:
+                "a proxy of listen.proxies sends no X-Forwarded-For, so that its clients have no limits by address; have it "
+                    + "send that (Forwarded is not read), or take it out of listen.proxies"
             }
         var metadata: Logger.Metadata = [
             "address": .string("\(peer)"), "cause": .string(cause.rawValue), "times": .stringConvertible(count),

@@ -67,6 +67,12 @@ final class Checkpoints: Sendable {
             return headerNow == header && frameNow == frame
         }
 
+        /// Whether `earlier` is the end of a commit before this one. Within one log each commit is behind the others, unless
+        /// another program has put an older index (`-shm`) in the place of SQLite's: then it is over them.
+        func follows(_ earlier: LogEnd, in log: String) -> Bool {
+            header != earlier.header || offset > earlier.offset && earlier.isKept(in: log)
+        }
+
         /// Fewer bytes where the file ends before; nil after an error.
         private static func read(_ descriptor: Int32, _ count: Int, at offset: Int) -> [UInt8]? {
             var bytes = [UInt8](repeating: 0, count: count)
@@ -81,7 +87,9 @@ final class Checkpoints: Sendable {
         var isBeingWritten = false
         /// nil during a transaction, and after one that failed: it may have begun the log anew.
         var logEnd: LogEnd?
-        /// Whether another program had written to the log when a transaction began.
+        /// Of the last commit whose end could be read.
+        var lastCommit: LogEnd?
+        /// Whether another program had written to the log when a transaction began, or to its index.
         var hasForeignLog = false
 
         mutating func look(at log: String) {
@@ -155,7 +163,12 @@ final class Checkpoints: Sendable {
     /// Remembers the end of the log as the commit that has just ended left it.
     fileprivate func noteCommit(frames: Int) {
         let log = StoreFolder.log(of: path)
-        file.withLock { $0.logEnd = LogEnd(of: log, frames: frames) }
+        file.withLock { file in
+            file.logEnd = LogEnd(of: log, frames: frames)
+            guard let end = file.logEnd else { return }
+            if let last = file.lastCommit, !end.follows(last, in: log) { file.hasForeignLog = true }
+            file.lastCommit = end
+        }
     }
 
     /// Runs `body`, which writes the database file.

@@ -106,6 +106,8 @@ final class HTTPExchange {
             let forwarded = proxies.forwarded(behind: peer, head.value(of: .forwardedFor))
             socket.peer = forwarded.client
             if let entry = forwarded.unreadable { server.events.clientUnreadable(entry, from: peer) }
+            // A proxy's own checks have no client, and are no WebSockets.
+            if forwarded.isMissing, Upgrade.isAsked(by: head) { server.events.clientUntold(by: peer) }
         } else if peer.isLocal, head.isForwarded {
             server.events.unlistedProxySent()
         }

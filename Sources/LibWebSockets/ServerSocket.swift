@@ -360,6 +360,14 @@ package func hasUnread(_ descriptor: Int32) -> Bool {
     return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
 }
 
+/// Whether the received bytes of a descriptor begin with a PROXY protocol header. They stay unread.
+package func hasProxyHeader(_ descriptor: Int32) -> Bool {
+    // As long as the signature of version 2.
+    var bytes = [UInt8](repeating: 0, count: 12)
+    let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_PEEK | MSG_DONTWAIT))
+    return count > 0 && ProxyHeader.begins(bytes[..<count])
+}
+
 /// The listener's decision on an accepted connection.
 package struct Admission: Sendable {
     /// The address of the socket, or of a PROXY protocol header.
@@ -428,6 +436,8 @@ package protocol ServerSocketEvents: AnyObject {
     func admitsForwarded(_ socket: ServerSocket) -> Bool
     /// The trusted proxy at `peer` has written an entry of `X-Forwarded-For` that is no address.
     func clientUnreadable(_ entry: String, from peer: PeerAddress)
+    /// The trusted proxy at `peer` has passed a WebSocket on without `X-Forwarded-For`.
+    func clientUntold(by peer: PeerAddress)
     /// The response that refuses a WebSocket handshake, whatever the path; nil to permit it.
     func refusal(of credentials: Credentials) -> HTTPResponse?
     /// The response that refuses a request which the listener answers itself, beyond a rate; nil to answer it.
@@ -442,4 +452,5 @@ package protocol ServerSocketEvents: AnyObject {
 
 extension ServerSocketEvents {
     package func unlistedProxySent() {}
+    package func clientUntold(by peer: PeerAddress) {}
 }

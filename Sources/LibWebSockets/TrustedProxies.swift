@@ -19,6 +19,8 @@ public struct TrustedProxies: Equatable, Sendable {
         package var client: PeerAddress
         /// The beginning of the entry that is no address, before which nothing was read; nil if there is none.
         package var unreadable: String?
+        /// Whether the proxy says nothing, so that the client is the proxy.
+        package var isMissing = false
     }
 
     /// The most characters of an unreadable entry.
@@ -28,7 +30,9 @@ public struct TrustedProxies: Equatable, Sendable {
     /// The client can forge the entries before it.
     package func forwarded(behind peer: PeerAddress, _ forwardedFor: String?) -> Forwarded {
         var client = peer
-        guard let forwardedFor, !forwardedFor.isEmpty else { return Forwarded(client: client) }
+        guard let forwardedFor, !forwardedFor.isEmpty else {
+            return Forwarded(client: client, isMissing: true)
+        }
         for entry in forwardedFor.split(separator: ",", omittingEmptySubsequences: false).reversed() {
             let text = entry.drop(while: Self.isBlank).prefix { !Self.isBlank($0) }
             guard let address = PeerAddress(withPort: text) else {

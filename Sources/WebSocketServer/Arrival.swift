@@ -5,12 +5,16 @@ struct Arrival: ~Copyable {
     private let descriptor: Int32
     /// The bytes of its PROXY protocol header.
     private let headerBytes: UInt64
+    /// Whether it begins with a PROXY protocol header, after the one that was read, if any.
+    let hasStrayHeader: Bool
 
     /// nil when no descriptor is left.
     init?(_ accepted: Int32, headerBytes: Int) {
         let copy = fcntl(accepted, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { return nil }
         (descriptor, self.headerBytes) = (copy, UInt64(headerBytes))
+        // OpenSSL fails at its first five bytes, within the adoption.
+        hasStrayHeader = hasProxyHeader(accepted)
     }
 
     deinit { close(descriptor) }

@@ -18,6 +18,8 @@ public final class ConnectionPressure: Sendable {
         case descriptors
         /// A trusted proxy's `X-Forwarded-For` has an entry that is no address: its client has no limit by address.
         case unreadable
+        /// A trusted proxy passes WebSockets on without `X-Forwarded-For`: their clients have no limit by address.
+        case unforwarded
     }
 
     /// The events of one cause since its last report.

@@ -129,7 +129,8 @@ final class Shard {
             counters.connectionsFailed.add()
             // The first bytes are no valid TLS handshake. A load balancer's check sends none.
             if let arrival, arrival.hasBytes {
-                handshakeRefused(HandshakeRefusal(peer: admission.peer, cause: .tls))
+                let cause: HandshakeRefusal.Cause = arrival.hasStrayHeader ? .strayProxyHeader : .tls
+                handshakeRefused(HandshakeRefusal(peer: admission.peer, cause: cause))
             }
             released(admission.network)
         }
@@ -440,6 +441,8 @@ extension Shard: ServerSocketEvents {
     func clientUnreadable(_ entry: String, from peer: PeerAddress) {
         pressure.note(.unreadable, peer: peer, detail: entry)
     }
+
+    func clientUntold(by peer: PeerAddress) { pressure.note(.unforwarded, peer: peer) }
 
     func refusal(of credentials: Credentials) -> HTTPResponse? {
         guard let bearerToken else { return nil }

@@ -446,6 +446,35 @@ private struct KilledServer {
         try handle.close()
     }
 
+    @Test(arguments: [false, true], [1, 400_000])
+    func `a commit over others, by an older index of the log, is known after it`(isJournal: Bool, size: Int) throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        let database = isJournal ? StoreFolder.journal(of: folder.database) : folder.database
+        func commit(_ size: Int) throws(StoreFailure) {
+            let call = CallRecord.live()
+            let sdp = RawJSON(bytes: Array("\"\(String(repeating: "a", count: size))\"".utf8))
+            let records: [StoreRecord] = [
+                .call(call), .descriptions(DescriptionsRecord(call: call.id, offer: sdp, custom: nil)),
+            ]
+            if isJournal { try store.commitBehind(batches: [records]) } else { try store.commit(records) }
+        }
+        try commit(1)
+        let earlier = try Data(contentsOf: URL(fileURLWithPath: database + "-shm"))
+        for _ in 0..<4 {
+            try commit(1)
+            try store.checkFiles()
+        }
+        let handle = try Self.overwrite(database + "-shm", with: earlier)
+        // One that ends before the last one, and one that goes beyond it.
+        _ = failure { () throws(StoreFailure) in try commit(size) }
+        let refused = failure { () throws(StoreFailure) in try store.checkFiles() }
+        #expect(refused?.reason == .overwrittenFile && refused?.path == StoreFolder.log(of: database))
+        store.close()
+        try handle.close()
+        #expect(StoreFolder.exists(StoreFolder.mark(of: folder.database)), "the next start is to look")
+    }
+
     @Test func `what the store itself writes to its databases overwrites nothing`() throws {
         let folder = try TemporaryFolder()
         let store = try CallStore.open(folder: folder.path)

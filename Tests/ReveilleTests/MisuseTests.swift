@@ -96,6 +96,23 @@ struct MisuseTests {
         #expect(!complaints.contains("hush") && !complaints.contains("sh@"), "\(complaints)")
     }
 
+    @Test(
+        "a word with blanks or quotation marks in it, a key, and the name of a URL's user are not repeated either",
+        arguments: [
+            ["calls", "list", "postgres://bob:hu sh@h/d"], ["calls", "list", "postgres://bob:hu'sh@h/d"],
+            ["calls", "list", "wss://hush@h"], ["calls", "list", "hush=hush hush"], ["postgres://bob:hu sh@h/d"],
+            ["calls", "postgres://bob:hu 'sh@h/d"], ["calls", "list", "--postgres://bob:hu sh@h/d"],
+            ["calls", "list", "--limit=postgres://bob:hu sh@h/d"],
+            ["calls", "list", "--output", "host=h password=hush"],
+            ["help", "wss://bob:hu sh@h"], ["calls", "list", "whsec_hush"], ["calls", "list", "postgres://bob:hush/d"],
+        ])
+    func secretWord(arguments: [String]) async {
+        let run = await CommandRun.of(arguments)
+        #expect(run.exit == 64 && run.output.isEmpty && !run.complaints.isEmpty)
+        let complaints = run.complaints.joined(separator: "\n")
+        for part in ["hush", "sh@", "hu ", "hu'"] { #expect(!complaints.contains(part), "\(complaints)") }
+    }
+
     @Test("every command with a letter left out is recognized", arguments: HelpTests.all)
     func everyCommand(leaf: HelpTests.Leaf) async throws {
         guard let name = leaf.path.last, name.count > 3 else { return }

@@ -136,9 +136,13 @@ enum SourceRules {
             "Sources/reveille/Commands/ManualCommand.swift",
             "Tests/", "Resources/",
         ]
-        let words = ["createFile(atPath", "options: .atomic", ".write(to: ", ".write(toFile", "forWritingTo"]
-        // What is written to the log, and to a buffer.
-        let others = ["audit?.write(to: ", "write(to: &"]
+        let words = [
+            "createFile(", "options: .atomic", "atomically: ", ".write(to: ", ".write(toFile", "forWriting",
+            "forUpdating", "OutputStream(", "copyItem(", ".moveItem(", "linkItem(", "replaceItem", "createSymbolicLink",
+            "fopen(", "freopen(", "openat(", " creat(", "mkstemp(", "mkostemp(", "symlink(",
+        ]
+        // What is written to the log, and to a buffer; and what reads.
+        let others = ["audit?.write(to: ", "write(to: &", "fopen(path, \"r\")"]
         return tree.files.filter { file in !free.contains { file.path.hasPrefix($0) } }.flatMap { file -> [String] in
             let written = places(file) { code, _ in
                 words.contains { code.contains($0) } && !others.contains { code.contains($0) }

@@ -179,10 +179,19 @@ struct SourceRulesTests {
         #expect(
             SourceRules.simulation(Self.tree("", in: "CallServer", listing: #""PushSimulator""#))
                 == ["CallServer needs PushSimulator"])
-        for code in ["try data.write(to: url, options: .atomic)", "try data.write(to: URL(filePath: file))"] {
+        for code in [
+            "try data.write(to: url, options: .atomic)", "try data.write(to: URL(filePath: file))",
+            #"fopen(path, "w")"#, "try FileManager.default.copyItem(atPath: path, toPath: other)",
+            "try FileManager.default.moveItem(atPath: path, toPath: other)", "FileHandle(forUpdatingAtPath: path)",
+            "FileHandle(forWritingAtPath: path)", "openat(folder, name, O_RDWR)",
+            "try text.write(toFile: path, atomically: true, encoding: .utf8)",
+        ] {
             #expect(
                 SourceRules.privateFiles(Self.tree(code, in: "LoadTest"))
                     == ["Sources/LoadTest/File.swift:1 writes a file without PrivateFile"])
+        }
+        for code in [#"fopen(path, "r")"#, "try FileManager.default.removeItem(atPath: path)"] {
+            #expect(SourceRules.privateFiles(Self.tree(code, in: "LoadTest")) == [])
         }
         for code in ["FileManager.default.contents(atPath: path)", "try Data(contentsOf: URL(filePath: path))"] {
             #expect(

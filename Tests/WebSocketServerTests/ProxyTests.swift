@@ -99,15 +99,30 @@ struct ProxyTests {
         #expect(try await clients[1].handshake().hasPrefix("HTTP/1.1 101"))
     }
 
+    /// Version 2: the signature, the command, TCP over IPv4, and twelve bytes of addresses and ports.
+    private static let block: [UInt8] =
+        [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A, 0x21, 0x11, 0x00, 0x0C]
+        + [203, 0, 113, 9, 192, 0, 2, 1, 0xDD, 0xD5, 0x01, 0xBB]
+
+    @Test("the header of a stranger is no TLS either, and is told of and counted", arguments: [1, 2])
+    func strangerWithTLS(version: Int) async throws {
+        let identity = try await TestIdentity()
+        let server = try await start(proxy: "127.0.0.2") { $0.tls = identity.files }
+        // The header has arrived when the shard takes the connection.
+        let gate = DispatchSemaphore(value: 0)
+        server.loops[0].execute { gate.wait() }
+        let refused = try await client(server, version == 1 ? Array(Self.line.utf8) : Self.block)
+        gate.signal()
+        try await server.refusals.wait(for: "the refusal") { $0.map(\.cause) == [.strayProxyHeader] }
+        #expect(server.server.statistics.shards[0].handshakesRefused == 1)
+        withExtendedLifetime(refused) {}
+    }
+
     @Test("the header of a stranger is no request, and is told of and counted", arguments: [1, 2])
     func stranger(version: Int) async throws {
         let faults = Journal<HandshakeRefusal>()
         let server = try await start(proxy: "127.0.0.2", faults: faults)
-        // Version 2: the signature, the command, TCP over IPv4, and twelve bytes of addresses and ports.
-        let block: [UInt8] =
-            [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A, 0x21, 0x11, 0x00, 0x0C]
-            + [203, 0, 113, 9, 192, 0, 2, 1, 0xDD, 0xD5, 0x01, 0xBB]
-        let refused = try await client(server, version == 1 ? Array(Self.line.utf8) : block)
+        let refused = try await client(server, version == 1 ? Array(Self.line.utf8) : Self.block)
         #expect(try await refused.handshake().hasPrefix("HTTP/1.1 400 "))
         try await server.refusals.wait(for: "the refusal") { $0.map(\.cause) == [.strayProxyHeader] }
         let refusal = try #require(server.refusals.entries.first)

@@ -68,7 +68,7 @@ package enum ShownText {
 
     /// Whether the text has signs of a secret: of PEM, JSON, Base64, a password before `@`, a query, or a long word of
     /// letters and digits.
-    static func mayHaveSecret(_ text: String) -> Bool {
+    package static func mayHaveSecret(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         let words = bytes.split { byte in
             switch byte {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import ServerSettings
+import StoreInterface
 
 /// A command-line error: one line with the likely correction, and one that names the help.
 struct Misuse {
@@ -18,7 +19,7 @@ struct Misuse {
         let isArgument =
             place.command.configuration.defaultSubcommand != nil && !words.contains("nexpected argument")
         let unknown = isArgument ? nil : place.unknown
-        self.init(unknown.map { Self.words(unknown: $0, place) } ?? words, place)
+        self.init(unknown.map { Self.words(unknown: $0, place) } ?? words, place, arguments)
     }
 
     /// The error for a word that is one letter off a subcommand, where another subcommand would take it as its argument;
@@ -28,22 +29,44 @@ struct Misuse {
         guard place.command.configuration.defaultSubcommand != nil, let unknown = place.unknown else { return nil }
         let names = place.command.configuration.subcommands.map { $0._commandName }
         guard names.contains(where: { Nearest.distance($0, unknown.lowercased()) == 1 }) else { return nil }
-        self.init(Self.words(unknown: unknown, place), place)
+        self.init(Self.words(unknown: unknown, place), place, arguments)
     }
 
     /// The error for `help` with an unknown command, for which the library prints the help of the program; else nil.
     init?(help arguments: [String]) {
         let place = Place(arguments)
         guard arguments.first == Place.help, let unknown = place.unknown else { return nil }
-        self.init(Self.words(unknown: unknown, place), place)
+        self.init(Self.words(unknown: unknown, place), place, arguments)
     }
 
-    private init(_ message: String, _ place: Place) {
-        // The library repeats words that it does not expect.
-        let shown = message.replacing(#/[A-Za-z]+:\/\/[^\s']*:[^\s']*@[^\s']*|password=[^\s']*/#, with: "…")
+    private init(_ message: String, _ place: Place, _ arguments: [String]) {
+        // A part of a word may be repeated too.
+        let shown = Self.hidingSecrets(message, arguments)
+            .replacing(#/[A-Za-z]+:\/\/[^\s']*:[^\s']*@[^\s']*|password=[^\s']*/#, with: "…")
         let lines = shown.split(separator: "\n").map(String.init)
         let help = (["reveille"] + place.path + ["--help"]).joined(separator: " ")
         self.lines = [Self.label + (lines.first ?? "")] + lines.dropFirst() + ["See '\(help)'."]
+    }
+
+    /// Words below this length are hidden in quotation marks only: they may be parts of others.
+    private static let shortestAnywhere = 4
+
+    /// The library and the commands repeat words of the command line, which may have a password or be a key.
+    private static func hidingSecrets(_ message: String, _ arguments: [String]) -> String {
+        let words = arguments.flatMap { word -> [String] in
+            // As `--option=value`.
+            word.hasPrefix("-") ? word.split(separator: "=", maxSplits: 1).map(String.init) : [word]
+        }
+        let secrets = words.filter(mayHaveSecret).flatMap { [$0, $0.shown] }.sorted { $0.utf8.count > $1.utf8.count }
+        return secrets.reduce(message) { message, word in
+            word.utf8.count < shortestAnywhere
+                ? message.replacing("'\(word)'", with: "'…'") : message.replacing(word, with: "…")
+        }
+    }
+
+    private static func mayHaveSecret(_ word: String) -> Bool {
+        ShownText.mayHaveSecret(word) || PostgresAddress.isAddress(word)
+            || PostgresAddress.isMeant(by: word) && word.contains("@")
     }
 
     /// The command that `arguments` call, up to the first unknown word.
