@@ -85,7 +85,14 @@ struct ServerProblemTests {
         Cause(.pushesUnreported, false) { $0.core?.reports = [.reported: 4, .unreported: 2] },
         Cause(.devicesSuspended, false) { $0.counts[.devicesSuspended] = 1 },
         Cause(.pushDisconnected, true) {
-            $0.pools[0].lines = [ServerFacts.Pool.Line(name: "APNs", waiting: 1, connections: 0)]
+            $0.pools[0].lines = [
+                ServerFacts.Pool.Line(name: "APNs", waiting: 1, oldest: .milliseconds(2001), connections: 0)
+            ]
+        },
+        Cause(.pushDisconnected, true) {
+            $0.pools[0].lines = [
+                ServerFacts.Pool.Line(name: "APNs", waiting: 1, oldest: .milliseconds(10_001), connections: 0)
+            ]
         },
         Cause(.pushQueueOld, true) {
             $0.pools[0].lines = [
@@ -178,6 +185,18 @@ struct ServerProblemTests {
     @Test("all have a cause")
     func all() {
         #expect(Set(Self.causes.map(\.code)).union(Self.ofStandbys) == Set(ServerProblem.Code.allCases))
+    }
+
+    @Test("a push that waits for the first handshake is none")
+    func handshake() {
+        for oldest in [nil, .zero, .milliseconds(2000)] as [Duration?] {
+            let facts = Self.facts {
+                $0.pools[0].lines = [
+                    ServerFacts.Pool.Line(name: "APNs", waiting: 1, oldest: oldest, connections: 0)
+                ]
+            }
+            #expect(facts.problems == [])
+        }
     }
 
     @Test("few failures among many pushes and questions are none")

@@ -37,9 +37,11 @@ struct ReadinessTests {
     @Test("of a provider: held pushes need no connection")
     func pushes() {
         #expect(Self.problems { _ in } == [])
+        let long = Self.now + .milliseconds(-2001)
         #expect(
-            Self.problems { $0.queueDepth = 2 }.map(\.words)
+            Self.problems { ($0.queueDepth, $0.oldestWaiting) = (2, long) }.map(\.words)
                 == ["push: 2 waiting, without a connection to APNs production"])
+        #expect(Self.problems { ($0.queueDepth, $0.oldestWaiting) = (2, Self.now) } == [])
         #expect(Self.problems { ($0.queueDepth, $0.openConnections) = (2, 1) } == [])
         #expect(Self.problems { ($0.queueDepth, $0.held) = (2, 2) } == [])
     }

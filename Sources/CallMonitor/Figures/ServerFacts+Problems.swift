@@ -121,7 +121,7 @@ extension ServerFacts {
     private func pushProblems(_ pool: Pool) -> [ServerProblem] {
         var found: [ServerProblem] = []
         for line in pool.lines {
-            if line.waiting > 0, line.connections == 0 {
+            if line.waiting > 0, line.connections == 0, let oldest = line.oldest, oldest > Self.longestHandshake {
                 found.append(
                     ServerProblem(
                         .pushDisconnected, of: line.name, isUnready: true,
