@@ -26,6 +26,13 @@ public struct TurnConfiguration: Equatable, Sendable {
         self.lifetime = lifetime
         self.secretFile = secretFile
     }
+
+    /// The secret in the text of a file, which is the first line that is not empty; nil when that has only blanks, and
+    /// without such a line.
+    package static func secret(in text: String) -> String? {
+        let line = text.split(whereSeparator: \.isNewline).first?.trimmingCharacters(in: .whitespaces)
+        return line?.isEmpty == false ? line : nil
+    }
 }
 
 /// Makes credentials for TURN servers ("A REST API For Access To TURN Services", draft-uberti-behave-turn-rest). May be
@@ -45,7 +52,8 @@ final class TurnCredentials: Sendable {
     /// The file of the secret, if the next start would not find the secret there: the present one counts on.
     var missingSecret: String? {
         guard let file = configuration.withLock({ $0?.secretFile }) else { return nil }
-        return (try? PrivateFile.read(file))?.isEmpty == false ? nil : file
+        guard let content = try? PrivateFile.read(file) else { return file }
+        return TurnConfiguration.secret(in: String(decoding: content, as: UTF8.self)) == nil ? file : nil
     }
 
     /// The servers with a new credential of the user; empty without a configuration.
