@@ -209,6 +209,22 @@ struct ServerProblemTests {
         #expect(facts.problems == [])
     }
 
+    @Test("what fails for one user alone is none, but what fails for others too")
+    func oneUser() {
+        let cases: [(others: UInt64, codes: Set<ServerProblem.Code>)] = [
+            (5, []), (6, [.callsFailing, .authorizationFailing]),
+        ]
+        for (others, codes) in cases {
+            let facts = Self.facts {
+                $0.counts = [
+                    .callsEnded: 125, .callsEndedWith(.noDevices): 100 + others, .callsOfOneCaller(.noDevices): 100,
+                    .authorizationsAsked: 125, .authorizationsFailed: 100 + others, .authorizationsOfOneUser: 100,
+                ]
+            }
+            #expect(Set(facts.problems.map(\.code)) == codes)
+        }
+    }
+
     @Test("what grew before the window is over")
     func window() {
         let facts = Self.facts {
@@ -288,7 +304,6 @@ struct ServerProblemTests {
         .certificateEnds: "reveille_tls_certificate_expiry_timestamp_seconds",
         .loopBusy: "reveille_loop_busy_seconds_total", .webhookFailing: "reveille_webhook_active",
         .webhookBacklog: "reveille_webhook_oldest_seconds", .limitsHit: "reveille_limits_hit_total",
-        .callsFailing: "reveille_calls_ended_total",
         // The series of the same fact, which other tools know too.
         .ledgerViolated: "reveille_ledger_violations", .draining: "reveille_draining",
         .storeFailing: "reveille_store_failing", .storeHangs: "reveille_store_commit_waiting_seconds",

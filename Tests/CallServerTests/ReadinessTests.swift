@@ -92,6 +92,17 @@ struct ReadinessTests {
             ])
     }
 
+    @Test("of sessions: connections that asked for none do not count")
+    func sessions() {
+        let counters = SessionCounters()
+        for outcome in [SessionOutcome.opened, .resumed, .woken, .badToken, .denied, .notOpened, .notOpened] {
+            counters.count(outcome)
+        }
+        var facts = ServerFacts(now: Self.now, date: Self.now, start: Self.now)
+        facts.count(counters)
+        #expect(facts.counts == [.sessionsAsked: 5, .sessionsRefused: 2])
+    }
+
     @Test("of the identity provider: keys are old once they are past their age")
     func keys() {
         var schedule = KeySetSchedule(now: Self.now)

@@ -163,6 +163,7 @@ extension ServerFacts {
         authorization.refusing = Dictionary(uniqueKeysWithValues: hook.refusing.map { ($0.key.rawValue, $0.value) })
         authorization.isDenying = hook.isDenying
         counts[.authorizationsAsked] = hook.counts.values.reduce(0, +)
+        counts[.authorizationsOfOneUser] = hook.failedOfOneUser
         counts[.authorizationsFailed] = (hook.counts[.failed] ?? 0) + (hook.counts[.skipped] ?? 0)
         queues = [
             StatsView.Queue(name: "core", depth: parts.core.inbox.count, capacity: parts.core.inbox.capacity),
@@ -182,10 +183,7 @@ extension ServerFacts {
         counts[.slowCommits] = commits.latency.buckets[first...].reduce(0, +)
         counts[.storeFailures] = commits.failures
         counts[.callsRefused] = parts.counters.lateCalls
-        for (outcome, count) in parts.sessions.counters.opens {
-            counts[.sessionsAsked, default: 0] += count
-            if !outcome.isSession { counts[.sessionsRefused, default: 0] += count }
-        }
+        count(parts.sessions.counters)
         for limit in RateLimit.allCases { counts[.limit(limit.rawValue)] = parts.rates[limit].refused }
         // Certificates of several apps are pools of one name.
         for pool in parts.push.statistics.pools {
@@ -197,6 +195,14 @@ extension ServerFacts {
         counts[.suspensions] = clock.suspensions
     }
 
+    mutating func count(_ sessions: SessionCounters) {
+        // What connects and asks for no session is a probe, or a client at fault.
+        for (outcome, count) in sessions.opens where outcome != .notOpened {
+            counts[.sessionsAsked, default: 0] += count
+            if !outcome.isSession { counts[.sessionsRefused, default: 0] += count }
+        }
+    }
+
     private mutating func count(_ core: CoreSnapshot) {
         counts[.coreRefused] = core.inboxRefused
         counts[.devicesSuspended] = core.counters.devicesSuspended
@@ -204,6 +210,7 @@ extension ServerFacts {
             counts[.callsEnded, default: 0] += count
             counts[.callsEndedWith(reason)] = count
         }
+        for (reason, count) in core.counters.callsOfOneCaller { counts[.callsOfOneCaller(reason)] = count }
         for limit in CoreLimit.allCases { counts[.limit(limit.rawValue)] = core.counters.hits(of: limit) }
     }
 }
