@@ -40,6 +40,8 @@ struct DeliveryQueue {
         case taken
         /// - Parameter retryAfter: how long an overloaded receiver asks for no message.
         case failed(retryAfter: Duration?)
+        /// The receiver says that there is nothing at its address.
+        case gone
         /// No connection was made.
         case unreachable
     }
@@ -121,6 +123,8 @@ struct DeliveryQueue {
     private(set) var failures = 0
     /// The users of those that reached the receiver; at most ``usersUntilProbing``.
     private var failingUsers: Set<Handle?> = []
+    /// The users of the last attempts, if all of these were ``Outcome/gone``; at most ``usersUntilProbing``.
+    private var goneUsers: Set<Handle?> = []
     /// Whether the last attempt made no connection.
     private var isUnreachable = false
     /// No attempt is made before: the pause of a failing endpoint.
@@ -139,6 +143,8 @@ struct DeliveryQueue {
     var isProbing: Bool {
         failures >= Self.failuresUntilProbing && (isUnreachable || failingUsers.count >= Self.usersUntilProbing)
     }
+    /// Whether events of ``usersUntilProbing`` users in a row were ``Outcome/gone``: the receiver wants none any more.
+    var isGone: Bool { goneUsers.count >= Self.usersUntilProbing }
     var hasRoom: Bool { held.count < room && bytes < Self.mostBytes && behind.count < Self.mostBehind }
     /// When the oldest event was recorded.
     var oldest: Instant? { held.keys.min().flatMap { held[$0]?.event.at } }
@@ -338,7 +344,7 @@ struct DeliveryQueue {
             drop(position, event.event, now: now)
             if wasProbing { hastenRetries(now) }
             return .taken
-        case .failed, .unreachable:
+        case .failed, .gone, .unreachable:
             // The receiver is back, and refuses this user only.
             if wasProbing, !isProbing { hastenRetries(now) }
             event.attempts += 1
@@ -359,6 +365,7 @@ struct DeliveryQueue {
 
     /// Notes what the outcome says about the endpoint.
     private mutating func note(_ outcome: Outcome, of user: Handle?, _ now: Instant) {
+        if outcome != .gone { goneUsers = [] }
         switch outcome {
         case .taken: (failures, failingUsers, isUnreachable, rests) = (0, [], false, nil)
         case .failed(let retryAfter):
@@ -366,6 +373,12 @@ struct DeliveryQueue {
             isUnreachable = false
             if failingUsers.count < Self.usersUntilProbing { failingUsers.insert(user) }
             if let retryAfter { heed(now + min(retryAfter, Self.longestRetryAfter), of: user) }
+            rest(now)
+        case .gone:
+            failures += 1
+            isUnreachable = false
+            if failingUsers.count < Self.usersUntilProbing { failingUsers.insert(user) }
+            if !isGone { goneUsers.insert(user) }
             rest(now)
         case .unreachable:
             failures += 1
@@ -406,7 +419,7 @@ struct DeliveryQueue {
 
     /// Makes all retries due now, whatever the receiver asked for: an administrator resumed the endpoint.
     mutating func hasten(_ now: Instant) {
-        (rests, heeds) = (nil, nil)
+        (rests, heeds, goneUsers) = (nil, nil, [])
         for user in Array(lines.keys) { lines[user]?.heeds = Instant(milliseconds: .min) }
         hastenRetries(now)
     }

@@ -380,6 +380,33 @@ struct DeliveryQueueTests {
         #expect(!other.isProbing && other.next(at: probe)?.position == 1)
     }
 
+    @Test("an endpoint is gone when events of three users in a row are; one user's do not count")
+    mutating func gone() {
+        var position: Int64 = 0
+        /// By the users of the events, one attempt after the other.
+        func attempts(
+            _ outcomes: [(user: String, outcome: DeliveryQueue.Outcome)], in tests: inout DeliveryQueueTests
+        ) {
+            for (user, outcome) in outcomes {
+                position += 1
+                tests.take([Self.event(position, of: Self.call(UInt64(position)), by: user)])
+                let started = tests.started()
+                #expect(started == [position])
+                _ = tests.finish(position, outcome)
+            }
+        }
+        attempts([("mallory", .gone), ("mallory", .gone), ("mallory", .gone), ("alice", .gone)], in: &self)
+        #expect(!queue.isGone)
+        attempts([("alice", .taken), ("alice", .gone), ("bob", .gone), ("carol", .taken)], in: &self)
+        #expect(!queue.isGone)
+        attempts([("alice", .gone), ("bob", .failed(retryAfter: nil)), ("carol", .gone), ("dave", .gone)], in: &self)
+        #expect(!queue.isGone)
+        attempts([("erin", .taken), ("alice", .gone), ("bob", .gone), ("carol", .gone)], in: &self)
+        #expect(queue.isGone)
+        queue.hasten(Self.start)
+        #expect(!queue.isGone)
+    }
+
     @Test("a registration of a device takes the place of the one that waits behind another event, and of no other")
     mutating func registrations() {
         func device(_ number: UInt64) -> StoredEvent.Subject {
