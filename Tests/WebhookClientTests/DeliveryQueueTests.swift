@@ -356,6 +356,10 @@ struct DeliveryQueueTests {
         take(Self.events(1...20, by: "mallory"))
         for _ in 0..<2 { for position in started() { _ = finish(position, .failed(retryAfter: nil)) } }
         #expect(queue.failures > DeliveryQueue.failuresUntilProbing && !queue.isProbing)
+        for (index, position) in started().enumerated() {
+            _ = finish(position, index == 0 ? .unreachable : .failed(retryAfter: nil))
+            #expect(!queue.isProbing)
+        }
         take([21, 22].map { Self.event($0, of: Self.call(UInt64($0))) })
         #expect(Set(started()).isSuperset(of: [21, 22]))
         _ = finish(21, .failed(retryAfter: nil))
