@@ -27,9 +27,9 @@ struct DeliveryQueue {
     static let mostBytes = 4 << 20
     /// No event is read while this many users are behind, except for these users.
     static let mostBehind = 64
-    /// Failures in a row after which only one attempt is made at a time, with a pause after each: if none of them
-    /// made a connection, or if the events of ``usersUntilProbing`` users failed. What the receiver refuses of one user says nothing
-    /// about the others.
+    /// Failures in a row after which only one attempt is made at a time, with a pause after each: if none of them made a
+    /// connection, or if the events of ``usersUntilProbing`` users failed. What the receiver refuses of one user says
+    /// nothing about the others.
     static let failuresUntilProbing = 5
     static let usersUntilProbing = 3
     static let longestProbePause = Duration.seconds(60)
