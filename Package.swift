@@ -397,8 +397,8 @@ let package = Package(
             name: "ReveilleTests",
             dependencies: [
                 "reveille", "AdminProtocol", "CallCore", "CallMonitor", "CallStore", "CallVocabulary",
-                "ChildProcess", "EventJournal", "EventLoop", "LoadTest", "ServerSettings", "StoreInterface",
-                "StoreTesting", "TestCleanup", "WebSocketServer", crypto, grdb, log,
+                "ChildProcess", "EventJournal", "EventLoop", "LibWebSockets", "LoadTest", "ServerSettings",
+                "StoreInterface", "StoreTesting", "TestCleanup", "WebSocketServer", crypto, grdb, log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],

@@ -1129,7 +1129,7 @@ export class Session extends Emitter {
       case 'call.peer':
         if (!call) return;
         call._setPeer(params.presence === 'away' ? params.at : undefined, params.expires_at, params.remaining_ms);
-        if (call._.isTold) this.#tell('peer', call, { presence: params.presence });
+        if (call._.isTold) this.#tell('peer', call, { presence: params.presence, at: params.at });
         return;
       case 'server.draining':
         return this.#tell('draining', undefined, { deadline: params.deadline_ms });

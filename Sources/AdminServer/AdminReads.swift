@@ -57,12 +57,15 @@ package struct AdminReads: Sendable {
                 guard isSettled else { throw NotSettled() }
             }
             return AdminFrameWriter.result(id: id, try await request.read(queries, now: wallTime()))
-        } catch let refusal as AdminRefusal {
-            return AdminFrameWriter.error(id: id, AdminError(refusal))
         } catch {
-            log.error("the store cannot be read", metadata: ["error": .string("\(error)")])
-            return AdminFrameWriter.error(
-                id: id, AdminError(SignalError(.internalError, "The store cannot be read: \(error)")))
+            return AdminFrameWriter.error(id: id, Self.refusal(error, log))
         }
+    }
+
+    /// The answer to a request for which reading the store has thrown `error`. Logs all but an `AdminRefusal`.
+    static func refusal(_ error: any Error, _ log: Logger) -> AdminError {
+        if let refusal = error as? AdminRefusal { return AdminError(refusal) }
+        log.error("the store cannot be read", metadata: ["error": .string("\(error)")])
+        return AdminError(SignalError(.internalError, "The store cannot be read: \(error)"))
     }
 }

@@ -203,14 +203,13 @@ package final class AdminShard: ShardHandler {
             throw AdminError(SignalError(.methodNotFound, "This server has no webhooks."))
         }
         let serial = try begin(Pending(asker: asker, id: id, request: nil, audit: audit))
-        Task { [mailbox] in
+        Task { [mailbox, log = environment.log] in
             do {
                 let response = try await request.perform(webhooks)
                 mailbox.postAlways(.replied(serial, AdminFrameWriter.result(id: id, response), nil))
             } catch {
-                let error = AdminError(
-                    error as? AdminRefusal ?? AdminRefusal(.limitReached, "The store cannot be read: \(error)"))
-                mailbox.postAlways(.replied(serial, AdminFrameWriter.error(id: id, error), error))
+                let refusal = AdminReads.refusal(error, log)
+                mailbox.postAlways(.replied(serial, AdminFrameWriter.error(id: id, refusal), refusal))
             }
         }
     }
@@ -282,7 +281,8 @@ package final class AdminShard: ShardHandler {
         switch asker {
         case .connection(let serial):
             if let connection = connections[serial] { send(cut(frame, id), on: connection) }
-        case .backend(let question): question.answer(cut(frame, id))
+        // A response by HTTP may have any length.
+        case .backend(let question): question.answer(frame)
         }
     }
 

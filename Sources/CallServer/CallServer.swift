@@ -87,6 +87,7 @@ public final class CallServer: Sendable {
         let adminSocket = try configuration.data.adminSocket()
         let hasLostStore = configuration.database == nil && configuration.data.hasLostStore
         let store = try await ServerStore.open(configuration, log: log)
+        configuration.data.note(database: configuration.database, log)
         // Only now: with other files of the store there, the start is refused.
         if hasLostStore {
             log.error(

@@ -90,24 +90,46 @@ public struct DataFolder: Sendable {
     /// The exposures by the permissions or the owner of the folder, and of the folders above it. Above it the sticky bit,
     /// as of `/tmp`, keeps other users from replacing what is not theirs. The owner of a folder can replace everything.
     private var folderExposures: [String] {
-        var folders = [path]
-        var place = URL(filePath: path).resolvingSymlinksInPath()
-        while place.path != "/" {
-            place.deleteLastPathComponent()
-            folders.append(place.path)
-        }
+        let folders = [path] + Self.folders(above: URL(filePath: path).resolvingSymlinksInPath())
         return folders.enumerated().compactMap { index, folder -> String? in
             guard let status = FileStatus(path: folder) else { return nil }
             // Who may not enter a folder can write no file in it.
             let (toAll, sticky): (UInt32, UInt32) = (0o003, index == 0 ? 0 : 0o1000)
             if status.mode & (toAll | sticky) == toAll {
-                return "\(folder) can be written by every user of this machine, who can replace what is in it; "
-                    + "remove that right: chmod o-w \(folder)"
+                return Self.openness(of: folder)
             }
             guard ![0, geteuid(), Self.unknownOwner].contains(status.owner) else { return nil }
             return "\(folder) belongs to another user of this machine, who can replace what is in it; "
                 + "make it this user's, or name another with --data: chown \(geteuid()) \(folder)"
         }
+    }
+
+    private static func openness(of folder: String) -> String {
+        "\(folder) can be written by every user of this machine, who can replace what is in it; "
+            + "remove that right: chmod o-w \(folder)"
+    }
+
+    private static func folders(above place: URL) -> [String] {
+        var (place, folders): (URL, [String]) = (place, [])
+        while place.path.hasPrefix("/"), place.path != "/" {
+            place.deleteLastPathComponent()
+            folders.append(place.path)
+        }
+        return folders
+    }
+
+    /// The folders in which every user of the machine can replace the file, or the link to it; with advice.
+    public static func exposures(ofFoldersOf file: String) -> [String] {
+        let place = URL(filePath: file).standardizedFileURL
+        var seen: Set<String> = []
+        return (folders(above: place) + folders(above: place.resolvingSymlinksInPath()))
+            .filter { seen.insert($0).inserted }
+            .compactMap { folder in
+                guard let status = FileStatus(path: folder), status.mode & (0o003 | 0o1000) == 0o003 else {
+                    return nil
+                }
+                return openness(of: folder)
+            }
     }
 
     /// The secret in `file`, the first one of several: 32 random bytes, generated on first use, readable by the owner

@@ -1,6 +1,7 @@
 import CallCore
 import CallStore
 import Foundation
+import Logging
 import PostgresStore
 import RecordTables
 import StoreInterface
@@ -50,10 +51,14 @@ extension StorePlace {
         let copyName = "reveille store copy"
         switch (self, other) {
         case (.folder(let from), .folder(let to)):
+            try from.checkStoreIsHere()
             try StoreReader.open(folder: from.path).close()
             let (source, target) = (try CallStore.open(folder: from.path), try CallStore.open(folder: to.path))
-            return try StoreCopy.run(from: source, to: target)
+            let counts = try StoreCopy.run(from: source, to: target)
+            to.forgetDatabase()
+            return counts
         case (.folder(let from), .database(let to)):
+            try from.checkStoreIsHere()
             // Tells whether there is a store.
             try StoreReader.open(folder: from.path).close()
             let (source, target) = (try CallStore.open(folder: from.path), try Self.open(to, for: copyName))
@@ -61,7 +66,9 @@ extension StorePlace {
         case (.database(let from), .folder(let to)):
             try await PostgresQueries.open(from, thread: "copy", waits: false).close()
             let (source, target) = (try Self.open(from, for: copyName), try CallStore.open(folder: to.path))
-            return try StoreCopy.run(from: source, to: target)
+            let counts = try StoreCopy.run(from: source, to: target)
+            to.forgetDatabase()
+            return counts
         case (.database(let from), .database(let to)):
             try await PostgresQueries.open(from, thread: "copy", waits: false).close()
             let (source, target) = (try Self.open(from, for: copyName), try Self.open(to, for: copyName))
@@ -96,12 +103,44 @@ extension StorePlace {
 }
 
 extension DataFolder {
+    private static let databaseFile = "store.database"
+
+    private var databasePath: String { path + "/" + Self.databaseFile }
+
+    /// Writes down in the folder which database has the store, for commands that read the folder; removes that for a store
+    /// in the folder.
+    func note(database: PostgresAddress?, _ log: Logger) {
+        guard let database else { return forgetDatabase() }
+        // Without passwords.
+        let text = "\(database)\n"
+        do {
+            if try Self.text(at: databasePath) != text { try replace(Self.databaseFile, with: text.utf8) }
+        } catch {
+            log.warning("commands that read the data folder may find an old store there: \(error)")
+        }
+    }
+
+    /// The store is in this folder from now on.
+    public func forgetDatabase() { unlink(databasePath) }
+
+    /// Refuses a folder whose last server had its store in a database: what the folder has is older.
+    public func checkStoreIsHere() throws(StoreFailure) {
+        guard let text = try? Self.text(at: databasePath) else { return }
+        let database = text.split(whereSeparator: \.isNewline).first ?? "a database"
+        throw StoreFailure(
+            .noStore, path: path,
+            detail:
+                "its last server had the store in \(database), and what is here is older; name that database with --data or in the setting store, or remove \(databasePath) to use what is here"
+        )
+    }
+
     /// Runs `body` with queries on the store in the folder, whether a server runs on it or not.
     /// - Parameter replays: false reads the tables as they are, without applying the journal of a killed server.
     /// - Throws: `StoreFailure` when there is no store to read, or what `body` throws.
     public func withQueries<Result>(
         replays: Bool = true, _ body: (any StoreQueries) async throws -> Result
     ) async throws -> Result {
+        try checkStoreIsHere()
         let queries = try SQLiteQueries.open(folder: path, thread: "queries", replays: replays)
         do {
             let result = try await body(queries)

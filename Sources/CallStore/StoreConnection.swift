@@ -1,5 +1,6 @@
 import GRDB
 import StoreInterface
+import Synchronization
 
 enum StoreConnection {
     /// Opens a database; every connection of the store is opened here.
@@ -52,4 +53,31 @@ enum StoreConnection {
         configuration.prepareDatabase { PageChecksums.reserve(in: $0) }
         return configuration
     }
+}
+
+/// Ends the queries of a connection early, because a server that stops does not wait for them. Any thread.
+final class QueryStop: Sendable {
+    private struct State {
+        var isRequested = false
+        /// The connection while it reads.
+        var queue: DatabaseQueue?
+    }
+
+    private let state = Mutex(State())
+
+    var isRequested: Bool { state.withLock { $0.isRequested } }
+    var isReading: Bool { state.withLock { $0.queue != nil } }
+
+    /// Ends the statement that runs. A query of several may be between two of them: repeat it.
+    func request() {
+        state.withLock { state in
+            state.isRequested = true
+            state.queue?.interrupt()
+        }
+    }
+
+    func began(_ queue: DatabaseQueue) { state.withLock { $0.queue = queue } }
+
+    /// Before the connection is closed.
+    func ended() { state.withLock { $0.queue = nil } }
 }

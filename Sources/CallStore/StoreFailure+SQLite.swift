@@ -16,6 +16,8 @@ extension StoreFailure {
             case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH: .cannotWrite
             case SQLITE_BUSY, SQLITE_LOCKED: .busy
             case SQLITE_IOERR: .inputOutput
+            // Only a connection that is about to be closed is interrupted.
+            case SQLITE_INTERRUPT: .closed
             default: .sqlite(code)
             }
         self.init(reason, path: path, detail: "\(detail)\(Self.operation(code)) (SQLite \(code))")

@@ -67,4 +67,32 @@ extension SocketAddress {
             throw SystemError(operation: "connect to \(self)", errno: failure)
         }
     }
+
+    /// Sends a request to the Unix socket, and reads until `read` makes something of the answer. Blocks.
+    /// - Parameters:
+    ///   - seconds: the longest time for each step.
+    ///   - read: is given all bytes so far, at most a mebibyte and a little more.
+    /// - Returns: nil when nobody answers, or nothing can be made of the answer.
+    public func ask<Answer>(_ request: [UInt8], seconds: Int, _ read: ([UInt8]) -> Answer?) -> Answer? {
+        precondition(path != nil, "a program asks in this way on its own machine only")
+        let descriptor = socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        // On Linux, SO_SNDTIMEO also limits connect(): socket(7).
+        var time = timeval(tv_sec: seconds, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            setsockopt(descriptor, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
+        }
+        guard withSockAddr({ connect(descriptor, $0, $1) }) == 0,
+            send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count
+        else { return nil }
+        var (answer, part) = ([UInt8](), [UInt8](repeating: 0, count: 16_384))
+        while answer.count < 1 << 20 {
+            let count = recv(descriptor, &part, part.count, 0)
+            guard count > 0 else { return nil }
+            answer += part[..<count]
+            if let result = read(answer) { return result }
+        }
+        return nil
+    }
 }

@@ -30,7 +30,7 @@ final class HTTPExchange {
     }
 
     private struct Body {
-        let request: HTTPRequest
+        var request: HTTPRequest
         let length: Int
         let answering: Answering
         var bytes: [UInt8] = []
@@ -123,7 +123,9 @@ final class HTTPExchange {
         let mine = number
         rest.withUnsafeBytes { readBody($0) }
         // A response may already have led to the next request.
-        guard number == mine, case .readingBody(let body) = state else { return }
+        guard number == mine, case .readingBody(var body) = state else { return }
+        body.request.wasExamined = true
+        state = .readingBody(body)
         server.events.requestBegan(body.request, HTTPResponder(exchange: self, request: number))
         if case .readingBody = state, head.lists("100-continue", in: .expect) {
             _ = socket.put(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))

@@ -36,6 +36,8 @@ public struct HTTPRequest: Sendable {
     public let network: PeerAddress?
     /// At most ``longestBody`` bytes.
     public internal(set) var body: [UInt8]
+    /// Whether the handler was shown the head before the body had arrived, and let it come.
+    public internal(set) var wasExamined = false
 
     public init(
         method: Method, target: String = "", path: String, authorization: String? = nil,

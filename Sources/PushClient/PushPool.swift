@@ -104,6 +104,7 @@ package final class PushPool {
         var statistics = PushStatistics.Pool(
             provider: endpoint.provider, environment: endpoint.environment, name: endpoint.name,
             credentialName: endpoint.credentialName, advice: endpoint.advice)
+        statistics.topics = endpoint.topics
         if case .certificate(let certificate) = endpoint.credential {
             statistics.certificateExpiresAt = certificate.expiresAt
         }

@@ -111,6 +111,7 @@ package struct PushRoute: Sendable {
         self.port = port
         registrations = nil
         var policy = endpoint.policy.with(.signedToken)
+        policy.isChosenByDevices = true
         policy.providerToken.refreshAge = ProviderTokenSigner.vapidLife - .seconds(3600)
         policy.providerToken.longestAge = ProviderTokenSigner.vapidLife - .seconds(1800)
         // No push service limits how often a token is new; this limits the work.

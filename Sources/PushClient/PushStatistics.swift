@@ -11,6 +11,8 @@ public struct PushStatistics: Equatable, Sendable {
         public var name: String
         /// Distinguishes the credentials of one provider.
         public var credentialName: String
+        /// The permitted topics, or the one project; nil where any is.
+        public var topics: Set<String>?
         /// Advice for a refused credential.
         public var advice: String
         /// Pushes that wait for a stream or for the call core's decision.

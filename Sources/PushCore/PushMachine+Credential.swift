@@ -43,7 +43,7 @@ extension PushMachine {
         _ push: PushIndex, _ answer: PushAnswer, _ alarm: PushAlarm, on connection: PushConnectionID
     ) {
         let isRepeated = pushes[push].hasRetriedProviderToken
-        if isRepeated { raise(alarm) }
+        if isRepeated, isCounted(pushes[push].terms) { raise(alarm) }
         if isRepeated || breaker.state.probe == pushes.id(at: push) {
             let hasOpened = breaker.refused(
                 pushes.id(at: push), isBad: credential.isBad, reason: answer.reason, now: now, random: &random)
@@ -55,12 +55,23 @@ extension PushMachine {
         giveBack(push, setback: answer.reason)
     }
 
+    /// Whether a refusal counts against the credential: where devices choose the service, those of one user say nothing
+    /// about the pushes of others.
+    private mutating func isCounted(_ terms: PushTerms) -> Bool {
+        guard policy.isChosenByDevices, !credential.isBad else { return true }
+        if credential.failures == 0 { refusedInARow = [] }
+        guard !refusedInARow.hasUser(of: terms) else { return false }
+        refusedInARow.append(terms)
+        return true
+    }
+
     /// Prepares the retry. With signed tokens and certificates the provider judges a connection by its first
     /// credential, so the connection is replaced. With fetched tokens it judges each request alone.
     private mutating func renewCredential(of push: PushIndex, on connection: PushConnectionID) {
         let replacement = providerToken.replace(pushes[push].tokenGeneration, mayBeEarly: true, now: now)
         switch policy.credential {
         case .fetchedToken: break
+        case .signedToken where policy.isChosenByDevices: break
         case .certificate: retireBlameless(connection)
         case .signedToken where replacement == .early:
             for id in connections.filter(\.isOpen).map(\.id) { retireBlameless(id) }
@@ -92,10 +103,7 @@ extension PushMachine {
     /// account's quota.
     mutating func throttled(_ push: PushIndex, _ answer: PushAnswer) {
         let (terms, token) = (pushes[push].terms, pushes[push].terms.token)
-        let isKnown = throttledInARow.contains { other in
-            terms.user == nil ? token != nil && other.token == token : other.user == terms.user
-        }
-        if !isKnown { throttledInARow.append(terms) }
+        if !throttledInARow.hasUser(of: terms) { throttledInARow.append(terms) }
         if throttledInARow.count >= policy.refusalsUntilThrottled {
             throttledInARow = []
             let wait = quotaRefusals.failed(random: &random)
@@ -159,6 +167,15 @@ extension PushMachine {
     /// The provider's `Retry-After`, at most ``PushPolicy/longestRetryAfter``.
     func retryAfter(of answer: PushAnswer) -> Duration? {
         answer.retryAfter.map { max(.zero, min($0, policy.longestRetryAfter)) }
+    }
+}
+
+extension [PushTerms] {
+    /// Whether one of them is to a device of the same user; to the same token, where no user is known.
+    fileprivate func hasUser(of terms: PushTerms) -> Bool {
+        contains { other in
+            terms.user == nil ? terms.token != nil && other.token == terms.token : other.user == terms.user
+        }
     }
 }
 

@@ -80,6 +80,8 @@ public struct PushMachine: Sendable {
     /// Pushes throttled in a row, since the last acceptance, by answers that do not tell whose quota it was: one for each
     /// user, whose devices say nothing about those of others, or for each token of no known user.
     var throttledInARow: [PushTerms] = []
+    /// Pushes whose credential was refused since it was last accepted, likewise; see ``PushPolicy/isChosenByDevices``.
+    var refusedInARow: [PushTerms] = []
     var quotaRefusals: Backoff
     var evidence = TopicEvidence()
     var random: SeededGenerator

@@ -63,6 +63,9 @@ public struct PushPolicy: Equatable, Sendable {
     public var noticeRetryDelay = Duration.seconds(15 * 60)
 
     public var credential = Credential.signedToken
+    /// Whether devices choose the service, and with it the answers, as in Web Push. A refused credential then counts once
+    /// for each user, and costs no connection: the service judges the token of each request (RFC 8292).
+    public var isChosenByDevices = false
     public var providerToken = ProviderTokenPolicy()
     public var accessToken = AccessTokenPolicy()
 

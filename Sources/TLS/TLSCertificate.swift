@@ -23,8 +23,10 @@ public final class TLSCertificate: Sendable {
     private nonisolated(unsafe) let chain: OpaquePointer?
 
     /// Reads both files and checks that they can be used together now. Blocks on the disk.
+    /// - Parameter mayBeExpired: for a listener that starts. The settings refuse an expired certificate before, but it may
+    ///   expire while a server stands by, and a take-over has to serve.
     /// - Throws: ``Failure``.
-    public init(_ identity: TLSFiles) throws(Failure) {
+    public init(_ identity: TLSFiles, mayBeExpired: Bool = false) throws(Failure) {
         self.identity = identity
         certificates = Self.certificates(in: identity.certificateFile)
         key = Self.key(in: identity.keyFile)
@@ -32,7 +34,7 @@ public final class TLSCertificate: Sendable {
         for certificate in certificates.dropFirst() { OPENSSL_sk_push(chain, UnsafeRawPointer(certificate)) }
         expiresAt = certificates.first.flatMap { Self.seconds(X509_get0_notAfter($0)) } ?? 0
         // All is set from here on, so that what throws below frees it.
-        try check()
+        try check(mayBeExpired: mayBeExpired)
     }
 
     deinit {
@@ -51,7 +53,7 @@ public final class TLSCertificate: Sendable {
 
     // MARK: Checks
 
-    private func check() throws(Failure) {
+    private func check(mayBeExpired: Bool) throws(Failure) {
         let (certificateFile, keyFile) = (identity.certificateFile, identity.keyFile)
         try Self.checkAccess(certificateFile)
         try Self.checkAccess(keyFile)
@@ -65,7 +67,7 @@ public final class TLSCertificate: Sendable {
             throw Failure(file: keyFile, problem: "the key does not belong to the certificate in \(certificateFile)")
         }
         let now = Int64(time(nil))
-        if expiresAt <= now {
+        if expiresAt <= now, !mayBeExpired {
             throw Failure(
                 file: certificateFile, problem: "the certificate expired on \(Self.day(expiresAt)); get a new one")
         }

@@ -187,14 +187,14 @@ public final class WebSocketServer: Sendable {
     /// Starts the server's own threads, then the shards, then listens. Call it once.
     /// - Returns: the bound address.
     /// - Throws: `SystemError` when it cannot bind (`EADDRINUSE`), ``TLSCertificate/Failure`` for an unusable
-    ///   certificate or key, ``LWSError``. The server is stopped again then.
+    ///   certificate or key, but not for an expired one, ``LWSError``. The server is stopped again then.
     public func start() async throws -> SocketAddress {
         let isFirst = state.withLock { state in
             defer { state.isStarted = true }
             return !state.isStarted
         }
         precondition(isFirst, "a WebSocketServer starts once")
-        let certificate = try configuration.tls.map { try TLSCertificate($0) }
+        let certificate = try configuration.tls.map { try TLSCertificate($0, mayBeExpired: true) }
         state.withLock { $0.certificate = certificate }
         for loop in loops { loop.start() }
         state.withLock { $0.isRunning = true }

@@ -247,6 +247,23 @@ import Testing
         #expect(bounds.count <= 10_000)
     }
 
+    @Test("many small amounts are as much as the whole burst", arguments: [7, 4 << 20, 100 << 20, 1 << 40])
+    func smallAmounts(burst: Int) throws {
+        let (now, window) = (Instant(milliseconds: 1000), Duration.seconds(60))
+        var bound = RateBound()
+        let part = max(1, burst / 100_000)
+        var spent = 0
+        while spent < burst, bound.nextAllowed(part, at: now, burst, in: window) == nil {
+            bound.spend(part, at: now, burst, in: window)
+            spent += part
+        }
+        // All of it, but for a part that is rounded.
+        #expect(spent >= burst - 2 * part || burst == 7 && spent == 7)
+        let next = try #require(bound.nextAllowed(part, at: now, burst, in: window))
+        #expect(next > now && next <= now + window / burst * part + .milliseconds(1))
+        #expect(bound.nextAllowed(part, at: next, burst, in: window) == nil)
+    }
+
     @Test("a clock that is set back refuses nobody for long")
     func clock() {
         var bound = RateBound()

@@ -109,6 +109,67 @@ import Testing
         #expect(alice.ask(.updateDevice(push: [.voip("last")])).reply == .done)
     }
 
+    @Test("a session that brings other push tokens is an update, and one that brings the same is never refused")
+    func tokensOfSessions() throws {
+        let (world, alice, bob) = World.pair()
+        let most = world.limits.deviceUpdatesPerUser
+        for number in 0..<most { #expect(alice.open(sending: [.voip("a\(number)")]).opened != nil) }
+        let wait = try #require(retryAfter(alice.open(sending: [.voip("last")])))
+        #expect(wait == .milliseconds(500) && world.core.counters.hits(of: .deviceUpdatesPerUser) == 1)
+        #expect(retryAfter(alice.ask(.updateDevice(push: [.voip("last")]))) == wait)
+        #expect(alice.open(sending: [.voip("a\(most - 1)")]).opened != nil && alice.resume().opened != nil)
+        #expect(bob.open(sending: [.voip("b")]).opened != nil)
+        world.advance(wait)
+        #expect(alice.open(sending: [.voip("last")]).opened != nil)
+        #expect(world.store.devices[alice.key]?.tokens.map(\.token) == [.voip("last")])
+    }
+
+    @Test("what sessions write is bounded for each user, with their events", arguments: [false, true])
+    func storedTokens(areNew: Bool) throws {
+        var limits = CoreLimits()
+        limits.storedBytesPerUser = 65_536
+        let (world, alice, bob) = World.pair(limits: limits)
+        world.step(.reconfigured(CoreSettings(recordsEvents: true)))
+        func tokens(_ number: Int) -> [PushToken] { (0..<8).map { .voip("\(number).\($0).".padded(to: 2048)) } }
+        var written = 0
+        var refused: Duration?
+        for number in 0..<20 where refused == nil {
+            let phone = areNew ? world.phone("alice", tokens: []) : alice
+            refused = retryAfter(phone.open(sending: tokens(number)))
+            if refused == nil { written += 1 }
+            if phone !== alice { phone.lose() }
+        }
+        // Each is a row and an event of some 18 kB.
+        #expect(written == 1 && world.core.counters.hits(of: .storedBytesPerUser) == 1)
+        let wait = try #require(refused)
+        #expect(wait > .zero && wait <= .seconds(60))
+        // The same tokens are accepted, and so are none; only that the device was seen is not written.
+        let known = areNew ? world.phone("alice", tokens: []) : alice
+        #expect(known.open(sending: areNew ? [] : tokens(0)).opened != nil)
+        #expect(bob.open(sending: tokens(100)).opened != nil)
+    }
+
+    @Test("the answers of one user are bounded, and a refused one wins a moment later")
+    func storedAnswers() throws {
+        var limits = CoreLimits()
+        limits.storedBytesPerUser = 65_536
+        let (world, alice, bob) = World.pair(limits: limits)
+        let carol = world.online("carol")
+        let sdp = String(repeating: "s", count: 30_000)
+        let calls = (0..<4).map { _ in alice.call(bob) }
+        let other = alice.call(carol)
+        #expect(bob.answer(calls[0]).reply == .won && bob.answer(calls[0], sdp: sdp).reply == .won)
+        #expect(bob.answer(calls[1], sdp: sdp).reply == .won)
+        let wait = try #require(retryAfter(bob.answer(calls[2], sdp: sdp)))
+        #expect(wait > .zero && wait <= .seconds(30))
+        #expect(world.store.calls[calls[2]]?.state.isRingingPhase == true)
+        // An answer without SDP writes none, and the SDP can follow.
+        #expect(bob.answer(calls[3]).reply == .won && retryAfter(bob.answer(calls[3], sdp: sdp)) != nil)
+        #expect(carol.answer(other, sdp: sdp).reply == .won)
+        world.advance(wait)
+        #expect(bob.answer(calls[2], sdp: sdp).reply == .won)
+    }
+
     @Test("a call that rang nobody keeps the number of its targets, and the list is in no memory and on no disk")
     func nobody() {
         let world = World()

@@ -228,6 +228,12 @@ import Testing
         for name in ["x4", "x5", "x6"] { alice.send(.invite(Invite(call: world.newCall(), to: .user(Handle(name)!)))) }
         #expect(alice.lastAnswer?.code == .overloaded(retryAfter: .seconds(1)))
         #expect(world.core.counters.hits(of: .lookUps) == 1 && world.core.lookUpCount == 3)
+        let refused = world.administer(.setUser(Handle("x7")!, UserPolicyChange(doNotDisturb: true)))
+        guard case .failure(let refusal) = refused else {
+            Issue.record("an administrator waits as well")
+            return
+        }
+        #expect(refusal.code == .overloaded)
     }
 
     @Test("an answer from before a user changed and left memory again is asked once more")

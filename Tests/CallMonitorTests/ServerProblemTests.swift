@@ -111,9 +111,9 @@ struct ServerProblemTests {
             $0.counts = [.pushesEnded("APNs"): 3, .pushesFailed("APNs"): 3]
         },
         Cause(.credentialRefused, true) { $0.pools[0].credential = "has refused" },
-        Cause(.tokensRefused, false) { $0.pools[0].suspects = ["has refused"] },
+        Cause(.tokensRefused, false) { $0.pools[0].suspects = [(topic: "a.voip", words: "has refused")] },
         Cause(.tokensRefused, true) {
-            $0.pools[0].suspects = ["has refused"]
+            $0.pools[0].suspects = [(topic: "a.voip", words: "has refused")]
             $0.pools[0].allRefusedFor = .zero
         },
         Cause(.certificateExpiring, false) { $0.pools[0].certificateEnds = Self.ends(in: .seconds(30 * 86_400 - 1)) },

@@ -8,6 +8,7 @@ import EventLoop
 import LibWebSockets
 import Logging
 import OutgoingHTTP
+import StoreInterface
 import Synchronization
 import TestCleanup
 import Testing
@@ -26,6 +27,8 @@ final class AdminFixture: Sendable {
     let core: EventLoop
     let inbox: Mailbox<CoreInput>
     let service: AdminService
+    /// With which the service reads the store: after their end it cannot.
+    let queries: any StoreQueries
 
     private final class Slot: Sendable {
         let mailbox = Mutex<Mailbox<AdminMessage>?>(nil)
@@ -53,23 +56,25 @@ final class AdminFixture: Sendable {
         }
         let hooks = AdminHooks(setLogLevel: { $0 ?? "info" }, stop: {})
         var environment = try AdminShard.Environment.plain(folder, core: inbox, hooks: hooks, log: log)
-        environment.webhooks = try await Self.webhooks(folder, endpoint)
+        queries = environment.reads.queries
+        environment.webhooks = try await Self.webhooks(environment.reads.queries, endpoint)
         service = try await AdminService.start(
             at: socket, listener: listener?.networkListener(), environment: environment)
         slot.mailbox.withLock { $0 = service.mailbox }
         atEnd { await self.end() }
     }
 
-    private static func webhooks(_ folder: DataFolder, _ endpoint: String?) async throws -> WebhookService? {
+    private static func webhooks(
+        _ queries: any StoreQueries, _ endpoint: String?
+    ) async throws -> WebhookService? {
         guard let endpoint, let address = WebAddress("http://127.0.0.1:1/"),
             let secret = WebhookSecret(WebhookSecret.make())
         else { return nil }
         let clock = ServerClock()
         let webhooks = try WebhookService(
             WebhookService.Environment(
-                queries: try SQLiteQueries.open(folder: folder.path, thread: "test"), now: { clock.now() },
-                wall: { clock.wall($0) }, wallTime: { clock.wallTime() }, load: { nil }, save: { _ in },
-                userAgent: "test", log: .none))
+                queries: queries, now: { clock.now() }, wall: { clock.wall($0) }, wallTime: { clock.wallTime() },
+                load: { nil }, save: { _ in }, userAgent: "test", log: .none))
         try await webhooks.start([WebhookEndpoint(name: endpoint, address: address, secrets: [secret])])
         atEnd { await webhooks.stop() }
         return webhooks

@@ -5,6 +5,8 @@ import CallVocabulary
 import EventJournal
 import EventLoop
 import Glibc
+import LibWebSockets
+import LogCapture
 import TestCleanup
 import Testing
 
@@ -105,7 +107,9 @@ struct AdminServiceTests {
         let refusal = AdminRefusal(code, "There is a reason.")
         async let outcome = client.outcome(GetGroup(Self.alice))
         _ = try await fixture.answer(1, .failure(refusal))
-        #expect(await outcome == .failure(.refused(refusal)))
+        // A client asks a busy server again.
+        let failure: AdminFailure = code == .overloaded ? .notTaken(AdminError(refusal)) : .refused(refusal)
+        #expect(await outcome == .failure(failure))
     }
 
     @Test("two clients each get their own answers, in any order of the core's answers")
@@ -182,6 +186,76 @@ struct AdminServiceTests {
             return
         }
         #expect(error.name == "too_large")
+    }
+
+    /// The answer to a backend, by HTTP.
+    private func answer(
+        _ fixture: AdminFixture, to method: AdminMethod, _ params: String
+    ) async throws -> BackendQuestion.Answer {
+        let (answers, answered) = AsyncStream.makeStream(of: BackendQuestion.Answer.self)
+        let question = try BackendQuestion(
+            method, params: Array(params.utf8), peer: PeerAddress(), credential: "backend test"
+        ) { answer in
+            answered.yield(answer)
+        }
+        #expect(fixture.service.mailbox.post(.backend(question)))
+        let answer = await answers.first { _ in true }
+        return try #require(answer)
+    }
+
+    @Test("a call to a thousand devices is longer than a frame, and answered to a backend, whose response may be")
+    func longRecord() async throws {
+        let fixture = try await AdminFixture()
+        let now = Instant(milliseconds: 1)
+        let user = Handle(String(repeating: "m", count: 120))!
+        let call = CallRecord(
+            id: CallID(high: 3, low: 4), caller: Party(user: Self.alice, device: DeviceID(high: 1, low: 1)),
+            callerName: nil, to: .user(user), video: false, inviteDigest: 1, state: .ringing, createdAt: now,
+            ringsUntil: Instant(milliseconds: 2))
+        let token = PushToken(
+            provider: .apns, kind: .voip, environment: .production, topic: "org.example.voip", token: "0011")
+        let legs = (UInt64(1)...1000).map { number in
+            LegRecord(
+                call: call.id, device: DeviceKey(user: user, device: DeviceID(high: 2, low: number)),
+                push: PushID(high: 5, low: number), state: .waking, createdAt: now)
+        }
+        let pushes = legs.map { leg in
+            PushRecord(
+                id: leg.push, call: call.id, device: leg.device, token: token, intendedAt: now,
+                expiresAt: call.ringsUntil)
+        }
+        try fixture.store([StoreRecord.call(call)] + legs.map(StoreRecord.leg) + pushes.map(StoreRecord.push))
+        let client = try fixture.client()
+        guard case .failure(.notTaken(let error)) = await client.outcome(GetCall(call.id)) else {
+            Issue.record("a frame over the limit went out")
+            return
+        }
+        #expect(error.name == "too_large")
+        let answer = try await answer(fixture, to: .callGet, "{\"call_id\":\"\(call.id)\"}")
+        guard case .success(let json) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(json.count > AdminEndpoint.longestFrame)
+    }
+
+    @Test("a store that cannot be read is an internal error with a line in the log, whoever reads it")
+    func unreadable() async throws {
+        let lines = LogLines()
+        let fixture = try await AdminFixture(log: lines.logger(), endpoint: "billing")
+        await fixture.queries.close()
+        let requests: [(method: AdminMethod, params: String)] = [
+            (.webhookReplay, #"{"name":"billing","since_ms":1}"#), (.groupList, "{}"),
+            (.callGet, "{\"call_id\":\"\(CallID(high: 3, low: 4))\"}"),
+        ]
+        for (method, params) in requests {
+            guard case .failure(let error) = try await answer(fixture, to: method, params) else {
+                Issue.record("\(method.rawValue) is answered")
+                continue
+            }
+            #expect(error.name == "internal_error", "\(method.rawValue)")
+            #expect(lines.take().contains { $0.hasPrefix("error the store cannot be read") }, "\(method.rawValue)")
+        }
     }
 
     @Test("a stopping server tells its administrators, and removes its socket")

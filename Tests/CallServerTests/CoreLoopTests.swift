@@ -1,3 +1,4 @@
+import AdminKit
 import AdminProtocol
 import CallCore
 import CallMonitor
@@ -180,6 +181,13 @@ struct CoreLoopTests {
         // Further requests are refused at once.
         harness.request(.get(Self.call), 9, on: 1)
         while await !refused(9) { await Task.yield() }
+        let client = try harness.client()
+        guard case .failure(.notTaken(let error)) = await client.outcome(GetGroup(Self.bob)) else {
+            Issue.record("an administrator is not told to ask again")
+            return
+        }
+        #expect(error.name == "overloaded")
+        await client.close()
         #expect(await !harness.messages(to: 2).contains { if case .event = $0 { true } else { false } })
         #expect(try harness.reader.call(Self.call) == nil)
         let since = try #require(harness.parts.store.recordLog.waitingSince)

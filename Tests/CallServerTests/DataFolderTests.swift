@@ -1,4 +1,5 @@
 import Foundation
+import StoreInterface
 import Synchronization
 import TestCleanup
 import Testing
@@ -46,6 +47,18 @@ import Testing
         #expect(folder.hasLostStore)
         try write("SQLite format 3", "reveille.sqlite3")
         #expect(!folder.hasLostStore)
+    }
+
+    @Test func `a folder whose server has its store in a database names the database, without a password`() throws {
+        let folder = try DataFolder.temporary()
+        try folder.checkStoreIsHere()
+        let address = try #require(PostgresAddress("postgres://bob:hush@db.example.org/calls"))
+        folder.note(database: address, .none)
+        let failure = #expect(throws: StoreFailure.self) { try folder.checkStoreIsHere() }
+        let words = failure.map { "\($0)" } ?? ""
+        #expect(words.contains("db.example.org/calls") && !words.contains("hush"), "\(words)")
+        folder.note(database: nil, .none)
+        try folder.checkStoreIsHere()
     }
 
     @Test func `the folder is in the home that the environment names`() {

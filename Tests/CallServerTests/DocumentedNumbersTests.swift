@@ -56,7 +56,7 @@ struct DocumentedNumbersTests {
             - One message is one text frame of at most \(n(FrameLimits.frame)) bytes
             - is a string of at most \(n(FrameLimits.requestID)) bytes or
             - | a frame | \(n(FrameLimits.frame)) bytes; \(n(FrameLimits.opening)) bytes before `session.open` was
-              sent | the server closes the connection with \(p(CloseCode.frameTooLarge.rawValue)) |
+              sent with a valid token | the server closes the connection with \(p(CloseCode.frameTooLarge.rawValue)) |
             - | \(n(FrameLimits.sdp)) bytes, without quotation marks |
             - | `custom` | \(n(FrameLimits.custom)) bytes |
             - | \(n(FrameLimits.handles)) handles and \(n(FrameLimits.target)) bytes |
@@ -126,6 +126,7 @@ struct DocumentedNumbersTests {
             """,
         others: #"""
             - # The wire protocol, version 1
+            - counts as 30 seconds. The answer
             - JSON-RPC 2.0
             - [AsyncAPI 3]
             - a 64-bit integer

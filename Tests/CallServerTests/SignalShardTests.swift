@@ -243,6 +243,29 @@ struct SignalShardTests {
         }
     }
 
+    @Test("frames are no longer than a session.open until one had a valid token and no other fault")
+    func longFrames() async throws {
+        let world = try await World(room: 100)
+        let (client, frames) = try await world.connect()
+        let token = try await world.mint()
+        let push =
+            #"{"provider":"apns","kind":"voip","environment":"sandbox","topic":"a.voip","token":"0123456789abcdef","profile":"none"}"#
+        let faulty = World.opening(token, .random()).replacing(#","device""#, with: #","push":[\#(push)],"device""#)
+        let long = get(1, .random()) + String(repeating: " ", count: FrameLimits.opening)
+        await world.send([faulty], by: client)
+        try await frames.wait(for: "a refusal") { $0.contains { $0.contains("push[0].profile") } }
+        await world.send([long], by: client)
+        try await frames.wait(for: "the end") { $0.count == 3 }
+        #expect(frames.entries[2].hasPrefix("closed"))
+        let (other, _) = try await world.connect()
+        try await world.open(other)
+        world.coreLoop.start()
+        await world.send([long], by: other)
+        try await world.inputs.wait(for: "the long frame") {
+            $0.contains { if case .client(.requested(_, .number(1), .call(.get))) = $0 { true } else { false } }
+        }
+    }
+
     @Test("what a new session is told at once waits until its client reads, and closes no connection")
     func pacedOpening() async throws {
         let world = try await World(room: 100)

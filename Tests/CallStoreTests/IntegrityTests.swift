@@ -484,7 +484,7 @@ private struct KilledServer {
         try handle.close()
         #expect(PageChecker.damage(in: folder.database)?.reason == .corrupted)
         // A stopping server checks no further table.
-        let stop = PageCheckStop()
+        let stop = QueryStop()
         stop.request()
         #expect(PageChecker.damage(in: folder.database, stop) == nil)
         let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path))
@@ -533,7 +533,7 @@ private struct KilledServer {
         for _ in 0..<5 {
             let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path))
             committer.startPageChecks(pace: pace) { _ in }
-            await eventually("a check runs") { committer.pageCheckStop.isChecking || committer.pages.passes > 0 }
+            await eventually("a check runs") { committer.pageCheckStop.isReading || committer.pages.passes > 0 }
             await committer.close()
             if committer.pages.damage == nil { return }
         }

@@ -1,11 +1,50 @@
 import CallCore
 import CallVocabulary
+import Dispatch
+import Foundation
 import GRDB
+import PostgresStore
 import RecordTables
 import StoreInterface
+import Synchronization
 import Testing
 
 @testable import CallStore
+
+/// Reads until it is interrupted.
+private final class EndlessReader: TableReader {
+    typealias Source = SQLiteStatements
+
+    private let interrupts = DispatchSemaphore(value: 0)
+    private let isReading = Mutex(false)
+
+    var hasBegun: Bool { isReading.withLock { $0 } }
+
+    func query<Value>(_ body: (TableQueries<SQLiteStatements>) throws -> Value) throws(StoreFailure) -> Value {
+        throw interrupted()
+    }
+
+    func openCalls() throws(StoreFailure) -> RecoveredState { throw interrupted() }
+
+    private func interrupted() -> StoreFailure {
+        isReading.withLock { $0 = true }
+        interrupts.wait()
+        return StoreFailure(.closed, path: "", detail: "it was interrupted")
+    }
+
+    func interrupt() { interrupts.signal() }
+
+    func close() {}
+}
+
+extension TableReader {
+    fileprivate func number(_ sql: String, onBegin: () -> Void) throws(StoreFailure) -> Int64? {
+        try query { queries -> Int64? in
+            onBegin()
+            return try queries.source.statement(sql).first { $0.int() }
+        }
+    }
+}
 
 @Suite struct ReadingTests {
     @Test(arguments: StoreKind.allCases)
@@ -206,5 +245,51 @@ import Testing
                     "1 pushes have another serial than their call, first \(other.id)",
                 ])
         }
+    }
+
+    @Test func `queries that are closed do not wait for the end of a long one`() async throws {
+        let reader = EndlessReader()
+        let queries = try ThreadedQueries(reader, path: "a test", thread: "a test")
+        let read = Task { try await queries.audit() }
+        await eventually("it reads") { reader.hasBegun }
+        await queries.close()
+        let failure = await #expect(throws: StoreFailure.self) { try await read.value }
+        #expect(failure?.reason == .closed)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a long read is ended at any time, and later ones fail`(_ kind: StoreKind) async throws {
+        let sql =
+            switch kind {
+            case .sqlite: "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+            case .postgreSQL: "SELECT count(*) FROM pg_sleep(600)"
+            }
+        let store = try await OpenStore.open(kind)
+        defer { store.close() }
+        let reader = try store.reader()
+        let hasBegun = Mutex(false)
+        let outcome = Mutex<StoreFailure.Reason?>(nil)
+        Thread.detachNewThread {
+            do throws(StoreFailure) {
+                _ = try reader.number(sql) { hasBegun.withLock { $0 = true } }
+            } catch {
+                outcome.withLock { $0 = error.reason }
+            }
+        }
+        await eventually("it reads") { hasBegun.withLock { $0 } }
+        await eventually("it has ended") {
+            reader.interrupt()
+            return outcome.withLock { $0 } != nil
+        }
+        #expect(outcome.withLock { $0 } == .closed)
+        let later = #expect(throws: StoreFailure.self) { try reader.callCount() }
+        #expect(later?.reason == .closed)
+        if case .postgreSQL(let store) = store {
+            let other = PostgresReader(store.address)
+            let sleeping = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60' || '0)%'"
+            await eventually("the database has ended it") { (try? other.number(sleeping)) == 0 }
+            other.close()
+        }
+        reader.close()
     }
 }

@@ -801,6 +801,22 @@ async def open_sessions(port, end, counted, state):
         phone.cut()
 
 
+DEVICES = [str(uuid.uuid4()) for _ in range(5)]
+
+
+async def open_with_tokens(port, end, counted, state):
+    """One of a few devices, each time with other push tokens, as long as they may be."""
+    phone = Phone("mallory-tokens", push=[{
+        "provider": "apns", "kind": "voip", "environment": "production", "topic": TOPIC,
+        "token": f"{random.getrandbits(8_000):02000x}"} for _ in range(8)])
+    phone.device = random.choice(DEVICES)
+    try:
+        await phone.open(port)
+        return "opened"
+    finally:
+        phone.cut()
+
+
 def over_http(path, bearer=None):
     """Sends requests on a connection from one address until it is closed."""
     fields = b"Authorization: Bearer %s\r\n" % bearer.encode() if bearer else b""
@@ -814,6 +830,23 @@ def over_http(path, bearer=None):
                 head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE)).decode().lower()
                 counted[head.split()[1]] += 1
                 await reader.readexactly(int(head.partition("content-length:")[2].split("\r\n")[0] or 0))
+        finally:
+            writer.transport.abort()
+
+    return attack
+
+
+def without_body(bearer=None):
+    """Sends a request of a call whose body never comes: the refusal closes the connection."""
+    fields = b"Authorization: Bearer %s\r\n" % bearer.encode() if bearer else b""
+
+    async def attack(port, end, counted, state):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(PROXY, 0))
+        try:
+            writer.write(b"PROXY TCP4 203.0.113.7 127.0.0.1 4000 %d\r\n" % port)
+            writer.write(b"POST /v1/calls/6ba7b810-9dad-41d1-80b4-00c04fd430c8/answer HTTP/1.1\r\nHost: drill\r\n"
+                         b"%sContent-Length: 9\r\n\r\n" % fields)
+            return (await asyncio.wait_for(reader.readuntil(b"\r\n"), PATIENCE)).decode().split()[1]
         finally:
             writer.transport.abort()
 
@@ -838,10 +871,12 @@ SHARES = {
              "token": f"{random.getrandbits(256):064x}"}]})),
         "call.list": flood("pages", lambda: ("call.list", {})),
         "call.get": flood("look-ups", lambda: ("call.get", {"call_id": str(uuid.uuid4())})),
-        "session.open": open_sessions},
+        "session.open": open_sessions, "session.open with push tokens": open_with_tokens},
     "requests over HTTP": {
         "with a token": over_http(b"/v1/calls/6ba7b810-9dad-41d1-80b4-00c04fd430c8", token("mallory-http")),
         "with bad tokens": over_http(b"/v1/turn", token("mallory-http", b"guessed")),
+        "of a call without a token": without_body(),
+        "of a call with a bad wake token": without_body("wake1." + "A" * 7_000),
         "health": over_http(b"/healthz"), "readiness": over_http(b"/readyz"), "home": over_http(b"/homez"),
         "of a backend without a token": over_http(b"/v1/backend/calls"),
         "of a backend with another's": over_http(b"/v1/backend/calls", "guessed-by-somebody-who-has-none")},

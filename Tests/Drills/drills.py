@@ -22,7 +22,7 @@ SMOKE_ROOM = 3
 REALM_PROGRAMS = ["unshare", "ip", "haproxy", "/usr/lib/postgresql/15/bin/postgres"]
 
 # `full` is COUNT for a release, and `smoke` that in `smoke`; without it a drill is not part of `smoke`, which begins with the
-# drills that take longest. `build`: the build of a drill that runs by its name; `smoke` uses the debug build.
+# drills that take longest. `all` runs the drills whose limits the debug build keeps.
 Drill = collections.namedtuple("Drill", "name full smoke build", defaults=[None, "debug"])
 TABLE = [
     Drill("network/half-open", 200, 8),
@@ -108,10 +108,11 @@ class Run:
         return is_ok
 
 
-def run_in_turn(drills, count):
+def run_in_turn(drills, count, build):
     """Runs drills with their output, up to the first that fails."""
+    reveille = program(build)
     for drill in drills:
-        run = Run(drill, count, program(drill.build))
+        run = Run(drill, count, reveille)
         run.process.wait()
         if not run.end():
             sys.exit(1)
@@ -142,13 +143,13 @@ def main():
     name, *rest = sys.argv[1:] or [""]
     named = [drill for drill in TABLE if drill.name == name or drill.name.startswith(name + "/")]
     if name == "all" and not rest:
-        run_in_turn([drill for drill in TABLE if drill.build == "debug"], None)
+        run_in_turn([drill for drill in TABLE if drill.build == "debug"], None, "debug")
     elif name == "smoke" and not rest:
         run_smoke()
     elif name == "list" and not rest:
         print("\n".join(f"{drill.name} {drill.full}" for drill in TABLE))
     elif named and len(rest) < 2 and all(count.isdecimal() for count in rest):
-        run_in_turn(named, rest and rest[0])
+        run_in_turn(named, rest and rest[0], "release")
     else:
         print(f"Tests/Drills/run: no drill {' '.join([name, *rest])}; see its first lines", file=sys.stderr)
         sys.exit(64)

@@ -121,7 +121,7 @@ class Phone:
         self.socket = await Socket.connect(port, **options)
         params = {"token": self.token, "device": {"id": self.device, "platform": "ios" if self.push else "desktop"}}
         if self.push:
-            params["push"] = [self.push]
+            params["push"] = self.push if isinstance(self.push, list) else [self.push]
         if self.resume:
             params["resume"] = {**self.resume, "last_seq": self.seq}
         self.closed = asyncio.get_running_loop().create_future()

@@ -101,6 +101,7 @@ struct RateLimitTests {
         let rows: [(path: String, options: [String], status: Int)] = [
             ("/readyz", [], 200), ("/healthz", [], 200), ("/homez", [], 200), ("/v1/signal", [], 426),
             ("/v1/turn", preflight, 204), ("/v1/backend/calls", [], 401), ("/v1/nothing", [], 404),
+            ("/v1/calls/3554fbe6-9e3d-44fc-aaea-8955b60bb83f", [], 401),
         ]
         for (number, row) in rows.enumerated() {
             var statuses: [Int] = []
@@ -112,6 +113,31 @@ struct RateLimitTests {
         // Health checks have their own count, so that a flood of requests stops no load balancer's.
         #expect(try await status(server, "/v1/nothing", from: "203.0.113.1") == 404)
         #expect(try await status(server, "/healthz", from: "203.0.113.6") == 200)
+    }
+
+    @Test("requests of calls whose body comes late or never count once, whatever their token")
+    func lateBodies() async throws {
+        let server = try await start([.requestsPerAddress: 2])
+        let token = try await server.mintToken(user: "bob", lifetime: .seconds(60))
+        let script = """
+            import socket, sys
+            host, port = sys.argv[1].rsplit(":", 1)
+            for number, token in enumerate(["", "wake1.AAAA", sys.argv[2]]):
+                for _ in range(3):
+                    field = "Authorization: Bearer %s\\r\\n" % token if token else ""
+                    head = ("POST /v1/calls/3554fbe6-9e3d-44fc-aaea-8955b60bb83f/answer HTTP/1.1\\r\\nHost: a\\r\\n"
+                            "X-Forwarded-For: 203.0.113.%d\\r\\n%sContent-Length: 2\\r\\n\\r\\n" % (number, field))
+                    with socket.create_connection((host, int(port)), 20) as connection:
+                        connection.sendall(head.encode())
+                        if number == 2:
+                            connection.sendall(b"{}")
+                        print(connection.recv(12).decode().split()[1])
+            """
+        let result = try await ChildProcess.run(
+            "/usr/bin/python3", ["-", "\(server.address)", token], input: script, within: .seconds(60))
+        let isRefused = result.output.split(separator: "\n").map { $0 == "429" }
+        #expect(isRefused == [false, false, true, false, false, true, false, false, true], "\(result.output)")
+        #expect(try await hits(server, .requestsPerAddress) == 3)
     }
 
     @Test("made-up tokens of backends; a backend's own token has no limit")

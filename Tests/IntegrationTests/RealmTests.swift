@@ -77,10 +77,23 @@ struct RealmTests {
         let refused = try await HTTPAnswer.curl(upgrade + ["http://127.0.0.1:\(standby.port)/v1/signal"])
         #expect(refused.status == 503 && refused.headers["retry-after"] == "1")
         #expect(try await HTTPAnswer.curl("http://127.0.0.1:\(standby.port)/healthz").status == 200)
+        let check = try await Program.run(Program.reveille, ["check", "--data", standby.folder])
+        #expect(check.ending == .exit(0) && check.output.contains("OK - standby: the realm's home is one ("))
         let (of, other) = (try await metrics(home), try await metrics(standby))
         #expect(of.contains("reveille_realm_home 1") && other.contains("reveille_realm_home 0"))
         _ = try await eventually("the home knows the standby") {
             try await metrics(home).contains("reveille_realm_standbys 1") ? true : nil
+        }
+        // Seven for the home, one for the standby, as the articles say.
+        let connections = """
+            SELECT string_agg(split_part(application_name, ' ', 2), ' ' ORDER BY application_name COLLATE "C")
+            FROM pg_stat_activity WHERE application_name ~ '^reveille [a-z]+ \(database.realm)$'
+            """
+        _ = try await eventually("the nodes have their connections") {
+            let found = try await Program.run(
+                PostgresServer.programs + "/psql", ["-X", "-A", "-t", "-c", connections, database.uri])
+            return found.output.trimmingCharacters(in: .whitespacesAndNewlines)
+                == "commits lease queries queries queries standby state tables" ? true : nil
         }
         for file in ["client-token.key", "wake-token.key"] {
             let texts = try [home, standby].map { try String(contentsOfFile: "\($0.folder)/\(file)", encoding: .utf8) }

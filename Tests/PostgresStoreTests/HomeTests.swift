@@ -154,7 +154,7 @@ import Testing
             try store.tables.deleteSlice(&run, rows: 1, until: { false })
         }
         #expect(deletion?.reason == .fenced)
-        let state = KeptState("state", in: address, store.term.key)
+        let state = KeptState("state", on: KeptConnection(address, store.term.key))
         #expect(throws: StoreFailure.self) { try state.write([1]) }
         await eventually("its keeper knows") { store.term.isHeld == false }
         store.close()

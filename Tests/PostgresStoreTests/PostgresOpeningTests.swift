@@ -56,6 +56,17 @@ import Testing
         }
     }
 
+    @Test func `the database ends each statement by the time that nobody waits for its answer any more`() async throws {
+        let address = try await PostgresServer.freshAddress()
+        let other = PostgresConnection.Purpose(name: "a test", patience: .milliseconds(1500))
+        for purpose in [PostgresJournal.purpose(), PostgresTables.purpose, other] {
+            let connection = try PostgresConnection(address, purpose)
+            let text = try connection.text("SELECT setting FROM pg_settings WHERE name = 'statement_timeout'")
+            let limit = try #require(text.flatMap { Int64($0) })
+            #expect((1...purpose.patience.wholeMilliseconds).contains(limit), "\(purpose.name): \(limit) ms")
+        }
+    }
+
     @Test func `a prepared statement that is another session's means a pooler`() {
         for state in ["26000", "42P05"] {
             let failure = StoreFailure(

@@ -190,15 +190,20 @@ import Testing
         let long = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         #expect(try Realm.keep("long.key", long, in: address) == long)
         #expect(try Realm.kept(["a.key", "long.key", "no.key"], in: address) == ["a.key": [1, 2], "long.key": long])
-        let state = KeptState("webhooks", in: address, first.term.key)
+        let kept = KeptConnection(address, first.term.key)
+        let (state, other) = (KeptState("webhooks", on: kept), KeptState("other", on: kept))
         #expect(try state.read() == nil)
         try state.write([0, 255])
+        #expect(try other.read() == nil)
+        // The states of a home share one connection.
+        let states = "FROM pg_stat_activity WHERE application_name = 'reveille state \(address.realm)'"
+        #expect(try Session(address).number("SELECT count(*) \(states)") == 1)
         try state.write([7])
         let second = try PostgresStore.open(address, RealmNode(name: "second"))
         second.close()
         let failure = #expect(throws: StoreFailure.self) { try state.write([8]) }
         #expect(failure?.reason == .fenced)
-        #expect(try KeptState("webhooks", in: address, second.term.key).read() == [7])
+        #expect(try KeptState("webhooks", on: KeptConnection(address, second.term.key)).read() == [7])
     }
 
     @Test func `changes of what the nodes share come one after the other, and none is lost`() async throws {

@@ -163,7 +163,7 @@ struct WebPushServiceTests {
             Self.browser.token(port: bad.port, key: Self.key), Self.browser.token(port: good.port, key: Self.key)
         )
         for number in 1...3 as ClosedRange<UInt64> {
-            _ = try await fixture.settle(Self.order(number, to: bob))
+            _ = try await fixture.settle(Self.order(number, to: bob, of: "bob\(number)"))
         }
         #expect(
             try await fixture.outcome(queueing: Self.order(4, to: bob))

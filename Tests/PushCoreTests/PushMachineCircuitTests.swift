@@ -49,6 +49,31 @@ struct PushMachineCircuitTests {
         #expect(bench.machine.credential.failures == 2)
     }
 
+    @Test("where devices choose the service, it takes the pushes of three users, and costs no connection")
+    func users() throws {
+        var bench = MachineBench.ready { $0.isChosenByDevices = true }
+        let bob = try #require(Handle("bob"))
+        let carol = try #require(Handle("carol"))
+        let dave = try #require(Handle("dave"))
+        func refuse(_ id: PushID, of user: Handle) throws {
+            try bench.answer(bench.send(id, of: user), Self.invalid)
+            bench.letConnect()
+            try bench.answer(bench.retransmit(id), Self.invalid)
+            #expect(bench.outcomes[id]?.count == 2 && bench.machine.openConnections == 1)
+        }
+        for number in 1...5 as ClosedRange<UInt64> { try refuse(push(number), of: bob) }
+        #expect(bench.machine.circuit == .closed && bench.machine.credential.failures == 1)
+        #expect(bench.alarms.count == 1)
+        try bench.answer(bench.send(push(6), of: bob), 200)
+        for (number, user) in [(7, carol), (8, bob), (9, bob), (10, carol)] as [(UInt64, Handle)] {
+            try refuse(push(number), of: user)
+        }
+        #expect(bench.machine.circuit == .closed && bench.machine.credential.failures == 2)
+        try refuse(push(11), of: dave)
+        #expect(bench.machine.circuit.reason == "InvalidProviderToken")
+        #expect(bench.machine.counters.circuitsOpened == 1)
+    }
+
     @Test("with an open circuit what comes waits for the next try, and all of it goes out when that is taken")
     func waits() throws {
         var bench = try openedCircuit()

@@ -26,6 +26,31 @@ struct BackupCommandTests {
         restored.expectFailure(2, lines: 1, "the folder holds a store")
     }
 
+    @Test("a store in a database is refused, by the settings or by what its server wrote down in the folder: 2")
+    func database() async throws {
+        let (store, files) = try Self.places()
+        let (file, uri) = (files.path + "/backup", "postgres://reveille@db.example.org/reveille?sslmode=verify-full")
+        let whole = await CommandRun.of("backup \(file)", data: store.path)
+        #expect(whole.exit == 0, "\(whole)")
+        let settings = store.path + "/reveille.yaml"
+        try "store: \(uri)\n".write(toFile: settings, atomically: true, encoding: .utf8)
+        for line in ["backup \(file)-2", "restore \(file) --replace"] {
+            let refused = await CommandRun.of(line, data: store.path)
+            refused.expectFailure(2, lines: 1, "postgres://reveille@db.example.org/reveille", "pg_dump")
+        }
+        try FileManager.default.removeItem(atPath: settings)
+        let marker = store.path + "/store.database"
+        try "postgres://reveille@db.example.org/reveille\n".write(toFile: marker, atomically: true, encoding: .utf8)
+        for line in ["backup \(file)-2", "calls list", "store copy \(store.path) \(files.path)/other"] {
+            let refused = await CommandRun.of(line, data: line.hasPrefix("store") ? nil : store.path)
+            refused.expectFailure(2, "postgres://reveille@db.example.org/reveille")
+        }
+        #expect(try files.contents == ["backup"])
+        let restored = await CommandRun.of("restore \(file) --replace", data: store.path)
+        #expect(restored.exit == 0 && !FileManager.default.fileExists(atPath: marker), "\(restored)")
+        #expect(await CommandRun.of("calls list", data: store.path).exit == 0)
+    }
+
     @Test("a damaged backup is refused by all that reads it: 1; where there is nothing to copy or restore it is 2")
     func refused() async throws {
         let (store, files) = try Self.places()

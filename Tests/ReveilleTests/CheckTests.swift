@@ -124,6 +124,29 @@ struct CheckTests {
         #expect(silent.output[0].contains("does not answer"))
     }
 
+    @Test("a server that stands by is judged by its problems, and says where the home is")
+    func standby() async throws {
+        func run(_ options: String, _ problems: [ServerProblem]) async throws -> CommandRun {
+            let view = ReadinessView(isHome: false, standsBy: "standby: the realm's home is one", problems: problems)
+            return try await ScriptedServer.run({ _ in .silence }, readiness: view) {
+                await $0.command("check \(options)")
+            }
+        }
+        let well = try await run("", [])
+        #expect(well.exit == 0)
+        let line = "REVEILLE OK - standby: the realm's home is one | problems=0;;;0 critical_problems=0;;;0"
+        #expect(well.output == [line])
+        #expect(try await run("--output prometheus", []).output.contains("reveille_check_up 1"))
+        let warned = [
+            ServerProblem(.secretsDiffer, isUnready: true, "a.key differs"), ServerProblem(.reloadRefused, "refused"),
+        ]
+        let warning = try await run("", warned)
+        #expect(warning.exit == 1)
+        #expect(warning.output[0].contains("WARNING - standby: the realm's home is one; a.key differs; refused | "))
+        #expect(try await run("--ignore secrets_differ --ignore reload_refused", warned).exit == 0)
+        #expect(try await run("", [ServerProblem(.certificateExpired, of: "signal", "expired")]).exit == 2)
+    }
+
     @Test("limits are read as WARNING:CRITICAL", arguments: ["x", "", ":", "-1", "5:3", "1:2:3", "nan", "inf"])
     func badLimits(text: String) {
         #expect(Threshold(argument: text) == nil)

@@ -93,7 +93,7 @@ struct DocumentedKeysTests {
             ("WebhooksView", WebhooksView(endpoints: [])), ("WebhookView", webhook()),
             ("WebhookTestView", WebhookTestView(isTaken: false, status: 500, failure: "x", tookMilliseconds: 1)),
             ("ServerInfo", ServerInfo.sample(isDraining: true)),
-            ("ServerProblem", ServerProblem(.webhookFailing, of: "a", "webhook a is failing")),
+            ("ServerProblem", ServerProblem(.tokensRefused, of: "APNs production", topics: ["a"], "push: refused")),
             ("RealmInfo", try #require(ServerInfo.sample().realm)), ("StatsView", stats),
             ("StatsView.Calls", stats.calls),
             ("StatsView.Sessions", stats.sessions), ("StatsView.Stage", stats.stages[0]),

@@ -20,6 +20,20 @@ struct RealmTextTests {
             warnings: [], databaseStandbys: 0)
     }
 
+    @Test("a home whose lease cannot be renewed, because commits wait, is not said to be down")
+    func waitingHome() {
+        var status = Self.status(successor: nil)
+        #expect(StoredRecords.Home(status) == .runs && StoredRecords.Home(status).note(of: "a") == nil)
+        status.warnings = [.commitsWait]
+        #expect(StoredRecords.Home(status) == .runs)
+        status.lease = .zero
+        #expect(StoredRecords.Home(status) == .unknown)
+        #expect(StoredRecords.Home(status).note(of: "a")?.hasPrefix("the commits of a wait for ") == true)
+        status.warnings = [.asynchronousStandby]
+        #expect(StoredRecords.Home(status) == .absent)
+        #expect(StoredRecords.Home(status).note(of: "a")?.hasPrefix("no server runs on a: ") == true)
+    }
+
     private static func lines(_ status: RealmStatus) -> [String] {
         CommandRun.atItsTime(width: 120) { RealmText.lines(status) }
     }
@@ -65,6 +79,9 @@ struct RealmTextTests {
         var status = Self.status(successor: nil)
         status.members[1].problem = "its key differs"
         #expect(RealmText.problems(status) == ["two: its key differs"])
+        #expect(HandoverCommand.problem(of: status.members[1])?.contains("its key differs") == true)
+        status.members[1].problem = nil
+        #expect(HandoverCommand.problem(of: status.members[1]) == nil)
     }
 
     @Test("without a handover there is no such line, and null in JSON")

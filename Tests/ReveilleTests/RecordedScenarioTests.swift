@@ -134,5 +134,10 @@ struct RecordedScenarioTests {
         #expect((json?["overdue"] as? [Any])?.count == 1)
         let open = await CommandRun.of("pushes list --open --output jsonl", data: folder.path)
         #expect(open.output.count == 1)
+        // The server is gone: what it left open gets no older.
+        let table = await CommandRun.of("pushes list --open", data: folder.path)
+        #expect(table.output.count == 2 && table.output.last?.hasSuffix("  -") == true, "\(table.output)")
+        let push = await CommandRun.of("pushes show 4f60718a", data: folder.path)
+        #expect(push.exit == 0 && !push.output.contains { $0.contains(" ago)") }, "\(push.output)")
     }
 }

@@ -165,6 +165,7 @@ struct StoryTests {
         var draft = Scenarios.ringing
         draft.call.state = .waking
         draft.pushes[0].status = .intended
+        draft.pushes[0].token = Self.token(.apns, "org.example.phone.voip")
         let detail = CallDetail(StoredCall(call: draft.call, legs: draft.legs, pushes: draft.pushes))
         func told(_ problems: [ServerProblem]) -> String? {
             CommandRun.atItsTime { CallStory(detail, problems).lines.first }
@@ -174,6 +175,40 @@ struct StoryTests {
         #expect(
             told([ServerProblem(.pushDisconnected, of: "FCM project", isUnready: true, ""), gone])
                 == "The push to bob is still queued (no connection to APNs production), and no device rings yet.")
+    }
+
+    private static func token(_ provider: PushProvider, _ topic: String, _ token: String = "77") -> PushToken {
+        PushToken(
+            provider: provider, kind: provider == .apns ? .voip : .data, environment: .production, topic: topic,
+            token: token)
+    }
+
+    private static let subscription =
+        "https://push.example.org/1#p256dh=BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SR"
+        + "pkNtoIAiw4&auth=BTBZMqHH6r4Tts7J_aSIgg"
+
+    @Test(
+        "a problem of another environment, app, project or push service is no reason why a push waits",
+        arguments: [
+            (token(.apns, "org.example.phone.voip"), "APNs production", ["org.example.phone.voip"], true),
+            (token(.apns, "org.example.phone.voip"), "APNs production", nil, true),
+            (token(.apns, "org.example.phone.voip"), "APNs sandbox", nil, false),
+            (token(.apns, "org.example.phone.voip"), "APNs production", ["org.example.other.voip"], false),
+            (token(.fcm, "project"), "FCM project", ["project"], true),
+            (token(.fcm, "project"), "FCM project-2", ["project-2"], false),
+            (token(.webpush, "key", subscription), "Web Push push.example.org", ["key"], true),
+            (token(.webpush, "key", subscription), "Web Push *.example.org", nil, true),
+            (token(.webpush, "key", subscription), "Web Push push.example.com", ["key"], false),
+        ] as [(PushToken, String, [String]?, Bool)])
+    func otherProblem(token: PushToken, subject: String, topics: [String]?, isReason: Bool) {
+        var draft = Scenarios.ringing
+        draft.call.state = .waking
+        draft.pushes[0].status = .intended
+        draft.pushes[0].token = token
+        let detail = CallDetail(StoredCall(call: draft.call, legs: draft.legs, pushes: draft.pushes))
+        let problem = ServerProblem(.credentialRefused, of: subject, isUnready: true, topics: topics, "")
+        let line = CommandRun.atItsTime { CallStory(detail, [problem]).lines.first }
+        #expect(line?.contains(" refuses the credential)") == isReason, "\(line ?? "")")
     }
 
     @Test("lengths are said as people say them")

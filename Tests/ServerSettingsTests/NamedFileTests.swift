@@ -141,6 +141,28 @@ struct NamedFileTests {
         #expect(try scene.faults() == [])
     }
 
+    @Test("a settings file that every user can write is a warning, and a folder in which they can replace files, once")
+    func writable() throws {
+        let pair = try TestCertificate(days: 90)
+        let scene = try scene(certificate: pair.certificatePEM, key: pair.keyPEM)
+        let (file, folder) = (scene.folder + "/reveille.yaml", scene.folder)
+        func faults(file mode: Int, folder folderMode: Int) throws -> [String] {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+            try FileManager.default.setAttributes([.posixPermissions: folderMode], ofItemAtPath: folder)
+            return try scene.faults()
+        }
+        #expect(try faults(file: 0o644, folder: 0o755) == [])
+        #expect(
+            try faults(file: 0o666, folder: 0o755) == [
+                "warning: DIR/reveille.yaml:1: DIR/reveille.yaml can be written by every user of this machine; "
+                    + "remove that right: chmod o-w DIR/reveille.yaml"
+            ])
+        let replaceable = try faults(file: 0o644, folder: 0o777)
+        #expect(replaceable.count == 1 && replaceable[0].contains(" can be written by every user"), "\(replaceable)")
+        #expect(try faults(file: 0o644, folder: 0o1777) == [])
+        #expect(try faults(file: 0o644, folder: 0o755) == [])
+    }
+
     @Test(
         "an administrators' token has one line, and cannot be guessed",
         arguments: ["", "short\n", "0123456789abcdef\n0123456789abcdef\n", "0123456789 abcdef\n"])

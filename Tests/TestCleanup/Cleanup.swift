@@ -34,7 +34,7 @@ public struct CleanupTrait: SuiteTrait, TestTrait, TestScoping {
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        try await TestTimes.measure(test) { try await Cleanup.run { try await function() } }
+        try await Cleanup.run { try await function() }
     }
 }
 

@@ -9,7 +9,7 @@ import { repository, webModule } from './library.mjs';
 const { brief, full, problem, story, talkTime } = await webModule('phone/words.js');
 const { Ladder, rowsOf } = await webModule('phone/ladder.js');
 const { CallListing } = await webModule('board/calls.js');
-const { readiness } = await webModule('board/problems.js');
+const { problems, readiness } = await webModule('board/problems.js');
 const { cutInMiddle, cutToWidth } = await webModule('board/text.js');
 
 const call = { caller: 'alice', callee: 'bob', winner: 'bob', createdAt: 0, answeredAt: 3_000, connectedAt: 5_000 };
@@ -30,7 +30,59 @@ test('the ladder knows when the party was lost for whom the call ended', () => {
     { at: 5, step: 'connection_lost', who: 'alice' }, { at: 6, step: 'came_back', who: 'alice' },
     { at: 7, step: 'ended', who: 'bob', detail: 'connection_lost' },
   ];
-  assert.deepEqual([ladder.lostAt('bob'), ladder.lostAt('alice'), ladder.lostAt(undefined), ladder.lostAt('carol')], [4, 5, 5, undefined]);
+  const found = ['bob', 'alice', undefined, 'carol'].map((who) => ladder.lostAt(who));
+  assert.deepEqual(found, [4, undefined, 4, undefined], 'alice is back');
+  // What comes after the end is no return to the call.
+  ladder.rows.push({ at: 8, step: 'came_back', who: 'bob' });
+  assert.equal(ladder.lostAt('bob'), 4);
+});
+
+test('what is told late stands where it was by the clock of the server, whatever that one says', (context) => {
+  let now = 1_000_000;
+  context.mock.method(Date, 'now', () => now);
+  const ladder = new Ladder('alice', 'a-call');
+  const later = (seconds, act) => {
+    now = 1_000_000 + seconds * 1000;
+    act();
+  };
+  // The clock of the server is an hour behind.
+  const server = (seconds) => 1_000_000 - 3_600_000 + seconds * 1000;
+  ladder.once('invited', 'alice');
+  later(3, () => ladder.once('answered', 'bob', '', server(2)));
+  later(5, () => ladder.once('connected', '', '', server(5)));
+  later(10, () => ladder.presence('alice', true));
+  // Told together once this side is back.
+  later(60, () => {
+    ladder.presence('alice', false);
+    ladder.presence('bob', true, server(15));
+    ladder.once('ended', 'bob', 'connection_lost', server(45));
+  });
+  assert.deepEqual(ladder.rows.map(({ at, step }) => `${(at - 1_000_000) / 1000} ${step}`), [
+    '0 invited', '3 answered', '5 connected', '10 connection_lost', '15 connection_lost', '45 ended', '60 came_back',
+  ]);
+  const times = { connectedAt: ladder.at('connected'), lostAt: ladder.lostAt('bob'), endedAt: ladder.at('ended') };
+  assert.equal(talkTime(times), 10_000);
+  assert.equal(ladder.lostAt('alice'), 1_010_000, 'it came back after the end');
+  // Of one party the steps stay in their order, and none is later than now.
+  const slow = new Ladder('alice', 'another-call');
+  later(70, () => slow.presence('bob', true, server(60)));
+  later(71, () => {
+    slow.once('connected', '', '', server(71));
+    slow.presence('bob', false, server(65));
+  });
+  assert.equal(slow.isLost('bob'), false);
+  assert.deepEqual(slow.rows.map(({ at, step }) => `${(at - 1_000_000) / 1000} ${step}`),
+    ['70 connection_lost', '70 came_back', '71 connected']);
+});
+
+test('a full ladder takes the losses of connections and the end, and stays bounded', () => {
+  const ladder = new Ladder('alice', 'a-call');
+  for (let count = 0; count < 250; count += 1) ladder.add(count % 2 ? 'unmute' : 'mute', 'alice');
+  assert.equal(ladder.rows.length, 200);
+  for (let count = 0; count < 101; count += 1) ladder.presence('bob', count % 2 === 0);
+  ladder.once('ended', 'bob', 'connection_lost');
+  assert.deepEqual(ladder.rows.slice(200).map(({ step }) => step), ['came_back', 'connection_lost', 'ended']);
+  assert.notEqual(ladder.lostAt('bob'), undefined);
 });
 
 test('the rows of a call that only the server knows have the loss of the connection', () => {
@@ -75,6 +127,25 @@ test('the board calls no server ready that it does not hear', () => {
   assert.doesNotMatch(readiness({}, true).text, /^ready/);
   assert.notEqual(readiness({}, true).weight, 'good');
   assert.equal(readiness(undefined, false).text, 'loading…');
+});
+
+test('the problems of a server that the board does not hear are what it had when it was last seen', () => {
+  const drainsUntil = { ms: Date.UTC(2026, 0, 31, 12) };
+  const stats = {
+    server: { drains_until: drainsUntil },
+    problems: [
+      { code: 'draining', severity: 'warning', words: 'draining' },
+      { code: 'store_hangs', severity: 'critical', words: 'the disk does not answer' },
+    ],
+  };
+  const given = { stats, board: { entries: new Map() }, now: 0 };
+  const live = problems({ ...given, isOld: false });
+  assert.deepEqual(live.map(({ weight }) => weight), ['failure', 'suspect']);
+  assert.ok(live.every(({ text }) => !text.startsWith('when last seen')));
+  const old = problems({ ...given, isOld: true });
+  assert.deepEqual(old.map(({ text }) => text), live.map(({ text }) => `when last seen: ${text}`));
+  assert.deepEqual(old.map(({ weight }) => weight), ['quiet', 'quiet']);
+  assert.deepEqual(old.map(({ name }) => name), live.map(({ name }) => name), 'a screen reader does not say them again');
 });
 
 test('the mark of the sorted column points the way of its figures', () => {

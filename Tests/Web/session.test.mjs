@@ -285,6 +285,8 @@ async function talking() {
 test('the time that the other side has to come back is told, and ends with its return', async (context) => {
   const { h, call } = await talking();
   context.mock.method(Date, 'now', () => 1_000_000 + h.clock.time);
+  const told = [];
+  call.addEventListener('peer', ({ detail: { presence, at } }) => told.push([presence, at]));
   h.event('call.peer', away());
   await h.clock.advance(10_000);
   assert.deepEqual([call.peerAwaySince, call.peerExpiresAt, call.peerRemaining], [7, 31_000, 20_000]);
@@ -295,6 +297,7 @@ test('the time that the other side has to come back is told, and ends with its r
   h.event('call.peer', back);
   assert.deepEqual([call.peerAwaySince, call.peerExpiresAt, call.peerRemaining], [undefined, undefined, undefined]);
   await h.clock.advance(60_000);
+  assert.deepEqual(told, [['away', away().at], ['back', back.at]]);
   assert.equal(h.methods().includes('call.get'), false);
 });
 

@@ -4,6 +4,7 @@ import TLS
 import TestCertificates
 import TestCleanup
 import Testing
+import WebSocketServer
 
 @Suite("A certificate and its key", .cleanup)
 struct TLSCertificateTests {
@@ -71,6 +72,11 @@ struct TLSCertificateTests {
         try await identity.openssl(["x509", "-req", "-in", request, "-signkey", key, "-days", "-1", "-out", past])
         let words = try #require(failure(TLSFiles(certificateFile: past, keyFile: key)))
         #expect(words.hasPrefix("\(past): the certificate expired on 20"))
+        // It may have expired while a server stood by.
+        let expired = TLSFiles(certificateFile: past, keyFile: key)
+        let server = try await TestServer.start { $0.tls = expired }
+        let end = try #require(server.server.certificate?.expiresAt)
+        #expect(end < Int64(Date().timeIntervalSince1970))
 
         let future = identity.path("future.pem")
         let settings = """

@@ -125,8 +125,11 @@ class Push(private val data: Map<String, String>) {
     val isMissedCall: Boolean get() = data["type"] == "missed_call"
     val isCall: Boolean get() = data["type"] == null && callId.isNotEmpty() && pushId.isNotEmpty()
 
-    /** Milliseconds of ringing that were left when the server sent the push. The phone's clock may be wrong. */
-    val ringTime: Long get() = (data["expires_in"]?.toLongOrNull() ?: 0) * 1000
+    /**
+     * Milliseconds of ringing that were left when the server sent the push; half a minute if the push does not say. The
+     * phone's clock may be wrong.
+     */
+    val ringTime: Long get() = (data["expires_in"]?.toLongOrNull() ?: 30) * 1000
 
     val json: String get() = JSONObject(data).toString()
 

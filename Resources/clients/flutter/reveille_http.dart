@@ -26,8 +26,8 @@ class ReveillePush {
   }
 
   /// Whether no ringing time was left when the server sent this data message. Not by `expires_at`: the phone's clock may
-  /// be wrong. The answer to the report tells that a message came too late.
-  static bool isOver(Map<dynamic, dynamic> data) => (int.tryParse('${data['expires_in']}') ?? 1) <= 0;
+  /// be wrong. The answer to the report tells that a message came too late. A message that does not say counts as 30 s.
+  static bool isOver(Map<dynamic, dynamic> data) => (int.tryParse('${data['expires_in']}') ?? 30) <= 0;
 }
 
 /// The status is 0 if no try reached the server.

@@ -31,6 +31,9 @@ const CALLKEEP_REASON = {
   ring_timeout: REASONS.UNANSWERED,
 };
 
+/** The ringing time that was left when the server sent the push; 30 s if the push does not say. */
+const secondsLeft = (push) => (/^-?\d+(\.\d+)?$/.test(push.expires_in) ? Number(push.expires_in) : 30);
+
 /**
  * `onToken(token)`: the VoIP token, to register with session.open or device.update. `onAnswered(push)`: open a session
  * with `push.wake_token`; its result has the caller's SDP. `onEnded(push)`: the call is over on this device.
@@ -84,7 +87,7 @@ export function connectReveille({ server, onToken = () => {}, onAnswered = () =>
     const push = { ...data, uuid: data.uuid.toLowerCase() };
     if (pushes.has(push.uuid)) return pushes.get(push.uuid);
     // CallKeep has no timeout of its own: a call that nobody answers would ring on.
-    push.timer = setTimeout(() => ended(push.uuid, 'ring_timeout'), Number(push.expires_in) * 1000);
+    push.timer = setTimeout(() => ended(push.uuid, 'ring_timeout'), secondsLeft(push) * 1000);
     pushes.set(push.uuid, push);
     const handlers = waiting.get(push.uuid) ?? [];
     waiting.delete(push.uuid);
@@ -117,7 +120,7 @@ export function connectReveille({ server, onToken = () => {}, onAnswered = () =>
   async function incoming(data) {
     if (!data.uuid || !data.push_id) return;
     // The time left when the server sent it: the phone's clock may be wrong. The report's answer tells of a late push.
-    if (Number(data.expires_in) <= 0) return void (await report(data, 'not_required'));
+    if (secondsLeft(data) <= 0) return void (await report(data, 'not_required'));
     const push = received(data);
     RNCallKeep.displayIncomingCall(push.uuid, push.handle, push.callerName, 'generic', push.hasVideo === 'true');
     await displayed(push);

@@ -69,7 +69,6 @@ class Board {
     document.removeEventListener('keydown', this.#pressed);
   }
 
-  /** The server's time. */
   /** The time of the server. While it is gone nothing gets older. */
   now() { return (this.#goneSince ?? Date.now()) + this.#skew; }
 
@@ -268,7 +267,8 @@ class Board {
     if (Math.floor(localNow / 1000) !== this.#drawnSecond || !this.stats) {
       this.#drawnSecond = Math.floor(localNow / 1000);
       const { stats, board } = this;
-      this.problemList.draw(problems({ stats, board, now }), readiness(stats, this.#isOld(localNow)));
+      const isOld = this.#isOld(localNow);
+      this.problemList.draw(problems({ stats, board, now, isOld }), readiness(stats, isOld));
     }
   }
 

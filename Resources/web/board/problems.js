@@ -13,8 +13,8 @@ const places = [
   ['descriptors_', '#server', 'process'], ['ringing_', '#latencies', 'latencies'],
 ];
 
-/** `{ weight, text, href, link }` each. */
-export function problems({ stats, board, now }) {
+/** `{ weight, name, text, href, link }` each. Those of a server that is gone are what it had when it was last seen. */
+export function problems({ stats, board, now, isOld }) {
   if (!stats) return [];
   const found = stats.problems.map(({ code, severity, words }) => {
     const [, href, link] = places.find(([begin]) => code.startsWith(begin)) ?? [];
@@ -30,7 +30,10 @@ export function problems({ stats, board, now }) {
   for (const [what, number] of words) {
     found.push({ weight: 'suspect', text: `${count(number, 'call')}: ${what}`, href: '#calls?show=trouble', link: 'calls' });
   }
-  return found.sort((a, b) => (a.weight > b.weight) - (a.weight < b.weight));
+  const sorted = found.sort((a, b) => (a.weight > b.weight) - (a.weight < b.weight));
+  return sorted.map((problem) => ({
+    ...problem, name: problem.text, ...(isOld && { weight: 'quiet', text: `when last seen: ${problem.text}` }),
+  }));
 }
 
 /** What stands where no problem does. Figures of a server that is gone say nothing about it. */
@@ -69,9 +72,9 @@ export class ProblemList {
       if (!href) anchor.removeAttribute('href');
     });
     // A problem with other figures is no new one.
-    const name = ({ text }) => text.replaceAll(/\d+/g, '#');
-    const isNew = found.filter((problem) => !this.#said.has(name(problem)));
-    this.#said = new Set(found.map(name));
+    const kind = ({ name }) => name.replaceAll(/\d+/g, '#');
+    const isNew = found.filter((problem) => !this.#said.has(kind(problem)));
+    this.#said = new Set(found.map(kind));
     if (isNew.length) say(this.news, `Problem: ${isNew.map(({ text }) => text).join('; ')}`);
   }
 }

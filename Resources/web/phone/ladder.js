@@ -7,6 +7,7 @@ import { STEPS, brief, exact } from './words.js';
 const PREFIX = 'reveille:phone:call:';
 const MOST_ROWS = 200;
 const MOST_CALLS = 50;
+const PRESENCE = new Set(['connection_lost', 'came_back']);
 
 export class Ladder {
   constructor(user, id) {
@@ -18,22 +19,50 @@ export class Ladder {
   /** When the step was taken first. */
   at(step) { return this.rows.find((row) => row.step === step)?.at; }
 
-  /** When the party lost its connection last; of any party if that one is not known. */
+  /** When the party lost the connection that it had not got back by the end; of any party if that one is not known. */
   lostAt(who) {
-    return this.rows.findLast((row) => row.step === 'connection_lost' && (who === undefined || row.who === who))?.at;
+    const end = this.rows.findIndex(({ step }) => step === 'ended');
+    const rows = end < 0 ? this.rows : this.rows.slice(0, end);
+    const isBack = (lost, index) => rows.slice(index).some((row) => row.step === 'came_back' && row.who === lost.who);
+    return rows.findLast((row, index) => row.step === 'connection_lost' && (who === undefined || row.who === who)
+      && !isBack(row, index))?.at;
   }
 
   get start() { return this.rows[0]?.at ?? Date.now(); }
 
-  add(step, who = '', detail = '') {
-    if (this.rows.length >= MOST_ROWS) return;
-    this.rows.push({ at: Date.now(), step, who, detail });
+  /** `told`: when the server says that it was, by its clock. Such a step may be told long after it. */
+  add(step, who = '', detail = '', told = undefined) {
+    if (this.rows.length >= MOST_ROWS && !this.#makeRoom(step, who)) return;
+    const row = { at: Date.now(), step, who, detail, told };
+    this.rows.splice(told === undefined ? this.rows.length : this.#place(row), 0, row);
     this.save();
   }
 
+  /** The talk ends with these: a full ladder takes them as well, the last ones of each party. */
+  #makeRoom(step, who) {
+    if (!PRESENCE.has(step)) return step === 'ended';
+    const last = this.rows.findLastIndex((row, index) => index >= MOST_ROWS && row.step === step && row.who === who);
+    if (last >= 0) this.rows.splice(last, 1);
+    return true;
+  }
+
+  /**
+   * Sets the time of a step that the server tells of, and returns its place. It is as long after the other such steps as
+   * by the server's clock; the two clocks are not compared. The one that was told soonest after it happened counts.
+   */
+  #place(row) {
+    const known = this.rows.filter(({ told }) => told !== undefined);
+    row.at = Math.min(row.at, row.told + Math.min(Infinity, ...known.map(({ at, told }) => at - told)));
+    const isOfParty = (other) => PRESENCE.has(row.step) && PRESENCE.has(other.step) && other.who === row.who;
+    const last = this.rows.findLastIndex(isOfParty);
+    row.at = Math.max(row.at, this.rows[last]?.at ?? 0);
+    const next = this.rows.findIndex((other, index) => index > Math.max(last, 0) && other.at > row.at);
+    return next < 0 ? this.rows.length : next;
+  }
+
   /** Adds a step that a call takes once, or once a party. */
-  once(step, who = '', detail = '') {
-    if (!this.rows.some((row) => row.step === step && (row.who === who || !who))) this.add(step, who, detail);
+  once(step, who = '', detail = '', told = undefined) {
+    if (!this.rows.some((row) => row.step === step && (row.who === who || !who))) this.add(step, who, detail, told);
   }
 
   /** Whether the party's connection is lost, as far as the ladder knows. */
@@ -42,8 +71,8 @@ export class Ladder {
     return steps.lastIndexOf('connection_lost') > steps.lastIndexOf('came_back');
   }
 
-  presence(who, isLost) {
-    if (isLost !== this.isLost(who)) this.add(isLost ? 'connection_lost' : 'came_back', who);
+  presence(who, isLost, told = undefined) {
+    if (isLost !== this.isLost(who)) this.add(isLost ? 'connection_lost' : 'came_back', who, '', told);
   }
 
   /** Keeps nothing from now on: the user signs out. */
@@ -80,12 +109,15 @@ export function rowsOf(call) {
 
 /** The body of a ladder's table. */
 export function fill(body, rows) {
-  while (body.rows.length > rows.length) body.lastElementChild.remove();
+  // A step that was told late stands among the others.
+  const other = rows.findIndex((row, index) => body.rows[index]?.step !== row);
+  const kept = other < 0 ? rows.length : other;
+  while (body.rows.length > kept) body.lastElementChild.remove();
   const start = rows[0]?.at;
-  rows.slice(body.rows.length).forEach((row) => {
+  rows.slice(kept).forEach((row) => {
     const before = rows[body.rows.length - 1];
     const step = before ? row.at - before.at : 0;
-    const line = make('tr', { className: `step-${row.step}` },
+    const line = make('tr', { className: `step-${row.step}`, step: row },
       make('td', { className: 'number' }, exact(row.at - start)),
       make('td', { className: 'number dim' }, step > 0 ? `+${exact(step)}` : ''),
       make('td', { className: 'who', title: row.who }, brief(row.who, 24)),

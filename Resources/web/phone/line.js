@@ -71,7 +71,7 @@ export class Line {
     call.addEventListener('state', () => this.#stateChanged());
     call.addEventListener('ended', () => this.#ended());
     call.addEventListener('moved', () => this.phone.forget(this));
-    call.addEventListener('peer', ({ detail }) => this.#peer(detail.presence));
+    call.addEventListener('peer', ({ detail }) => this.#peer(detail));
     call.addEventListener('update', ({ detail }) => this.#update(detail));
     call.addEventListener('step', ({ detail: { name, from } }) => {
       if (name === 'connected' && from === 'page') this.ladder.once(`${this.role}_connected`, this.phone.user);
@@ -80,20 +80,20 @@ export class Line {
   }
 
   #stateChanged() {
-    const { state, by } = this.call;
+    const { state, by, answeredAt, connectedAt } = this.call;
     if (this.role === 'caller' && state === 'waking') this.ladder.once('waking', this.callee);
     if (this.role === 'caller' && state === 'ringing') this.ladder.once('ringing', by?.user ?? this.callee);
     if (state === 'answered' || state === 'connected') {
       this.answeredBy ??= by?.user;
-      this.ladder.once('answered', this.winner);
+      this.ladder.once('answered', this.winner, '', answeredAt);
     }
-    if (state === 'connected') this.ladder.once('connected');
+    if (state === 'connected') this.ladder.once('connected', '', '', connectedAt);
     this.phone.changed();
   }
 
   #ended() {
-    const { reason, by } = this.call;
-    this.ladder.once('ended', by?.user ?? '', reason);
+    const { reason, by, endedAt } = this.call;
+    this.ladder.once('ended', by?.user ?? '', reason, endedAt);
     this.over();
   }
 
@@ -103,8 +103,8 @@ export class Line {
     this.phone.ended(this);
   }
 
-  #peer(presence) {
-    this.ladder.presence(this.other, presence === 'away');
+  #peer({ presence, at }) {
+    this.ladder.presence(this.other, presence === 'away', at);
     this.phone.changed();
   }
 

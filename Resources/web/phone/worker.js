@@ -56,11 +56,12 @@ async function pushed(push) {
     return show('Reveille phone', 'A message came that this page cannot read. Open the phone.', { tag: 'unreadable' });
   }
   // Not by `expires_at`: this clock may be wrong. The answer to the report tells of a push that comes late.
-  const ringsUntil = Date.now() + push.expires_in * 1_000;
+  const left = Number.isFinite(push.expires_in) ? push.expires_in : 30;
+  const ringsUntil = Date.now() + left * 1_000;
   let result = 'reported';
   let error;
   try {
-    await (push.expires_in <= 0 ? showMissed(push) : showCall(push));
+    await (left <= 0 ? showMissed(push) : showCall(push));
   } catch (failure) {
     result = self.Notification?.permission === 'granted' ? 'failed' : 'filtered';
     error = String(failure?.message ?? failure).slice(0, 300);

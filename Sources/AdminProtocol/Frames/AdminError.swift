@@ -20,13 +20,17 @@ public struct AdminError: Codable, Equatable, Error, Sendable {
         case .conflict: number = SignalError.Code.conflict.number
         case .invalidParams: number = SignalError.Code.invalidParams.number
         case .limitReached: number = SignalError.Code.limitReached(limit: 0).number
+        case .overloaded: number = SignalError.Code.overloaded(retryAfter: .zero).number
         }
         name = refusal.code.rawValue
         message = refusal.message
     }
 
-    /// The refusal of a valid request; nil when the request was not accepted at all.
-    public var refusal: AdminRefusal? { AdminRefusal.Code(rawValue: name).map { AdminRefusal($0, message) } }
+    /// The refusal of a valid request; nil when the request was not accepted at all, or the server is busy.
+    public var refusal: AdminRefusal? {
+        guard let code = AdminRefusal.Code(rawValue: name), code != .overloaded else { return nil }
+        return AdminRefusal(code, message)
+    }
 
     private enum CodingKeys: String, CodingKey {
         case message, data

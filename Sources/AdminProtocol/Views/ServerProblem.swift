@@ -81,19 +81,24 @@ public struct ServerProblem: Codable, Equatable, Sendable {
     public var isUnready: Bool
     /// The listener, endpoint, provider, thread or limit; nil where there is one only.
     public var subject: String?
+    /// The topics of a provider's pushes that it concerns: certificates of several apps have one subject. nil for all.
+    public var topics: [String]?
     /// The problem and what to do, as text.
     public var words: String
 
-    public init(_ code: Code, of subject: String? = nil, isUnready: Bool = false, _ words: String) {
+    public init(
+        _ code: Code, of subject: String? = nil, isUnready: Bool = false, topics: [String]? = nil, _ words: String
+    ) {
         self.code = code
         severity = code.severity
         self.isUnready = isUnready
         self.subject = subject
+        self.topics = topics
         self.words = words
     }
 
     enum CodingKeys: String, CodingKey {
-        case code, severity, subject, words
+        case code, severity, subject, topics, words
         case isUnready = "is_unready"
     }
 
@@ -101,5 +106,27 @@ public struct ServerProblem: Codable, Equatable, Sendable {
     public static func sorted(_ problems: [ServerProblem]) -> [ServerProblem] {
         problems.filter(\.isUnready) + problems.filter { !$0.isUnready && $0.severity == .critical }
             + problems.filter { !$0.isUnready && $0.severity == .warning }
+    }
+}
+
+/// The answer to `/readyz` for operators who accept JSON. A standby answers it, unlike the requests of administrators.
+public struct ReadinessView: Codable, Equatable, Sendable {
+    /// Whether clients are sent to this server; false on a standby.
+    public var isHome: Bool
+    /// Where the home of a standby's realm is, in words; nil on the home, and while the standby finds none.
+    public var standsBy: String?
+    /// The worst first.
+    public var problems: [ServerProblem]
+
+    public init(isHome: Bool, standsBy: String?, problems: [ServerProblem]) {
+        self.isHome = isHome
+        self.standsBy = standsBy
+        self.problems = problems
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case problems
+        case isHome = "is_home"
+        case standsBy = "stands_by"
     }
 }

@@ -126,7 +126,7 @@ final class LiveQueries {
 
     private func get(_ completion: @escaping (StatsView) -> Void) throws(AdminRefusal) {
         guard figures.pending < AdminShard.mostRequests else {
-            throw AdminRefusal(.limitReached, "\(figures.pending) requests wait for the figures; try again shortly.")
+            throw AdminRefusal(.overloaded, "\(figures.pending) requests wait for the figures; try again shortly.")
         }
         figures.get(completion)
     }

@@ -87,7 +87,7 @@ extension CallCore {
                     wanted, for: .client(.requested(connection, request, .owner(command))), in: .tokens(connection))
             else { return }
             user.deviceUpdateBound.spend(at: now, limits.deviceUpdatesPerUser, in: Self.minute)
-            spendStorage(StoredBytes.of(tokens), of: user)
+            spendStorage(storedBytes(ofDeviceWith: tokens), of: user)
             let isChanged = setTokens(tokens, of: session.device)
             persist(session.device)
             if isChanged { record(.registered, of: session.device) }
@@ -210,7 +210,7 @@ extension CallCore {
         if let winner = call.answer?.leg {
             // A repeated answer has still won: its result was lost, or it brings the SDP that the first one lacked.
             if winner === leg {
-                if let sdp { complete(call, sdp) }
+                if let sdp, let refusal = complete(call, sdp) { return refuse(connection, request, refusal) }
                 return reply(connection, request, .won)
             }
             return refuse(
@@ -219,6 +219,9 @@ extension CallCore {
         guard leg.isOpen else {
             let reason = leg.record.endReason ?? .declined
             return refuse(connection, request, .callEnded(reason), "This device has left the call: \(reason.rawValue).")
+        }
+        if let sdp, let refusal = storageRefusal(of: leg.device.user, sdp.bytes.count) {
+            return refuse(connection, request, refusal)
         }
         win(call, leg, sdp)
         reply(connection, request, .won)
@@ -256,10 +259,15 @@ extension CallCore {
     }
 
     /// Takes the SDP of a call that was answered without one, and passes it to the caller.
-    private func complete(_ call: Call, _ sdp: RawJSON) {
-        guard call.state == .answered, call.descriptions.answer == nil else { return }
+    /// - Returns: why the client must send it again; nil when it is taken, or of no use.
+    private func complete(_ call: Call, _ sdp: RawJSON) -> SignalError? {
+        guard call.state == .answered, let winner = call.answer?.leg.device, call.descriptions.answer == nil else {
+            return nil
+        }
+        if let refusal = storageRefusal(of: winner.user, sdp.bytes.count) { return refusal }
         describe(call, sdp)
-        tellCaller(of: call, by: call.answer?.leg.device.party, sdp: sdp)
+        tellCaller(of: call, by: winner.party, sdp: sdp)
+        return nil
     }
 
     private func decline(

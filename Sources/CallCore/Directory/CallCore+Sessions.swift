@@ -105,10 +105,31 @@ extension CallCore {
                 "\(grant.user) is an alias of \(directory.resolve(grant.user)); open as that user.")
             return false
         }
+        let user = directory.user(grant.user)
+        let known = user?.device(open.device.id)
+        if let user, let tokens = open.push, hasOthers(than: tokens, known) {
+            guard mayRegister(tokens, of: user, isNew: known == nil, connection, request) else { return false }
+        }
         dropQuestion(of: DeviceKey(user: grant.user, device: open.device.id))
-        let known = directory.user(grant.user)?.device(open.device.id)
         if let known, resumable(open.resume, known, grant) != nil { return true }
         return isAuthorized(open, grant, connection, request)
+    }
+
+    /// Whether the device's tokens are not these. A new device has none.
+    private func hasOthers(than tokens: [PushToken], _ device: Device?) -> Bool {
+        let (new, held) = (tokens.prefix(limits.tokensPerDevice), device?.tokens.map(\.token) ?? [])
+        return new.contains { !held.contains($0) } || held.contains { !new.contains($0) }
+    }
+
+    /// Whether the tokens, which the device does not have yet, may be written. Those of a known device are an update.
+    /// - Returns: false after refusing the request.
+    private func mayRegister(
+        _ tokens: [PushToken], of user: User, isNew: Bool, _ connection: ConnectionID, _ request: RequestID
+    ) -> Bool {
+        guard isNew else { return mayUpdateDevice(user, tokens, connection, request) }
+        guard let refusal = storageRefusal(of: user, storedBytes(ofDeviceWith: tokens)) else { return true }
+        refuse(connection, request, refusal)
+        return false
     }
 
     /// Finds or creates the device, and updates it from the request.
@@ -136,11 +157,16 @@ extension CallCore {
         device.seenAt = now
         if device.ageDeadline == nil { awaitAge(of: device) }
         device.hasLoggedOut = false
-        // The record is persisted below.
-        _ = restoreHealth(of: device)
-        if let tokens = open.push, setTokens(tokens, of: device) { isRegistered = true }
-        // `limits.opens_per_user` bounds these, so they are counted and never refused.
-        spendStorage(StoredBytes.of(device.tokens.map(\.token)), of: user)
+        let wasRestored = restoreHealth(of: device)
+        if let tokens = open.push, setTokens(tokens, of: device) {
+            if !isRegistered { user.deviceUpdateBound.spend(at: now, limits.deviceUpdatesPerUser, in: Self.minute) }
+            isRegistered = true
+        }
+        let tokens = device.tokens.map(\.token)
+        let bytes = isRegistered ? storedBytes(ofDeviceWith: tokens) : StoredBytes.of(tokens)
+        // No session is refused because its device was seen: beyond the user's share of the disk, that is not written.
+        guard isRegistered || wasRestored || hasStorage(of: user, bytes) else { return device }
+        spendStorage(bytes, of: user)
         persist(device)
         if isRegistered { record(.registered, of: device) }
         return device
@@ -151,6 +177,7 @@ extension CallCore {
     func setTokens(_ tokens: [PushToken], of device: Device) -> Bool {
         let old = device.tokens.map(\.token)
         for loser in directory.setTokens(Array(tokens.prefix(limits.tokensPerDevice)), of: device, now: now) {
+            spendStorage(StoredBytes.of(loser.tokens.map(\.token)), of: device.user)
             persist(loser)
         }
         return device.tokens.map(\.token) != old

@@ -50,15 +50,21 @@ extension CallCore {
 
     /// Why the user's request is refused that writes so many bytes; nil when there is room for them.
     func storageRefusal(of user: User, _ bytes: Int) -> SignalError? {
+        guard let next = nextStorage(of: user, bytes) else { return nil }
         let most = limits.storedBytesPerUser
-        guard let next = user.storageBound.nextAllowed(min(bytes, most), at: now, most, in: Self.minute) else {
-            return nil
-        }
         counters.hit(.storedBytesPerUser)
         return SignalError(
             .rateLimited(retryAfter: next - now),
             "The requests of \(user.handle) write more than \(most) bytes a minute (stored_bytes_per_user); try again in \(Self.seconds(until: next, from: now)) s."
         )
+    }
+
+    /// Whether there is room for so many bytes.
+    func hasStorage(of user: User, _ bytes: Int) -> Bool { nextStorage(of: user, bytes) == nil }
+
+    private func nextStorage(of user: User, _ bytes: Int) -> Instant? {
+        let most = limits.storedBytesPerUser
+        return user.storageBound.nextAllowed(min(bytes, most), at: now, most, in: Self.minute)
     }
 
     /// Counts what a request of the user, or a call that the user has placed, writes to disk.
@@ -82,7 +88,13 @@ extension CallCore {
         return bytes + (4 + users) * (StoredBytes.event + min(target.wireBytes, StoredBytes.calleesOfEvent))
     }
 
-    /// Whether the user may update a device now.
+    /// What a device with these tokens writes when they change: its row, and the event, which names them too.
+    func storedBytes(ofDeviceWith tokens: [PushToken]) -> Int {
+        let row = StoredBytes.of(tokens)
+        return recordsEvents ? row + StoredBytes.event + row : row
+    }
+
+    /// Whether the user may update a device now, with `device.update` or with a session.
     /// - Returns: false after refusing the request.
     func mayUpdateDevice(
         _ user: User, _ tokens: [PushToken], _ connection: ConnectionID, _ request: RequestID
@@ -96,7 +108,7 @@ extension CallCore {
             )
             return false
         }
-        guard let refusal = storageRefusal(of: user, StoredBytes.of(tokens)) else { return true }
+        guard let refusal = storageRefusal(of: user, storedBytes(ofDeviceWith: tokens)) else { return true }
         refuse(connection, request, refusal)
         return false
     }

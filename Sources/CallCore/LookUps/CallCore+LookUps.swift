@@ -251,7 +251,7 @@ extension CallCore {
                 deferred, .overloaded(retryAfter: .seconds(1)),
                 "\(subject) cannot be looked up right now; try again shortly.")
         case .administered(let request, _):
-            let refusal = AdminRefusal(.limitReached, "The store cannot be read right now; try again shortly.")
+            let refusal = AdminRefusal(.overloaded, "The store cannot be read right now; try again shortly.")
             effects.append(.answer(request, .failure(refusal)))
         case .forwarding(let id, let reason, let party):
             if let call = calls[id], call.isUnanswered { endCall(call, reason, by: party) }

@@ -3,18 +3,23 @@ import DequeModule
 
 /// A rate limit: a burst, then one for each equal part of a window. The generic cell rate algorithm (ITU-T I.371),
 /// whose state is one instant.
+///
+/// It counts in nanoseconds: of a large burst a part is less than a millisecond, and many parts must not be free.
 struct RateBound {
     /// When the whole burst is available again; nil or past when it is available now.
     private var fullAt: Instant?
+    /// So many nanoseconds after ``fullAt``, less than a millisecond.
+    private var rest: UInt32 = 0
 
     /// When so many at once are allowed.
     /// - Parameter count: at most `burst`.
     /// - Returns: nil when they are allowed now.
     func nextAllowed(_ count: Int = 1, at now: Instant, _ burst: Int, in window: Duration) -> Instant? {
         // Ignores a time that no burst can reach: it remains from before the clock was set back.
-        guard let fullAt, fullAt <= now + window else { return nil }
-        let next = fullAt + (window / burst * count - window)
-        return next > now ? next : nil
+        guard let fullAt, fullAt >= now, fullAt <= now + window else { return nil }
+        let missing = (window / burst * count - window).wholeNanoseconds
+        let wait = (fullAt - now).wholeNanoseconds + Int64(rest) + missing
+        return wait > 0 ? now + .nanoseconds(wait + 999_999) : nil
     }
 
     /// Whether nothing is spent, under the same rule.
@@ -25,13 +30,29 @@ struct RateBound {
     /// Merges what `other` has spent into this bound.
     mutating func take(over other: RateBound) {
         guard let theirs = other.fullAt else { return }
-        fullAt = max(fullAt ?? theirs, theirs)
+        if let fullAt, (fullAt, rest) >= (theirs, other.rest) { return }
+        self = other
     }
 
     /// Never spends more than there is.
     mutating func spend(_ count: Int = 1, at now: Instant, _ burst: Int, in window: Duration) {
-        let start = fullAt.map { $0 <= now + window ? max($0, now) : now } ?? now
-        fullAt = min(start + window / burst * count, now + window)
+        var (start, nanoseconds) = (now, (window / burst * count).wholeNanoseconds)
+        if let fullAt, fullAt >= now, fullAt <= now + window {
+            start = fullAt
+            nanoseconds += Int64(rest)
+        }
+        let spent = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000)
+        let full = start + .milliseconds(spent.quotient)
+        fullAt = min(full, now + window)
+        rest = full < now + window ? UInt32(spent.remainder) : 0
+    }
+}
+
+extension Duration {
+    /// Rounded toward zero.
+    fileprivate var wholeNanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 }
 

@@ -124,35 +124,40 @@ extension ServerFacts {
             if line.waiting > 0, line.connections == 0, let oldest = line.oldest, oldest > Self.longestHandshake {
                 found.append(
                     ServerProblem(
-                        .pushDisconnected, of: line.name, isUnready: true,
+                        .pushDisconnected, of: line.name, isUnready: true, topics: pool.topics,
                         "push: \(line.waiting) waiting, without a connection to \(line.name)"))
             } else if let oldest = line.oldest, oldest > Self.longestWait {
                 found.append(
                     ServerProblem(
-                        .pushQueueOld, of: line.name, isUnready: true,
+                        .pushQueueOld, of: line.name, isUnready: true, topics: pool.topics,
                         "push: \(line.waiting) waiting for \(line.name), the oldest for \(seconds(oldest)) s"))
             }
         }
         if let words = pool.credential {
             found.append(
-                ServerProblem(.credentialRefused, of: pool.name, isUnready: true, "push: \(pool.name) \(words)"))
+                ServerProblem(
+                    .credentialRefused, of: pool.name, isUnready: true, topics: pool.topics,
+                    "push: \(pool.name) \(words)"))
         }
         // A suspect topic alone does not make the server unready: a client may have invented it.
         let isUnready = pool.allRefusedFor.map { $0 < Self.refusalsCount } ?? false
         found += pool.suspects.map {
-            ServerProblem(.tokensRefused, of: pool.name, isUnready: isUnready, "push: \(pool.name) \($0)")
+            ServerProblem(
+                .tokensRefused, of: pool.name, isUnready: isUnready, topics: [$0.topic],
+                "push: \(pool.name) \($0.words)")
         }
         guard let end = pool.certificateEnds else { return found }
         if end <= date {
             found.append(
                 ServerProblem(
-                    .certificateExpired, of: pool.name, isUnready: true,
+                    .certificateExpired, of: pool.name, isUnready: true, topics: pool.topics,
                     "push: \(pool.name): the certificate has expired on \(day(end)): APNs takes nothing until it is replaced"
                 ))
         } else if end - date < Self.pushWarning {
             found.append(
                 ServerProblem(
                     end - date < Self.lastDay ? .certificateEnds : .certificateExpiring, of: pool.name,
+                    topics: pool.topics,
                     "push: \(pool.name): the certificate expires on \(day(end)): order the next one"))
         }
         return found

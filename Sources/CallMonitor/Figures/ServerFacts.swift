@@ -52,11 +52,13 @@ public struct ServerFacts: Sendable {
         }
 
         public var name: String
+        /// The topics that the pool serves; nil for all of the provider.
+        public var topics: [String]?
         public var lines: [Line] = []
         /// What is wrong with the credential, with advice; nil for nothing.
         public var credential: String?
         /// What is wrong with topics whose pushes are all refused, with advice.
-        public var suspects: [String] = []
+        public var suspects: [(topic: String, words: String)] = []
         /// How long ago the last push was refused, while the provider refuses those of all users.
         public var allRefusedFor: Duration?
         /// The expiry of the client certificate, if that is the credential.

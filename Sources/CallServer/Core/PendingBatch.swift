@@ -49,7 +49,7 @@ extension CoreEffect {
         case .send(let connection, .reply(let request, let reply)):
             if case .opened = reply { nil } else { .client(connection, request, error) }
         case .send(let connection, .error(let request?, _)): .client(connection, request, error)
-        case .answer(let request, _): .administrator(request, AdminRefusal(.limitReached, error.message))
+        case .answer(let request, _): .administrator(request, AdminRefusal(.overloaded, error.message))
         case .send, .persist, .disconnect, .queuePush, .queueNewPush, .confirmPush, .transmitPush, .dropPush, .lookUp,
             .settle, .readHistory, .authorize, .authorizeSession, .observe:
             nil
@@ -64,7 +64,7 @@ extension CoreInput {
         // It is not repeated.
         case .client(.backend(_, _, .unfollow, _)): nil
         case .client(let input): input.request.map { .client(input.connection, $0, error) }
-        case .administered(let request, _): .administrator(request, AdminRefusal(.limitReached, error.message))
+        case .administered(let request, _): .administrator(request, AdminRefusal(.overloaded, error.message))
         case .connectionLost, .push, .store, .authorized, .sessionAuthorized, .drainingBegan, .reconfigured: nil
         }
     }

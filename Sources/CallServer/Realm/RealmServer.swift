@@ -22,6 +22,8 @@ public actor RealmServer {
     private let clocks: ClockSources
     private let log: Logger
     private var running: CallServer?
+    /// The last one, which may have ended.
+    private var standby: Standby?
     private var serving: Task<Void, Never>?
     private var notifying: Task<Void, Never>?
     /// New settings that came while this process was starting as the home.
@@ -150,7 +152,8 @@ public actor RealmServer {
     }
 
     private func standBy() async throws -> Standby {
-        let standby = try await Standby.start(configuration, log)
+        let standby = try await Standby.start(configuration, clocks, log)
+        self.standby = standby
         log.notice("standing by", metadata: ["realm": .string(configuration.database?.realm ?? "")])
         return standby
     }
@@ -185,16 +188,18 @@ public actor RealmServer {
     public func reload(_ reload: ServerReload, _ whole: ServerConfiguration) async throws {
         if let running {
             try await running.reload(reload)
+            configuration = configuration.reloaded(as: whole)
         } else {
             // Only the home makes the realm's key for Web Push; a random one serves for the check.
             var checked = reload
             if checked.push?.webPush?.key == nil {
                 checked.push?.webPush?.key = try configuration.data.keptWebPushKey() ?? .random()
             }
-            _ = try checked.checked(in: configuration.data)
+            let certificate = try checked.checked(in: configuration.data).certificate
             missedReload = reload
+            configuration = configuration.reloaded(as: whole)
+            await standby?.reload(configuration, certificate)
         }
-        configuration = configuration.reloaded(as: whole)
     }
 
     /// Leaves the realm: stops as `CallServer.stop` does, and gives the lease back. With a standby, a home then refuses

@@ -19,14 +19,18 @@ struct Standby: Sendable {
     private let watch: StandbyWatch
     private let sight: SightBox
     private let routes: HTTPRoutes
+    /// The clients' first.
     private let listeners: [WebSocketServer]
     private let metrics: MetricsListener?
 
     /// - Throws: as the listeners and the watch; nothing runs then.
-    static func start(_ configuration: ServerConfiguration, _ log: Logger) async throws -> Standby {
+    static func start(
+        _ configuration: ServerConfiguration, _ clocks: ClockSources, _ log: Logger
+    ) async throws -> Standby {
         guard let database = configuration.database else { preconditionFailure("a realm has a database") }
         let node = configuration.realmNode ?? configuration.ownNode
-        let sight = SightBox(hasRefusedReload: configuration.hasRefusedReload)
+        configuration.data.note(database: database, log)
+        let sight = SightBox(configuration, clocks)
         let routes = HTTPRoutes(version: CallServer.version, pages: .embedded)
         routes.attach(
             HTTPRoutes.Sources(
@@ -52,14 +56,14 @@ struct Standby: Sendable {
             let secrets = SharedSecrets(database, configuration.data)
             let hasNamesake = Atomic(false)
             let shared = StandbyWatch.Shared(SharedSecrets.files) { kept in
-                var problem: String?
+                var difference: String?
                 do {
                     try secrets.take(kept)
                 } catch {
-                    problem = "\(error)" + (secrets.others(than: kept).isEmpty ? "" : "; a take-over moves it aside")
+                    difference = "\(error)" + (secrets.others(than: kept).isEmpty ? "" : "; a take-over moves it aside")
                 }
-                if sight.note(problem: problem), let problem { log.error("\(problem)") }
-                return problem
+                for problem in sight.look(secrets: difference) { ProblemWatch.tell(problem, log) }
+                return sight.hindrance
             } onNamesake: {
                 guard !hasNamesake.exchange(true, ordering: .relaxed) else { return }
                 log.warning("another server of the realm has this one's name; give each a name of its own with --node")
@@ -119,6 +123,17 @@ struct Standby: Sendable {
         }
     }
 
+    /// Uses new settings.
+    /// - Parameter certificate: the new one of the clients' listener.
+    func reload(_ configuration: ServerConfiguration, _ certificate: TLSCertificate?) async {
+        sight.use(configuration)
+        guard let certificate else { return }
+        if let clients = listeners.first, clients.certificate != nil {
+            await clients.replaceCertificate(with: certificate)
+        }
+        if let metrics, metrics.certificate != nil { await metrics.replaceCertificate(with: certificate) }
+    }
+
     /// Returns when the lease can be taken, or the task is cancelled.
     func untilFree() async { await sight.untilFree() }
 
@@ -132,23 +147,104 @@ struct Standby: Sendable {
     }
 }
 
+/// The files that a take-over of this process would use, as they were read last.
+struct StandbyFiles: Sendable {
+    private let certificates: [ServerFacts.Certificate]
+    private let unusable: [ServerProblem]
+    private let missingTurnSecret: String?
+
+    /// Blocks on the disk.
+    init(of configuration: ServerConfiguration) {
+        var ends: [(listener: String, at: Instant)] = []
+        var unusable: [ServerProblem] = []
+        let listeners = [
+            ("signal", configuration.tls), ("admin", configuration.admin?.tls), ("metrics", configuration.metrics?.tls),
+        ]
+        for case (let listener, let files?) in listeners {
+            do {
+                let certificate = try TLSCertificate(files, mayBeExpired: true)
+                ends.append((listener, Instant(milliseconds: certificate.expiresAt * 1000)))
+            } catch {
+                unusable.append(
+                    ServerProblem(
+                        .reloadRefused, of: listener, isUnready: true,
+                        "the \(listener) listener: \(error): a take-over fails; put the file right and reload"))
+            }
+        }
+        certificates = ListenerCertificates.distinct(ends).map {
+            ServerFacts.Certificate(listener: $0.listener, ends: $0.at)
+        }
+        self.unusable = unusable
+        missingTurnSecret = configuration.turn?.missingSecret
+    }
+
+    /// - Parameter date: by the system clock.
+    func problems(at date: Instant, hasRefusedReload: Bool) -> [ServerProblem] {
+        var facts = ServerFacts(now: date, date: date, start: date)
+        // A standby has none, and misses none.
+        facts.core = ServerFacts.Core()
+        facts.certificates = certificates
+        facts.missingTurnSecret = missingTurnSecret
+        facts.hasRefusedReload = hasRefusedReload
+        return unusable + facts.problems
+    }
+}
+
 /// What a standby has seen last. May be used from any thread.
 private final class SightBox: Sendable {
-    private let sight = Mutex<RealmSight?>(nil)
-    private let secretsProblem = Mutex<String?>(nil)
-    private let free = AwaitedValue<Void>()
-    private let hasRefusedReload: @Sendable () -> Bool
+    /// What is known of this process's own folder and files.
+    private struct Own {
+        var configuration: ServerConfiguration
+        var files: StandbyFiles
+        /// How the secrets differ from the realm's.
+        var secrets: String?
+        var told: [ServerProblem] = []
+    }
 
-    init(hasRefusedReload: @escaping @Sendable () -> Bool) { self.hasRefusedReload = hasRefusedReload }
+    private let sight = Mutex<RealmSight?>(nil)
+    private let own: Mutex<Own>
+    private let free = AwaitedValue<Void>()
+    private let clocks: ClockSources
+
+    /// Blocks on the disk.
+    init(_ configuration: ServerConfiguration, _ clocks: ClockSources) {
+        own = Mutex(Own(configuration: configuration, files: StandbyFiles(of: configuration)))
+        self.clocks = clocks
+    }
 
     var current: RealmSight? { sight.withLock { $0 } }
 
-    /// - Returns: whether it is another one than before.
-    func note(problem new: String?) -> Bool {
-        secretsProblem.withLock { problem in
-            defer { problem = new }
-            return problem != new
+    func use(_ configuration: ServerConfiguration) {
+        let files = StandbyFiles(of: configuration)
+        own.withLock { ($0.configuration, $0.files) = (configuration, files) }
+    }
+
+    /// Reads the files again.
+    /// - Parameter secrets: how the secrets differ from the realm's; nil if they do not.
+    /// - Returns: the problems of this process that have begun.
+    func look(secrets: String?) -> [ServerProblem] {
+        let files = StandbyFiles(of: own.withLock { $0.configuration })
+        own.withLock { ($0.files, $0.secrets) = (files, secrets) }
+        let present = ownProblems
+        return own.withLock { own in
+            defer { own.told = present }
+            return present.filter { !own.told.contains($0) }
         }
+    }
+
+    /// What is wrong with this process's folder and files.
+    private var ownProblems: [ServerProblem] {
+        let own = own.withLock { $0 }
+        let secrets = own.secrets.map { ServerProblem(.secretsDiffer, isUnready: true, $0) }
+        let date = Instant(milliseconds: clocks.wall())
+        return [secrets].compactMap { $0 }
+            + own.files.problems(at: date, hasRefusedReload: own.configuration.hasRefusedReload())
+    }
+
+    /// Why this process should not become the home, for the others of the realm; nil for nothing.
+    var hindrance: String? {
+        let words = ownProblems.filter { $0.isUnready || $0.code == .turnSecretMissing }.map(\.words)
+        return words.isEmpty ? nil : words.joined(separator: "; ")
     }
 
     /// Why the process is not ready though nothing is wrong; nil while something is.
@@ -169,10 +265,7 @@ private final class SightBox: Sendable {
             case .unreachable(let failure)?:
                 ServerProblem(.standbyCutOff, isUnready: true, "standby: \(failure)")
             }
-        // What is wrong with this node's secrets.
-        let secrets = secretsProblem.withLock { $0 }.map { ServerProblem(.secretsDiffer, isUnready: true, $0) }
-        let reload = hasRefusedReload() ? ServerProblem.refusedReload : nil
-        return [realm, secrets, reload].compactMap { $0 }
+        return ServerProblem.sorted([realm].compactMap { $0 } + ownProblems)
     }
 
     func take(_ new: RealmSight) {

@@ -11,7 +11,7 @@ import WebPages
 /// |---|---|---|
 /// | `GET /healthz` | 200 while the process serves | the same |
 /// | `GET /homez` | 200 `home` while clients may be sent to this process, or 503 `not the home`: see ``Sources/isHome`` | the same |
-/// | `GET /readyz` | 200 `ready`, or 503 `not ready` | the same, with a line for each problem |
+/// | `GET /readyz` | 200 `ready`, or 503 `not ready` | the same, with a line for each problem; or `ReadinessView` in JSON |
 /// | `GET /metrics` | 404 | Prometheus text |
 /// | `GET /` | what this is; a browser is redirected to `/phone/` or `/board/` | the same |
 /// | ``WebPages`` | the library, the softphone, the files of `web.root` | the board |
@@ -74,6 +74,13 @@ final class HTTPRoutes: Sendable {
         case ("/homez", _):
             let isHome = sources.withLock { $0 }?.isHome() ?? false
             responder.value.respond(isHome ? .text("home\n") : .text("not the home\n", status: 503))
+        case ("/readyz", .operator) where request.accept?.contains("application/json") == true:
+            later(responder) { sources in
+                let view = ReadinessView(
+                    isHome: sources.isHome(), standsBy: sources.standsBy(), problems: await sources.problems())
+                let isReady = view.standsBy == nil && ServerFacts.isReady(view.problems)
+                return .json(AdminFrameWriter.json(view), status: isReady ? 200 : 503)
+            }
         case ("/readyz", _):
             later(responder) { Self.readiness(await $0.problems(), standsBy: $0.standsBy(), audience) }
         case ("/metrics", .operator):

@@ -94,12 +94,15 @@ final class ProblemWatch: Sendable {
             kept.history.add(facts.counts, at: facts.now)
             return kept.known.take(facts.problems, at: facts.now)
         }
-        for problem in told {
-            parts.log.log(
-                level: problem.severity == .critical ? .error : .warning, "problem: \(problem.words)",
-                metadata: Self.metadata(problem))
-        }
+        for problem in told { Self.tell(problem, parts.log) }
         for problem in over { parts.log.notice("problem over", metadata: Self.metadata(problem)) }
+    }
+
+    /// Logs a problem that has begun.
+    static func tell(_ problem: ServerProblem, _ log: Logger) {
+        log.log(
+            level: problem.severity == .critical ? .error : .warning, "problem: \(problem.words)",
+            metadata: metadata(problem))
     }
 
     private static func metadata(_ problem: ServerProblem) -> Logger.Metadata {
@@ -241,13 +244,14 @@ extension ServerFacts.Core {
 extension ServerFacts.Pool {
     init(_ pool: PushStatistics.Pool, now: Instant) {
         self.init(name: pool.name)
+        topics = pool.topics?.sorted()
         lines = pool.lines.map { line in
             Line(
                 name: line.name, waiting: line.waiting, oldest: line.oldestWaiting.map { now - $0 },
                 connections: line.openConnections)
         }
         credential = pool.credential.problem(advice: pool.advice)
-        suspects = pool.suspectTopics.map(\.problem)
+        suspects = pool.suspectTopics.map { (topic: $0.topic, words: $0.problem) }
         allRefusedFor = pool.allRefusedAt.map { now - $0 }
         certificateEnds = pool.certificateExpiresAt
         isOfDevices = pool.provider == .webpush

@@ -42,7 +42,9 @@ final class ShardResources {
             if let refusal = rateRefusal(ofBackend: request) { return respond(refusal, nil) }
             backends.examine(request, respond: respond)
         } else if let resource = CallResource(path: request.path) {
-            calls.examine(resource, request, respond: respond(to: request, responder))
+            let respond = respond(to: request, responder)
+            if let refusal = rateRefusal(of: request) { return respond(refusal, nil) }
+            calls.examine(resource, request, respond: respond)
         } else if request.path != SignInByName.path {
             // These routes do not use the body.
             answer(request, responder)
@@ -55,8 +57,11 @@ final class ShardResources {
             if let refusal = rateRefusal(ofBackend: request) { return respond(refusal, nil) }
             return backends.ask(request, respond: respond)
         }
-        if let refusal = rateRefusal(of: request) { return respond(refusal, nil) }
         let resource = CallResource(path: request.path)
+        // A call's request whose head came first was counted by `began`.
+        if resource == nil || !request.wasExamined, let refusal = rateRefusal(of: request) {
+            return respond(refusal, nil)
+        }
         guard resource != nil || request.path == TurnResource.path else {
             if request.path.hasPrefix("/v1/") {
                 return respond(.refusal(SignalError(.notFound, "There is no such resource.")), nil)

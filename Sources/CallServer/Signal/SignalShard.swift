@@ -180,7 +180,7 @@ final class SignalShard: ShardHandler {
             case .open: refuseAgain(request, "This connection has a session already.", on: connection, state)
             case .unopened, .refused:
                 state.check(request, at: environment.clock.now())
-                connection.maxFrameBytes = nil
+                connection.maxFrameBytes = FrameLimits.opening
                 check(open, request, connection)
             }
         case .session, .call, .owner:
@@ -286,6 +286,7 @@ final class SignalShard: ShardHandler {
             let holder = ConnectionState.Holder(
                 grant: verified.grant, device: open.device.id, signer: verified.key)
             state.handOver(holder)
+            connection.maxFrameBytes = nil
             if let wait = environment.wait(.opensPerDevice, RateLimiter.Key(holder.key))
                 ?? environment.wait(.opensPerUser, RateLimiter.Key(holder.grant.user))
             {

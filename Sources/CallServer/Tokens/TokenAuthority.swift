@@ -256,7 +256,7 @@ public struct TokenAuthority: Redacted, Sendable {
 
     /// Verifies a wake token synchronously, as ``verify(_:)`` does; nil for any other token.
     func verifyWakeToken(_ token: String) -> Result<Verified, Refusal>? {
-        guard token.hasPrefix(WakeTokens.prefix) else { return nil }
+        guard token.utf8.starts(with: WakeTokens.prefix.utf8) else { return nil }
         guard let claims = wakeTokens?.read(token) else { return .failure(.wakeToken) }
         let now = clock.now()
         guard claims.expiresAt > now else {

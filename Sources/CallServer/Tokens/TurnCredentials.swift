@@ -33,6 +33,13 @@ public struct TurnConfiguration: Equatable, Sendable {
         let line = text.split(whereSeparator: \.isNewline).first?.trimmingCharacters(in: .whitespaces)
         return line?.isEmpty == false ? line : nil
     }
+
+    /// The file of the secret, if the next start would not find the secret there. Blocks on the disk.
+    var missingSecret: String? {
+        guard let secretFile else { return nil }
+        guard let content = try? PrivateFile.read(secretFile) else { return secretFile }
+        return Self.secret(in: String(decoding: content, as: UTF8.self)) == nil ? secretFile : nil
+    }
 }
 
 /// Makes credentials for TURN servers ("A REST API For Access To TURN Services", draft-uberti-behave-turn-rest). May be
@@ -49,12 +56,8 @@ final class TurnCredentials: Sendable {
     /// Applies to all further credentials. Earlier ones count until they expire, if the TURN server still has their secret.
     func replace(with configuration: TurnConfiguration?) { self.configuration.withLock { $0 = configuration } }
 
-    /// The file of the secret, if the next start would not find the secret there: the present one counts on.
-    var missingSecret: String? {
-        guard let file = configuration.withLock({ $0?.secretFile }) else { return nil }
-        guard let content = try? PrivateFile.read(file) else { return file }
-        return TurnConfiguration.secret(in: String(decoding: content, as: UTF8.self)) == nil ? file : nil
-    }
+    /// See ``TurnConfiguration/missingSecret``: the present one counts on.
+    var missingSecret: String? { configuration.withLock { $0 }?.missingSecret }
 
     /// The servers with a new credential of the user; empty without a configuration.
     func servers(for user: Handle) -> [ICEServer] {

@@ -20,6 +20,8 @@ struct WakeTokens: Sendable {
     /// Distinguishes wake tokens from JWTs.
     static let prefix = "wake1."
     private static let fixedBytes = 16 + 16 + 8
+    /// The characters of the longest token.
+    static let longest = prefix.utf8.count + ((fixedBytes + Handle.longest + SHA256.byteCount) * 4 + 2) / 3
 
     private let key: SymmetricKey
     /// An HMAC with the key and no data yet: copying it is cheaper than hashing the key each time.
@@ -47,7 +49,8 @@ struct WakeTokens: Sendable {
 
     /// - Returns: nil for a token that this key has not signed.
     func read(_ token: String) -> Claims? {
-        guard token.hasPrefix(Self.prefix), let bytes = Base64URL.decode(token.dropFirst(Self.prefix.count)),
+        guard token.utf8.count <= Self.longest, token.hasPrefix(Self.prefix),
+            let bytes = Base64URL.decode(token.dropFirst(Self.prefix.count)),
             bytes.count > Self.fixedBytes + SHA256.byteCount
         else { return nil }
         let (claims, code) = (bytes.dropLast(SHA256.byteCount), bytes.suffix(SHA256.byteCount))

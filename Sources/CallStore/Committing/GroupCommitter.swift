@@ -31,7 +31,7 @@ public final class GroupCommitter: RecordLog {
     /// The loop of the thread that checks pages.
     private let pagesLoop: EventLoop
     private let checks: LoopBound<PageChecks>
-    let pageCheckStop = PageCheckStop()
+    let pageCheckStop = QueryStop()
     private let path: String
     private let retainer: LoopBound<Retainer>
     private let mailbox: Mailbox<CommitWorker.Batch>

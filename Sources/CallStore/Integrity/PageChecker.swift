@@ -23,7 +23,7 @@ final class PageChecker {
     private let loop: EventLoop
     private let pace: PageCheckPace
     private let shared: CommitterState
-    private let stop: PageCheckStop
+    private let stop: QueryStop
     private let onDamage: @Sendable (StoreFailure) -> Void
     private var timer: LoopTimer?
     private var looks: LoopTimer?
@@ -34,7 +34,7 @@ final class PageChecker {
     /// - Parameter mismatches: the number of reads of damaged pages before the checks were asked for.
     init(
         _ path: String, loop: EventLoop, pace: PageCheckPace, after mismatches: UInt64, shared: CommitterState,
-        stop: PageCheckStop, onDamage: @escaping @Sendable (StoreFailure) -> Void
+        stop: QueryStop, onDamage: @escaping @Sendable (StoreFailure) -> Void
     ) {
         self.mismatches = mismatches
         self.path = path
@@ -75,7 +75,7 @@ final class PageChecker {
     }
 
     /// - Returns: nil when every page is valid, or the database cannot be read for another reason.
-    static func damage(in path: String, _ stop: PageCheckStop = PageCheckStop()) -> StoreFailure? {
+    static func damage(in path: String, _ stop: QueryStop = QueryStop()) -> StoreFailure? {
         do throws(StoreFailure) {
             try StoreFailure.wrap(path) {
                 let queue = try StoreConnection.open(path, StoreConnection.reading("page checker"))
@@ -110,28 +110,3 @@ final class PageChecker {
 
 @available(*, unavailable)
 extension PageChecker: Sendable {}
-
-/// Ends a page check early, because a server that stops does not wait for it. Any thread.
-final class PageCheckStop: Sendable {
-    private struct State {
-        var isRequested = false
-        /// The connection of the running check.
-        var queue: DatabaseQueue?
-    }
-
-    private let state = Mutex(State())
-
-    var isRequested: Bool { state.withLock { $0.isRequested } }
-    var isChecking: Bool { state.withLock { $0.queue != nil } }
-
-    func request() {
-        state.withLock { state in
-            state.isRequested = true
-            state.queue?.interrupt()
-        }
-    }
-
-    fileprivate func began(_ queue: DatabaseQueue) { state.withLock { $0.queue = queue } }
-
-    fileprivate func ended() { state.withLock { $0.queue = nil } }
-}

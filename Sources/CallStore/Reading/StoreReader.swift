@@ -21,10 +21,12 @@ public final class StoreReader: Sendable {
     private let queue: DatabaseQueue
     private let path: String
     private let isClosed = Mutex(false)
+    private let stop = QueryStop()
 
     private init(queue: DatabaseQueue, path: String) {
         self.queue = queue
         self.path = path
+        stop.began(queue)
     }
 
     /// Opens the store so that it shows everything acknowledged before this call. First applies the journal of a killed
@@ -98,17 +100,23 @@ public final class StoreReader: Sendable {
         isClosed.withLock { isClosed in
             guard !isClosed else { return }
             isClosed = true
+            stop.ended()
             // Every statement has ended with its read, so the close cannot fail.
             try? queue.close()
         }
     }
+
+    /// See `TableReader.interrupt()`.
+    package func interrupt() { stop.request() }
 
     /// Runs `body` on one consistent state of the database.
     func read<Result>(_ body: (Database) throws -> Result) throws(StoreFailure) -> Result {
         var result: Result?
         // Locked during the read: GRDB 7.10 passes SQLite a null pointer when it reads through a closed queue.
         try isClosed.withLock { isClosed throws(StoreFailure) in
-            guard !isClosed else { throw StoreFailure(.closed, path: path, detail: "the reader is closed") }
+            guard !isClosed, !stop.isRequested else {
+                throw StoreFailure(.closed, path: path, detail: "the reader is closed")
+            }
             result = try StoreFailure.wrap(path) { try queue.read(body) }
         }
         guard let result else { preconditionFailure("a read that did not throw has a result") }

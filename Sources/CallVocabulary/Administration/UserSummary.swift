@@ -35,6 +35,8 @@ public struct AdminRefusal: Error, Equatable, Sendable {
         case conflict
         case invalidParams = "invalid_params"
         case limitReached = "limit_reached"
+        /// Nothing is wrong with the command: the same one may succeed shortly.
+        case overloaded
     }
 
     public var code: Code

@@ -4,7 +4,7 @@
 public enum FrameLimits {
     /// The longest frame, in both directions.
     public static let frame = 65_536
-    /// The longest frame of a client that has not sent `session.open`: that has a token, push tokens and names.
+    /// The longest frame of a client that has sent no `session.open` with a valid token: it has a token, push tokens and names.
     public static let opening = 40_960
     /// The limit of the senders' own content in a frame: `to`, `sdp`, `custom` and candidates together. The rest is
     /// reserved for names, ids and the envelope, which have limits of their own.

@@ -25,8 +25,7 @@ final class PostgresTables: RetentionTables, @unchecked Sendable {
     static let purpose = PostgresConnection.Purpose(
         name: "reveille tables", patience: .seconds(60),
         setup: [
-            "SET synchronous_commit = off", "SET statement_timeout = '50s'",
-            "SET idle_in_transaction_session_timeout = '60s'",
+            "SET synchronous_commit = off", "SET statement_timeout = '50s'", PostgresConnection.limitsIdleTransactions,
             // Each statement finds its rows by an index, whatever the statistics say, and is planned once.
             "SET enable_seqscan = off", "SET plan_cache_mode = force_generic_plan",
         ])

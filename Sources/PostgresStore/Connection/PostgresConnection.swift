@@ -14,10 +14,12 @@ final class PostgresConnection {
     struct Purpose {
         /// Shown in `pg_stat_activity`, with the realm after it.
         var name: String
-        /// The longest time without an answer.
+        /// The longest time without an answer, and of a statement unless the setup says less.
         var patience: Duration
         /// SQL that is run first.
         var setup: [String] = []
+        /// Asked again and again while an answer is awaited: whether nobody waits for it any more. Nil for never.
+        var isInterrupted: (@Sendable () -> Bool)?
 
         func applicationName(_ address: PostgresAddress) -> String { "\(name) \(address.realm)" }
     }
@@ -28,15 +30,25 @@ final class PostgresConnection {
     /// commits waiting for their patience, while the lease goes on by another connection. A server that is slow, or waits
     /// for its standby, acknowledges bytes.
     static let longestUnacknowledged = Duration.seconds(2)
+    /// Seconds without a packet until the kernel asks the other machine for one, and between such probes. They find a
+    /// connection that is cut while an answer is awaited: nothing is unacknowledged then. By the limit above it is given
+    /// up at the second probe, whatever `keepalives_count` says (tcp(7), `TCP_USER_TIMEOUT`).
+    static let probes = (idle: 1, interval: 1)
     private static let oldestServer = 130_000
 
     /// For connections with transactions of several messages: a client that is cut off leaves their locks for no longer.
-    static let limitsIdleTransactions = "SET idle_in_transaction_session_timeout = '10s'"
+    static let limitsIdleTransactions = "SET idle_in_transaction_session_timeout = '5s'"
+    /// Has the database find a connection that is cut, as soon: within a pipeline that limit does not count.
+    private static let findsCuts = """
+        SET tcp_keepalives_idle = 1; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 3;
+        SET tcp_user_timeout = '5s'
+        """
 
     let address: PostgresAddress
     let library: UnsafePointer<postgresql>
     private let raw: OpaquePointer
     private let patience: Duration
+    private let isInterrupted: (@Sendable () -> Bool)?
     /// The names of prepared statements by their text.
     private var prepared: [String: Prepared] = [:]
     private(set) var isBroken = false
@@ -75,6 +87,7 @@ final class PostgresConnection {
         raw = connection
         notices = Notices(library)
         patience = purpose.patience
+        isInterrupted = purpose.isInterrupted
         guard library.pointee.PQsetnonblocking(connection, 1) == 0 else {
             throw StoreFailure(.unreachable, path: address.description, detail: "the connection is lost")
         }
@@ -88,7 +101,13 @@ final class PostgresConnection {
         try checkServer()
         // Without warnings a cancelled wait for the synchronous standby would look like a commit, whatever the default of
         // the database or the role: see `replicated`.
-        try runSimple("SET client_min_messages = warning; SET search_path = \"\(address.realm)\"")
+        // The server ends a statement when nobody waits for its answer any more. While the synchronous standby is away, one
+        // that waits for the lock of another one would keep its connection, and so would each repetition.
+        try runSimple(
+            """
+            SET client_min_messages = warning; SET search_path = "\(address.realm)";
+            SET statement_timeout = \(max(1, purpose.patience.wholeMilliseconds)); \(Self.findsCuts)
+            """)
         // An acknowledged commit is on disk, and on the disk of a synchronous standby, whatever the default of the
         // database or the role.
         try runSimple(
@@ -145,7 +164,8 @@ final class PostgresConnection {
         var settings = [
             ("connect_timeout", "\(seconds)"),
             ("tcp_user_timeout", "\(longestUnacknowledged.wholeMilliseconds)"), ("keepalives", "1"),
-            ("keepalives_idle", "5"), ("keepalives_interval", "2"), ("keepalives_count", "3"),
+            ("keepalives_idle", "\(probes.idle)"), ("keepalives_interval", "\(probes.interval)"),
+            ("keepalives_count", "2"),
             // A standby may lack rows that a reader expects.
             ("target_session_attrs", "read-write"),
             ("dbname", address.uri), ("client_encoding", "UTF8"),
@@ -316,9 +336,14 @@ final class PostgresConnection {
             isBroken = true
             throw StoreFailure(.unreachable, path: path, detail: "the server has not answered for \(patience)")
         }
+        if let isInterrupted, isInterrupted() {
+            isBroken = true
+            throw StoreFailure(.closed, path: path, detail: "the read was ended: its connection is being closed")
+        }
+        let longest = isInterrupted == nil ? 60_000.0 : 50
         let events = Int16(POLLIN) | (toWrite ? Int16(POLLOUT) : 0)
         var descriptor = pollfd(fd: library.pointee.PQsocket(raw), events: events, revents: 0)
-        _ = poll(&descriptor, 1, Int32(min(left / .milliseconds(1) + 1, 60_000)))
+        _ = poll(&descriptor, 1, Int32(min(left / .milliseconds(1) + 1, longest)))
     }
 
     private func lost() -> StoreFailure {

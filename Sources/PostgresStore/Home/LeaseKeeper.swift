@@ -113,9 +113,7 @@ private final class LeaseWorker {
     private func connected() throws(StoreFailure) -> PostgresConnection {
         if let connection { return connection }
         let made = try PostgresConnection(
-            address,
-            PostgresConnection.Purpose(
-                name: Lease.keeperName, patience: Self.patience, setup: ["SET statement_timeout = '2s'"]))
+            address, PostgresConnection.Purpose(name: Lease.keeperName, patience: Self.patience))
         if hadConnection { state.reconnected() }
         hadConnection = true
         connection = made

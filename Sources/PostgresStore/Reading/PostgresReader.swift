@@ -16,6 +16,7 @@ package final class PostgresReader: TableReader, @unchecked Sendable {
     private let address: PostgresAddress
     private let patience: Duration
     private let turn = Mutex<Bool>(false)
+    private let isInterrupted = Atomic(false)
     private var connection: PostgresConnection?
 
     /// Opens the realm so that reads show everything acknowledged before this call: waits up to two seconds, usually some
@@ -62,7 +63,7 @@ package final class PostgresReader: TableReader, @unchecked Sendable {
         var value: Value?
         let failure: StoreFailure? = turn.withLock { isClosed in
             do throws(StoreFailure) {
-                guard !isClosed else {
+                guard !isClosed, !isInterrupted.load(ordering: .relaxed) else {
                     throw StoreFailure(.closed, path: address.description, detail: "the reader is closed")
                 }
                 value = try attempt(body)
@@ -96,20 +97,35 @@ package final class PostgresReader: TableReader, @unchecked Sendable {
             try connection.runSimple("COMMIT")
             return value
         } catch {
+            if error.reason == .closed { endSession(of: connection) }
             connection.rollBack()
             if connection.isBroken { self.connection = nil }
             throw error
         }
     }
 
+    /// Ends the statement of an interrupted read in the database, which would go on until its time is over.
+    private func endSession(of connection: PostgresConnection) {
+        let purpose = PostgresConnection.Purpose(name: "reveille cancel", patience: .seconds(2))
+        guard let other = try? PostgresConnection(address, purpose) else { return }
+        var parameters = PostgresParameters()
+        parameters.bind(Int64(connection.toldSession))
+        parameters.bind(self.purpose.applicationName(address))
+        _ = try? other.run(
+            """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = ?::bigint AND application_name = ?
+            """, parameters)
+    }
+
+    private var purpose: PostgresConnection.Purpose {
+        PostgresConnection.Purpose(
+            name: "reveille queries", patience: patience,
+            setup: ["SET default_transaction_isolation = 'repeatable read'", "SET default_transaction_read_only = on"],
+            isInterrupted: { [weak self] in self?.isInterrupted.load(ordering: .relaxed) ?? true })
+    }
+
     private func open() throws(StoreFailure) -> PostgresConnection {
-        let made = try PostgresConnection(
-            address,
-            PostgresConnection.Purpose(
-                name: "reveille queries", patience: patience,
-                setup: [
-                    "SET default_transaction_isolation = 'repeatable read'", "SET default_transaction_read_only = on",
-                ]))
+        let made = try PostgresConnection(address, purpose)
         switch try PostgresSchema.version(made) {
         case PostgresSchema.newest: return made
         case nil:
@@ -121,6 +137,8 @@ package final class PostgresReader: TableReader, @unchecked Sendable {
                 detail: "its schema has version \(version), not \(PostgresSchema.newest)")
         }
     }
+
+    package func interrupt() { isInterrupted.store(true, ordering: .relaxed) }
 
     package func close() {
         turn.withLock { isClosed in

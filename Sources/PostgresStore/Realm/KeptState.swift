@@ -71,39 +71,22 @@ enum KeptContent {
     }
 }
 
-/// A content that a home reads or writes again and again, on a connection that is kept. Calls block. May be used from any
-/// thread.
-package final class KeptState: Sendable {
+/// The connection on which a home reads and writes its contents again and again: one for all, which is kept. Calls block,
+/// and one waits for the other. May be used from any thread.
+package final class KeptConnection: Sendable {
     private static let patience = Duration.seconds(2)
 
-    private let address: PostgresAddress
-    private let name: String
-    private let key: TermKey
+    let address: PostgresAddress
+    let key: TermKey
     private let connection = Mutex<PostgresConnection?>(nil)
 
     /// - Parameter key: of this process's term as the home.
-    package init(_ name: String, in address: PostgresAddress, _ key: TermKey) {
+    package init(_ address: PostgresAddress, _ key: TermKey) {
         self.address = address
-        self.name = name
         self.key = key
     }
 
-    /// - Returns: nil when nothing was written yet.
-    package func read() throws(StoreFailure) -> [UInt8]? {
-        try onConnection { connection throws(StoreFailure) in try KeptContent.read(self.name, connection) }
-    }
-
-    /// - Throws: ``StoreFailure``: ``StoreFailure/Reason/fenced`` when another process is the home.
-    package func write(_ content: [UInt8]) throws(StoreFailure) {
-        let isWritten = try onConnection { connection throws(StoreFailure) in
-            try KeptContent.replace(self.name, content, self.key, connection)
-        }
-        guard isWritten else {
-            throw StoreFailure(.fenced, path: address.description, detail: "another process is the realm's home")
-        }
-    }
-
-    private func onConnection<Value: Sendable>(
+    func run<Value: Sendable>(
         _ body: (PostgresConnection) throws(StoreFailure) -> Value
     ) throws(StoreFailure) -> Value {
         try connection.withLock { connection throws(StoreFailure) in
@@ -119,6 +102,34 @@ package final class KeptState: Sendable {
                 connection = nil
                 throw error
             }
+        }
+    }
+}
+
+/// A content that a home reads or writes again and again. As ``KeptConnection``, calls block.
+package struct KeptState: Sendable {
+    private let name: String
+    private let connection: KeptConnection
+
+    package init(_ name: String, on connection: KeptConnection) {
+        self.name = name
+        self.connection = connection
+    }
+
+    /// - Returns: nil when nothing was written yet.
+    package func read() throws(StoreFailure) -> [UInt8]? {
+        try connection.run { connection throws(StoreFailure) in try KeptContent.read(name, connection) }
+    }
+
+    /// - Throws: ``StoreFailure``: ``StoreFailure/Reason/fenced`` when another process is the home.
+    package func write(_ content: [UInt8]) throws(StoreFailure) {
+        let key = connection.key
+        let isWritten = try connection.run { connection throws(StoreFailure) in
+            try KeptContent.replace(name, content, key, connection)
+        }
+        guard isWritten else {
+            throw StoreFailure(
+                .fenced, path: connection.address.description, detail: "another process is the realm's home")
         }
     }
 }

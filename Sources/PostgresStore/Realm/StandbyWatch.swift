@@ -170,9 +170,7 @@ private final class Watcher {
     private func connected() throws(StoreFailure) -> PostgresConnection {
         if let connection { return connection }
         let made = try PostgresConnection(
-            address,
-            PostgresConnection.Purpose(
-                name: "reveille standby", patience: Self.patience, setup: ["SET statement_timeout = '2s'"]))
+            address, PostgresConnection.Purpose(name: "reveille standby", patience: Self.patience))
         connection = made
         return made
     }

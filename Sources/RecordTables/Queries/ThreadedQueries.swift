@@ -11,6 +11,9 @@ package protocol TableReader: Sendable {
     func query<Value>(_ body: (TableQueries<Source>) throws -> Value) throws(StoreFailure) -> Value
     /// The live calls and those with an open push: see `StoreQueries.openCalls()`.
     func openCalls() throws(StoreFailure) -> RecoveredState
+    /// Ends a read under way, which fails with `StoreFailure.Reason.closed`, as later ones do. A read that is between two
+    /// statements goes on to the next one: repeat it. Any thread; does not wait.
+    func interrupt()
     /// Later reads fail.
     func close()
 }
@@ -40,8 +43,18 @@ package final class ThreadedQueries<Reader: TableReader>: StoreQueries {
         loop.start()
     }
 
+    /// A page that is being read ends by itself; an audit, which may take minutes, is ended.
     package func close() async {
+        let interrupts = Task { [reader] in
+            try? await Task.sleep(for: .milliseconds(300))
+            while !Task.isCancelled {
+                reader.interrupt()
+                try? await Task.sleep(for: .milliseconds(20))
+            }
+        }
         await loop.stopAndWait()
+        interrupts.cancel()
+        await interrupts.value
         reader.close()
     }
 

@@ -69,7 +69,7 @@ extension Setting {
             "Bytes, about, that one user's requests and calls write to disk in a minute: as many at once, then evenly."),
         limit(
             "device_updates_per_user", 1...10_000_000, \.deviceUpdatesPerUser,
-            "Requests device.update in a minute from all devices of one user."),
+            "Changes of push tokens in a minute, of all devices of one user."),
         limit("legs_per_call", 1...10_000, \.legsPerCall, "Devices that one call reaches."),
         limit("sessions", 1...10_000_000, \.sessions, "Sessions, those that can be resumed included."),
         limit("devices_per_user", 1...1000, \.devicesPerUser, "Devices of one user."),

@@ -14,6 +14,8 @@ struct ConfigurationBuilder {
     let simulator: SettingsLoader.Simulator
     var files = SettingsFiles()
     private(set) var faults: [SettingsFault] = []
+    /// What was said of folders: several files are in one.
+    private var toldFolders: Set<String> = []
 
     init(settings: EffectiveSettings, sources: SettingsSources, simulator: @escaping SettingsLoader.Simulator) {
         self.settings = settings
@@ -26,6 +28,7 @@ struct ConfigurationBuilder {
         let tls = tlsIdentity()
         var configuration = ServerConfiguration(address: address(tls: tls), data: data)
         configuration.database = database()
+        warnOfSettingsFile()
         warnOfFile(with: .token)
         configuration.tls = tls
         if let shards = settings.integer(.shards) { configuration.shards = shards }
@@ -71,12 +74,13 @@ struct ConfigurationBuilder {
     }
 
     /// The text of a file that a setting names; nil, with a fault, when it cannot be read.
-    /// Warns when every user may write the file.
+    /// Warns when every user may write the file, or replace it.
     /// - Parameter isPrivate: warns when they may read it, too.
     mutating func file(_ path: String, _ setting: Setting, isPrivate: Bool) -> String? {
         do {
             let file = try files.read(path, for: setting)
-            warn(of: path, file.permissions, setting, isPrivate: isPrivate)
+            warn(of: path, file.permissions, setting, isPrivate ? Self.rights : [Self.writing])
+            for exposure in exposures(ofFoldersOf: path) { fault(.warning, setting, exposure) }
             return file.text
         } catch {
             fault(setting, error.reason, error.advice)
@@ -84,19 +88,47 @@ struct ConfigurationBuilder {
         }
     }
 
-    private mutating func warn(of path: String, _ permissions: Int, _ setting: Setting, isPrivate: Bool) {
-        for (verb, bit, letter) in [("read", 0o004, "r"), ("written", 0o002, "w")] {
-            guard permissions & bit != 0, isPrivate || letter == "w" else { continue }
-            fault(
-                .warning, setting, "\(path) can be \(verb) by every user of this machine",
-                "remove that right: chmod o-\(letter) \(path)")
+    /// What every user may do with a file, and its letter for chmod.
+    private typealias Right = (verb: String, bit: Int, letter: String)
+    private static let reading: Right = ("read", 0o004, "r")
+    private static let writing: Right = ("written", 0o002, "w")
+    private static let rights = [reading, writing]
+
+    private mutating func warn(of path: String, _ permissions: Int, _ setting: Setting, _ rights: [Right]) {
+        for right in rights where permissions & right.bit != 0 {
+            let (reason, advice) = Self.words(right, path)
+            fault(.warning, setting, reason, advice)
         }
     }
 
-    /// Warns when every user can read or write the settings file that has a secret.
+    private static func words(_ right: Right, _ path: String) -> (reason: String, advice: String) {
+        (
+            "\(path) can be \(right.verb) by every user of this machine",
+            "remove that right: chmod o-\(right.letter) \(path)"
+        )
+    }
+
+    /// Who can write the settings file chooses whose tokens and which programs the server trusts.
+    private mutating func warnOfSettingsFile() {
+        guard let path = sources.path else { return }
+        func warn(_ reason: String, _ advice: String? = nil) {
+            faults.append(SettingsFault(.warning, at: .file(path: path, line: 1), key: nil, reason, advice))
+        }
+        if SettingsFiles.permissions(of: path) & Self.writing.bit != 0 {
+            let (reason, advice) = Self.words(Self.writing, path)
+            warn(reason, advice)
+        }
+        for exposure in exposures(ofFoldersOf: path) { warn(exposure) }
+    }
+
+    private mutating func exposures(ofFoldersOf path: String) -> [String] {
+        DataFolder.exposures(ofFoldersOf: path).filter { toldFolders.insert($0).inserted }
+    }
+
+    /// Warns when every user can read the settings file that has a secret.
     private mutating func warnOfFile(with secret: Setting) {
         guard case .file(let path, _) = settings[secret].origin else { return }
-        warn(of: path, SettingsFiles.permissions(of: path), secret, isPrivate: true)
+        warn(of: path, SettingsFiles.permissions(of: path), secret, [Self.reading])
     }
 
     private mutating func database() -> PostgresAddress? {

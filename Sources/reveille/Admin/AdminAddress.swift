@@ -57,6 +57,15 @@ enum AdminAddress: Sendable {
         }
     }
 
+    /// nil for a server that is reached over TCP, and for a folder whose path is too long for a socket.
+    var socket: SocketAddress? {
+        switch self {
+        case .folder(let folder): try? folder.adminSocket()
+        case .socket(let socket): socket
+        case .url: nil
+        }
+    }
+
     func connect(patience: Duration = AdminClient.standardPatience) throws -> AdminClient {
         switch self {
         case .folder(let folder): try AdminClient(socket: folder.adminSocket(), patience: patience)

@@ -96,6 +96,15 @@ struct ServerOptions: ParsableArguments {
     /// name a database too.
     func store() throws(ValidationError) -> StorePlace { try Self.store(data) }
 
+    /// The data folder, for a command that copies or replaces the files of its store.
+    static func folder(_ data: DataOptions, for command: String) throws -> DataFolder {
+        guard case .database(let address) = try store(data) else { return data.folder }
+        Terminal.complain(
+            "reveille: the store is \(address), and reveille \(command) is for SQLite; use pg_dump and psql: see PostgreSQL in the article Operations"
+        )
+        throw Exit.unavailable
+    }
+
     static func store(_ data: DataOptions) throws(ValidationError) -> StorePlace {
         do {
             let settings = try ConfigurationOptions.loader(data: data.withoutAddress, file: nil).settings()

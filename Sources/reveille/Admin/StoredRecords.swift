@@ -35,10 +35,12 @@ enum StoredRecords {
             case .none: break
             }
         }
-        let isDown = note == nil && !place.hasHome
-        if isDown { note = "no server runs on \(place): what was stored last is shown" }
         var console = Console.current
-        console.isServerDown = isDown
+        if note == nil {
+            let home = place.home
+            note = home.note(of: "\(place)")
+            console.isServerDown = home == .absent
+        }
         try await Console.$current.withValue(console) { try await with(place, body) }
         if let note { Terminal.complain(note) }
     }
@@ -49,6 +51,31 @@ enum StoredRecords {
         _ place: StorePlace, replays: Bool = true, _ body: (StoredRecords) async throws -> Result
     ) async throws -> Result {
         try await place.withQueries(replays: replays) { try await body(.store($0, place)) }
+    }
+
+    /// What a realm says of a server that serves it.
+    enum Home: Equatable {
+        case runs
+        /// Its commits wait, and with them each renewal of the lease.
+        case unknown
+        case absent
+
+        init(_ status: RealmStatus) {
+            self = status.hasHome ? .runs : status.isWaiting ? .unknown : .absent
+        }
+
+        /// What to say with records that are read without a server; nil for nothing.
+        func note(of place: String) -> String? {
+            switch self {
+            case .runs: nil
+            case .unknown:
+                """
+                the commits of \(place) wait for the database's synchronous standby server, so that no server can say that \
+                it runs: what was stored last is shown
+                """
+            case .absent: "no server runs on \(place): what was stored last is shown"
+            }
+        }
     }
 
     /// A list as far as it was asked for.
@@ -168,10 +195,10 @@ enum StoredRecords {
 
 extension StorePlace {
     /// Whether another process serves the store, as its realm says. Nobody tells of a folder, but the server on it.
-    fileprivate var hasHome: Bool {
+    fileprivate var home: StoredRecords.Home {
         switch self {
-        case .folder: false
-        case .database(let address): (try? RealmControl(address).status().hasHome) ?? false
+        case .folder: .absent
+        case .database(let address): (try? RealmControl(address).status()).map { StoredRecords.Home($0) } ?? .absent
         }
     }
 }

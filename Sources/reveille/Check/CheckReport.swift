@@ -48,14 +48,9 @@ struct CheckReport: Encodable {
         judge(
             "files", "%", files, limits.files, "\(stats.process.openFiles) of \(stats.process.maxFiles) files are open")
         judge("ring_p99", "s", ring / 1000, limits.ringP99, "calls take \(Threshold.text(ring / 1000)) s to ring (p99)")
-        let severe = problems.filter { $0.severity == .critical }.count
-        judge("problems", "", Double(problems.count), Threshold(), "")
-        judge("critical_problems", "", Double(severe), Threshold(), "")
-
-        self.figures = figures
+        self.figures = figures + Self.counts(problems)
         self.problems = problems
-        var bad: [(status: CheckStatus, words: String)] = []
-        for problem in problems { bad.append((problem.severity == .critical ? .critical : .warning, problem.words)) }
+        var bad = Self.judged(problems)
         for figure in figures where figure.status != .ok { bad.append((figure.status, figure.words)) }
         bad.sort { $0.status > $1.status }
         status = bad.first?.status ?? .ok
@@ -64,6 +59,26 @@ struct CheckReport: Encodable {
             bad.isEmpty
             ? "\(PartyText.count(live, "live call")), \(PartyText.count(stats.sessions.online, "session"))"
             : bad.map(\.words).joined(separator: "; ")
+    }
+
+    /// Of a standby, which has a list of problems and no figures of its own.
+    init(_ standby: ReadinessView, _ limits: CheckOptions) {
+        problems = standby.problems.filter { !limits.ignore.contains($0.code) }
+        figures = Self.counts(problems)
+        let bad = Self.judged(problems)
+        status = bad.map(\.status).max() ?? .ok
+        summary = ([standby.standsBy].compactMap { $0 } + bad.map(\.words)).joined(separator: "; ")
+    }
+
+    private static func counts(_ problems: [ServerProblem]) -> [Figure] {
+        let severe = problems.filter { $0.severity == .critical }.count
+        return [("problems", problems.count), ("critical_problems", severe)].map { name, count in
+            Figure(name: name, unit: "", value: Double(count), warning: nil, critical: nil, status: .ok, words: "")
+        }
+    }
+
+    private static func judged(_ problems: [ServerProblem]) -> [(status: CheckStatus, words: String)] {
+        problems.map { (status: $0.severity == .critical ? CheckStatus.critical : .warning, words: $0.words) }
     }
 
     /// The server could not be asked: a silent one is critical, one that refuses is not judged.

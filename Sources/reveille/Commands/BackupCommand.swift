@@ -15,6 +15,8 @@ struct BackupCommand: AsyncParsableCommand {
             secrets, and refuses tokens signed with the old ones. Nor does it include webpush.key, without which every \
             browser must subscribe again. The copy has no data of the push simulator.
 
+            A store in PostgreSQL is refused: use pg_dump.
+
             Exit code 1: the store or the backup is damaged, or its ledger is not balanced (the copy is kept); 2: there \
             is nothing to copy, or the file cannot be written.
 
@@ -45,10 +47,12 @@ struct BackupCommand: AsyncParsableCommand {
             if verify {
                 contents = try StoreContents(file: file)
             } else {
+                let folder = try ServerOptions.folder(data, for: "backup")
+                try folder.checkStoreIsHere()
                 let progress = CopyProgressLine("copying")
                 defer { progress.clear() }
                 contents = try StoreBackup.write(
-                    folder: data.folder.path, to: file, replacing: replaces, salvaging: salvage
+                    folder: folder.path, to: file, replacing: replaces, salvaging: salvage
                 ) {
                     progress.show($0, of: $1)
                 }

@@ -10,6 +10,8 @@ struct HandoverCommand: AsyncParsableCommand {
             The home stops taking requests, commits what is under way and gives its lease back; then it stands by. \
             Clients reconnect to the new home; calls and their deadlines go on.
 
+            A standby with a problem, such as an expired certificate, is refused: see reveille cluster status.
+
             Exit code 0: the standby is the home; 1: it is not; 2: the database does not answer.
 
               reveille handover --store 'postgres://reveille@db.example.org/reveille?sslmode=verify-full'
@@ -32,16 +34,24 @@ struct HandoverCommand: AsyncParsableCommand {
                 throw Terminal.failed("no server can hand over: \(DatabaseWarning.commitsWait)")
             }
             let next = try standby(before)
-            guard try control.handOver(to: next) else {
-                throw Terminal.failed("the realm has no home; \(next.name) takes the lease by itself")
+            if let problem = Self.problem(of: next) { throw Terminal.failed(problem) }
+            guard try control.handOver(to: next.node) else {
+                throw Terminal.failed("the realm has no home; \(next.node.name) takes the lease by itself")
             }
-            try await wait(for: next, control)
+            try await wait(for: next.node, control)
         } catch let failure as StoreFailure {
             throw Terminal.unavailable(failure)
         }
     }
 
-    private func standby(_ status: RealmStatus) throws -> RealmNode {
+    /// Why the standby must not become the home yet; nil for nothing. It tells anew every few seconds.
+    static func problem(of standby: RealmStatus.Member) -> String? {
+        standby.problem.map {
+            "\(standby.node.name) is not handed the lease: \($0); repeat this when reveille cluster status shows no problem of it"
+        }
+    }
+
+    private func standby(_ status: RealmStatus) throws -> RealmStatus.Member {
         let names = status.standbys.map(\.node.name)
         if let node {
             if let home = status.members.first(where: \.isHome), home.node.name == node, !names.contains(node) {
@@ -55,7 +65,7 @@ struct HandoverCommand: AsyncParsableCommand {
                         ? "no server of the name \(node) stands by; those that do: \(Self.list(names))"
                         : Self.namesakes(found.count, node))
             }
-            return member.node
+            return member
         }
         guard let only = status.standbys.first, names.count == 1 else {
             guard let name = names.first else {
@@ -67,7 +77,7 @@ struct HandoverCommand: AsyncParsableCommand {
                     ? Self.namesakes(names.count, name)
                     : "several servers stand by; name one: \(Self.list(different))")
         }
-        return only.node
+        return only
     }
 
     private static func namesakes(_ count: Int, _ name: String) -> String {

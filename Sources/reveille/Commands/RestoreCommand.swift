@@ -40,7 +40,7 @@ struct RestoreCommand: AsyncParsableCommand {
 
     func run() async throws {
         let began = ContinuousClock.now
-        let folder = data.folder.path
+        let folder = check ? data.folder : try ServerOptions.folder(data, for: "restore")
         var kept: [String] = []
         var replaced: String?
         let contents: StoreContents
@@ -51,20 +51,21 @@ struct RestoreCommand: AsyncParsableCommand {
                 let progress = CopyProgressLine("restoring")
                 defer { progress.clear() }
                 let restored = try StoreBackup.restore(
-                    file, into: folder, replacing: replace, now: Int(Date().timeIntervalSince1970)
+                    file, into: folder.path, replacing: replace, now: Int(Date().timeIntervalSince1970)
                 ) { progress.show($0, of: $1) }
                 (contents, kept, replaced) = (restored.contents, restored.kept, restored.replaced)
+                folder.forgetDatabase()
             }
         } catch {
             throw BackupText.ending(after: error, replacing: "--replace")
         }
         let text = BackupText(contents, file: file, took: ContinuousClock.now - began)
         var json = text.json
-        if !check { json["data"] = folder }
+        if !check { json["data"] = folder.path }
         if !kept.isEmpty { json["kept"] = kept }
         if let replaced { json["replaced"] = replaced }
         var lines = text.lines
-        if !check { lines.append("restored into \(folder); start the server") }
+        if !check { lines.append("restored into \(folder.path); start the server") }
         lines += kept.map { "kept of the store that was there: \($0)" }
         try output.write([check ? "backup" : "restore": json], text: lines)
         try text.endIfUnbalanced()

@@ -14,6 +14,6 @@ enum AuditText {
         let waits = push.report == .awaited ? "its report was due" : "its time was over"
         let at = push.report == .awaited ? push.reportDueAt ?? push.expiresAt : push.expiresAt
         return "OVERDUE: push \(push.pushID) to \(PartyText.name(push.user, push.deviceID)) is still "
-            + "\(push.status.rawValue); \(waits) \(Moment.full(at.instant))"
+            + "\(push.status.rawValue); \(waits) \(Moment.full(at.instant, isOpen: true))"
     }
 }

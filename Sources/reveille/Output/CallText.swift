@@ -17,7 +17,7 @@ enum CallText {
                 Table.Cell(call.state.rawValue, style(call.state)),
                 Table.Cell(call.reason?.rawValue ?? "", style(call.reason)), Table.Cell(lasted(call)),
                 Table.Cell(Moment.text(call.createdAt.instant)),
-                Table.Cell(Moment.coarse(Moment.now - call.createdAt.instant), .dim),
+                Table.Cell(Moment.age(call.createdAt.instant, isOpen: call.endedAt == nil), .dim),
             ]
         }
     }

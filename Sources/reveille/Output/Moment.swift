@@ -23,6 +23,17 @@ enum Moment {
     /// Absolute and relative time.
     static func full(_ instant: Instant) -> String { "\(text(instant)) (\(relative(instant)))" }
 
+    /// A time of a call or a push. Of an open one whose server does not run there is no relative time: nobody knows
+    /// whether it goes on.
+    static func full(_ instant: Instant, isOpen: Bool) -> String {
+        isOpen && Console.current.isServerDown ? text(instant) : full(instant)
+    }
+
+    /// The time since then, for a column; `-` likewise.
+    static func age(_ instant: Instant, isOpen: Bool) -> String {
+        isOpen && Console.current.isServerDown ? "-" : coarse(now - instant)
+    }
+
     /// In the largest unit: `12 s`, `3 min`, `5 h`, `4 d`.
     static func coarse(_ duration: Duration) -> String {
         let seconds = duration.wholeMilliseconds / 1000

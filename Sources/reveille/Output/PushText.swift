@@ -20,7 +20,7 @@ enum PushText {
                 Table.Cell(push.status.rawValue, style(push.status)),
                 Table.Cell(push.report?.rawValue ?? "-", style(push.report)), Table.Cell(push.reason ?? ""),
                 Table.Cell(Moment.text(push.intendedAt.instant)),
-                Table.Cell(Moment.coarse(Moment.now - push.intendedAt.instant), .dim),
+                Table.Cell(Moment.age(push.intendedAt.instant, isOpen: push.isOpen), .dim),
             ]
         }
     }
@@ -48,7 +48,7 @@ enum PushText {
     static func details(_ push: PushView) -> [String] {
         var table = Table([Table.Column("PUSH"), Table.Column(push.pushID.description, least: 36)])
         func add(_ name: String, _ time: Timestamp?) {
-            if let time { table.add([name, Moment.full(time.instant)]) }
+            if let time { table.add([name, Moment.full(time.instant, isOpen: push.isOpen)]) }
         }
         table.add(["purpose", push.purpose.rawValue])
         table.add(["kind", kind(push)])
@@ -99,4 +99,9 @@ enum PushText {
         case .awaited, .reported, .notRequired, .filtered, .acted, nil: .plain
         }
     }
+}
+
+extension PushView {
+    /// Whether its outcome is open: it is not sent, not answered, or its report is awaited.
+    fileprivate var isOpen: Bool { status == .intended || status == .sent || report == .awaited }
 }

@@ -207,15 +207,20 @@ extension ServerProblem {
         return reasons[code]?.shown
     }
 
-    /// Whether the push goes to the provider of the problem: its name begins so.
+    /// Whether the push goes to the provider of the problem, in its environment and with its credential.
     fileprivate func delays(_ push: PushView) -> Bool {
-        let name =
-            switch push.token.provider {
-            case .apns: "APNs"
-            case .fcm: "FCM"
-            case .webpush: "Web Push"
-            }
-        return subject?.hasPrefix(name) == true && reasonOfDelay != nil
+        let token = push.token
+        guard let subject, reasonOfDelay != nil, topics?.contains(token.topic) ?? true else { return false }
+        switch token.provider {
+        case .apns: return subject == "APNs \(token.environment.rawValue)"
+        case .fcm: return subject == "FCM \(token.topic)"
+        case .webpush:
+            // The subject is a host, or a pattern as *.example; the token's text begins with its host.
+            let host = token.token.prefix { $0 != " " }
+            let other = subject.dropFirst("Web Push ".count)
+            return subject.hasPrefix("Web Push ")
+                && (other.hasPrefix("*") ? host.hasSuffix(other.dropFirst()) : host == other)
+        }
     }
 }
 

@@ -21,7 +21,7 @@ enum CallStoryText {
             + (call.fromName.map { " “\($0.shown)”" } ?? "")
         var facts = [
             ("from", from), ("to", PartyText.name(call.to.target) + (call.video ? ", with video" : "")),
-            ("began", Moment.full(call.createdAt.instant)),
+            ("began", Moment.full(call.createdAt.instant, isOpen: call.endedAt == nil)),
         ]
         if let at = call.endedAt, let reason = call.reason {
             facts.append(

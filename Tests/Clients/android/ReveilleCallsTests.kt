@@ -179,6 +179,16 @@ val tests = linkedMapOf<String, (Phone) -> Unit>(
         check(phone.server.requests[0].body.contains("not_required")) { phone.server.requests[0].body }
         check(FakeTelecom.calls.isEmpty()) { "it rings" }
     },
+    "a push that does not say how long it rings, rings for half a minute" to { phone ->
+        for (value in listOf(null, "", "soon", "1.5", "99999999999999999999")) {
+            val data = if (value == null) phone.data() - "expires_in" else phone.data() + ("expires_in" to value)
+            check(Push(data).ringTime == 30_000L) { "$value: ${Push(data).ringTime}" }
+        }
+        phone.receive(phone.data() - "expires_in")
+        phone.await("reported") { REPORT in phone.lines() }
+        check(phone.server.requests[0].body.contains("\"reported\"")) { phone.server.requests[0].body }
+        phone.await("asks while it rings") { "GET /v1/calls/$CALL" in phone.lines() }
+    },
     "a phone's clock that is 5 minutes fast keeps no call from the screen" to { phone ->
         phone.receive(phone.data(fast = 300))
         phone.await("reported") { REPORT in phone.lines() }

@@ -190,6 +190,27 @@ const tests = {
     assert.equal(callKeep.calls.length, 1);
     assert.deepEqual(voip.calls, []);
   },
+  'a push that does not say how long it rings, rings for half a minute': async () => {
+    const { setTimeout: wait } = globalThis;
+    for (const left of [undefined, null, '', 'soon', NaN, {}]) {
+      const times = [];
+      globalThis.setTimeout = (act, time, ...rest) => {
+        times.push(time);
+        return wait(act, time, ...rest);
+      };
+      const { reveille } = connect('android');
+      try {
+        requests.length = callKeep.calls.length = 0;
+        await reveille.incoming({ ...data(), expires_in: left });
+      } finally {
+        globalThis.setTimeout = wait;
+      }
+      assert.equal(callKeep.calls[0]?.[0], 'display', `${left}`);
+      assert.deepEqual(requests.map(({ body }) => body.result), ['reported']);
+      assert.ok(times.includes(30_000), `${left}: ${times}`);
+      reveille.ended(CALL, 'hangup');
+    }
+  },
   'a phone’s clock that is 5 minutes fast or slow keeps no call from the screen, and does not change its time': async () => {
     const { now } = Date;
     for (const ahead of [300_000, -300_000]) {

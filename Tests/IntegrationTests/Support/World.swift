@@ -31,14 +31,12 @@ struct WorldTrait: SuiteTrait, TestTrait, TestScoping {
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        try await TestTimes.measure(test) {
-            try await World.run { world in
-                // For a run of all suites on the other kind of store, by hand.
-                let kind = ProcessInfo.processInfo.environment["REVEILLE_TEST_STORE"].flatMap(WorldStore.init)
-                try await world.use(kind ?? .sqlite)
-                try await World.$current.withValue(world) { try await function() }
-                try world.expectBalancedLedger()
-            }
+        try await World.run { world in
+            // For a run of all suites on the other kind of store, by hand.
+            let kind = ProcessInfo.processInfo.environment["REVEILLE_TEST_STORE"].flatMap(WorldStore.init)
+            try await world.use(kind ?? .sqlite)
+            try await World.$current.withValue(world) { try await function() }
+            try world.expectBalancedLedger()
         }
     }
 }

@@ -3,6 +3,7 @@ import CallVocabulary
 import EventJournal
 import EventLoop
 import Foundation
+import LibWebSockets
 import TestCleanup
 import WebSocketServer
 
@@ -29,24 +30,26 @@ final class ScriptedServer: Sendable {
     /// What it was asked, in order.
     var asked: [any AdminRequest] { log.entries }
 
-    private init(_ script: @escaping Script) throws {
+    /// - Parameter readiness: of a server that stands by, which takes no WebSocket; nil for another one.
+    private init(_ script: @escaping Script, readiness: ReadinessView? = nil) throws {
         socket = NSTemporaryDirectory() + "scripted-\(UUID().uuidString.prefix(8)).sock"
         var configuration = WebSocketServer.Configuration(address: try SocketAddress(path: socket))
         configuration.soleLoop = "scripted"
         configuration.path = AdminEndpoint.path
         configuration.subprotocol = AdminEndpoint.subprotocol
         configuration.maxFrameBytes = AdminEndpoint.longestFrame
+        if readiness != nil { configuration.upgradeRefusal = .text("this server stands by\n", status: 503) }
         server = try WebSocketServer(configuration: configuration) { [log] _, _ in
-            ScriptedShard(script: script, log: log)
+            ScriptedShard(script: script, readiness: readiness, log: log)
         }
     }
 
     /// Runs `body` with one.
     static func run<Result>(
-        _ script: @escaping Script, _ body: (ScriptedServer) async throws -> Result
+        _ script: @escaping Script, readiness: ReadinessView? = nil, _ body: (ScriptedServer) async throws -> Result
     ) async throws -> Result {
         try await Cleanup.run {
-            let server = try ScriptedServer(script)
+            let server = try ScriptedServer(script, readiness: readiness)
             _ = try await server.server.start()
             atEnd { await server.server.stop(closeCode: 3000, reason: "", grace: .zero) }
             return try await body(server)
@@ -61,11 +64,20 @@ final class ScriptedServer: Sendable {
 
 private final class ScriptedShard: ShardHandler {
     private let script: ScriptedServer.Script
+    private let readiness: ReadinessView?
     private let log: Journal<any AdminRequest>
 
-    init(script: @escaping ScriptedServer.Script, log: Journal<any AdminRequest>) {
+    init(script: @escaping ScriptedServer.Script, readiness: ReadinessView?, log: Journal<any AdminRequest>) {
         self.script = script
+        self.readiness = readiness
         self.log = log
+    }
+
+    func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        guard let readiness, request.path == "/readyz", let body = try? JSONEncoder().encode(readiness) else {
+            return responder.respond(.text("no such resource\n", status: 404))
+        }
+        responder.respond(.json(Array(body), status: 503))
     }
 
     func connectionOpened(_ connection: WebSocketConnection) {}

@@ -10,7 +10,8 @@ struct CheckCommand: AsyncParsableCommand {
             out (5, :15). A figure equal to a limit is over it.
 
             Exit codes follow monitoring plugins: 0 ok, 1 warning, 2 critical, 3 unknown. A server that does not answer \
-            is critical. A server that refuses access or has another version is unknown. A wrong command line is 64, \
+            is critical. A server that stands by has no figures, and is judged by its problems; ask it on its own machine. A \
+            server that refuses access or has another version is unknown. A wrong command line is 64, \
             which monitoring systems treat as unknown.
 
               reveille check
@@ -43,7 +44,13 @@ struct CheckCommand: AsyncParsableCommand {
             }
             report = CheckReport(stats, limits)
         } catch let problem as AdminProblem {
-            report = CheckReport(problem)
+            if problem.kind == .unreachable, let socket = try server.address().socket,
+                let standby = ReadinessView.read(at: socket), !standby.isHome
+            {
+                report = CheckReport(standby, limits)
+            } else {
+                report = CheckReport(problem)
+            }
         }
         switch output {
         case .nagios: Terminal.print(CheckText.nagios(report))
