@@ -10,6 +10,8 @@ public final class CallCore {
     public private(set) var timers: CallTimers
     public private(set) var limits: CoreLimits
     public internal(set) var counters = CoreCounters()
+    /// The callers whose calls ended so, for ``CoreCounters/callsOfOneCaller``.
+    var callersOfFaults: [EndReason: BusiestUser] = [:]
     /// Counts the pushes of all calls in memory, live or recently ended, and open notices.
     public internal(set) var ledger = LedgerCounts()
 

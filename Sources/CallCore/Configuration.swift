@@ -124,6 +124,8 @@ public struct CoreCounters: Equatable, Sendable {
     public var callsConnected: UInt64 = 0
     /// Indexed by the position of the reason in `EndReason.allCases`.
     public var callsEnded: [UInt64]
+    /// Those of one caller among them, by ``BusiestUser``, for `EndReason.ofFaults`.
+    public var callsOfOneCaller: [EndReason: UInt64] = [:]
     public var pushesIntended: UInt64 = 0
     /// Pushes restored by a restart.
     public var pushesRecovered: UInt64 = 0
@@ -169,5 +171,31 @@ public struct CoreCounters: Equatable, Sendable {
     private static func position(of limit: CoreLimit) -> Int {
         // It is a member of `allCases`.
         CoreLimit.allCases.firstIndex(of: limit)!
+    }
+}
+
+/// How many events are at most the doing of one user, so that others can be judged without that user: of each quarter of
+/// an hour the events of the user with the most, added up. Memory use is bounded.
+public struct BusiestUser: Equatable, Sendable {
+    public static let period = Duration.seconds(15 * 60)
+    /// Users beyond this begin a new period.
+    private static let users = 10_000
+
+    public private(set) var total: UInt64 = 0
+    private var counts: [Handle: UInt64] = [:]
+    private var most: UInt64 = 0
+    private var end: Instant?
+
+    public init() {}
+
+    public mutating func add(_ user: Handle, at now: Instant) {
+        if counts.count >= Self.users || end.map({ now >= $0 }) ?? true {
+            (counts, most, end) = ([:], 0, now + Self.period)
+        }
+        let count = counts[user, default: 0] + 1
+        counts[user] = count
+        guard count > most else { return }
+        most = count
+        total += 1
     }
 }

@@ -18,6 +18,9 @@ public enum EndReason: String, Sendable, CaseIterable {
     case admin
     case maxDuration = "max_duration"
 
+    /// Many calls that end so tell of a fault: of media, of pushes, of the network.
+    public static let ofFaults: [EndReason] = [.connectTimeout, .noDevices, .connectionLost]
+
     /// The name of the `CXCallEndedReason` to report to CallKit. The device that ended the call reports none.
     public var callKitReason: String {
         switch self {

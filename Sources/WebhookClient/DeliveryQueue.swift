@@ -27,9 +27,9 @@ struct DeliveryQueue {
     static let mostBytes = 4 << 20
     /// No event is read while this many users are behind, except for these users.
     static let mostBehind = 64
-    /// Failures in a row after which only one attempt is made at a time, with a pause after each: if no connection was
-    /// made, or if the events of ``usersUntilProbing`` users failed. What the receiver refuses of one user says nothing
-    /// about the others.
+    /// Failures in a row after which only one attempt is made at a time, with a pause after each: if none of them made a
+    /// connection, or if the events of ``usersUntilProbing`` users failed. What the receiver refuses of one user says
+    /// nothing about the others.
     static let failuresUntilProbing = 5
     static let usersUntilProbing = 3
     static let longestProbePause = Duration.seconds(60)
@@ -40,6 +40,8 @@ struct DeliveryQueue {
         case taken
         /// - Parameter retryAfter: how long an overloaded receiver asks for no message.
         case failed(retryAfter: Duration?)
+        /// The receiver says that there is nothing at its address.
+        case gone
         /// No connection was made.
         case unreachable
     }
@@ -121,8 +123,10 @@ struct DeliveryQueue {
     private(set) var failures = 0
     /// The users of those that reached the receiver; at most ``usersUntilProbing``.
     private var failingUsers: Set<Handle?> = []
-    /// Whether the last attempt made no connection.
-    private var isUnreachable = false
+    /// The users of the last attempts, if all of these were ``Outcome/gone``; at most ``usersUntilProbing``.
+    private var goneUsers: Set<Handle?> = []
+    /// The last attempts that made no connection, one after the other.
+    private var unreachable = 0
     /// No attempt is made before: the pause of a failing endpoint.
     private var rests: Instant?
     /// No attempt is made before: the receiver's `Retry-After` for events of ``usersUntilProbing`` users in a row.
@@ -137,8 +141,11 @@ struct DeliveryQueue {
     /// Events without a result, with those up to ``cursor`` that stay in the store.
     var count: Int { held.count + behind.values.reduce(0) { $0 + $1.count } }
     var isProbing: Bool {
-        failures >= Self.failuresUntilProbing && (isUnreachable || failingUsers.count >= Self.usersUntilProbing)
+        unreachable >= Self.failuresUntilProbing
+            || failures >= Self.failuresUntilProbing && failingUsers.count >= Self.usersUntilProbing
     }
+    /// Whether events of ``usersUntilProbing`` users in a row were ``Outcome/gone``: the receiver wants none any more.
+    var isGone: Bool { goneUsers.count >= Self.usersUntilProbing }
     var hasRoom: Bool { held.count < room && bytes < Self.mostBytes && behind.count < Self.mostBehind }
     /// When the oldest event was recorded.
     var oldest: Instant? { held.keys.min().flatMap { held[$0]?.event.at } }
@@ -338,7 +345,7 @@ struct DeliveryQueue {
             drop(position, event.event, now: now)
             if wasProbing { hastenRetries(now) }
             return .taken
-        case .failed, .unreachable:
+        case .failed, .gone, .unreachable:
             // The receiver is back, and refuses this user only.
             if wasProbing, !isProbing { hastenRetries(now) }
             event.attempts += 1
@@ -359,17 +366,24 @@ struct DeliveryQueue {
 
     /// Notes what the outcome says about the endpoint.
     private mutating func note(_ outcome: Outcome, of user: Handle?, _ now: Instant) {
+        if outcome != .gone { goneUsers = [] }
         switch outcome {
-        case .taken: (failures, failingUsers, isUnreachable, rests) = (0, [], false, nil)
+        case .taken: (failures, failingUsers, unreachable, rests) = (0, [], 0, nil)
         case .failed(let retryAfter):
             failures += 1
-            isUnreachable = false
+            unreachable = 0
             if failingUsers.count < Self.usersUntilProbing { failingUsers.insert(user) }
             if let retryAfter { heed(now + min(retryAfter, Self.longestRetryAfter), of: user) }
             rest(now)
+        case .gone:
+            failures += 1
+            unreachable = 0
+            if failingUsers.count < Self.usersUntilProbing { failingUsers.insert(user) }
+            if !isGone { goneUsers.insert(user) }
+            rest(now)
         case .unreachable:
             failures += 1
-            isUnreachable = true
+            unreachable += 1
             rest(now)
         }
     }
@@ -406,7 +420,7 @@ struct DeliveryQueue {
 
     /// Makes all retries due now, whatever the receiver asked for: an administrator resumed the endpoint.
     mutating func hasten(_ now: Instant) {
-        (rests, heeds) = (nil, nil)
+        (rests, heeds, goneUsers) = (nil, nil, [])
         for user in Array(lines.keys) { lines[user]?.heeds = Instant(milliseconds: .min) }
         hastenRetries(now)
     }

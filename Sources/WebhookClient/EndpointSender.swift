@@ -246,9 +246,8 @@ final class EndpointSender {
         switch result {
         case .success(let answer) where (200..<300).contains(answer.status): break
         case .success(let answer):
-            outcome = .failed(retryAfter: answer.isOverloaded ? answer.retryAfter : nil)
+            outcome = answer.status == 410 ? .gone : .failed(retryAfter: answer.isOverloaded ? answer.retryAfter : nil)
             note(failure: "the receiver answered \(answer.status)", now)
-            if answer.status == 410 { disable("the receiver answered 410 (Gone)") }
         case .failure(let failure):
             outcome = failure.isUnsent ? .unreachable : .failed(retryAfter: nil)
             note(failure: failure.description, now)
@@ -256,6 +255,7 @@ final class EndpointSender {
         let wasProbing = queue.isProbing
         let verdict = queue.finish(event.position, outcome, now: now, random: &random)
         isChanged = true
+        if queue.isGone, disabled == nil { disable("the receiver answered 410 (Gone)") }
         if verdict == .taken {
             figures.taken += 1
             figures.lastTaken = environment.wall(now)

@@ -26,6 +26,37 @@ import Testing
         #expect(limits.storedBytesPerUser >= 2 * CallGroup.mostMembers * (StoredBytes.callee + StoredBytes.device))
     }
 
+    // MARK: What is counted
+
+    @Test("of calls that end with a fault, those of the caller with the most are counted apart")
+    func busiestCaller() throws {
+        let (world, alice, carol) = (World(), "alice", "carol")
+        let phones = [alice: world.online(alice), carol: world.online(carol)]
+        let bob = world.asleep("bob", pushable: false)
+        func call(_ user: String) throws {
+            let phone = try #require(phones[user])
+            #expect(invite(phone, .user(bob.user)).reply != nil)
+        }
+        for user in [alice, carol, alice, alice, carol] { try call(user) }
+        let reason = try #require(EndReason.allCases.firstIndex(of: .noDevices))
+        #expect(world.core.counters.callsEnded[reason] == 5)
+        #expect(world.core.counters.callsOfOneCaller == [.noDevices: 3])
+    }
+
+    @Test("the busiest user of each quarter of an hour is counted")
+    func busiestUser() {
+        var busiest = BusiestUser()
+        let start = Instant(milliseconds: 0)
+        let users = handles("u", 3)
+        for index in [0, 1, 2, 1, 2, 1, 0] { busiest.add(users[index], at: start) }
+        #expect(busiest.total == 3)
+        let next = start + BusiestUser.period
+        for index in [0, 2] { busiest.add(users[index], at: next) }
+        #expect(busiest.total == 4)
+        busiest.add(users[2], at: next)
+        #expect(busiest.total == 5)
+    }
+
     // MARK: The disk
 
     @Test("what invites write is bounded for each caller")

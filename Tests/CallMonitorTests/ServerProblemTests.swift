@@ -85,7 +85,14 @@ struct ServerProblemTests {
         Cause(.pushesUnreported, false) { $0.core?.reports = [.reported: 4, .unreported: 2] },
         Cause(.devicesSuspended, false) { $0.counts[.devicesSuspended] = 1 },
         Cause(.pushDisconnected, true) {
-            $0.pools[0].lines = [ServerFacts.Pool.Line(name: "APNs", waiting: 1, connections: 0)]
+            $0.pools[0].lines = [
+                ServerFacts.Pool.Line(name: "APNs", waiting: 1, oldest: .milliseconds(2001), connections: 0)
+            ]
+        },
+        Cause(.pushDisconnected, true) {
+            $0.pools[0].lines = [
+                ServerFacts.Pool.Line(name: "APNs", waiting: 1, oldest: .milliseconds(10_001), connections: 0)
+            ]
         },
         Cause(.pushQueueOld, true) {
             $0.pools[0].lines = [
@@ -180,6 +187,18 @@ struct ServerProblemTests {
         #expect(Set(Self.causes.map(\.code)).union(Self.ofStandbys) == Set(ServerProblem.Code.allCases))
     }
 
+    @Test("a push that waits for the first handshake is none")
+    func handshake() {
+        for oldest in [nil, .zero, .milliseconds(2000)] as [Duration?] {
+            let facts = Self.facts {
+                $0.pools[0].lines = [
+                    ServerFacts.Pool.Line(name: "APNs", waiting: 1, oldest: oldest, connections: 0)
+                ]
+            }
+            #expect(facts.problems == [])
+        }
+    }
+
     @Test("few failures among many pushes and questions are none")
     func few() {
         let facts = Self.facts {
@@ -188,6 +207,22 @@ struct ServerProblemTests {
             ]
         }
         #expect(facts.problems == [])
+    }
+
+    @Test("what fails for one user alone is none, but what fails for others too")
+    func oneUser() {
+        let cases: [(others: UInt64, codes: Set<ServerProblem.Code>)] = [
+            (5, []), (6, [.callsFailing, .authorizationFailing]),
+        ]
+        for (others, codes) in cases {
+            let facts = Self.facts {
+                $0.counts = [
+                    .callsEnded: 125, .callsEndedWith(.noDevices): 100 + others, .callsOfOneCaller(.noDevices): 100,
+                    .authorizationsAsked: 125, .authorizationsFailed: 100 + others, .authorizationsOfOneUser: 100,
+                ]
+            }
+            #expect(Set(facts.problems.map(\.code)) == codes)
+        }
     }
 
     @Test("what grew before the window is over")
@@ -269,7 +304,6 @@ struct ServerProblemTests {
         .certificateEnds: "reveille_tls_certificate_expiry_timestamp_seconds",
         .loopBusy: "reveille_loop_busy_seconds_total", .webhookFailing: "reveille_webhook_active",
         .webhookBacklog: "reveille_webhook_oldest_seconds", .limitsHit: "reveille_limits_hit_total",
-        .callsFailing: "reveille_calls_ended_total",
         // The series of the same fact, which other tools know too.
         .ledgerViolated: "reveille_ledger_violations", .draining: "reveille_draining",
         .storeFailing: "reveille_store_failing", .storeHangs: "reveille_store_commit_waiting_seconds",

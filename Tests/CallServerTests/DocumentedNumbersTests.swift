@@ -208,6 +208,7 @@ struct DocumentedNumbersTests {
               candidates that are stored
             - | `device_updates_per_user` | \(n(core.deviceUpdatesPerUser)) in a minute |
             - a tenth, but at least \(n(CoreLimits.share(of: 101))) |
+            - that began to wait beside \(n(AnswerRoom.crowd)) of the user's |
             - | pages of `call.list` | | \(n(CallCore.mostPagesOfUser)) are read at a time |
             - | `ringing_calls_per_pair` | \(n(core.ringingCallsPerPair)) |
             - | `ringing_calls_per_callee` | \(n(core.ringingCallsPerCallee)) |
@@ -269,6 +270,7 @@ struct DocumentedNumbersTests {
     static let operations = Passages(
         article: "CallServer/CallServer.docc/Operations.md",
         limits: """
+            - a push has waited longer than \(s(ServerFacts.longestHandshake)) s without a connection
             - a push has waited longer than \(s(ServerFacts.longestWait)) s |
             - calls that need it wait up to \(s(push.circuitPatience)) s |
             - a commit has waited for more than \(s(ServerFacts.longestCommit)) s |
@@ -348,7 +350,8 @@ struct DocumentedNumbersTests {
             - ten calls in 5 minutes |
             - of the pushes of 10 minutes
             - a fifth of more than 20 questions
-            - such as 404:
+            - only 404, 405 or 410;
+            - such as 403:
             - 20 after one |
             - more than ten times in 5 minutes
             - TLS or HTTP/2 where
@@ -411,7 +414,7 @@ struct DocumentedNumbersTests {
             - a status of 200 to 299
             - up to 10 % longer.
             - With status 429, 502, 503 or 504 you may
-            - Status 410 disables
+            - Status 410 for the events of
             - Answer 2xx to events
             - has waited for 20 minutes
             """#)

@@ -1,12 +1,16 @@
 import AdminKit
 import AdminProtocol
+import CallCore
+import CallMonitor
 import CallStore
 import CallVocabulary
 import ChildProcess
+import ClientTokens
 import EventJournal
 import EventLoop
 import LibWebSockets
 import LogCapture
+import OutgoingHTTP
 import PushClient
 import SoftphoneKit
 import SoftphoneSession
@@ -87,6 +91,38 @@ struct LiveServerTests {
         let deadline = ContinuousClock.now + .seconds(40)
         while !ghosts.those.isEmpty, ContinuousClock.now < deadline { await Task.yield() }
         #expect(ghosts.those.isEmpty)
+    }
+
+    @Test("what problems are judged by comes from the running parts", .cleanup)
+    func facts() async throws {
+        typealias Counter = CountHistory.Counter
+        let secret = "/nowhere/turn-secret"
+        var configuration = ServerConfiguration(address: .anyPort, data: try .temporary(), shards: 1)
+        configuration.turn = TurnConfiguration(urls: ["turn:a"], secret: "north", secretFile: secret)
+        configuration.tokens.provider = IdentityProvider(issuer: "https://id.example.com/", audiences: ["reveille"])
+        configuration.tokens.keysAddress = try #require(WebAddress("http://127.0.0.1:1/keys"))
+        let server = try await CallServer.start(configuration, log: .none)
+        let certificates = ListenerCertificates(webSockets: server.webSockets, admin: server.admin, metrics: nil)
+        let watch = ProblemWatch(
+            server.parts, server.webSockets, certificates, logLinesDropped: { 7 }, hasRefusedReload: { true },
+            monitor: { [admin = server.admin] in await admin.liveFigures() })
+        await watch.ask()
+        let facts = watch.facts(await server.parts.core.snapshot())
+        await server.stop()
+        #expect(facts.core != nil && facts.missingTurnSecret == secret && facts.identity?.hasKeys == false)
+        #expect(facts.hasRefusedReload && facts.openFiles > 0 && facts.maxFiles > 0)
+        #expect(facts.queues.map(\.name) == ["core", "store", "commits"])
+        #expect(facts.counts[.logLinesDropped] == 7)
+        var counters: Set<Counter> = [
+            .sessionsAsked, .sessionsRefused, .callsEnded, .rings, .slowRings, .commits, .slowCommits, .storeFailures,
+            .coreRefused, .connectionsEvicted, .devicesSuspended, .clockSteps, .suspensions, .logLinesDropped,
+            .connectionsShutOut, .callsRefused, .acceptPauses, .authorizationsAsked, .authorizationsFailed,
+            .authorizationsOfOneUser, .limit("connections"), .busy("core"),
+        ]
+        counters.formUnion(EndReason.allCases.map(Counter.callsEndedWith))
+        counters.formUnion(CoreLimit.allCases.map { Counter.limit($0.rawValue) })
+        counters.formUnion(RateLimit.allCases.map { Counter.limit($0.rawValue) })
+        #expect(Set(facts.counts.keys).subtracting([.busy("shard_0")]) == counters)
     }
 
     @Test("a proxy of this machine that is not listed is warned of once; one that is listed is not", .cleanup)

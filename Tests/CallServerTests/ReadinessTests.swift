@@ -4,6 +4,7 @@ import CallMonitor
 import CallVocabulary
 import PushClient
 import PushCore
+import StoreInterface
 import Testing
 
 @testable import CallServer
@@ -34,12 +35,100 @@ struct ReadinessTests {
         #expect(facts.problems.map(\.code) == [.draining, .ledgerViolated, .ledgerViolated])
     }
 
+    @Test("of the core: what is counted since its start")
+    func counts() throws {
+        var core = CoreSnapshot(
+            counters: CoreCounters(), ledger: LedgerCounts(), ledgerViolations: [], census: .empty, liveCalls: 0,
+            onlineSessions: 0, isDraining: false, commitsPending: 0, inboxRefused: 1)
+        core.ledger.add(2, status: .accepted, report: .unreported)
+        core.ledger.add(4, status: .accepted, report: .reported)
+        core.counters.devicesSuspended = 1
+        let noDevices = try #require(EndReason.allCases.firstIndex(of: .noDevices))
+        core.counters.callsEnded[noDevices] = 24
+        core.counters.callsOfOneCaller[.noDevices] = 3
+        var facts = ServerFacts(now: Self.now, date: Self.now, start: Self.now)
+        facts.queues = [StatsView.Queue(name: "core", depth: 0, capacity: 100)]
+        facts.core = ServerFacts.Core(core)
+        facts.count(core)
+        #expect(
+            Set(facts.problems.map(\.code)) == [.pushesUnreported, .devicesSuspended, .callsFailing, .coreBehind])
+        core.counters.callsOfOneCaller[.noDevices] = 4
+        facts.count(core)
+        #expect(!facts.problems.contains { $0.code == .callsFailing })
+    }
+
+    /// A log of which nothing is asked but how it is.
+    private struct FakeLog: RecordLog {
+        var failure: StoreFailure?
+        var waitingSince: ContinuousClock.Instant?
+        var statistics = CommitStatistics()
+        var retention = RetentionStatistics()
+        var pages = PageCheckStatistics()
+        var capacity: Int { 100 }
+        var waiting: Int { 0 }
+
+        func commit(
+            batch: [StoreRecord], then completion: @escaping @Sendable (Result<CommitReceipt, StoreFailure>) -> Void
+        ) -> Bool { false }
+
+        func settle(_ completion: @escaping @Sendable (_ isSettled: Bool) -> Void) {}
+
+        func startMaintenance(
+            _ policy: RetentionPolicy, now: @escaping @Sendable () -> Instant,
+            onDamage: @escaping @Sendable (StoreFailure) -> Void
+        ) {}
+
+        func close() async {}
+    }
+
+    @Test("of the store: each fault of its log, and the lease")
+    func store() {
+        func codes(
+            _ lease: (isHeld: Bool, standbys: Int)? = nil, _ change: (inout FakeLog) -> Void = { _ in }
+        ) -> [ServerProblem.Code] {
+            var log = FakeLog()
+            change(&log)
+            var facts = ServerFacts(now: Self.now, date: Self.now, start: Self.now)
+            facts.core = ServerFacts.Core()
+            facts.store = ServerFacts.Store(log, lease: lease)
+            return facts.problems.map(\.code)
+        }
+        let failure = StoreFailure(.diskFull, path: "/data", detail: "no space left")
+        let long = ContinuousClock.now - .seconds(60)
+        #expect(codes() == [] && codes((isHeld: true, standbys: 1)) == [])
+        #expect(codes(nil) { $0.failure = failure } == [.storeFailing])
+        #expect(codes(nil) { $0.waitingSince = long } == [.storeHangs])
+        #expect(codes(nil) { $0.pages.damage = failure } == [.storeDamaged])
+        #expect(codes(nil) { $0.statistics.checkpointFailure = failure } == [.checkpointsFail])
+        #expect(codes(nil) { $0.statistics.behindSince = long } == [.storeBehind])
+        #expect(codes((isHeld: false, standbys: 1)) == [.noHome])
+        #expect(codes((isHeld: true, standbys: 0)) == [.noStandby])
+    }
+
+    @Test("of the authorization hook: no answers, none that is valid, and one status")
+    func hook() {
+        func problems(_ change: (inout AuthorizationHook.Figures) -> Void) -> [ServerProblem] {
+            var figures = AuthorizationHook.Figures()
+            change(&figures)
+            var facts = ServerFacts(now: Self.now, date: Self.now, start: Self.now)
+            facts.core = ServerFacts.Core()
+            facts.authorization = ServerFacts.Authorization(figures, now: Self.now)
+            return facts.problems
+        }
+        let down = problems { ($0.unanswered, $0.isDenying) = ([.invite: Self.now], true) }
+        #expect(down.map(\.code) == [.authorizationDown] && down.map(\.isUnready) == [true])
+        #expect(problems { $0.inVain = [.session: 5] }.map(\.code) == [.authorizationFailing])
+        #expect(problems { $0.refusing = [.invite: 404] }.map(\.code) == [.authorizationFailing])
+    }
+
     @Test("of a provider: held pushes need no connection")
     func pushes() {
         #expect(Self.problems { _ in } == [])
+        let long = Self.now + .milliseconds(-2001)
         #expect(
-            Self.problems { $0.queueDepth = 2 }.map(\.words)
+            Self.problems { ($0.queueDepth, $0.oldestWaiting) = (2, long) }.map(\.words)
                 == ["push: 2 waiting, without a connection to APNs production"])
+        #expect(Self.problems { ($0.queueDepth, $0.oldestWaiting) = (2, Self.now) } == [])
         #expect(Self.problems { ($0.queueDepth, $0.openConnections) = (2, 1) } == [])
         #expect(Self.problems { ($0.queueDepth, $0.held) = (2, 2) } == [])
     }
@@ -88,6 +177,17 @@ struct ReadinessTests {
                 ServerProblem(
                     .credentialRefused, of: "APNs production", isUnready: true, "push: APNs production \(words)")
             ])
+    }
+
+    @Test("of sessions: connections that asked for none do not count")
+    func sessions() {
+        let counters = SessionCounters()
+        for outcome in [SessionOutcome.opened, .resumed, .woken, .badToken, .denied, .notOpened, .notOpened] {
+            counters.count(outcome)
+        }
+        var facts = ServerFacts(now: Self.now, date: Self.now, start: Self.now)
+        facts.count(counters)
+        #expect(facts.counts == [.sessionsAsked: 5, .sessionsRefused: 2])
     }
 
     @Test("of the identity provider: keys are old once they are past their age")

@@ -1,9 +1,11 @@
 import CallVocabulary
+import Foundation
+import TestCleanup
 import Testing
 
 @testable import CallServer
 
-@Suite("TURN credentials")
+@Suite("TURN credentials", .cleanup)
 struct TurnCredentialsTests {
     private let clock = ServerClock(
         ClockSources(wall: { 1_767_225_600_999 }, elapsed: { 5000 }, awake: { 5000 }, boot: nil))
@@ -23,6 +25,20 @@ struct TurnCredentialsTests {
                     expiresAt: clock.time() + .seconds(3600))
             ])
         #expect(!"\(servers)".contains("NtnEvQtTWyjHZIle0+Ms+zW2Ryc="))
+    }
+
+    @Test(
+        "are a problem when the next start would find no secret in the file",
+        arguments: [
+            ("north\n", false), ("\n north \nsouth", false), ("", true), (" ", true), ("\n", true), ("\r\n\r\n", true),
+            (" \n\t\n", true), (" \nnorth\n", true), (nil, true),
+        ] as [(String?, Bool)])
+    func missing(text: String?, isMissing: Bool) throws {
+        let path = try DataFolder.temporary().path + "/turn-secret"
+        if let text { try Data(text.utf8).write(to: URL(fileURLWithPath: path)) }
+        let turn = TurnCredentials(
+            TurnConfiguration(urls: ["turn:a"], secret: "north", secretFile: path), clock: clock)
+        #expect(turn.missingSecret == (isMissing ? path : nil))
     }
 
     @Test(

@@ -683,8 +683,11 @@ class Backend(Peer):
         message = json.loads(body)
         if path == "/events":
             data = message["data"]
-            if data.get("call", {}).get("from") == "mallory-events":
+            caller = data.get("call", {}).get("from")
+            if caller == "mallory-events":
                 return response(status="500 Internal Server Error"), True
+            if caller == "mallory-gone":
+                return response(status="410 Gone"), True
             if message["type"] == "call.invited":
                 self.told[data["call"]["call_id"]] = time.monotonic()
             return response(), True
@@ -858,6 +861,7 @@ SHARES = {
             lambda: [f"stranger{number}" for number in random.sample(range(STRANGERS), 10)])),
         "to one who is called by others": flood("ringing", invite(lambda: "callee", sdp="s" * 30_000)),
         "whose events are refused": flood("events", invite(lambda: f"nobody{random.getrandbits(40)}")),
+        "whose events are gone": flood("gone", invite(lambda: f"nobody{random.getrandbits(40)}")),
         "with large content": flood("content", invite(lambda: "nobody", sdp="s" * 30_000, custom="c" * 16_000))},
     "one user's calls at the hook": {
         callee: flood(callee, invite(lambda callee=callee: callee)) for callee in ("refused", "broken", "silent", "slow")},

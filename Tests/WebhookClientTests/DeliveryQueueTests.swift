@@ -356,6 +356,10 @@ struct DeliveryQueueTests {
         take(Self.events(1...20, by: "mallory"))
         for _ in 0..<2 { for position in started() { _ = finish(position, .failed(retryAfter: nil)) } }
         #expect(queue.failures > DeliveryQueue.failuresUntilProbing && !queue.isProbing)
+        for (index, position) in started().enumerated() {
+            _ = finish(position, index == 0 ? .unreachable : .failed(retryAfter: nil))
+            #expect(!queue.isProbing)
+        }
         take([21, 22].map { Self.event($0, of: Self.call(UInt64($0))) })
         #expect(Set(started()).isSuperset(of: [21, 22]))
         _ = finish(21, .failed(retryAfter: nil))
@@ -378,6 +382,33 @@ struct DeliveryQueueTests {
         // The receiver is back, and refuses this event.
         _ = other.finish(event.position, .failed(retryAfter: nil), now: probe, random: &random)
         #expect(!other.isProbing && other.next(at: probe)?.position == 1)
+    }
+
+    @Test("an endpoint is gone when events of three users in a row are; one user's do not count")
+    mutating func gone() {
+        var position: Int64 = 0
+        /// By the users of the events, one attempt after the other.
+        func attempts(
+            _ outcomes: [(user: String, outcome: DeliveryQueue.Outcome)], in tests: inout DeliveryQueueTests
+        ) {
+            for (user, outcome) in outcomes {
+                position += 1
+                tests.take([Self.event(position, of: Self.call(UInt64(position)), by: user)])
+                let started = tests.started()
+                #expect(started == [position])
+                _ = tests.finish(position, outcome)
+            }
+        }
+        attempts([("mallory", .gone), ("mallory", .gone), ("mallory", .gone), ("alice", .gone)], in: &self)
+        #expect(!queue.isGone)
+        attempts([("alice", .taken), ("alice", .gone), ("bob", .gone), ("carol", .taken)], in: &self)
+        #expect(!queue.isGone)
+        attempts([("alice", .gone), ("bob", .failed(retryAfter: nil)), ("carol", .gone), ("dave", .gone)], in: &self)
+        #expect(!queue.isGone)
+        attempts([("erin", .taken), ("alice", .gone), ("bob", .gone), ("carol", .gone)], in: &self)
+        #expect(queue.isGone)
+        queue.hasten(Self.start)
+        #expect(!queue.isGone)
     }
 
     @Test("a registration of a device takes the place of the one that waits behind another event, and of no other")

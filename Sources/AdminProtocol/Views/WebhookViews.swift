@@ -14,7 +14,7 @@ public struct WebhookView: Codable, Equatable, Sendable {
         /// The last attempts failed; one is made at a time.
         case failing
         case paused
-        /// The receiver answered 410.
+        /// The receiver answered 410 to events of several users.
         case disabled
     }
 

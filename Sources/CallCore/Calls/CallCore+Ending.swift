@@ -16,6 +16,10 @@ extension CallCore {
         liveCallCount -= 1
         // `reason` is a member of `allCases`.
         counters.callsEnded[EndReason.allCases.firstIndex(of: reason)!] += 1
+        if EndReason.ofFaults.contains(reason) {
+            callersOfFaults[reason, default: BusiestUser()].add(call.caller.user, at: now)
+            counters.callsOfOneCaller[reason] = callersOfFaults[reason]?.total
+        }
         call.keepCallees { directory.user($0)?.isRegistered == true }
         // Persist the end first, then tell the parties.
         persist(call, .ended)

@@ -6,6 +6,8 @@ public struct CountHistory: Equatable, Sendable {
     public enum Counter: Hashable, Sendable {
         case sessionsAsked, sessionsRefused
         case callsEnded, callsEndedWith(EndReason)
+        /// Of the latter, those of one caller.
+        case callsOfOneCaller(EndReason)
         /// Times from the invite to the first ring, and those above ``ServerFacts/longestRing``.
         case rings, slowRings
         case commits, slowCommits, storeFailures
@@ -18,8 +20,8 @@ public struct CountHistory: Equatable, Sendable {
         case acceptPauses
         /// Pushes to a provider that have ended, and those that it is at fault for: see ``ServerFacts/Pool``.
         case pushesEnded(String), pushesFailed(String)
-        /// Questions to the backend at `authorize.url`, and those without an answer.
-        case authorizationsAsked, authorizationsFailed
+        /// Questions to the backend at `authorize.url`, those without an answer, and those of one user among the latter.
+        case authorizationsAsked, authorizationsFailed, authorizationsOfOneUser
         case limit(String)
         /// Milliseconds in which a thread was busy.
         case busy(String)

@@ -82,9 +82,9 @@ extension ServerFacts {
                 ))
         }
         let ended = growth[.callsEnded] ?? 0
-        for reason in [EndReason.connectTimeout, .noDevices, .connectionLost] {
+        for reason in EndReason.ofFaults {
             let failed = growth[.callsEndedWith(reason)] ?? 0
-            guard ended > 20, failed * 5 > ended else { continue }
+            guard isShare(failed, of: ended, without: growth[.callsOfOneCaller(reason)] ?? 0) else { continue }
             found.append(
                 ServerProblem(
                     .callsFailing, of: reason.rawValue,

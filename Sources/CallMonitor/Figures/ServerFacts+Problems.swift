@@ -121,7 +121,7 @@ extension ServerFacts {
     private func pushProblems(_ pool: Pool) -> [ServerProblem] {
         var found: [ServerProblem] = []
         for line in pool.lines {
-            if line.waiting > 0, line.connections == 0 {
+            if line.waiting > 0, line.connections == 0, let oldest = line.oldest, oldest > Self.longestHandshake {
                 found.append(
                     ServerProblem(
                         .pushDisconnected, of: line.name, isUnready: true, topics: pool.topics,
@@ -248,7 +248,7 @@ extension ServerFacts {
         guard authorization.unanswered.isEmpty, authorization.inVain.isEmpty else { return [] }
         let growth = history.growth(to: counts, over: CountHistory.span, at: now).counts
         let (asked, failed) = (growth[.authorizationsAsked] ?? 0, growth[.authorizationsFailed] ?? 0)
-        guard asked > 20, failed * 5 > asked else { return [] }
+        guard isShare(failed, of: asked, without: growth[.authorizationsOfOneUser] ?? 0) else { return [] }
         let outcome = authorization.isDenying ? "refused" : "allowed"
         return [
             ServerProblem(
@@ -306,6 +306,13 @@ extension ServerFacts {
 
     func grown(_ counter: CountHistory.Counter, over window: Duration) -> UInt64 {
         history.growth(to: counts, over: window, at: now).counts[counter] ?? 0
+    }
+
+    /// Whether more than a fifth of more than 20 events failed.
+    /// - Parameter own: the failures of one user, who may have caused them. The others decide.
+    func isShare(_ failed: UInt64, of all: UInt64, without own: UInt64) -> Bool {
+        let own = min(own, failed, all)
+        return all - own > 20 && (failed - own) * 5 > all - own
     }
 
     func isHalfFull(_ queue: StatsView.Queue) -> Bool {

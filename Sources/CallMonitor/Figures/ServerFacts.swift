@@ -108,6 +108,8 @@ public struct ServerFacts: Sendable {
         }
     }
 
+    /// How long a push may wait without a connection: the first one after a start waits for the handshake.
+    public static let longestHandshake = Duration.seconds(2)
     /// How long a push may wait while there is a connection; a call rings for 45 s.
     public static let longestWait = Duration.seconds(10)
     /// How long refusals make the server unready: an unready server gets no calls, whose pushes and questions would clear

@@ -96,6 +96,8 @@ final class AuthorizationHook: Sendable {
 
     struct Figures: Sendable {
         var counts: [Outcome: UInt64] = [:]
+        /// Questions of one user that had no answer, by ``BusiestUser``.
+        var failedOfOneUser: UInt64 = 0
         /// Questions whose circuit is open.
         var open: Set<Subject> = []
         /// When the last question failed, of those whose circuit is open, and of those whose last one was alone and found no
@@ -159,6 +161,7 @@ private final class Asker {
     private var turns: [AuthorizationHook.Subject: QuestionTurns] = [:]
     private var recent = RecentAnswers()
     private var failing: Set<AuthorizationHook.Subject> = []
+    private var failingUsers = BusiestUser()
     /// When the last question failed, and whether it found no connection, with no other of its user in flight.
     private var lastFailures: [AuthorizationHook.Subject: (at: Instant, isLone: Bool)] = [:]
     /// Those with which the backend refused, for one log line each.
@@ -320,8 +323,10 @@ private final class Asker {
     private func settle(
         _ question: AuthorizationHook.Question, _ answer: AuthorizationAnswer, _ outcome: AuthorizationHook.Outcome
     ) {
+        if answer == .failed { failingUsers.add(question.user, at: clock.now()) }
         report { figures in
             figures.counts[outcome, default: 0] += 1
+            figures.failedOfOneUser = failingUsers.total
             let open = Set(circuits.filter { $0.value.isOpen }.keys)
             figures.open = open
             figures.unanswered = lastFailures.filter { $0.value.isLone || open.contains($0.key) }.mapValues { $0.at }

@@ -74,7 +74,7 @@ final class ProblemWatch: Sendable {
     func problems() async -> [ServerProblem] { facts(await parts.core.snapshot()).problems }
 
     /// Asks the parts that may answer late: a disk that hangs stops the thread of the webhooks.
-    private func ask() async {
+    func ask() async {
         let webhooks = await parts.webhooks.endpoints()
         let identity = await parts.tokens.identityKeys()
         let rings = await monitor().map { Self.rings($0.stages) }
@@ -111,7 +111,7 @@ final class ProblemWatch: Sendable {
         return metadata
     }
 
-    private func facts(_ core: CoreSnapshot?) -> ServerFacts {
+    func facts(_ core: CoreSnapshot?) -> ServerFacts {
         var facts = ServerFacts(of: parts, core: core, start: start)
         facts.certificates = certificates.distinct.map { ServerFacts.Certificate(listener: $0.listener, ends: $0.at) }
         facts.maxFiles = DescriptorLimit.current
@@ -149,29 +149,18 @@ extension ServerFacts {
     init(of parts: ServerParts, core: CoreSnapshot?, start: Instant) {
         self.init(now: parts.clock.now(), date: parts.clock.wallTime(), start: start)
         let (log, lease) = (parts.store.recordLog, parts.store.homeLease)
-        let commits = log.statistics
-        store.failure = log.failure.map { "\($0)" }
-        store.isLeaseHeld = lease?.term.isHeld ?? true
-        store.commitWaits = log.waitingSince.map { $0.duration(to: .now) }
-        store.storage = lease == nil ? "disk" : "database"
-        store.damage = log.pages.damage.map { "\($0)" }
-        store.checkpointFailure = commits.checkpointFailure.map { "\($0)" }
-        store.behind = commits.behindSince.map { $0.duration(to: .now) } ?? .zero
-        store.standbys = lease?.term.standbys.count
+        store = Store(log, lease: lease.map { (isHeld: $0.term.isHeld, standbys: $0.term.standbys.count) })
         pools = parts.push.statistics.pools.map { Pool($0, now: now) }
         let hook = parts.authorization.figures
-        authorization.unanswered = Dictionary(
-            uniqueKeysWithValues: hook.unanswered.map { ($0.key.rawValue, now - $0.value) })
-        authorization.inVain = Dictionary(uniqueKeysWithValues: hook.inVain.map { ($0.key.rawValue, $0.value) })
-        authorization.refusing = Dictionary(uniqueKeysWithValues: hook.refusing.map { ($0.key.rawValue, $0.value) })
-        authorization.isDenying = hook.isDenying
+        authorization = Authorization(hook, now: now)
         counts[.authorizationsAsked] = hook.counts.values.reduce(0, +)
+        counts[.authorizationsOfOneUser] = hook.failedOfOneUser
         counts[.authorizationsFailed] = (hook.counts[.failed] ?? 0) + (hook.counts[.skipped] ?? 0)
         queues = [
             StatsView.Queue(name: "core", depth: parts.core.inbox.count, capacity: parts.core.inbox.capacity),
             StatsView.Queue(name: "store", depth: log.waiting, capacity: log.capacity),
         ]
-        count(commits, parts)
+        count(log.statistics, parts)
         guard let core else { return }
         self.core = Core(core)
         queues.append(StatsView.Queue(name: "commits", depth: core.commitsPending, capacity: CoreLoop.pendingCommits))
@@ -185,10 +174,7 @@ extension ServerFacts {
         counts[.slowCommits] = commits.latency.buckets[first...].reduce(0, +)
         counts[.storeFailures] = commits.failures
         counts[.callsRefused] = parts.counters.lateCalls
-        for (outcome, count) in parts.sessions.counters.opens {
-            counts[.sessionsAsked, default: 0] += count
-            if !outcome.isSession { counts[.sessionsRefused, default: 0] += count }
-        }
+        count(parts.sessions.counters)
         for limit in RateLimit.allCases { counts[.limit(limit.rawValue)] = parts.rates[limit].refused }
         // Certificates of several apps are pools of one name.
         for pool in parts.push.statistics.pools {
@@ -200,14 +186,49 @@ extension ServerFacts {
         counts[.suspensions] = clock.suspensions
     }
 
-    private mutating func count(_ core: CoreSnapshot) {
+    mutating func count(_ sessions: SessionCounters) {
+        // What connects and asks for no session is a probe, or a client at fault.
+        for (outcome, count) in sessions.opens where outcome != .notOpened {
+            counts[.sessionsAsked, default: 0] += count
+            if !outcome.isSession { counts[.sessionsRefused, default: 0] += count }
+        }
+    }
+
+    mutating func count(_ core: CoreSnapshot) {
         counts[.coreRefused] = core.inboxRefused
         counts[.devicesSuspended] = core.counters.devicesSuspended
         for (reason, count) in zip(EndReason.allCases, core.counters.callsEnded) {
             counts[.callsEnded, default: 0] += count
             counts[.callsEndedWith(reason)] = count
         }
+        for (reason, count) in core.counters.callsOfOneCaller { counts[.callsOfOneCaller(reason)] = count }
         for limit in CoreLimit.allCases { counts[.limit(limit.rawValue)] = core.counters.hits(of: limit) }
+    }
+}
+
+extension ServerFacts.Store {
+    /// - Parameter lease: of a realm's home.
+    init(_ log: any RecordLog, lease: (isHeld: Bool, standbys: Int)?) {
+        self.init()
+        let commits = log.statistics
+        failure = log.failure.map { "\($0)" }
+        isLeaseHeld = lease?.isHeld ?? true
+        commitWaits = log.waitingSince.map { $0.duration(to: .now) }
+        storage = lease == nil ? "disk" : "database"
+        damage = log.pages.damage.map { "\($0)" }
+        checkpointFailure = commits.checkpointFailure.map { "\($0)" }
+        behind = commits.behindSince.map { $0.duration(to: .now) } ?? .zero
+        standbys = lease?.standbys
+    }
+}
+
+extension ServerFacts.Authorization {
+    init(_ hook: AuthorizationHook.Figures, now: Instant) {
+        self.init()
+        unanswered = Dictionary(uniqueKeysWithValues: hook.unanswered.map { ($0.key.rawValue, now - $0.value) })
+        inVain = Dictionary(uniqueKeysWithValues: hook.inVain.map { ($0.key.rawValue, $0.value) })
+        refusing = Dictionary(uniqueKeysWithValues: hook.refusing.map { ($0.key.rawValue, $0.value) })
+        isDenying = hook.isDenying
     }
 }
 

@@ -18,8 +18,8 @@ package final class RemoteKeySet {
     static let patience = Duration.seconds(5)
     /// The shortest time after which a client whose token no known key has signed is asked to come again.
     static let shortestWait = Duration.seconds(1)
-    /// The most token checks that wait for a fetch. Strangers can make any number of tokens that no key has signed, and each
-    /// check that waits takes the place of a request.
+    /// The most token checks that wait for a fetch. Strangers can make any number of tokens that no key has signed, and
+    /// each check that waits takes the place of a request.
     static let mostWaiting = 64
     /// The most ids of former keys that are remembered.
     private static let mostFormer = 1_000

@@ -27,10 +27,18 @@ public struct TurnConfiguration: Equatable, Sendable {
         self.secretFile = secretFile
     }
 
+    /// The secret in the text of a file, which is the first line that is not empty; nil when that has only blanks, and
+    /// without such a line.
+    package static func secret(in text: String) -> String? {
+        let line = text.split(whereSeparator: \.isNewline).first?.trimmingCharacters(in: .whitespaces)
+        return line?.isEmpty == false ? line : nil
+    }
+
     /// The file of the secret, if the next start would not find the secret there. Blocks on the disk.
     var missingSecret: String? {
         guard let secretFile else { return nil }
-        return (try? PrivateFile.read(secretFile))?.isEmpty == false ? nil : secretFile
+        guard let content = try? PrivateFile.read(secretFile) else { return secretFile }
+        return Self.secret(in: String(decoding: content, as: UTF8.self)) == nil ? secretFile : nil
     }
 }
 

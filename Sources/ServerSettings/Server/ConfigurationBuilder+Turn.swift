@@ -22,8 +22,7 @@ extension ConfigurationBuilder {
             return nil
         }
         guard let text = file(path, .turnSecretFile, isPrivate: true) else { return nil }
-        let lines = text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
-        guard let secret = lines.first, !secret.isEmpty else {
+        guard let secret = TurnConfiguration.secret(in: text) else {
             fault(.content, .turnSecretFile, "\(path) is empty", "make a secret with: openssl rand -hex 32 > \(path)")
             return nil
         }
