@@ -336,6 +336,8 @@ package final class ServerSocket {
         }
     }
 
+    func inNextTurn(_ job: @escaping () -> Void) { context.loop.inNextTurn(job) }
+
     /// The descriptor is about to be closed.
     func gone() {
         wsi = nil
