@@ -223,6 +223,7 @@ enum SourceRules {
                 "LibWebSockets/LWSContext.swift": 2, "LibWebSockets/LWSLibrary.swift": 1,
                 "HTTP2/FrameSession.swift": 3, "PushClient/ProviderConnection.swift": 1,
                 "CallServer/Tokens/WakeTokens.swift": 1, "PushCore/Diagnosis/PushDiagnosis.swift": 3,
+                "WireJSON/JSONObject.swift": 1,
             ]
         ),
         (

@@ -121,6 +121,23 @@ struct SourceRulesTests {
         #expect(SourceRules.peerNumbers(Self.tree(source, in: "OutgoingHTTP")) == [])
     }
 
+    @Test(
+        "know what bounds a queue, a window, a table or a pool",
+        arguments: [
+            "    static let mostWaiting = 3", "    public var mostWaiting = 1000", "    static let capacity = 9",
+            "    public var streamsPerConnection = 500", "    public var connections = 2",
+            "    public var heldPerDevice = 16", "    init(kept: Int = 16_384) { self.kept = kept }",
+            "    public static let failuresUntilBad = 3", "    static let usersToOpen = 3",
+            "    static let usersUntilAllRefused = (3, 20)", "    static let acceptedTokens = 50_000",
+        ])
+    func bounds(_ source: String) {
+        let found = SourceRules.shares(Self.tree(source, in: "PushCore"))
+        #expect(found.count == 1 && found.first?.hasSuffix(" has no row of shares, and is nobody's own") == true)
+    }
+
+    @Test("take no count for a bound", arguments: ["    public var connections = 0", "    let most = found.max()"])
+    func noBounds(_ source: String) { #expect(SourceRules.shares(Self.tree(source, in: "PushCore")) == []) }
+
     @Test("are broken by what they are for")
     func broken() {
         #expect(
