@@ -38,6 +38,10 @@ final class HTTPExchange {
 
     /// The most bytes buffered of pipelined requests.
     private static let mostAhead = RequestHead.longest
+    /// How many bytes are searched for a head at a time: the rest, of pipelined requests, stays where it is.
+    static let piece = 1024
+    /// After so many pipelined requests other connections have their turn.
+    private static let requestsInTurn = 64
     /// The requests of one connection that are refused with a status of ``refusals``; then it is closed. A client that
     /// goes on costs a refusal as much as a service, and has to connect again, which is limited by address.
     private static let mostRefused = 4
@@ -49,9 +53,13 @@ final class HTTPExchange {
     private var state = State.readingHead(RequestHeadBuffer())
     /// The number of the present request: a second response to an earlier one is ignored.
     private(set) var number = 0
-    /// Bytes after the present request.
-    private var ahead: [UInt8] = []
-    private var isReadingAhead = false
+    /// Bytes that no request has taken yet.
+    private var unread = UnreadBytes()
+    /// Bytes were dropped, because ``mostAhead`` had arrived before.
+    private var hasOverflowed = false
+    private var isReading = false
+    /// The next request is read in the next turn of the loop.
+    private var isPaused = false
     /// Requests refused with a status of ``refusals``.
     private var refused = 0
     /// The connection's own peer, which may be a proxy.
@@ -64,32 +72,61 @@ final class HTTPExchange {
 
     func received(_ bytes: UnsafeRawBufferPointer) {
         switch state {
-        case .readingHead, .readingBody: read(bytes)
-        case .waiting, .flushing:
-            if ahead.count <= Self.mostAhead { ahead.append(contentsOf: bytes) }
+        case .readingHead where !isPaused, .readingBody:
+            unread.append(bytes)
+            read()
+        case .readingHead, .waiting, .flushing:
+            if unread.count <= Self.mostAhead { unread.append(bytes) } else { hasOverflowed = true }
         case .ended: break
         }
     }
 
-    private func read(_ bytes: UnsafeRawBufferPointer) {
-        switch state {
-        case .readingHead(var buffer):
-            if let socket { socket.server?.events.watch(socket, .request) }
-            // The buffer has one owner while it grows, so that appending does not copy it.
-            state = .readingHead(RequestHeadBuffer())
-            switch buffer.append(bytes) {
-            case .incomplete: state = .readingHead(buffer)
-            case .foreign: refuseHead(.text("not an HTTP/1.1 request\n", status: 400), .notHTTP)
-            case .tooLong:
-                refuseHead(.text("the head is longer than \(RequestHead.longest) bytes\n", status: 431), .status(431))
-            case .whole(let head, let rest): readHead(head, rest: rest)
+    /// Reads until a request waits for its response, or all bytes are read.
+    private func read() {
+        guard !isReading else { return }
+        isReading = true
+        defer {
+            isReading = false
+            if unread.count == 0 { unread = UnreadBytes() }
+        }
+        let last = number + Self.requestsInTurn
+        while unread.count > 0, let socket, socket.server != nil {
+            switch state {
+            case .readingHead:
+                guard number < last else { return pause(socket) }
+                readHead(from: socket)
+            case .readingBody: readBody()
+            case .waiting, .flushing, .ended: return
             }
-        case .readingBody: readBody(bytes)
-        case .waiting, .flushing, .ended: break
         }
     }
 
-    private func readHead(_ bytes: ArraySlice<UInt8>, rest: ArraySlice<UInt8>) {
+    private func pause(_ socket: ServerSocket) {
+        isPaused = true
+        socket.inNextTurn { [weak self] in
+            self?.isPaused = false
+            self?.read()
+        }
+    }
+
+    private func readHead(from socket: ServerSocket) {
+        guard case .readingHead(var buffer) = state else { return }
+        socket.server?.events.watch(socket, .request)
+        // The buffer has one owner while it grows, so that appending does not copy it.
+        state = .readingHead(RequestHeadBuffer())
+        let piece = unread.take(upTo: Self.piece)
+        switch piece.withUnsafeBytes({ buffer.append($0) }) {
+        case .incomplete: state = .readingHead(buffer)
+        case .foreign: refuseHead(.text("not an HTTP/1.1 request\n", status: 400), .notHTTP)
+        case .tooLong:
+            refuseHead(.text("the head is longer than \(RequestHead.longest) bytes\n", status: 431), .status(431))
+        case .whole(let head, let rest):
+            unread.giveBack(rest.count)
+            readHead(head)
+        }
+    }
+
+    private func readHead(_ bytes: ArraySlice<UInt8>) {
         guard let socket, let server = socket.server else { return }
         let head: RequestHead
         do throws(RequestHead.Fault) {
@@ -118,12 +155,13 @@ final class HTTPExchange {
                 return refuse(refusal)
             }
             guard socket.peer == peer || server.events.admitsForwarded(socket) else { return refuse(Self.isShareTaken) }
-            return socket.upgrade(Upgrade.answer(to: head, server: server), rest: rest)
+            return socket.upgrade(
+                Upgrade.answer(to: head, server: server), rest: unread.take(upTo: unread.count))
         }
         begin(head, from: socket)
         guard case .readingBody = state else { return }
         let mine = number
-        rest.withUnsafeBytes { readBody($0) }
+        readBody()
         // A response may already have led to the next request.
         guard number == mine, case .readingBody(var body) = state else { return }
         body.request.wasExamined = true
@@ -181,17 +219,15 @@ final class HTTPExchange {
         state = .readingBody(Body(request: request, length: length, answering: answering))
     }
 
-    private func readBody(_ bytes: UnsafeRawBufferPointer) {
+    private func readBody() {
         guard case .readingBody(var body) = state, let socket, let events = socket.server?.events else { return }
         // The array has one owner while it grows, so that appending does not copy it.
         state = .waiting(body.answering)
-        let missing = body.length - body.bytes.count
-        body.bytes.append(contentsOf: bytes.prefix(missing))
+        body.bytes.append(contentsOf: unread.take(upTo: body.length - body.bytes.count))
         guard body.bytes.count == body.length else {
             state = .readingBody(body)
             return
         }
-        ahead.append(contentsOf: bytes.dropFirst(missing))
         events.watch(socket, .work)
         if body.answering.isPreflight {
             return respond(events.rateRefusal(of: body.request) ?? AllowedOrigins.preflight, to: number)
@@ -210,9 +246,9 @@ final class HTTPExchange {
         case .readingBody(let body): put(response, to: body.answering, .close, then: .linger)
         case .waiting(let answering):
             if Self.refusals.contains(response.status) { refused += 1 }
-            // After an overflow of `ahead` no further request can be read. A proxy's requests are those of many clients.
+            // After an overflow no further request can be read. A proxy's requests are those of many clients.
             let mayStay =
-                ahead.count <= Self.mostAhead && socket?.admission.isReserve == false
+                unread.count <= Self.mostAhead && !hasOverflowed && socket?.admission.isReserve == false
                 && (refused < Self.mostRefused || socket?.admission.proxies != nil)
             let persistence = mayStay ? answering.persistence : .close
             put(response, to: answering, persistence, then: persistence == .close ? .close : .keep)
@@ -260,14 +296,7 @@ final class HTTPExchange {
         guard case .flushing = state, let socket else { return }
         state = .readingHead(RequestHeadBuffer())
         socket.server?.events.watch(socket, .kept)
-        guard !isReadingAhead else { return }
-        isReadingAhead = true
-        while case .readingHead = state, !ahead.isEmpty {
-            let bytes = ahead
-            ahead = []
-            bytes.withUnsafeBytes { read($0) }
-        }
-        isReadingAhead = false
+        read()
     }
 
     func connectionClosed() {
@@ -285,4 +314,32 @@ final class HTTPExchange {
         response.headers = [("Retry-After", "1")]
         return response
     }
+}
+
+/// Bytes that have arrived and were not read yet.
+struct UnreadBytes {
+    private var bytes: [UInt8] = []
+    /// How many of them are read.
+    private var begun = 0
+
+    var count: Int { bytes.count - begun }
+
+    mutating func append(_ more: UnsafeRawBufferPointer) {
+        // What is read leaves when it is the larger part, so that no byte is moved often.
+        if begun > count {
+            bytes.removeFirst(begun)
+            begun = 0
+        }
+        bytes.append(contentsOf: more)
+    }
+
+    /// Takes the first ones.
+    mutating func take(upTo most: Int) -> ArraySlice<UInt8> {
+        let taken = bytes[begun...].prefix(most)
+        begun += taken.count
+        return taken
+    }
+
+    /// Gives back the last ones that were taken.
+    mutating func giveBack(_ count: Int) { begun -= count }
 }

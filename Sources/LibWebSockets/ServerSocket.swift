@@ -338,6 +338,8 @@ package final class ServerSocket {
         }
     }
 
+    func inNextTurn(_ job: @escaping () -> Void) { context.loop.inNextTurn(job) }
+
     /// The descriptor is about to be closed.
     func gone() {
         wsi = nil

@@ -35,8 +35,10 @@ final class FCMTokenMapper {
     private let registrar: FCMRegistrar
     private let now: @Sendable () -> Instant
     private let onFailure: (String) -> Void
-    private var known: [Address: String] = [:]
-    private var order = Deque<Address>()
+    private var known: [Address: (token: String, number: UInt64)] = [:]
+    /// The mappings, the oldest first. Those that are not in ``known`` with this number were forgotten since.
+    private var order = Deque<(address: Address, number: UInt64)>()
+    private var mappings: UInt64 = 0
     private var waiting: [Address: [(String?) -> Void]] = [:]
     private var line = Deque<Address>()
     private var isAsking = false
@@ -55,7 +57,7 @@ final class FCMTokenMapper {
     /// - Parameter completion: called with the FCM token, at once if it is cached; nil when none is available now.
     func map(_ token: PushToken, completion: @escaping (String?) -> Void) {
         let address = Address(token)
-        if let mapped = known[address] { return completion(mapped) }
+        if let mapped = known[address]?.token { return completion(mapped) }
         let isPaused = pauses[address.app].map { now() < $0 } ?? false
         guard !isClosed, !isPaused, waiting.count < Self.longestQueue || waiting[address] != nil else {
             return completion(nil)
@@ -67,9 +69,7 @@ final class FCMTokenMapper {
 
     /// Removes a mapping that FCM no longer accepts.
     func forget(_ token: PushToken) {
-        let address = Address(token)
-        guard known.removeValue(forKey: address) != nil else { return }
-        order.removeAll { $0 == address }
+        known[Address(token)] = nil
     }
 
     /// Completes waiting requests without a token.
@@ -147,8 +147,16 @@ final class FCMTokenMapper {
     }
 
     private func remember(_ mapped: String, for address: Address) {
-        if known.updateValue(mapped, forKey: address) == nil { order.append(address) }
-        while order.count > Self.capacity { known[order.removeFirst()] = nil }
+        let number = known[address]?.number ?? mappings
+        if number == mappings {
+            mappings += 1
+            order.append((address, number))
+        }
+        known[address] = (mapped, number)
+        while order.count > Self.capacity {
+            let oldest = order.removeFirst()
+            if known[oldest.address]?.number == oldest.number { known[oldest.address] = nil }
+        }
     }
 }
 

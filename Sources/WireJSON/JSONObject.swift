@@ -17,9 +17,12 @@ package struct JSONObject {
         var valueCount: UInt32 = 0
         /// With the quotation marks, as that of the value.
         var nameCount: UInt8 = 0
+        /// The length of the name itself; less, if it has escapes.
+        var textCount: UInt8 = 0
         var kind = JSONValue.Kind.null
-        var nameHasEscapes = false
         var valueHasEscapes = false
+
+        var nameHasEscapes: Bool { textCount + 2 < nameCount }
     }
 
     /// Where the buffer begins in which the object stands; nil when it has no members.
@@ -40,10 +43,17 @@ package struct JSONObject {
         try scanner.enterObject()
         while let name = try scanner.nextKey() {
             let value = try scanner.value()
-            if name.textCount <= (name.hasEscapes ? Self.longestEscapedName : Self.longestName) {
-                append(Self.member(name, value, from: scanner.base))
-            }
+            guard let textCount = Self.textCount(of: name) else { continue }
+            append(Self.member(name, textCount, value, from: scanner.base))
         }
+    }
+
+    /// The length of a name without its escapes: most names are told apart by it, and none is resolved for each look-up.
+    /// - Returns: nil for a name that is longer than any of the protocol.
+    private static func textCount(of name: JSONValue) -> UInt8? {
+        guard name.textCount <= (name.hasEscapes ? longestEscapedName : longestName) else { return nil }
+        let count = name.hasEscapes ? name.longString?.utf8.count ?? 0 : name.textCount
+        return count <= longestName ? UInt8(count) : nil
     }
 
     /// - Parameter value: an object.
@@ -67,10 +77,10 @@ package struct JSONObject {
 
     /// The last member of that name.
     private func member(_ name: StaticString, _ base: UnsafeRawPointer) -> Member? {
-        let quotedCount = name.utf8CodeUnitCount + 2
+        let textCount = name.utf8CodeUnitCount
         func isNamed(_ member: Member) -> Bool {
             // Most names differ in length.
-            guard Int(member.nameCount) == quotedCount || member.nameHasEscapes else { return false }
+            guard Int(member.textCount) == textCount else { return false }
             return name
                 ~= JSONValue(
                     kind: .string, hasEscapes: member.nameHasEscapes,
@@ -101,11 +111,13 @@ package struct JSONObject {
     }
 
     /// - Parameter base: of the buffer that both are in.
-    private static func member(_ name: JSONValue, _ value: JSONValue, from base: UnsafeRawPointer) -> Member {
+    private static func member(
+        _ name: JSONValue, _ textCount: UInt8, _ value: JSONValue, from base: UnsafeRawPointer
+    ) -> Member {
         // Neither is empty: a string has its quotation marks.
         Member(
             name: UInt32(name.bytes.baseAddress! - base), value: UInt32(value.bytes.baseAddress! - base),
-            valueCount: UInt32(value.bytes.count), nameCount: UInt8(name.bytes.count), kind: value.kind,
-            nameHasEscapes: name.hasEscapes, valueHasEscapes: value.hasEscapes)
+            valueCount: UInt32(value.bytes.count), nameCount: UInt8(name.bytes.count), textCount: textCount,
+            kind: value.kind, valueHasEscapes: value.hasEscapes)
     }
 }

@@ -116,7 +116,7 @@ struct WorstRequestTests {
             ]
             return (world, { for request in requests { alice.ask(request) } })
         },
-        // Few of them: a larger list is the work itself, a leg and an event for each.
+        // Few of them: a larger list is the work itself, a leg and an event for each. See `crowds`.
         Request("an invite to users who are online, and its end", 100) { count in
             let world = World()
             let (alice, users) = (world.online("alice"), (0..<count).map { world.online("user\($0)").user })
@@ -174,6 +174,40 @@ struct WorstRequestTests {
         },
     ]
 
+    /// To as many users as a call may reach. Each is a leg, a record, and an event or a push.
+    private static let crowds: [Request] = [false, true].flatMap { areAsleep -> [Request] in
+        let most = min(FrameLimits.handles, CoreLimits().legsPerCall)
+        let words = areAsleep ? "asleep" : "online"
+        return [
+            Request("an invite to users who are \(words)", most) { count in
+                let (world, alice, users) = crowd(count, areAsleep: areAsleep)
+                return (world, { alice.call(users) })
+            },
+            Request("candidates for users who are \(words), and the end of the call", most) { count in
+                let (world, alice, users) = crowd(count, areAsleep: areAsleep)
+                let call = alice.call(users)
+                #expect(world.core.liveCalls == 1)
+                return (
+                    world,
+                    {
+                        alice.send(["1", "2"], of: call)
+                        alice.hangUp(call)
+                    }
+                )
+            },
+        ]
+    }
+
+    private static func crowd(_ count: Int, areAsleep: Bool) -> (World, Phone, CallTarget) {
+        let world = World()
+        let alice = world.online("alice")
+        let users = (0..<count).map { number -> Handle in
+            let phone = areAsleep ? world.asleep("user\(number)") : world.online("user\(number)")
+            return phone.user
+        }
+        return (world, alice, .users(users))
+    }
+
     private static func update(_ call: CallID, by phone: Phone, _ count: Int) {
         for number in 0..<count {
             phone.ask(.update(CallUpdate(call: call, kind: .info, custom: RawJSON("\(number)"))))
@@ -202,5 +236,16 @@ struct WorstRequestTests {
         }
         #expect(best.whole <= best.half * WorstInput.mostGrowth, "\(best.half) and \(best.whole)")
         #expect(best.whole <= WorstInput.mostTime)
+    }
+
+    @Test("cost as much as a call reaches users, however many they are", arguments: crowds)
+    func crowds(_ request: Request) {
+        var best = (half: Duration.seconds(1000), whole: Duration.seconds(1000))
+        for run in 1...20 {
+            best.half = min(best.half, request.cost(request.most / 2))
+            best.whole = min(best.whole, request.cost(request.most))
+            if run >= 2, best.whole <= best.half * WorstInput.mostGrowth { break }
+        }
+        #expect(best.whole <= best.half * WorstInput.mostGrowth, "\(best.half) and \(best.whole)")
     }
 }

@@ -808,7 +808,7 @@ async def open_with_tokens(port, end, counted, state):
     """One of a few devices, each time with other push tokens, as long as they may be."""
     phone = Phone("mallory-tokens", push=[{
         "provider": "apns", "kind": "voip", "environment": "production", "topic": TOPIC,
-        "token": f"{random.getrandbits(8_000):02000x}"} for _ in range(8)])
+        "token": f"{random.getrandbits(2_048):0512x}"} for _ in range(8)])
     phone.device = random.choice(DEVICES)
     try:
         await phone.open(port)

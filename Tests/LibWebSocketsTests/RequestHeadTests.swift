@@ -170,4 +170,56 @@ struct RequestHeadTests {
             #expect(AddressRange(text) == nil, "\(text)")
         }
     }
+
+    @Test("pipelined ones are found one after the other, and cost as much as they are long")
+    func pipelined() {
+        func heads(_ bytes: [UInt8]) -> Int {
+            var unread = UnreadBytes()
+            bytes.withUnsafeBytes { unread.append($0) }
+            var buffer = RequestHeadBuffer()
+            var found = 0
+            while unread.count > 0 {
+                let piece = unread.take(upTo: HTTPExchange.piece)
+                guard case .whole(_, let rest) = piece.withUnsafeBytes({ buffer.append($0) }) else { continue }
+                unread.giveBack(rest.count)
+                buffer = RequestHeadBuffer()
+                found += 1
+            }
+            return found
+        }
+        let request = Array("GET / HTTP/1.1\r\nHost: h\r\n\r\n".utf8)
+        func requests(_ count: Int) -> [UInt8] { Array(repeatElement(request, count: count / request.count).joined()) }
+        #expect(heads(requests(2000 * request.count)) == 2000)
+        let growth = WorstInput.growth(at: RequestHead.longest) { count in
+            requests(count)
+        } _: { bytes in
+            _ = heads(bytes)
+        }
+        #expect(growth <= WorstInput.mostGrowth)
+        let longest = requests(2 * RequestHead.longest)
+        #expect(WorstInput.isQuick { _ = heads(longest) })
+    }
+
+    @Test("bytes that no request has taken keep their order")
+    func unreadBytes() {
+        var unread = UnreadBytes()
+        var (next, expected) = (UInt8(0), UInt8(0))
+        for round in 1...200 {
+            let more = (0..<round % 7).map { UInt8(truncatingIfNeeded: Int(next) + $0) }
+            next &+= UInt8(more.count)
+            more.withUnsafeBytes { unread.append($0) }
+            let taken = unread.take(upTo: round % 5)
+            let kept = taken.prefix(taken.count / 2 + 1)
+            unread.giveBack(taken.count - kept.count)
+            for byte in kept {
+                #expect(byte == expected)
+                expected &+= 1
+            }
+        }
+        for byte in unread.take(upTo: unread.count) {
+            #expect(byte == expected)
+            expected &+= 1
+        }
+        #expect(expected == next && unread.count == 0)
+    }
 }

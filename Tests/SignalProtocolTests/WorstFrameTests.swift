@@ -104,6 +104,7 @@ struct WorstFrameTests {
         "cost as much as they are long, however many elements and members they have, and however deep they are",
         arguments: [
             #"{"jsonrpc":"2.0","id":1,"method":"call.invite","params":{"call_id":"\#(id)","to":[§"a"]}}"#,
+            #"{"jsonrpc":"2.0","id":1,"method":"call.invite","params":{§"call_id":"\#(id)","to":"a"}}"#,
             #"{"jsonrpc":"2.0","id":1,"method":"device.update","params":{"push":[§{}]}}"#,
             #"{"jsonrpc":"2.0","id":1,"method":"call.candidates","params":{"call_id":"\#(id)","candidates":[§"a"]}}"#,
             #"{"jsonrpc":"2.0","id":1,"method":"call.update","params":{"call_id":"\#(id)","custom":[§1]}}"#,
@@ -111,7 +112,10 @@ struct WorstFrameTests {
             #"{"jsonrpc":"2.0","id":1,"method":"session.close","params":{§"a":1}}"#, "§",
         ])
     func counts(_ form: String) {
-        let units = [#""a","#, "1,", "{},", "[],", #""a":1,"#, #"{"a":"b"},"#, "[", #"{"a":"#, #"\"b\","#]
+        let units = [
+            #""a","#, "1,", "{},", "[],", #""a":1,"#, #"{"a":"b"},"#, "[", #"{"a":"#, #"\"b\","#, #""\n":0,"#,
+            #""\n\n":0,"#, #""\/all_id":0,"#,
+        ]
         for unit in units {
             func filling(_ count: Int) -> [UInt8] { (0..<count / unit.utf8.count).flatMap { _ in Array(unit.utf8) } }
             let growth = WorstInput.growth(at: 7000) { count in

@@ -30,6 +30,11 @@ extension SourceRules {
         "RefusalLog.mostKeys": "lines about refused clients",
         "AuthorizationCircuit.mostProbes": "the circuit breaker of the authorization hook",
         "AuthorizationCircuit.mostInFlight": "questions in flight at the hook",
+        "AuthorizationCircuit.failuresToOpen": "the circuit breaker of the authorization hook",
+        "AuthorizationCircuit.usersToOpen": "the circuit breaker of the authorization hook",
+        "CallCore+Authorization.mostWaiting": "invites, and apart from them sessions",
+        "RecentAnswers.kept": "cached answers of the hook",
+        "RecentTokens.kept": "verified tokens in memory",
         "GroupCommitter.defaultCapacity": "what is written to disk",
         "CommitterState.standardCapacity": "what is written to disk",
         "FCMTokenMapper.capacity": "APNs tokens that wait for their FCM tokens",
@@ -40,7 +45,16 @@ extension SourceRules {
         "PushPolicy.queueCapacity": "pushes that wait for a provider",
         "PushService.mailboxCapacity": "pushes that wait for a provider",
         "PushPolicy.noticeCapacity": "notices of missed calls among them",
+        "PushPolicy.connections": "pushes at a provider at a time",
+        "PushPolicy.streamsPerConnection": "pushes at a provider at a time",
+        "PushPolicy.throttledDevices": "pushes held for a device",
+        "PushPolicy.heldPerDevice": "pushes held for a device",
+        "PushPolicy.refusalsUntilThrottled": "a provider's quota",
+        "CredentialHealth.failuresUntilBad": "the circuit breaker of a Web Push service's credential",
         "TopicEvidence.mostTopics": "topics whose refused tokens",
+        "TopicEvidence.acceptedTokens": "topics whose refused tokens",
+        "TopicEvidence.refusalsUntilSuspect": "topics whose refused tokens",
+        "TopicEvidence.usersUntilAllRefused": "topics whose refused tokens",
         "LogWriter.capacity": "lines about refused clients",
         "RateLimiter.mostKeys": "tables of rates",
         "RateLimiter.most": "tables of rates",
@@ -50,12 +64,14 @@ extension SourceRules {
         "DeliveryQueue.mostHeld": "events of a webhook endpoint",
         "DeliveryQueue.mostBytes": "events of a webhook endpoint",
         "DeliveryQueue.mostBehind": "users with events that wait",
+        "DeliveryQueue.failuresUntilProbing": "whether an endpoint fails",
+        "DeliveryQueue.usersUntilProbing": "whether an endpoint fails",
     ]
 
     /// Bounds of one call, connection, request, answer, batch or file, and of what no user takes from another.
     private static let ownBounds: Set<String> = [
         "CallSentences.mostNames", "MonitorDriver.mostAdministrators", "SubscriptionDriver.mostPerConnection",
-        "AuditEntry.mostTexts", "CallCore+IdleUsers.mostPassedOver", "CallCore+Authorization.mostWaiting",
+        "AuditEntry.mostTexts", "CallCore+IdleUsers.mostPassedOver",
         "CallCore+Presence.mostRecorded", "PushBounds.most", "CallCore+LookUps.mostAttempts",
         "CoreEffect.mostReserved", "KeySetSchedule.mostSeconds", "RemoteKeySet.mostFormer",
         "SignalShard.mostGathered", "BackendHTTPRequest.mostMembers", "CallResource.mostQueryItems",
@@ -65,6 +81,7 @@ extension SourceRules {
         "HTTPExchange.mostRefused", "WebClient.mostIdleEach", "WebClient.mostIdle", "PushPool.mostPreparedFields",
         "PostgresJournal.mostCommits", "LineSheet.mostLines", "LineSheet.mostBytes", "WebhookEndpoint.most",
         "PendingRecords.keptCapacity", "OperationBuffer.keptCapacity", "Session.mostOffers",
+        "ConnectionState.refusalsUntilAbuse", "PushPolicy.refusalsUntilReplaced",
     ]
 
     /// Each bound of a server is one user's own, or has its row in the article about threats, which says what one user's
@@ -92,12 +109,25 @@ extension SourceRules {
         return found + gone.map { "there is no \($0)" }
     }
 
+    private static let boundWords = [
+        "most", "apacity", "longestQueue", "Until", "ToOpen", "acceptedTokens", "connections = ",
+        "streamsPerConnection", "throttledDevices", "heldPerDevice", "kept: Int = ",
+    ]
+
     /// The name of the bound that the line declares; nil for other lines.
     private static func boundName(_ line: String) -> String? {
         // A regular expression for each line takes a minute in a debug build.
-        guard line.contains("most") || line.contains("apacity") || line.contains("longestQueue") else { return nil }
-        return line.firstMatch(
-            of: /\bstatic (?:let|var) (most(?:[A-Z]\w*)?|\w*[cC]apacity|longestQueue)\b|\bpublic var (\w+Capacity)\b/
-        ).map { String($0.1 ?? $0.2 ?? "") }
+        guard boundWords.contains(where: { line.contains($0) }) else { return nil }
+        let shared =
+            /\bstatic (?:let|var) (most(?:[A-Z]\w*)?|\w*[cC]apacity|longestQueue|acceptedTokens)\b|\bpublic var (\w+Capacity)\b/
+        if let match = line.firstMatch(of: shared) { return String(match.1 ?? match.2 ?? "") }
+        // How many failures, or users, decide for all.
+        if let match = line.firstMatch(of: /\b(?:let|var) ((?:failures|refusals|users)(?:Until|To)[A-Z]\w*) = [(1-9]/) {
+            return String(match.1)
+        }
+        // Of an instance.
+        let own =
+            /\b(?:let|var) (most[A-Z]\w*|connections|streamsPerConnection|throttledDevices|heldPerDevice) = [1-9]|\binit\((kept): Int = [1-9]/
+        return line.firstMatch(of: own).map { String($0.1 ?? $0.2 ?? "") }
     }
 }

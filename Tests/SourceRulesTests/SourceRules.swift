@@ -227,6 +227,7 @@ enum SourceRules {
                 "LibWebSockets/LWSContext.swift": 2, "LibWebSockets/LWSLibrary.swift": 1,
                 "HTTP2/FrameSession.swift": 3, "PushClient/ProviderConnection.swift": 1,
                 "CallServer/Tokens/WakeTokens.swift": 1, "PushCore/Diagnosis/PushDiagnosis.swift": 3,
+                "WireJSON/JSONObject.swift": 1,
             ]
         ),
         (
@@ -262,9 +263,9 @@ enum SourceRules {
     /// What others send becomes a text only where it is ASCII or short (`ForeignText`): in the listed places.
     static func texts(_ tree: SourceTree) -> [String] {
         let words = [
-            "String(decoding:", "String(validating:", "String(bytes:", "String(data:", "String(cString:",
-            "String(validatingCString:", "String(utf8String:", "String(unsafeUninitializedCapacity:", ".longString",
-            "JSONDecoder()", "JSONSerialization.jsonObject", "(rawValue: ",
+            "(decoding:", "(copying:", "(cString:", "(validatingCString:", "(utf8String:", "String(validating:",
+            "String(bytes:", "String(data:", "String(unsafeUninitializedCapacity:", ".longString", "JSONDecoder()",
+            "JSONSerialization.jsonObject", "(rawValue: ",
         ]
         // Numbers.
         let numbers = ["StreamID(rawValue: ", "CloseCode(rawValue: ", "init(rawValue: Int"]
@@ -272,8 +273,12 @@ enum SourceRules {
         return tree.files.compactMap { file -> String? in
             let parts = file.path.split(separator: "/")
             guard parts.count > 2, parts[0] == "Sources", networkTargets.contains(String(parts[1])) else { return nil }
-            let found = places(file) { code, _ in
-                words.contains { code.contains($0) } && !numbers.contains { code.contains($0) }
+            let found = file.lines.indices.flatMap { index -> [String] in
+                var code = withoutComment(file.lines[index])
+                if code.contains(".init(") { code = code.replacing(".init(", with: "(") }
+                guard words.contains(where: { code.contains($0) }) else { return [] }
+                func count(_ words: [String]) -> Int { words.reduce(0) { $0 + code.ranges(of: $1).count } }
+                return Array(repeating: "\(file.path):\(index + 1)", count: max(0, count(words) - count(numbers)))
             }
             let expected = listed[parts.dropFirst().joined(separator: "/"), default: 0]
             guard found.count != expected else { return nil }
@@ -359,6 +364,7 @@ enum SourceRules {
 
     /// A number in the text of others is read by `Int(digits:in:)`: digits only, and a range.
     static func peerNumbers(_ tree: SourceTree) -> [String] {
+        let ofC = ["strto", "atoi(", "atol(", "atof(", "sscanf("]
         let names = ["Int", "Int8", "Int16", "Int32", "Int64", "Double", "Float"].flatMap { ["\($0)(", "\($0).init"] }
         let files = tree.files.filter { file in
             peerReaders.contains { file.path.hasPrefix("Sources/\($0)/") } && !file.path.hasPrefix(metrics)
@@ -366,10 +372,17 @@ enum SourceRules {
         return files.flatMap { file in
             places(file) { code, index in
                 // A regular expression for each line takes a minute in a debug build.
+                if ofC.contains(where: { code.contains($0) }) { return true }
+                if code.contains("? = .init("),
+                    code.contains(/: (?:U?Int(?:8|16|32|64|128)?|Double|Float)\? = \.init\(\w+[^:\w]/)
+                {
+                    return true
+                }
                 guard names.contains(where: { code.contains($0) }) else { return false }
                 let previous = index > 0 ? file.lines[index - 1] : ""
+                let next = index + 1 < file.lines.count ? file.lines[index + 1] : ""
                 return NumberConversion.all(in: code).contains { conversion in
-                    conversion.isOfText(after: previous)
+                    conversion.isOfText(between: previous, and: next)
                         && !rangelessNumbers.contains {
                             file.path.hasSuffix($0.file) && conversion.argument == Substring($0.argument)
                         }
@@ -467,10 +480,12 @@ enum SourceRules {
     /// The lines of code, without comments, that `isFound` takes.
     private static func places(_ file: SourceTree.File, _ isFound: (Substring, Int) -> Bool) -> [String] {
         file.lines.indices.compactMap { index in
-            let line = file.lines[index]
-            let code = line.firstRange(of: "//").map { line[..<$0.lowerBound] } ?? line[...]
-            return isFound(code, index) ? "\(file.path):\(index + 1)" : nil
+            isFound(withoutComment(file.lines[index]), index) ? "\(file.path):\(index + 1)" : nil
         }
+    }
+
+    private static func withoutComment(_ line: String) -> Substring {
+        line.firstRange(of: "//").map { line[..<$0.lowerBound] } ?? line[...]
     }
 }
 
@@ -504,8 +519,10 @@ private struct NumberConversion {
     ]
 
     /// Whether it seems to convert a text: by its argument, or because only such a conversion can fail.
-    /// - Parameter previous: the line above.
-    func isOfText(after previous: String) -> Bool {
+    /// - Parameters:
+    ///   - previous: the line above.
+    ///   - following: the line below.
+    func isOfText(between previous: String, and following: String) -> Bool {
         guard let argument else { return true }
         // An initializer with a label, a size, or a number of C.
         if argument.prefixMatch(of: /\w+:/) != nil { return false }
@@ -516,8 +533,17 @@ private struct NumberConversion {
             ["guard ", "if ", "while ", "} else if "].contains { line.hasPrefix($0) } || previous.hasSuffix(",")
         if isCondition, before.contains(/(?:let|var) \w+ = $/) { return true }
         if ["flatMap", "compactMap", "split("].contains(where: { before.contains($0) }) { return true }
+        if after.allSatisfy({ $0 == " " }), isOptional(in: following.drop { $0 == " " }) { return true }
         let next = after.drop { $0 == " " }
         return ["??", "?.", "== nil", "!= nil"].contains { next.hasPrefix($0) }
             || next.hasPrefix("!") && !next.hasPrefix("!=")
+    }
+
+    /// Whether the line below goes on, or uses the number, as if it could be missing.
+    private func isOptional(in following: Substring) -> Bool {
+        if ["??", "?."].contains(where: { following.hasPrefix($0) }) { return true }
+        guard let name = before.firstMatch(of: /(?:let|var) (\w+) = $/)?.1 else { return false }
+        let uses = ["\(name) ??", "\(name)?.", "let \(name)", "\(name) == nil", "\(name) != nil"]
+        return uses.contains { following.contains($0) }
     }
 }

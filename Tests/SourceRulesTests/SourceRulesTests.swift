@@ -144,6 +144,9 @@ struct SourceRulesTests {
             "let clock = line.split(separator: \":\").map { Int64($0) }", "let seconds = Int(value) ?? 0",
             "let weight = Double(value)!", "let code = UInt8(String(decoding: two, as: UTF8.self))",
             "guard isKnown,\n    let length = Int(value)\nelse { return nil }",
+            "let seconds = Int(value)\nreturn seconds ?? 0", "let seconds = Int(value)\n    ?? 0",
+            "let port = Int(value)\nguard let port else { return nil }", "let number: Int? = .init(line)",
+            "let weight: Double? = .init(line) ?? 1", "let number = strtol(line, nil, 10)", "return atoi(line)",
         ])
     func numbersWithoutRange(_ source: String) {
         #expect(SourceRules.peerNumbers(Self.tree(source, in: "OutgoingHTTP")).count == 1)
@@ -157,10 +160,43 @@ struct SourceRulesTests {
             "let age = Int(digits: text, atMost: 9)", "// let age = Int(text)", "let size = Int32(text.count)",
             "let time = Int64(now.milliseconds) * 1000", "let most = UInt64(clamping: words[0])",
             "let mask = UInt64(key) | UInt64(key) << 32", "case AF_INET: return UInt16(family)",
-            "func print(text: String) -> Int? { nil }",
+            "func print(text: String) -> Int? { nil }", "let seconds = Int(value)\nreturn seconds + 1",
+            "let most: Int? = .init(exactly: size)",
         ])
     func numbersWithRange(_ source: String) {
         #expect(SourceRules.peerNumbers(Self.tree(source, in: "OutgoingHTTP")) == [])
+    }
+
+    @Test(
+        "know what bounds a queue, a window, a table or a pool",
+        arguments: [
+            "    static let mostWaiting = 3", "    public var mostWaiting = 1000", "    static let capacity = 9",
+            "    public var streamsPerConnection = 500", "    public var connections = 2",
+            "    public var heldPerDevice = 16", "    init(kept: Int = 16_384) { self.kept = kept }",
+            "    public static let failuresUntilBad = 3", "    static let usersToOpen = 3",
+            "    static let usersUntilAllRefused = (3, 20)", "    static let acceptedTokens = 50_000",
+        ])
+    func bounds(_ source: String) {
+        let found = SourceRules.shares(Self.tree(source, in: "PushCore"))
+        #expect(found.count == 1 && found.first?.hasSuffix(" has no row of shares, and is nobody's own") == true)
+    }
+
+    @Test("take no count for a bound", arguments: ["    public var connections = 0", "    let most = found.max()"])
+    func noBounds(_ source: String) { #expect(SourceRules.shares(Self.tree(source, in: "PushCore")) == []) }
+
+    @Test(
+        "count each text of bytes, however it is made",
+        arguments: [
+            ("String(decoding: a, as: UTF8.self)", 1), ("let a = String.init(decoding: b, as: UTF8.self)", 1),
+            ("let a: String = .init(decoding: b, as: UTF8.self)", 1), ("Substring(decoding: a, as: UTF8.self)", 1),
+            ("String(copying: a)", 1), ("f(String(decoding: a, as: UTF8.self), String(decoding: b, as: UTF8.self))", 2),
+            ("String.init(validating: a, as: UTF8.self)", 1), (".init(cString: a)", 1),
+            ("Kind(rawValue: a), StreamID(rawValue: 1)", 1), ("RawJSON.init(bytes: a)", 0), ("// .longString", 0),
+        ])
+    func textsOfBytes(_ source: String, _ count: Int) {
+        let found = SourceRules.texts(Self.tree(source, in: "HTTP2"))
+        #expect(found.count == min(count, 1))
+        if count > 0 { #expect(found.first?.contains(" makes \(count) texts of bytes, 0 of them") == true) }
     }
 
     @Test("are broken by what they are for")
