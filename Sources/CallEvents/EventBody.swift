@@ -8,7 +8,8 @@ import WireJSON
 /// It is stored with the event, and sent byte for byte: an event id never has two contents. Calls, pushes and devices have
 /// the members that they have in the admin API, so a receiver reads both with the same code.
 public enum EventBody {
-    /// Appends the body, of at most 20 kB: large custom data is left out, and a long list of callees is cut.
+    /// Appends the body, of at most ``longest`` bytes: large custom data is left out, and a long list of callees is cut,
+    /// as is a long name of the caller, which a token may have.
     public static func append(_ event: EventRecord, to bytes: inout [UInt8]) {
         JSONWriter.append(to: &bytes) { json in
             json.object { json in
@@ -25,6 +26,9 @@ public enum EventBody {
     static let longestCustom = 8 * 1024
     /// The most bytes of handles in a list of callees; as JSON they take twice as much at most.
     static let longestList = 4 * 1024
+    /// The longest body, in bytes: the custom data, the list with each byte escaped and each handle in quotation marks, and
+    /// the other members, which have limits of their own.
+    static let longest = longestCustom + 2 * longestList + 3 * FrameLimits.handles + 4 * 1024
 }
 
 extension JSONWriter {
@@ -63,7 +67,7 @@ extension JSONWriter {
         field("state", call.state.rawValue)
         field("from", call.caller.user.text)
         field("from_device_id", call.caller.device)
-        field("from_name", call.callerName)
+        field("from_name", call.callerName?.cut(to: FrameLimits.name))
         field("to", call.to, count: call.toCount)
         if let forward = call.forwards.last { field("forwarded_to", forward.to) }
         field("video", call.video)
@@ -172,5 +176,18 @@ extension JSONWriter {
                 json.field("rfc3339", Timestamp(instant).rfc3339)
             }
         }
+    }
+}
+
+extension String {
+    /// The longest prefix of whole Unicode scalars that takes at most `limit` bytes.
+    fileprivate func cut(to limit: Int) -> String {
+        guard utf8.count > limit else { return self }
+        var size = 0
+        let fitting = unicodeScalars.prefix { scalar in
+            size += UTF8.width(scalar)
+            return size <= limit
+        }
+        return String(fitting)
     }
 }

@@ -1,10 +1,11 @@
 import AdminProtocol
 import CallCore
-import CallEvents
 import CallMonitor
 import CallVocabulary
 import Foundation
 import Testing
+
+@testable import CallEvents
 
 struct EventBodyTests {
     private struct Body: Decodable {
@@ -141,22 +142,28 @@ struct EventBodyTests {
         }
     }
 
-    @Test("an invite's custom data is in its event, and no body exceeds 20 kB")
+    @Test("an invite's custom data is in its event, and no body exceeds the bound")
     func sizes() throws {
         func custom(_ count: Int) -> RawJSON {
             RawJSON(bytes: Array("{\"a\":\"\(String(repeating: "x", count: count - 8))\"}".utf8))
         }
         #expect(try Self.body(.call(Self.call(), number: 1, .invited(custom: custom(20)))).data.custom?["a"] != nil)
-        // Quotation marks are escaped, which doubles a handle.
-        let users = (0..<1000).map { Handle("\"\($0)" + String(repeating: "\"", count: 100))! }
+        // Quotation marks are escaped, which doubles a handle. The second list is not cut.
+        let long = (0..<FrameLimits.handles).map { Handle("\"\($0)" + String(repeating: "\"", count: 100))! }
+        let short = (0..<FrameLimits.handles).map { Handle("\"\"" + String($0, radix: 36))! }
         for count in [20, 8 * 1024, 8 * 1024 + 1, FrameLimits.custom] {
-            var call = Self.call(to: .users(users))
-            call.callerName = String(repeating: "\"", count: FrameLimits.name)
-            let subject = EventRecord.Subject.call(call, number: 1, .invited(custom: custom(count)))
-            #expect(Self.bytes(subject).count < 20_000)
-            let body = try Self.body(subject)
-            #expect(String(decoding: Self.bytes(subject), as: UTF8.self).contains(#""to_count":1000,"#))
-            #expect((body.data.custom == nil) == (count > 8 * 1024))
+            for users in [long, short] {
+                var call = Self.call(to: .users(users))
+                // A token's name has no limit of its own.
+                call.callerName = String(repeating: "\"", count: 12_000)
+                let subject = EventRecord.Subject.call(call, number: 1, .invited(custom: custom(count)))
+                #expect(Self.bytes(subject).count <= EventBody.longest)
+                let body = try Self.body(subject)
+                #expect(body.data.call?.fromName?.utf8.count == FrameLimits.name)
+                let text = String(decoding: Self.bytes(subject), as: UTF8.self)
+                #expect(text.contains(#""to_count":1000,"#) == (users == long))
+                #expect((body.data.custom == nil) == (count > 8 * 1024))
+            }
         }
     }
 }

@@ -3,6 +3,7 @@ import CallCore
 import CallVocabulary
 import EventLoop
 import LibWebSockets
+import StoreInterface
 import TestCleanup
 import Testing
 
@@ -20,6 +21,9 @@ private final class Fixture {
     private let text: String
     /// Another backend's token, for the same users.
     let other: String
+    /// A token of the role admin for all users.
+    let root: String
+    let services: BackendServices
     private let loop: EventLoop
     private let slot: LoopBound<Slot>
     private let report: AsyncStream<HTTPResponse>.Continuation
@@ -30,10 +34,13 @@ private final class Fixture {
     init(patience: Duration = .seconds(600), commitWait: Duration? = nil) async throws {
         let made = BackendToken.make(name: "pbx", role: .calls, scope: BackendScope(users: ["alice"]))
         let second = BackendToken.make(name: "crm", role: .calls, scope: BackendScope(users: ["alice"]))
-        (text, other) = (made.text, second.text)
+        let third = BackendToken.make(name: "root", role: .admin, scope: BackendScope())
+        (text, other, root) = (made.text, second.text, third.text)
         let services = BackendServices(
-            tokens: BackendTokens(try BackendToken.read("\(made.line)\n\(second.line)")), callSecret: [7]
-        ) { _ in .text("") }
+            tokens: BackendTokens(try BackendToken.read("\(made.line)\n\(second.line)\n\(third.line)")),
+            callSecret: [7]
+        ) { _ in throw StoreFailure(.closed, path: "reveille.sqlite3", detail: "the connection is closed") }
+        self.services = services
         let loop = try EventLoop.started("shard-test")
         self.loop = loop
         let (responses, report) = AsyncStream.makeStream(of: HTTPResponse.self)
@@ -253,6 +260,25 @@ struct BackendResourcesTests {
                 #expect(error.message.contains(words))
             }
         }
+    }
+
+    static let reads: [(HTTPRequest.Method, String, String)] = [
+        (.get, "/calls", ""), (.get, "/calls/\(Fixture.call)/record", ""), (.get, "/pushes", ""),
+        (.get, "/pushes/\(Fixture.call)", ""), (.get, "/users/alice/devices", ""),
+        (.get, "/users/alice/devices/\(Fixture.call)", ""), (.get, "/groups", ""), (.get, "/aliases", ""),
+        (.post, "/webhooks/billing/replay", #"{"since_ms":1}"#),
+    ]
+
+    @Test("each resource for which the store is read answers 500 while it cannot be read", arguments: reads)
+    func unreadableStore(method: HTTPRequest.Method, path: String, body: String) async throws {
+        let fixture = try await Fixture()
+        let admin = try await AdminFixture(endpoint: "billing")
+        await admin.queries.close()
+        fixture.services.attach(admin.service.mailbox)
+        await fixture.ask(method, path, body, token: fixture.root)
+        let response = try await fixture.nextResponse()
+        #expect(response.status == 500)
+        #expect(String(decoding: response.body, as: UTF8.self).contains("The store cannot be read"))
     }
 
     @Test("the requests of a shard are bounded, waiting ones too, and one token has half of them")

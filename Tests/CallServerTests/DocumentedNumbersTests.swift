@@ -203,6 +203,8 @@ struct DocumentedNumbersTests {
               first \(n(Callees.few)) handles
             - | `live_calls_per_user` | \(n(core.liveCallsPerUser)) |
             - | `call_bytes_per_user` | \(mib(core.callBytesPerUser)) MiB |
+            - \(kB(Call.bytesOfCall)) kB for a call, \(kB(Call.bytesOfLeg)) kB for each called device,
+              \(n(Call.bytesOfCallee + Call.bytesOfName)) bytes for each callee, and the content
             - | `stored_bytes_per_user` | \(mib(core.storedBytesPerUser)) MiB in a minute |
             - \(n(StoredBytes.callee)) bytes for each callee, \(n(StoredBytes.device / 1000)) kB for each called device,
               candidates that are stored
@@ -241,7 +243,6 @@ struct DocumentedNumbersTests {
             - APNs: 503
             - a group of 1,000, one answer
             - (rule 11)
-            - 2.3 kB for a call, 1.2 kB for each called device, 550 bytes for each callee
             """#)
 
     static let adminAPI = Passages(
@@ -393,6 +394,8 @@ struct DocumentedNumbersTests {
             - unless it is larger than \(kib(EventBody.longestCustom)) KiB |
             - A list of callees is cut after \(kib(EventBody.longestList)) KiB, and that of an ended call that has rung
               nobody after \(n(Callees.few)) handles;
+            - a caller's name after \(n(FrameLimits.name)) bytes.
+            - A body has at most \(n(EventBody.longest)) bytes.
             - up to \(n(DeliveryQueue.mostInFlight)) are sent at a time.
             - within \(s(EndpointSender.patience)) s. Everything else
             - between the attempts are \(pauses), each
@@ -409,7 +412,6 @@ struct DocumentedNumbersTests {
             - | 1 to 4:
             - with Base64 of 24 to 64 bytes (HMAC-SHA256)
             - an Ed25519 private key
-            - A body has at most 20 kB.
             - , from 1 and without gaps
             - a status of 200 to 299
             - up to 10 % longer.
@@ -442,6 +444,21 @@ struct DocumentedNumbersTests {
             .filter { $0.offset.isMultiple(of: 2) }.flatMap { $0.element.split(separator: " ") }
         let numbers = words.filter { $0.contains(where: \.isNumber) }
         #expect(numbers == [], "\(passages.article) has numbers that no test reads")
+    }
+
+    /// Of an article whose other numbers are figures, addresses and settings of other programs.
+    private static let twoMachines = """
+        - by then the \(s(timers.resume)) s in
+        - Prometheus scrapes both nodes directly, at port \(p(MetricsListenerConfiguration.standardPort)).
+        - the lease is \(s(Lease.duration)) s |
+        - requests are `overloaded` after \(s(StoreStall.patience)) s and HAProxy
+        - while the home still counts on it, for up to \(s(Lease.duration)) s |
+        """
+
+    @Test("what the article on two machines promises is the code's")
+    func realm() throws {
+        let prose = try Self.prose(of: "CallServer/CallServer.docc/RunOnTwoMachines.md")
+        for passage in Self.list(Self.twoMachines) { #expect(prose.contains(passage), "\(passage)") }
     }
 
     // MARK: OpenAPI
@@ -570,6 +587,8 @@ struct DocumentedNumbersTests {
 
     private static func p(_ number: some BinaryInteger) -> String { "\(number)" }
     private static func kib(_ bytes: Int) -> String { n(bytes / 1024) }
+    /// With one decimal digit.
+    private static func kB(_ bytes: Int) -> String { "\(bytes / 1000).\(bytes % 1000 / 100)" }
     private static func mib(_ bytes: Int) -> String { n(bytes >> 20) }
     private static func ms(_ time: Duration) -> String { "\(time.wholeMilliseconds)" }
     private static func s(_ time: Duration) -> String { "\(time.components.seconds)" }

@@ -260,11 +260,13 @@ final class Call {
         return bytes(content: invite.payloadBytes, callees: callees) + callees * bytesOfName
     }
 
-    private static func bytes(content: Int, callees: Int) -> Int { 2_300 + content + callees * 50 }
+    private static func bytes(content: Int, callees: Int) -> Int { bytesOfCall + content + callees * bytesOfCallee }
 
+    static let bytesOfCall = 2_300
+    static let bytesOfCallee = 50
     /// A name that nobody has. That of a user is in memory anyway.
-    private static let bytesOfName = 500
-    private static let bytesOfLeg = 1_200
+    static let bytesOfName = 500
+    static let bytesOfLeg = 1_200
 
     /// Of a call that ends and has rung nobody: keeps of more than a few callees only those who exist, and of a list only
     /// the first handles and its length.
