@@ -483,10 +483,6 @@ enum SourceRules {
             isFound(withoutComment(file.lines[index]), index) ? "\(file.path):\(index + 1)" : nil
         }
     }
-
-    private static func withoutComment(_ line: String) -> Substring {
-        line.firstRange(of: "//").map { line[..<$0.lowerBound] } ?? line[...]
-    }
 }
 
 /// `Int(…)` and its like in a line of code.
