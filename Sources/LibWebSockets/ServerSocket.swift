@@ -1,4 +1,5 @@
 import CLibWebSockets
+import EventLoop
 import Glibc
 
 /// One accepted connection, which carries an HTTP request or a WebSocket.
