@@ -1,4 +1,5 @@
 import Glibc
+import LibWebSockets
 
 /// A second descriptor of an accepted connection, to ask what arrived on it once the library has closed the first.
 struct Arrival: ~Copyable {
