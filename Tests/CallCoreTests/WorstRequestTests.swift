@@ -239,7 +239,7 @@ struct WorstRequestTests {
     }
 
     @Test("cost as much as a call reaches users, however many they are", arguments: crowds)
-    func crowds(_ request: Request) {
+    func reaching(_ request: Request) {
         var best = (half: Duration.seconds(1000), whole: Duration.seconds(1000))
         for run in 1...20 {
             best.half = min(best.half, request.cost(request.most / 2))
