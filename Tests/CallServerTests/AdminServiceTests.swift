@@ -7,6 +7,7 @@ import EventLoop
 import Glibc
 import LibWebSockets
 import LogCapture
+import StoreInterface
 import TestCleanup
 import Testing
 

@@ -1,3 +1,4 @@
+import AdminServer
 import ByteMutation
 import CallCore
 import CallVocabulary
