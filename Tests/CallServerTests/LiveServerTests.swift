@@ -100,7 +100,7 @@ struct LiveServerTests {
         var configuration = ServerConfiguration(address: .anyPort, data: try .temporary(), shards: 1)
         configuration.turn = TurnConfiguration(urls: ["turn:a"], secret: "north", secretFile: secret)
         configuration.tokens.provider = IdentityProvider(issuer: "https://id.example.com/", audiences: ["reveille"])
-        configuration.tokens.keysAddress = "http://127.0.0.1:1/keys"
+        configuration.tokens.keysAddress = WebAddress("http://127.0.0.1:1/keys")
         let server = try await CallServer.start(configuration, log: .none)
         let certificates = ListenerCertificates(webSockets: server.webSockets, admin: server.admin, metrics: nil)
         let watch = ProblemWatch(
