@@ -59,7 +59,7 @@ public enum WorstInput: String, CaseIterable, Sendable {
     public static func growth<Input>(at count: Int, of input: (Int) -> Input, _ work: (Input) -> Void) -> Double {
         let (short, long) = (input(count), input(2 * count))
         var best = (short: Double.infinity, long: Double.infinity)
-        for run in 1...60 {
+        for run in 1...200 {
             // At least some microseconds, below which the clock tells nothing.
             best.short = min(best.short, max(20_000, processorTime(of: { work(short) }) / .nanoseconds(1)))
             best.long = min(best.long, max(20_000, processorTime(of: { work(long) }) / .nanoseconds(1)))

@@ -102,7 +102,8 @@ extension SourceRules {
             return String(match.1)
         }
         guard !code.contains("{"), !code.contains("->"),
-            let match = code.firstMatch(of: /\b(?:let|var) (\w+)(?:: | = )[^={]*?(?:Unsafe\w*|Opaque)Pointer\b/),
+            // Not \b: there is no boundary of words before a dot.
+            let match = code.firstMatch(of: /\b(?:let|var) (\w+)(?:: | = )[^={]*?(?:Unsafe\w*|Opaque)Pointer(?!\w)/),
             isMember(lines, index)
         else { return nil }
         return String(match.1)

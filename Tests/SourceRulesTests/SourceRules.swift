@@ -256,6 +256,7 @@ enum SourceRules {
                 "CallServer/Routes/Metrics/ProcessFigures.swift": 1, "CallServer/Backend/BackendToken.swift": 2,
                 "CallServer/Realm/SharedSecrets.swift": 2, "CallServer/Realm/RealmControl.swift": 1,
                 "CallServer/Clock/ClockAnchor.swift": 1, "CallServer/Clock/ClockSources.swift": 1,
+                "CallServer/Tokens/TurnCredentials.swift": 1,
             ]
         ),
     ]

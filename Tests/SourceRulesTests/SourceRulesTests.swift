@@ -63,10 +63,11 @@ struct SourceRulesTests {
         for (line, name) in [
             ("    private static let mostWaiting = 5", "mostWaiting"), ("static let capacity = 1 << 20", "capacity"),
             ("    public var queueCapacity = 20_000", "queueCapacity"), ("static var most: Int { 5 }", "most"),
+            ("let mostWaiting = 5", "mostWaiting"),
         ] {
             #expect(found(line) == ["File.\(name) has no row of shares, and is nobody's own"])
         }
-        for line in ["let mostWaiting = 5", "var capacity: Int {", "static let almost = 5", "static func most() {}"] {
+        for line in ["let mostWaiting: Int", "var capacity: Int {", "static let almost = 5", "static func most() {}"] {
             #expect(found(line) == [])
         }
     }
@@ -199,22 +200,8 @@ struct SourceRulesTests {
         if count > 0 { #expect(found.first?.contains(" makes \(count) texts of bytes, 0 of them") == true) }
     }
 
-    @Test("are broken by what they are for")
-    func broken() {
-        #expect(
-            SourceRules.imports(Self.tree("import HTTP2")) == ["CallCore imports HTTP2, which is not listed for it"])
-        #expect(
-            SourceRules.imports(Self.tree("import HTTP2", listing: #""HTTP2", "PushCore""#))
-                == ["CallCore lists PushCore and does not import it"])
-        #expect(SourceRules.imports(Self.tree("@testable import HTTP2", listing: #""HTTP2""#)) == [])
-        #expect(SourceRules.purity(Self.tree("import Foundation")) == ["CallCore imports Foundation"])
-        #expect(
-            SourceRules.phones(Self.tree("let a: Int128 = 1 // one", in: "SoftphoneSession"))
-                == ["Sources/SoftphoneSession/File.swift:1 is newer than some phones"])
-        #expect(SourceRules.phones(Self.tree("let a = 1 // Int128", in: "SoftphoneSession")) == [])
-        #expect(
-            SourceRules.simulation(Self.tree("", in: "CallServer", listing: #""PushSimulator""#))
-                == ["CallServer needs PushSimulator"])
+    @Test("find a file that is read or written in another way than by PrivateFile")
+    func files() {
         for code in [
             "try data.write(to: url, options: .atomic)", "try data.write(to: URL(filePath: file))",
             #"fopen(path, "w")"#, "try FileManager.default.copyItem(atPath: path, toPath: other)",
@@ -238,6 +225,24 @@ struct SourceRulesTests {
             SourceRules.privateFiles(Self.tree("open(path, O_RDWR | O_CREAT, 0o600)", in: "CallStore"))
                 == ["Sources/CallStore/File.swift:1 makes a file at the end of a link"])
         #expect(SourceRules.privateFiles(Self.tree("open(path, O_RDWR | O_CREAT | O_NOFOLLOW)", in: "CallStore")) == [])
+    }
+
+    @Test("are broken by what they are for")
+    func broken() {
+        #expect(
+            SourceRules.imports(Self.tree("import HTTP2")) == ["CallCore imports HTTP2, which is not listed for it"])
+        #expect(
+            SourceRules.imports(Self.tree("import HTTP2", listing: #""HTTP2", "PushCore""#))
+                == ["CallCore lists PushCore and does not import it"])
+        #expect(SourceRules.imports(Self.tree("@testable import HTTP2", listing: #""HTTP2""#)) == [])
+        #expect(SourceRules.purity(Self.tree("import Foundation")) == ["CallCore imports Foundation"])
+        #expect(
+            SourceRules.phones(Self.tree("let a: Int128 = 1 // one", in: "SoftphoneSession"))
+                == ["Sources/SoftphoneSession/File.swift:1 is newer than some phones"])
+        #expect(SourceRules.phones(Self.tree("let a = 1 // Int128", in: "SoftphoneSession")) == [])
+        #expect(
+            SourceRules.simulation(Self.tree("", in: "CallServer", listing: #""PushSimulator""#))
+                == ["CallServer needs PushSimulator"])
         #expect(
             SourceRules.storeKinds(Self.tree("try StoreReader.open()", in: "CallServer"))
                 == ["Sources/CallServer/File.swift:1 names a kind of store"])
