@@ -1411,7 +1411,7 @@ export class Session extends Emitter {
     if (!mayBeAnswered && overdue !== undefined) give(overdue, 'ring_timeout');
   }
 
-  // Candidates have no answer. The answer to a later request proves that they have arrived.
+  // Candidates have no answer: that to a later request proves that they arrived.
 
   _gathered(call, candidates, isFinal) {
     this.turns.run(() => {
@@ -1504,7 +1504,7 @@ class Tabs {
     this.#channel.postMessage({});
     if (!isReload) this.#request({});
     this.env.setTimeout(() => {
-      // A tab that waits may have got the lock during the reload. A tab that has the session meanwhile keeps it.
+      // A tab that waits may have got the lock during the reload. It keeps the session.
       if (isReload) this.#request(this.isElsewhere ? {} : { steal: true });
       else if (!this.isLeader && !this.isElsewhere && this.#hasJoined) this.#isHeard();
     }, this.times.tabAsk);

@@ -65,7 +65,9 @@ struct Misuse {
     }
 
     private static func mayHaveSecret(_ word: String) -> Bool {
-        ShownText.mayHaveSecret(word) || PostgresAddress.isAddress(word)
+        // As `bob=20s`.
+        if word.wholeMatch(of: /\w+=[0-9]+[a-z]*/) != nil { return false }
+        return ShownText.mayHaveSecret(word) || PostgresAddress.isAddress(word)
             || PostgresAddress.isMeant(by: word) && word.contains("@")
     }
 
