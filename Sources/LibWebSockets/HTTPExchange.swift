@@ -55,8 +55,6 @@ final class HTTPExchange {
     private(set) var number = 0
     /// Bytes that no request has taken yet.
     private var unread = UnreadBytes()
-    /// Bytes were dropped, because ``mostAhead`` had arrived before.
-    private var hasOverflowed = false
     private var isReading = false
     /// The next request is read in the next turn of the loop.
     private var isPaused = false
@@ -75,8 +73,7 @@ final class HTTPExchange {
         case .readingHead where !isPaused, .readingBody:
             unread.append(bytes)
             read()
-        case .readingHead, .waiting, .flushing:
-            if unread.count <= Self.mostAhead { unread.append(bytes) } else { hasOverflowed = true }
+        case .readingHead, .waiting, .flushing: unread.append(bytes, whileAtMost: Self.mostAhead)
         case .ended: break
         }
     }
@@ -87,7 +84,7 @@ final class HTTPExchange {
         isReading = true
         defer {
             isReading = false
-            if unread.count == 0 { unread = UnreadBytes() }
+            unread.free()
         }
         let last = number + Self.requestsInTurn
         while unread.count > 0, let socket, socket.server != nil {
@@ -248,7 +245,7 @@ final class HTTPExchange {
             if Self.refusals.contains(response.status) { refused += 1 }
             // After an overflow no further request can be read. A proxy's requests are those of many clients.
             let mayStay =
-                unread.count <= Self.mostAhead && !hasOverflowed && socket?.admission.isReserve == false
+                unread.count <= Self.mostAhead && !unread.hasGap && socket?.admission.isReserve == false
                 && (refused < Self.mostRefused || socket?.admission.proxies != nil)
             let persistence = mayStay ? answering.persistence : .close
             put(response, to: answering, persistence, then: persistence == .close ? .close : .keep)
@@ -321,10 +318,17 @@ struct UnreadBytes {
     private var bytes: [UInt8] = []
     /// How many of them are read.
     private var begun = 0
+    /// Whether bytes were dropped. What comes after them is part of no request, and dropped too.
+    private(set) var hasGap = false
 
     var count: Int { bytes.count - begun }
 
-    mutating func append(_ more: UnsafeRawBufferPointer) {
+    /// - Parameter most: with more than so many unread all further bytes are dropped.
+    mutating func append(_ more: UnsafeRawBufferPointer, whileAtMost most: Int = .max) {
+        guard !hasGap, count <= most else {
+            hasGap = true
+            return
+        }
         // What is read leaves when it is the larger part, so that no byte is moved often.
         if begun > count {
             bytes.removeFirst(begun)
@@ -342,4 +346,7 @@ struct UnreadBytes {
 
     /// Gives back the last ones that were taken.
     mutating func giveBack(_ count: Int) { begun -= count }
+
+    /// Frees the memory when all bytes are read.
+    mutating func free() { if count == 0 { (bytes, begun) = ([], 0) } }
 }

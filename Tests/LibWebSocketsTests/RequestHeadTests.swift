@@ -222,4 +222,18 @@ struct RequestHeadTests {
         }
         #expect(expected == next && unread.count == 0)
     }
+
+    @Test("bytes that arrive behind dropped ones are dropped too: no request has a gap")
+    func gap() {
+        var unread = UnreadBytes()
+        for (bytes, hasGap) in [([1, 2], false), ([3, 4, 5], false), ([6], true)] as [([UInt8], Bool)] {
+            bytes.withUnsafeBytes { unread.append($0, whileAtMost: 3) }
+            #expect(unread.hasGap == hasGap)
+        }
+        #expect(Array(unread.take(upTo: 9)) == [1, 2, 3, 4, 5])
+        unread.free()
+        let late: [UInt8] = [7]
+        late.withUnsafeBytes { unread.append($0) }
+        #expect(unread.count == 0 && unread.hasGap)
+    }
 }
