@@ -191,8 +191,10 @@ export interface CallEvents {
   candidates: { call: Call; candidates: any[]; isFinal: boolean };
   /** The other side renegotiates, holds, mutes, or sends an update of its own. */
   update: { call: Call; kind: UpdateKind; sdp?: string; custom?: any };
-  /** The other side has lost its connection to the server, or is back. */
-  /** `at`: when, by the server's clock. It is told late if this side was away as well: compare it with `call.connectedAt`. */
+  /**
+   * The other side has lost its connection to the server, or is back. `at`: when, by the server's clock. It is told late if
+   * this side was away as well: compare it with `call.connectedAt`.
+   */
   peer: { call: Call; presence: 'away' | 'back'; at: number };
   /** The call goes on in another tab. */
   moved: { call: Call };

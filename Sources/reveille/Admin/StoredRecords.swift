@@ -194,7 +194,7 @@ enum StoredRecords {
 }
 
 extension StorePlace {
-    /// Whether another process serves the store, as its realm says. Nobody tells of a folder, but the server on it.
+    /// The server of the store, as its realm says. Nobody tells of a folder, but the server on it.
     fileprivate var home: StoredRecords.Home {
         switch self {
         case .folder: .absent
