@@ -147,7 +147,7 @@ class Push(private val data: Map<String, String>) {
 class ReveilleHTTP(private val server: String, private val push: Push) {
     class Answer(val status: Int, val body: JSONObject) {
         /** The call is over for this device, or it is refused: stop ringing. */
-        val isOver: Boolean get() = body.optString("state") == "ended" || status in 400..499
+        val isOver: Boolean get() = body.optString("state") == "ended" || status in 400..499 && status != 429
     }
 
     /** [result] is `reported`, `not_required`, `filtered` or `failed`. After `reported` the caller hears ringback. */
@@ -175,7 +175,7 @@ class ReveilleHTTP(private val server: String, private val push: Push) {
             if (attempt > 0) Thread.sleep(PAUSE * attempt)
             try {
                 last = send(method, path, body)
-                if (last.status != 503) return last
+                if (last.status != 503 && last.status != 429) return last
             } catch (unreachable: IOException) {
                 continue
             }

@@ -38,7 +38,7 @@ class ReveilleAnswer {
   final Map<String, dynamic> body;
 
   /// The call is over for this device, or it is refused: stop ringing.
-  bool get isOver => body['state'] == 'ended' || (status >= 400 && status < 500);
+  bool get isOver => body['state'] == 'ended' || (status >= 400 && status < 500 && status != 429);
 }
 
 class ReveilleHttp {
@@ -69,7 +69,7 @@ class ReveilleHttp {
       if (tries > 1) await Future<void>.delayed(Duration(milliseconds: 500 * tries));
       try {
         answer = await _send(push, path, body).timeout(const Duration(seconds: 5));
-        if (answer.status != 503) return answer;
+        if (answer.status != 503 && answer.status != 429) return answer;
       } on IOException {
         continue;
       } on TimeoutException {

@@ -55,7 +55,7 @@ export function connectReveille({ server, onToken = () => {}, onAnswered = () =>
       } catch (unreachable) {
         // The next try may reach it.
       }
-      if ((status !== 0 && status !== 503) || tries === 3) return { ...answer, status };
+      if (![0, 429, 503].includes(status) || tries === 3) return { ...answer, status };
       await new Promise((resume) => setTimeout(resume, 500 * tries));
     }
   }

@@ -40,7 +40,7 @@ class Server {
         requests.add(Request(line, exchange.requestHeaders.getFirst("Authorization"), body))
         Changes.changed()
         val (status, text) = answers[line] ?: Pair(200, """{"state":"ringing","remaining_ms":20000}""")
-        if (status == 503) answers.remove(line)
+        if (status == 503 || status == 429) answers.remove(line)
         val bytes = text.toByteArray()
         exchange.sendResponseHeaders(status, bytes.size.toLong())
         exchange.responseBody.use { it.write(bytes) }
@@ -239,6 +239,16 @@ val tests = linkedMapOf<String, (Phone) -> Unit>(
         phone.server.answers[REPORT] = Pair(503, """{"code":-32011}""")
         phone.ringing()
         phone.await("twice") { phone.lines().count { it == REPORT } == 2 }
+    },
+    "a server that is asked too often is asked again, and the call goes on" to { phone ->
+        phone.server.answers[REPORT] = Pair(429, """{"code":-32007}""")
+        phone.ringing()
+        phone.await("twice") { phone.lines().count { it == REPORT } == 2 }
+        phone.server.answers[call("answer")] = Pair(429, """{"code":-32007}""")
+        runBlocking { phone.telecomCall().onAnswer(1) }
+        phone.await("answered") { phone.answered == 1 }
+        check(phone.lines().count { it == call("answer") } == 2) { "${phone.lines()}" }
+        check(phone.ended == 0) { "${phone.ended}" }
     },
     "a missed call is a notification, and other messages are the app's" to { phone ->
         phone.receive(phone.data() + mapOf("type" to "missed_call"))

@@ -174,10 +174,10 @@ const tests = {
     assert.deepEqual(callKeep.calls, [['end', CALL, 5]]);
     assert.deepEqual(heard.ended, [CALL]);
   },
-  'an overloaded server is asked again': async () => {
-    answers[REPORT] = [[503, {}], [200, { state: 'ringing' }]];
+  'an overloaded server is asked again, and one that is asked too often': async () => {
+    answers[REPORT] = [[503, {}], [429, {}], [200, { state: 'ringing' }]];
     await display();
-    await until(() => paths().length === 2);
+    await until(() => paths().length === 3);
   },
   'on Android a data message is displayed and reported, an expired one only reported': async () => {
     const { reveille } = connect('android');
