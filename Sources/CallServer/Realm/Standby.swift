@@ -60,7 +60,9 @@ struct Standby: Sendable {
                 do {
                     try secrets.take(kept)
                 } catch {
-                    difference = "\(error)" + (secrets.others(than: kept).isEmpty ? "" : "; a take-over moves it aside")
+                    // A handover is refused meanwhile.
+                    let isMoved = !secrets.others(than: kept).isEmpty
+                    difference = "\(error)" + (isMoved ? "; a take-over, when the home fails, moves it aside" : "")
                 }
                 for problem in sight.look(secrets: difference) { ProblemWatch.tell(problem, log) }
                 return sight.hindrance
