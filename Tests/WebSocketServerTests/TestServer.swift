@@ -133,9 +133,9 @@ final class EchoHandler: ShardHandler {
                     status: 200, contentType: type,
                     headers: [("X-Target", request.target), ("X-Authorization", authorization), ("X-Bad", "a\r\nb")],
                     body: request.body))
-        case "/late":
+        case "/late", "/later":
             timer = LoopTimer(loop: loop) { responder.respond(.text("at last\n")) }
-            timer?.start(after: .milliseconds(20))
+            timer?.start(after: .milliseconds(request.path == "/late" ? 20 : 1000))
         case "/kept":
             responder.respond(.text("kept\n"))
             kept = responder
