@@ -85,17 +85,8 @@ public final class CallServer: Sendable {
     ) async throws -> CallServer {
         try configuration.data.prepare()
         let adminSocket = try configuration.data.adminSocket()
-        let hasLostStore = configuration.database == nil && configuration.data.hasLostStore
         let store = try await ServerStore.open(configuration, log: log)
         configuration.data.note(database: configuration.database, log)
-        // Only now: with other files of the store there, the start is refused.
-        if hasLostStore {
-            log.error(
-                """
-                the store of this folder is missing although a server ran here; the server starts without calls and \
-                devices. If this is unexpected, stop the server and restore a backup
-                """, metadata: ["folder": .string(configuration.data.path)])
-        }
         let parts: ServerParts
         do {
             let clock: ServerClock

@@ -27,14 +27,6 @@ public struct DataFolder: Sendable {
         return DataFolder(path: home + "/.local/share/reveille")
     }
 
-    /// Whether a server has saved its clock here, but its store is missing or empty.
-    var hasLostStore: Bool {
-        let files = FileManager.default
-        let store = try? files.attributesOfItem(atPath: path + "/reveille.sqlite3")
-        let isEmpty = (store?[.size] as? Int ?? 0) == 0
-        return isEmpty && files.fileExists(atPath: path + "/" + ClockAnchor.file)
-    }
-
     /// Creates the folder with access for its owner only, and checks that it is writable.
     public func prepare() throws {
         var isFolder: ObjCBool = false

@@ -16,6 +16,10 @@ enum StoreFolder {
         let ending = ".sqlite3"
         return (path.hasSuffix(ending) ? String(path.dropLast(ending.count)) : path) + ".mark"
     }
+    /// The clock that the server beside the store keeps.
+    static func clock(of path: String) -> String {
+        (path.lastIndex(of: "/").map { String(path[...$0]) } ?? "") + "clock.json"
+    }
     /// The companion files of a database in WAL mode.
     static func companions(of database: String) -> [String] { [log(of: database), database + "-shm"] }
     static func log(of database: String) -> String { database + "-wal" }

@@ -31,7 +31,8 @@ public struct TrustedProxies: Equatable, Sendable {
     package func forwarded(behind peer: PeerAddress, _ forwardedFor: String?) -> Forwarded {
         var client = peer
         guard let forwardedFor, !forwardedFor.isEmpty else {
-            return Forwarded(client: client, isMissing: true)
+            // What passes the bytes of a connection on cannot add the field: its header has named the client.
+            return Forwarded(client: client, isMissing: !sendHeaders)
         }
         for entry in forwardedFor.split(separator: ",", omittingEmptySubsequences: false).reversed() {
             let text = entry.drop(while: Self.isBlank).prefix { !Self.isBlank($0) }

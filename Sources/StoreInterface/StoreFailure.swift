@@ -104,6 +104,8 @@ extension StoreFailure: CustomStringConvertible {
             """
         case .otherJournal:
             "Put back the database that it belongs to, or move it away with its -wal: the last calls of that one are in them."
+        case .missingFile where path.hasSuffix("/reveille.sqlite3"):
+            "Put it back, or restore a backup: reveille restore --replace. To begin without calls and devices, move the other files away."
         case .missingFile, .incomplete:
             "Keep the files, and put back what is missing or restore a backup. To go on without it: reveille backup --salvage, then reveille restore --replace."
         case .foreignMark:

@@ -35,20 +35,6 @@ import Testing
         #expect(Set(left) == Set((0..<40).map { "key-\($0)" }), "no drafts are left")
     }
 
-    @Test func `a store that is missing or empty where a server has kept its clock is noticed`() throws {
-        let folder = try DataFolder.temporary()
-        func write(_ text: String, _ name: String) throws {
-            try Data(text.utf8).write(to: URL(filePath: folder.path + "/" + name))
-        }
-        #expect(!folder.hasLostStore)
-        try write("{}", "clock.json")
-        #expect(folder.hasLostStore)
-        try write("", "reveille.sqlite3")
-        #expect(folder.hasLostStore)
-        try write("SQLite format 3", "reveille.sqlite3")
-        #expect(!folder.hasLostStore)
-    }
-
     @Test func `a folder whose server has its store in a database names the database, without a password`() throws {
         let folder = try DataFolder.temporary()
         try folder.checkStoreIsHere()

@@ -209,6 +209,31 @@ private struct KilledServer {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `a database that is gone after a clean stop is refused where a server has kept its clock`(
+        isEmptied: Bool
+    ) throws {
+        let folder = try TemporaryFolder()
+        try CallStore.open(folder: folder.path).close()
+        for file in StoreFolder.files(of: folder.database) { try? FileManager.default.removeItem(atPath: file) }
+        if isEmptied { try Data().write(to: URL(fileURLWithPath: folder.database)) }
+        // A folder in which nothing was stored yet.
+        #expect(throws: (any Error).self) { try StoreReader.open(folder: folder.path) }
+        try Data("{}".utf8).write(to: URL(fileURLWithPath: StoreFolder.clock(of: folder.database)))
+        let files = folder.files
+        func reason(_ body: () throws -> Void) -> StoreFailure.Reason? {
+            do { try body() } catch { return (error as? StoreFailure)?.reason }
+            return nil
+        }
+        #expect(reason { try CallStore.open(folder: folder.path).close() } == .missingFile)
+        #expect(reason { try StoreReader.open(folder: folder.path).close() } == .missingFile)
+        let copy = folder.parent + "/copy"
+        #expect(reason { _ = try StoreBackup.write(folder: folder.path, to: copy, replacing: false) } == .missingFile)
+        #expect(folder.files == files)
+        try FileManager.default.removeItem(atPath: StoreFolder.clock(of: folder.database))
+        #expect(reason { try CallStore.open(folder: folder.path).close() } == nil, "it begins anew")
+    }
+
     @Test func `a store that was closed and then cut is refused`() throws {
         for length in [1, 2, 99, 4095, 4096, 8192] {
             let folder = try TemporaryFolder()

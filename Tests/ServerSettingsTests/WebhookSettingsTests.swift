@@ -48,7 +48,10 @@ struct WebhookSettingsTests {
             ("name: billing\n", "1 is no list of endpoints; begin each endpoint with '- name: …'"),
             ("- billing\n", "1 is no endpoint; give name, url and secrets"),
             ("- {\(rest)}\n", "1 has no name; give one of 1 to 64 letters, digits, - _ ."),
-            ("- {name: a b, \(rest)}\n", "1 has no name; give one of 1 to 64 letters, digits, - _ ."),
+            (
+                "- {name: a b, \(rest)}\n",
+                "1 has a name that is not allowed; give one of 1 to 64 letters, digits, - _ ."
+            ),
             (
                 "- {name: a, \(rest), event: call.ended}\n",
                 "1 has 'event', which no endpoint has; an endpoint has name, url, secrets, events"
@@ -77,6 +80,12 @@ struct WebhookSettingsTests {
         try write(text)
         let file = "DIR/webhooks.yaml"
         #expect(try scene.faults() == ["DIR/reveille.yaml:1: webhooks.file: \(file):\(fault)"])
+    }
+
+    @Test("all faults of an endpoint are told at once")
+    func several() throws {
+        try write("- name: a b\n  url: http://example.com/\n  secrets: [abc]\n  events: [call.foo]\n  extra: 1\n")
+        #expect(try scene.faults().count == 5)
     }
 
     @Test("an unknown event is named with those that there are, and a secret is not shown")

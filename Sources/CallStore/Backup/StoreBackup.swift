@@ -28,9 +28,7 @@ public enum StoreBackup {
         progress: @escaping Progress = { _, _ in }
     ) throws(StoreFailure) -> StoreContents {
         let database = StoreFolder.database(in: folder)
-        guard StoreFolder.exists(database) else {
-            throw StoreFailure(.noStore, path: folder, detail: "the folder holds no store")
-        }
+        try StoreCheck.refuseAbsent(in: folder)
         let own = StoreFolder.files(of: database) + [StoreFolder.lock(in: folder), StoreFolder.mark(of: database)]
         guard !own.contains(where: { StoreFolder.isSame($0, file) }) else {
             throw StoreFailure(.exists, path: file, detail: "the target is the store itself")

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Glibc
 import StoreInterface
 
 /// Checks that the files of a store hold all that was acknowledged, before anything is written, so that refused files
@@ -21,12 +22,27 @@ struct StoreCheck {
         return check.doubts
     }
 
+    /// Refuses a folder without a store; says so if it had one.
+    static func refuseAbsent(in folder: String) throws(StoreFailure) {
+        guard !StoreFolder.isDirectory(folder) || access(folder, X_OK) == 0 || errno != EACCES else {
+            throw StoreFailure(
+                .noStore, path: folder,
+                detail: "this user may not look into the folder; run this as the user who runs the server")
+        }
+        guard !StoreFolder.exists(StoreFolder.database(in: folder)) else { return }
+        let isFolder = StoreFolder.isDirectory(folder)
+        if isFolder { try refuseDamaged(in: folder) }
+        throw StoreFailure(
+            isFolder || !StoreFolder.exists(folder) ? .noStore : .notADirectory, path: folder,
+            detail: isFolder ? "the folder holds no store" : "there is no such folder")
+    }
+
     /// Refuses incomplete files of a killed server, which would otherwise look like a store without the missing
     /// records. No effect while a server runs, which has checked its files itself.
     static func refuseDamaged(in folder: String) throws(StoreFailure) {
         let path = StoreFolder.database(in: folder)
         let left = [StoreFolder.mark(of: path), StoreFolder.journal(of: path), StoreFolder.log(of: path)]
-        guard left.contains(where: { StoreFolder.exists($0) }) else { return }
+        guard left.contains(where: { StoreFolder.exists($0) }) || StoreFolder.isEmpty(path) else { return }
         let lock: FolderLock
         do {
             lock = try FolderLock(folder: folder)
@@ -110,7 +126,8 @@ struct StoreCheck {
 
     /// Without a database the other files are useless, but a new store must not replace it silently.
     private func refuseLeftovers() throws(StoreFailure) {
-        let left = (StoreFolder.files(of: path).dropFirst() + [StoreFolder.mark(of: path)]).filter {
+        let beside = [StoreFolder.mark(of: path), StoreFolder.clock(of: path)]
+        let left = (StoreFolder.files(of: path).dropFirst() + beside).filter {
             StoreFolder.size($0) > 0 && !$0.hasSuffix("-shm")
         }
         guard !left.isEmpty else {
@@ -119,7 +136,7 @@ struct StoreCheck {
         }
         let names = left.map { String($0.split(separator: "/").last ?? "") }.joined(separator: ", ")
         let what = StoreFolder.exists(path) ? "is empty" : "is missing"
-        throw failure(.missingFile, path, "it \(what), but other files of the store exist: \(names)")
+        throw failure(.missingFile, path, "it \(what), but other files of a server exist: \(names)")
     }
 
     private func refuseLostPages() throws(StoreFailure) {

@@ -38,17 +38,7 @@ public final class StoreReader: Sendable {
     ///   a later version has written it.
     public static func open(folder: String, replays: Bool = true) throws(StoreFailure) -> StoreReader {
         let path = StoreFolder.database(in: folder)
-        guard !StoreFolder.isDirectory(folder) || access(folder, X_OK) == 0 || errno != EACCES else {
-            throw StoreFailure(
-                .noStore, path: folder,
-                detail: "this user may not look into the folder; run this as the user who runs the server")
-        }
-        guard StoreFolder.exists(path) else {
-            let isFolder = StoreFolder.isDirectory(folder)
-            throw StoreFailure(
-                isFolder || !StoreFolder.exists(folder) ? .noStore : .notADirectory, path: folder,
-                detail: isFolder ? "the folder holds no store" : "there is no such folder")
-        }
+        try StoreCheck.refuseAbsent(in: folder)
         if replays { try StoreCheck.refuseDamaged(in: folder) }
         var (queue, settled) = try connect(path)
         guard replays, let last = try JournalEntries.lastBehind(path, settled) else {

@@ -53,19 +53,23 @@ extension ConfigurationBuilder {
                 path, key, "has \(ShownText.quoted(key.string ?? "")), which no endpoint has",
                 "an endpoint has \(Self.keys.joined(separator: ", "))")
         }
-        guard let name = mapping["name"]?.string, WebhookEndpoint.isName(name) else {
-            refuse(path, entry, "has no name", "give one of 1 to 64 letters, digits, - _ .")
-            return nil
+        // All faults of an endpoint are told at once.
+        let given = mapping["name"]
+        let name = given?.string.flatMap { WebhookEndpoint.isName($0) ? $0 : nil }
+        if name == nil {
+            let reason = given == nil ? "has no name" : "has a name that is not allowed"
+            refuse(path, given ?? entry, reason, "give one of 1 to 64 letters, digits, - _ .")
         }
-        guard let address = mapping["url"]?.string.flatMap({ WebAddress($0) }) else {
+        let shown = name ?? "this endpoint"
+        let address = mapping["url"]?.string.flatMap { WebAddress($0) }
+        if address == nil {
             refuse(
-                path, mapping["url"] ?? entry, "has no address for '\(name)' that events can be sent to",
+                path, mapping["url"] ?? entry, "has no address for '\(shown)' that events can be sent to",
                 "give url: https://…; http:// only with a numeric address of this machine or localhost")
-            return nil
         }
-        guard let secrets = secrets(mapping["secrets"], of: name, path, entry),
-            let kinds = kinds(mapping["events"], of: name, path)
-        else { return nil }
+        let secrets = secrets(mapping["secrets"], of: shown, path, entry)
+        let kinds = kinds(mapping["events"], of: shown, path)
+        guard let name, let address, let secrets, let kinds else { return nil }
         return WebhookEndpoint(name: name, address: address, secrets: secrets, kinds: kinds)
     }
 

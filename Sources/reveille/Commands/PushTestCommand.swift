@@ -163,7 +163,11 @@ struct PushTestCommand: AsyncParsableCommand {
                 "The server's VAPID key is another one than this: give --webpush-key as the server has it.")
         }
         guard !configuration.isEmpty else {
-            throw ValidationError("Say what to push with: \(PushOptions.credentials).")
+            throw ValidationError(
+                """
+                Say what to push with: \(PushOptions.credentials). The options of a running server count for it alone, \
+                settings in reveille.yaml for both.
+                """)
         }
         let target = try await target()
         configuration.texts.incomingCall = "Push test"
