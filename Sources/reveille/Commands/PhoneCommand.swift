@@ -134,7 +134,11 @@ struct PhoneCommand: AsyncParsableCommand {
             guard succeeded else { throw Exit.failed }
         } catch SoftphoneError.notConnected(let failure) {
             let reason = failure.map { ": " + "\($0)".clause } ?? ""
-            Terminal.complain("reveille: no connection\(reason); look whether the server runs, and check the URL")
+            let mayLackTrust = server?.hasPrefix("wss:") == true && caFile == nil
+            let advice =
+                mayLackTrust ? "; with a certificate authority of your own, name its file with --ca-file" : ""
+            Terminal.complain(
+                "reveille: no connection\(reason); look whether the server runs, and check the URL\(advice)")
             throw Exit.unavailable
         }
     }
