@@ -42,7 +42,8 @@ struct StoreCheck {
     static func refuseDamaged(in folder: String) throws(StoreFailure) {
         let path = StoreFolder.database(in: folder)
         let left = [StoreFolder.mark(of: path), StoreFolder.journal(of: path), StoreFolder.log(of: path)]
-        guard left.contains(where: { StoreFolder.exists($0) }) || StoreFolder.isEmpty(path) else { return }
+        let isLost = StoreFolder.isEmpty(path) && StoreFolder.exists(StoreFolder.clock(of: path))
+        guard isLost || left.contains(where: { StoreFolder.exists($0) }) else { return }
         let lock: FolderLock
         do {
             lock = try FolderLock(folder: folder)
