@@ -1,4 +1,5 @@
 import CallVocabulary
+import Determinism
 import PushVocabulary
 import RecordModel
 import Testing
@@ -306,6 +307,10 @@ import Testing
         let (call, _) = try alice.call(bob, push: .accepted)
         world.advance(.seconds(20))
         #expect(world.store.calls[call]?.state.isLive == true && isKnown(bob, in: world))
+        // As when its user comes into memory. Another deadline would fall due after the user has left.
+        let deadlines = world.core.deadlines.count
+        world.core.dropTooOld(bob.user)
+        #expect(world.core.deadlines.count == deadlines)
         world.advance(world.timers.longestRing)
         #expect(world.store.calls[call]?.endReason == .ringTimeout && !isKnown(bob, in: world))
     }

@@ -85,6 +85,9 @@ extension CallCore {
     }
 
     func ageDue(_ device: Device) {
+        // Of a user that has come into memory it is asked before its time. A second deadline would outlive the device.
+        cancel(device.ageDeadline)
+        device.ageDeadline = nil
         guard let age = timers.deviceAge else { return }
         if device.session?.connection != nil { noteSeen(device) }
         guard device.seenAt + age <= now else { return awaitAge(of: device) }
