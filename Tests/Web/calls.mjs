@@ -194,6 +194,12 @@ await check("the article's first call rings, is answered, and ends", async () =>
   }, 'it rings');
   await bob.run('answer.click()');
   for (const tab of pages) await tab.until(`line.textContent.startsWith('good: ')`);
+  const second = await browsers[0].open(`${files.url}example?user=carol`);
+  await second.until(`line.textContent.startsWith('elsewhere: ')`);
+  await second.run(`void (window.onerror = (message) => { line.textContent = message; })`);
+  for (const button of ['answer', 'end']) await second.run(`${button}.click()`);
+  same(await second.run('line.textContent'), 'elsewhere: another tab has the session', 'a second tab');
+  await browsers[0].close(second);
   await bob.run('end.click()');
   for (const tab of pages) await tab.until(`line.textContent === 'hangup'`);
   for (const [index, tab] of pages.entries()) await browsers[index].close(tab);
