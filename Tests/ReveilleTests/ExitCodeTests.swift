@@ -229,7 +229,7 @@ struct ExitCodeTests {
             ("--token 0123456789abcdef --topic a.voip", "Say what to push with"),
             ("--user bob --environment sandbox --push-sim", "a known device has its own"),
             ("--user bob --device x --push-sim", "give a UUID"),
-            ("--user bob --apns-key /nowhere.p8 --apns-key-id A --apns-team-id B", "/nowhere.p8"),
+            ("--user bob --apns-key /nowhere.p8 --apns-key-id ABC123DEFG --apns-team-id DEF123GHIJ", "/nowhere.p8"),
         ])
     func pushTest(options: String, words: String) async throws {
         // The file names no provider.

@@ -51,6 +51,12 @@ struct MisuseTests {
                 "--store: the address of the database cannot be read; it is not shown, for its password; percent-encode "
             ),
             ("serve --store postgres://bob@db.example.org/d", "--store: db.example.org is reached over a network, "),
+            (
+                "serve --host 0.0.0.0",
+                "--host: 0.0.0.0 can be reached from other machines, and this would be plain ws://; give "
+                    + "--tls-certificate and --tls-key, or put a TLS proxy in front and say --insecure, or listen on"
+            ),
+            ("serve --host example.org", "--host: 'example.org' is neither a numeric address nor localhost; give one"),
             ("serve --tls-certificate /none", "--tls-certificate: is of no use without --tls-key"),
         ])
     func settings(line: String, words: String) async {

@@ -53,7 +53,7 @@ struct FileFaultTests {
             "listen:\n  port: 1\n  \"port\": 2\nlisten:\n  host: x\ncalls: {waiting: true, waiting: maybe}",
             "1: listen: is given more than once; keep one of them",
             "3: listen.port: was given in line 2 already; keep one of them",
-            "5: listen.host: 'x' is no numeric address; give one such as 127.0.0.1 or ::1",
+            "5: listen.host: 'x' is neither a numeric address nor localhost; give one such as 127.0.0.1 or ::1",
             "6: calls.waiting: was given in line 6 already; keep one of them"),
         Case("- a\n- b", "1: has no settings; give them as 'key: value'"),
         Case(
@@ -88,11 +88,12 @@ struct FileFaultTests {
         Case("push.apns.certificate: [a.pem, '']", "1: push.apns.certificate: a path is empty; give paths"),
         Case(
             "listen.host: example.org",
-            "1: listen.host: 'example.org' is no numeric address; give one such as 127.0.0.1 or ::1"),
+            "1: listen.host: 'example.org' is neither a numeric address nor localhost; "
+                + "give one such as 127.0.0.1 or ::1"),
         Case(
             "admin.listen: here\nadmin.token_file: token",
             "1: admin.listen: 'here' is no address with a port; "
-                + "give a numeric address and a port, such as 127.0.0.1:7351 or [::1]:7351",
+                + "give a numeric address or localhost, and a port, such as 127.0.0.1:7351 or [::1]:7351",
             "2: admin.token_file: cannot read DIR/token; check the path and its permissions"),
     ]
 
@@ -100,7 +101,7 @@ struct FileFaultTests {
         Case(
             "metrics.listen: here",
             "1: metrics.listen: 'here' is neither an address with a port nor off; "
-                + "give a numeric address and a port, such as 127.0.0.1:7352 or [::1]:7352, or off"),
+                + "give a numeric address or localhost, and a port, such as 127.0.0.1:7352 or [::1]:7352, or off"),
         Case(
             "metrics.listen: 0.0.0.0:7352",
             "1: metrics.listen: 0.0.0.0:7352 can be reached from other machines, and this would be plain http://; "
@@ -127,6 +128,12 @@ struct FileFaultTests {
             "push.apns.team_id: ABCDE12345",
             "1: push.apns.team_id: needs push.apns.key; "
                 + "push.apns.key, push.apns.key_id and push.apns.team_id go together"),
+        Case(
+            "push.apns.key: a.p8\npush.apns.key_id: ABC\npush.apns.team_id: ABCDE123456",
+            "1: push.apns.key: cannot read DIR/a.p8; check the path and its permissions",
+            "2: push.apns.key_id: 'ABC' has 3 characters; give the 10 characters that the developer account shows",
+            "3: push.apns.team_id: 'ABCDE123456' has 11 characters; "
+                + "give the 10 characters that the developer account shows"),
         Case(
             "push.apns.certificate: [a.pem, b.pem]\npush.apns.certificate_key: [c.pem]",
             "2: push.apns.certificate_key: there are 1 keys for 2 certificates; "

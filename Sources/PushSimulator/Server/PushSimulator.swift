@@ -17,7 +17,8 @@ public final class PushSimulator: Sendable {
 
         public var description: String {
             switch self {
-            case .hostNotNumeric(let host): "push simulator: \(host) is not a numeric address"
+            case .hostNotNumeric(let host):
+                "push simulator: \(host) is neither a numeric address nor localhost; give one such as 127.0.0.1"
             case .startedAlready: "push simulator: a simulator is started once"
             }
         }

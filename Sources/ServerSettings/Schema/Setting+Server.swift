@@ -29,7 +29,7 @@ extension Setting {
 
     package static let listenHost = Setting(
         "listen.host", .text(longest: 64), .string("127.0.0.1"), flag: "--host",
-        "The numeric address to listen on. Any but a loopback address needs tls.certificate, or listen.insecure.")
+        "The address to listen on, numeric or localhost. Beyond loopback it needs tls.certificate, or listen.insecure.")
     package static let listenPort = Setting(
         "listen.port", .integer(0...65535), .int(Int(ServerConfiguration.standardPort)), flag: "--port",
         "The port to listen on; 0 lets the system choose.")

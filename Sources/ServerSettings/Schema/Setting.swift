@@ -8,7 +8,7 @@ public struct Setting: Sendable {
         case flag
         case text(longest: Int)
         case choice([String])
-        /// `HOST:PORT`, numeric; `[::1]:7351` for IPv6.
+        /// `HOST:PORT`, numeric or localhost; `[::1]:7351` for IPv6.
         case address
         /// As ``address``, or the word `off`.
         case addressOrOff

@@ -104,12 +104,22 @@ extension ConfigurationBuilder {
         }
     }
 
+    /// The characters of the id of a key, and of a team (developer.apple.com: Establishing a token-based connection to
+    /// APNs).
+    private static let appleIDLength = 10
+
     private mutating func apnsKey() -> [APNSEndpoint] {
         let together: [Setting] = [.apnsKey, .apnsKeyID, .apnsTeamID]
         guard let given = together.first(where: settings.isSet) else { return [] }
         if let missing = together.first(where: { !settings.isSet($0) }) {
             fault(given, "needs \(missing.key)", "push.apns.key, push.apns.key_id and push.apns.team_id go together")
             return []
+        }
+        for setting: Setting in [.apnsKeyID, .apnsTeamID] {
+            guard let id = settings.text(setting), id.count != Self.appleIDLength else { continue }
+            fault(
+                setting, "\(ShownText.quoted(id)) has \(id.count) characters",
+                "give the \(Self.appleIDLength) characters that the developer account shows")
         }
         // Not there: it was given, and its fault is known.
         guard let path = settings.text(.apnsKey), let pem = file(path, .apnsKey, isPrivate: true),

@@ -179,7 +179,9 @@ struct ConfigurationBuilder {
         let host = settings.text(.listenHost) ?? "127.0.0.1"
         let port = UInt16(clamping: settings.integer(.listenPort) ?? Int(ServerConfiguration.standardPort))
         guard let address = SocketAddress(host: host, port: port) else {
-            fault(.listenHost, "\(ShownText.quoted(host)) is no numeric address", "give one such as 127.0.0.1 or ::1")
+            fault(
+                .listenHost, "\(ShownText.quoted(host)) is neither a numeric address nor localhost",
+                "give one such as 127.0.0.1 or ::1")
             // The standard host is one.
             return SocketAddress(host: "127.0.0.1", port: port)!
         }

@@ -10,8 +10,9 @@ extension Setting {
         case .flag: "give true or false"
         case .text(let longest): "give 1 to \(longest) bytes of text"
         case .choice(let choices): "give one of \(choices.joined(separator: ", "))"
-        case .address: "give a numeric address and a port, such as 127.0.0.1:7351 or [::1]:7351"
-        case .addressOrOff: "give a numeric address and a port, such as 127.0.0.1:7352 or [::1]:7352, or off"
+        case .address: "give a numeric address or localhost, and a port, such as 127.0.0.1:7351 or [::1]:7351"
+        case .addressOrOff:
+            "give a numeric address or localhost, and a port, such as 127.0.0.1:7352 or [::1]:7352, or off"
         case .path: "give one path"
         case .paths: "give paths"
         }

@@ -25,7 +25,7 @@ struct PushTestCommand: AsyncParsableCommand {
               reveille push-test --user bob --push-sim
               reveille push-test --profile callkit_incoming --print
               reveille push-test --explain payload.json
-              reveille push-test --user bob --device ID --kind alert --apns-key AuthKey_ABC.p8 --apns-key-id ABC --apns-team-id DEF
+              reveille push-test --user bob --device ID --kind alert --apns-key AuthKey_ABC123DEFG.p8 --apns-key-id ABC123DEFG --apns-team-id DEF123GHIJ
               reveille push-test --webpush-subject mailto:me@example.org --token \
             "https://push.example.org/1#p256dh=BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SR\
             pkNtoIAiw4&auth=BTBZMqHH6r4Tts7J_aSIgg"

@@ -24,7 +24,7 @@ struct ServeCommand: AsyncParsableCommand {
               reveille serve
               reveille serve --push-sim
               reveille serve --config /etc/reveille/reveille.yaml
-              reveille serve --apns-key AuthKey_ABC.p8 --apns-key-id ABC --apns-team-id DEF
+              reveille serve --apns-key AuthKey_ABC123DEFG.p8 --apns-key-id ABC123DEFG --apns-team-id DEF123GHIJ
               reveille serve --apns-certificate voip.pem --fcm-service-account firebase.json
             """)
 

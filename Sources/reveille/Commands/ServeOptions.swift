@@ -11,7 +11,7 @@ import SimulatorEndpoints
 /// The settings with an option of their own. Others come from the environment, the file and the defaults.
 struct ServeOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
-    @Option(help: "The numeric address to listen on (default: 127.0.0.1).")
+    @Option(help: "The address to listen on, numeric or localhost (default: 127.0.0.1).")
     var host: String?
     @Option(help: "The port to listen on; 0 lets the system choose (default: 7350).")
     var port: Int?
@@ -144,7 +144,9 @@ extension Terminal {
     static func options(in words: String) -> String {
         Setting.all.sorted { $0.key.utf8.count > $1.key.utf8.count }.reduce(words) { words, setting in
             guard let flag = setting.flag else { return words }
-            return words.replacing(setting.key.contains(".") ? setting.key : "the setting \(setting.key)", with: flag)
+            let name = setting.key.contains(".") ? setting.key : "the setting \(setting.key)"
+            // Words for both readers name both.
+            return words.replacing("\(name) (\(flag))", with: flag).replacing(name, with: flag)
         }
     }
 }

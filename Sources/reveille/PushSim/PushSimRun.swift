@@ -14,7 +14,7 @@ struct PushSimRun: AsyncParsableCommand {
             """)
 
     @OptionGroup var options: PushSimOptions
-    @Option(help: "The numeric address to listen on.") var host = "127.0.0.1"
+    @Option(help: "The address to listen on, numeric or localhost.") var host = "127.0.0.1"
     @Option(help: "The port of APNs' production environment; 0 lets the system choose.") var port: UInt16 = 2197
     @Option(help: "The port of APNs' sandbox environment; 0 lets the system choose.") var sandboxPort: UInt16 = 2198
     @Option(help: "The port of FCM; 0 lets the system choose.") var fcmPort = PushSimulatorConfiguration.standardFCMPort
