@@ -293,6 +293,7 @@ export interface InviteOptions {
   sdp?: string;
   custom?: any;
   video?: boolean;
+  /** From 5,000 to 180,000, or up to 600,000 if the server's `limits.ring_time_seconds` allows it. */
   ringMs?: number;
   maxDurationMs?: number;
 }
