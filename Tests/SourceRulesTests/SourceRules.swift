@@ -459,6 +459,37 @@ enum SourceRules {
         }
     }
 
+    /// Each link of an article leads to a file or folder, and each `#` behind it to a heading there.
+    static func links(_ tree: SourceTree) -> [String] {
+        tree.linking.flatMap { article -> [String] in
+            let links = article.text.matches(of: /\]\(([^)\s]+)\)/).map { String($0.1) }
+            return links.filter { !$0.contains(":") && !leads($0, from: article, in: tree) }
+                .map { "\(article.path) links to \($0), which does not exist" }
+        }
+    }
+
+    private static func leads(_ link: String, from article: SourceTree.File, in tree: SourceTree) -> Bool {
+        let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+        var path = article.path.split(separator: "/")
+        if !parts[0].isEmpty { path.removeLast() }
+        for part in parts[0].split(separator: "/") {
+            if part == ".." { _ = path.popLast() } else { path.append(part) }
+        }
+        let target = path.joined(separator: "/")
+        guard tree.paths.contains(target) else { return false }
+        guard parts.count > 1, let file = tree.linking.first(where: { $0.path == target }) else { return true }
+        return file.lines.contains { $0.hasPrefix("#") && anchor(of: $0) == parts[1] }
+    }
+
+    /// As renderers of Markdown make it: the heading in small letters, without punctuation, with a hyphen for a blank.
+    private static func anchor(of heading: String) -> String {
+        String(
+            heading.drop { $0 == "#" }.dropFirst().lowercased().compactMap { character -> Character? in
+                if character == " " { return "-" }
+                return character.isLetter || character.isNumber || "-_".contains(character) ? character : nil
+            })
+    }
+
     /// The tests of the first pass, which runs all of them at the same time, are those without sockets and processes.
     /// They read no clock: what takes long is measured by `WorstInput`, which counts the processor's time.
     static func passes(_ tree: SourceTree) -> [String] {

@@ -16,7 +16,8 @@ struct SourceRulesTests {
         ("peerNumbers", SourceRules.peerNumbers),
         ("functionLengths", SourceRules.functionLengths), ("names", SourceRules.names),
         ("articles", SourceRules.articles), ("namedFiles", SourceRules.namedFiles),
-        ("namedSuites", SourceRules.namedSuites), ("readme", SourceRules.readme), ("passes", SourceRules.passes),
+        ("namedSuites", SourceRules.namedSuites), ("links", SourceRules.links), ("readme", SourceRules.readme),
+        ("passes", SourceRules.passes),
     ]
 
     @Test("hold in this tree", arguments: rules.map(\.name))
@@ -276,6 +277,18 @@ struct SourceRulesTests {
             SourceRules.namedSuites(
                 Self.tree("", in: "KnownTests", article: "See `KnownTests`, `OtherTests`, `Tests`."))
                 == ["Sources/KnownTests/KnownTests.docc/KnownTests.md names OtherTests, which does not exist"])
+    }
+
+    @Test("find a link that leads nowhere from its article's path")
+    func links() {
+        let text = "[a](B.md) [b](../C.docc/C.md#a-part) [c](../C.docc/C.md#none) [d](#own-words) [e](x:y) [f](C.md)"
+        let article = SourceTree.File(path: "Sources/A/A.docc/A.md", lines: [text, "## Own words"])
+        let other = SourceTree.File(path: "Sources/A/C.docc/C.md", lines: ["## A part"])
+        let tree = SourceTree(
+            package: PackageDescription(""), files: [], linking: [article, other],
+            paths: [article.path, other.path, "Sources/A/A.docc/B.md"])
+        let found = ["../C.docc/C.md#none", "C.md"].map { "\(article.path) links to \($0), which does not exist" }
+        #expect(SourceRules.links(tree) == found)
     }
 
     @Test("are broken by samples, documents and tests")

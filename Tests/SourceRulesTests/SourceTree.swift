@@ -28,6 +28,9 @@ struct SourceTree {
     /// What apps copy: the clients in `Resources/clients`, in any language, without their tests.
     let samples: [File]
     let readmeBytes: Int
+    /// The links of the README and of articles, and what they may lead to: all files and folders.
+    let linking: [File]
+    let paths: Set<String>
     /// The targets of the README's first test pass.
     let firstPass: Set<String>
 
@@ -53,17 +56,20 @@ struct SourceTree {
             !path.contains("/Tests/") && languages.contains { path.hasSuffix($0) }
         }.map(read)
         package = PackageDescription(read("Package.swift").text)
-        readmeBytes = read("README.md").text.utf8.count
+        let readme = read("README.md")
+        readmeBytes = readme.text.utf8.count
+        linking = articles + [readme]
+        self.paths = Set(all + paths(below: "Resources") + ["Sources", "Tests", "Resources", readme.path])
         let names = read("Tests/pure").text.firstMatch(of: /\^\(([\w|]+)\)Tests\[\.\]/)?.1 ?? ""
         firstPass = Set(names.split(separator: "|").map { $0 + "Tests" })
     }
 
     init(
         package: PackageDescription, files: [File], articles: [File] = [], samples: [File] = [], readmeBytes: Int = 0,
-        firstPass: Set<String> = []
+        linking: [File] = [], paths: Set<String> = [], firstPass: Set<String> = []
     ) {
         (self.package, self.files, self.articles, self.samples) = (package, files, articles, samples)
-        (self.readmeBytes, self.firstPass) = (readmeBytes, firstPass)
+        (self.readmeBytes, self.linking, self.paths, self.firstPass) = (readmeBytes, linking, paths, firstPass)
     }
 
     /// The files of one target.
