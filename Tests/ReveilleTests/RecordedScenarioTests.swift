@@ -56,6 +56,14 @@ struct RecordedScenarioTests {
         try Recording.expect(run.output, as: "\(command.name)-\(width).txt")
     }
 
+    @Test("the time at which the server gave a report up is not called one of a report")
+    func unreported() async throws {
+        let folder = try Scenarios.Folder()
+        let run = await CommandRun.of("pushes show 4f60718a", data: folder.path)
+        #expect(run.output.contains { $0.hasPrefix("report given up  ") }, "\(run)")
+        #expect(!run.output.contains { $0.hasPrefix("reported ") }, "\(run)")
+    }
+
     @Test("each filter of the list lets through what it says")
     func filters() async throws {
         let folder = try Scenarios.Folder()

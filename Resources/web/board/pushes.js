@@ -15,6 +15,9 @@ const meanings = {
   report_failed: 'the call could not be shown', acted: 'the device acted after the push without reporting it',
 };
 
+/** What `reported_at` is the time of, unless it is a report's. */
+const reportTimes = { unreported: 'report given up', acted: 'acted' };
+
 const sum = (counts, names) => names.reduce((total, name) => total + (counts[name] ?? 0), 0);
 
 /** The three invariants of the ledger; a part is `[name, filter key, filter value, weight]`. */
@@ -212,7 +215,7 @@ export class PushDetail {
       push.reason && ['reason', push.reason], ['report', push.report ?? '-', reportWeight(push.report)],
       push.report_error && ['report error', push.report_error], time('intended', push.intended_at),
       time('sent', push.sent_at), time(isAnswered ? 'answered' : 'given up', push.answered_at),
-      time('report due', push.report_due_at), time('reported', push.reported_at), time('expires', push.expires_at),
+      time('report due', push.report_due_at), time(reportTimes[push.report] ?? 'reported', push.reported_at), time('expires', push.expires_at),
     ];
   }
 }

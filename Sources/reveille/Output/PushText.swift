@@ -65,9 +65,18 @@ enum PushText {
         let isAnswered = push.status == .accepted || push.status == .rejected
         add(isAnswered ? "answered" : "given up", push.answeredAt)
         add("report due", push.reportDueAt)
-        add("reported", push.reportedAt)
+        add(reportTime(push.report), push.reportedAt)
         add("expires", push.expiresAt)
         return table.lines(width: nil) + diagnosis(push)
+    }
+
+    /// The meaning of the report's time.
+    private static func reportTime(_ report: ReportStatus?) -> String {
+        switch report {
+        case .unreported: "report given up"
+        case .acted: "acted"
+        case .awaited, .reported, .notRequired, .filtered, .reportFailed, .reportedLate, nil: "reported"
+        }
     }
 
     /// Accepted without an answer time: the device's report proves that the provider accepted the push.
