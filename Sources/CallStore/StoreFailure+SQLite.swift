@@ -30,7 +30,7 @@ extension StoreFailure {
         case .SQLITE_IOERR_DATA:
             """
             , page \(PageChecksums.lastMismatch) does not match its checksum: the disk changed it, or another program \
-            wrote it; reveille backup --salvage and restore --replace make a valid store
+            wrote it
             """
         case .SQLITE_IOERR_WRITE: ", a write failed"
         case .SQLITE_IOERR_FSYNC, .SQLITE_IOERR_DIR_FSYNC: ", a sync failed"

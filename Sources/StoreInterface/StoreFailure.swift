@@ -14,6 +14,8 @@ public struct StoreFailure: Error, Equatable, Sendable {
         case noBackup
         /// A file exists where a backup or a restored store should go, and replacing it was not requested.
         case exists
+        /// The target of a backup is a folder, or a file of the store itself; neither is replaced.
+        case notReplaceable
         /// The file is not a SQLite database.
         case notADatabase
         /// SQLite found the file damaged.
@@ -97,6 +99,7 @@ extension StoreFailure: CustomStringConvertible {
         case .notADirectory: "Name a folder as the data folder, or move the file away."
         case .noBackup: "Name a file that reveille backup has written."
         case .exists: "Name another, or have this one replaced."
+        case .notReplaceable: "Name another file."
         case .notADatabase:
             """
             A backup is a file that reveille backup has written. If this is the store's own file, move it away or restore a \

@@ -119,7 +119,7 @@ import Testing
             #expect(try StoreContents(file: file).calls == 2)
             for own in [folder.database, folder.database + "-wal", StoreFolder.lock(in: folder.path), folder.path] {
                 let refused = failure { () throws(StoreFailure) in try Self.write(folder, to: own, replacing: true) }
-                #expect(refused?.reason == .exists, "\(own)")
+                #expect(refused?.reason == .notReplaceable, "\(own)")
             }
             #expect(try store.whole().calls.count == 1)
         }

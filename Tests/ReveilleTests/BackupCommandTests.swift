@@ -21,7 +21,12 @@ struct BackupCommandTests {
         #expect(checked.output.joined().contains("balanced"))
 
         let again = await CommandRun.of("backup \(file)", data: store.path)
-        again.expectFailure(2, lines: 1, "replaced")
+        again.expectFailure(2, lines: 1, "have this one replaced: --replace does that.")
+        for own in [store.path, store.path + "/reveille.sqlite3", files.path] {
+            let refused = await CommandRun.of("backup --replace \(own)", data: store.path)
+            refused.expectFailure(2, lines: 1, own, "Name another file.")
+            #expect(!refused.complaints.joined().contains("replaced"), "\(refused)")
+        }
         let restored = await CommandRun.of("restore \(file)", data: store.path)
         restored.expectFailure(2, lines: 1, "the folder holds a store")
     }
@@ -62,7 +67,8 @@ struct BackupCommandTests {
         try bytes.write(to: URL(filePath: file))
         for line in ["backup --verify \(file)", "restore --check \(file)", "restore \(file) --data \(other)"] {
             let damaged = await CommandRun.of(line)
-            damaged.expectFailure(1, lines: 1)
+            damaged.expectFailure(1, lines: 1, "backup \(file): ", "This backup is damaged: use another.")
+            #expect(!damaged.complaints.joined().contains("--salvage"), "\(damaged)")
         }
         #expect(try files.contents == ["backup"])
         for line in ["backup \(file) --data \(other)", "restore \(file)-none --data \(other)"] {

@@ -31,11 +31,13 @@ public enum StoreBackup {
         try StoreCheck.refuseAbsent(in: folder)
         let own = StoreFolder.files(of: database) + [StoreFolder.lock(in: folder), StoreFolder.mark(of: database)]
         guard !own.contains(where: { StoreFolder.isSame($0, file) }) else {
-            throw StoreFailure(.exists, path: file, detail: "the target is the store itself")
+            throw StoreFailure(.notReplaceable, path: file, detail: "the target is a file of the store itself")
         }
-        guard replacing || !StoreFolder.exists(file), !StoreFolder.isDirectory(file) else {
-            let what = StoreFolder.isDirectory(file) ? "a folder" : "a file"
-            throw StoreFailure(.exists, path: file, detail: "\(what) of that name exists")
+        guard !StoreFolder.isDirectory(file) else {
+            throw StoreFailure(.notReplaceable, path: file, detail: "a folder of that name exists")
+        }
+        guard replacing || !StoreFolder.exists(file) else {
+            throw StoreFailure(.exists, path: file, detail: "a file of that name exists")
         }
         if !salvaging { try StoreCheck.refuseDamaged(in: folder) }
         let mismatches = PageChecksums.mismatches

@@ -58,7 +58,7 @@ struct BackupCommand: AsyncParsableCommand {
                 }
             }
         } catch {
-            throw BackupText.ending(after: error, replacing: "--replace")
+            throw BackupText.ending(after: error, replacing: "--replace", of: verify ? file : nil)
         }
         let text = BackupText(contents, file: file, took: ContinuousClock.now - began)
         try output.write(["backup": text.json], text: text.lines)

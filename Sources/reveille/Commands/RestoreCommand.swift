@@ -57,7 +57,7 @@ struct RestoreCommand: AsyncParsableCommand {
                 folder.forgetDatabase()
             }
         } catch {
-            throw BackupText.ending(after: error, replacing: "--replace")
+            throw BackupText.ending(after: error, replacing: "--replace", of: file)
         }
         let text = BackupText(contents, file: file, took: ContinuousClock.now - began)
         var json = text.json

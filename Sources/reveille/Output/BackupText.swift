@@ -60,8 +60,15 @@ struct BackupText {
     }
 
     /// Prints the error. The exit code is ``Exit/failed`` for damaged files, else ``Exit/unavailable``.
-    /// - Parameter option: the option that replaces an existing file.
-    static func ending(after error: any Error, replacing option: String) -> any Error {
+    /// - Parameters:
+    ///   - option: the option that replaces an existing file.
+    ///   - backup: the backup that was read; nil if one was written.
+    static func ending(after error: any Error, replacing option: String, of backup: String?) -> any Error {
+        if let failure = error as? StoreFailure, let backup, isDamage(failure, in: backup) {
+            Terminal.complain(
+                "reveille: backup \(failure.path): \(failure.detail.clause). This backup is damaged: use another.")
+            return Exit.failed
+        }
         if let failure = error as? StoreFailure, failure.reason == .exists {
             Terminal.complain("reveille: \("\(failure)".dropLast()): \(option) does that.")
             return Exit.unavailable
@@ -72,12 +79,24 @@ struct BackupText {
         case .corrupted, .notADatabase, .newerVersion, .otherJournal, .missingFile, .incomplete, .foreignMark,
             .displacedFile, .overwrittenFile, .unreadableRow, .lostCommits:
             return Exit.failed
-        case .notADirectory, .cannotWrite, .diskFull, .noStore, .noBackup, .exists, .locked, .busy, .inputOutput,
-            .closed, .sqlite, .noLibrary, .unreachable, .noSynchronousStandby, .tooManyConnections, .accessDenied,
-            .invalidAddress, .unsuitableDatabase, .livingHome, .fenced, .leaseExpired, .notEmpty, .copyDiffers,
+        case .notADirectory, .cannotWrite, .diskFull, .noStore, .noBackup, .exists, .notReplaceable, .locked, .busy,
+            .inputOutput, .closed, .sqlite, .noLibrary, .unreachable, .noSynchronousStandby, .tooManyConnections,
+            .accessDenied, .invalidAddress, .unsuitableDatabase, .livingHome, .fenced, .leaseExpired, .notEmpty,
+            .copyDiffers,
             .postgreSQL:
             return code
         }
+    }
+
+    /// Whether a backup, or a file beside it that a copied store has, is damaged. The advice of the failure is for a store.
+    private static func isDamage(_ failure: StoreFailure, in backup: String) -> Bool {
+        let damage: [StoreFailure.Reason] = [
+            .corrupted, .otherJournal, .missingFile, .incomplete, .foreignMark, .unreadableRow,
+        ]
+        let ending = ".sqlite3"
+        let start = backup.hasSuffix(ending) ? String(backup.dropLast(ending.count)) : backup
+        return damage.contains(failure.reason) && failure.path.hasPrefix(start)
+            && !failure.path.dropFirst(start.count).contains("/")
     }
 
     private static func size(_ bytes: Int64) -> String {
