@@ -55,7 +55,10 @@ struct WebPageTests {
                 ["-H", "Authorization: Bearer \(try #require(token))"])
             #expect(call.status == 403, "the token is valid, and no call of alice has this id")
         }
-        #expect(try await signIn(server, host: "localhost", user: "").status == 400)
+        for user in ["", "a b", String(repeating: "a", count: 200)] {
+            let answer = try await signIn(server, host: "localhost", user: user)
+            #expect(answer.status == 400 && answer.body.contains("user: a name has \(Handle.rule)"), "\(answer)")
+        }
         #expect(try await signIn(server, host: "localhost", body: "alice").status == 400)
         #expect(try await curl("\(server.address)", "/phone/token", ["-H", "Host: localhost"]).status == 405)
     }

@@ -74,7 +74,7 @@ struct SignInByName: Sendable {
             return (object?.member("user")?.string.flatMap { Handle($0) }, object?.member("secret")?.string)
         }
         guard let user else {
-            throw SignalError(.invalidParams, "user: expected the name of a user, as in {\"user\":\"alice\"}")
+            throw SignalError(.invalidParams, "user: a name has \(Handle.rule), as in {\"user\":\"alice\"}")
         }
         guard isSame(shown ?? "", secret) else {
             throw SignalError(
