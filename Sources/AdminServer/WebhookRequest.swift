@@ -29,7 +29,11 @@ extension ReplayWebhook: WebhookRequest {
         guard (0...latest).contains(sinceMilliseconds) else {
             throw AdminRefusal(.invalidParams, "params.since_ms: expected 0 to \(latest)")
         }
-        return try await webhooks.replay(name, since: Instant(milliseconds: sinceMilliseconds)).done(name)
+        let since = Instant(milliseconds: sinceMilliseconds)
+        guard since <= webhooks.wallTime else {
+            throw AdminRefusal(.invalidParams, "params.since_ms: expected a time that is over; no event is sent again")
+        }
+        return try await webhooks.replay(name, since: since).done(name)
     }
 }
 

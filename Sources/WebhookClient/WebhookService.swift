@@ -181,6 +181,9 @@ public final class WebhookService: Sendable {
     /// - Returns: false for an unknown name.
     public func resume(_ name: String) async -> Bool { await change(name) { $0.resume() } }
 
+    /// The wall time, to which the times of events are compared.
+    public var wallTime: Instant { environment.wallTime() }
+
     /// Sends all stored events since `time` (wall time) again.
     /// - Returns: false for an unknown name.
     public func replay(_ name: String, since time: Instant) async throws(StoreFailure) -> Bool {

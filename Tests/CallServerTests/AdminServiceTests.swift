@@ -259,6 +259,18 @@ struct AdminServiceTests {
         }
     }
 
+    @Test("events are sent again since a time that is over, not since one to come")
+    func replayOfTheFuture() async throws {
+        let fixture = try await AdminFixture(endpoint: "billing")
+        let tomorrow = ServerClock().wallTime() + .seconds(86_400)
+        let params = #"{"name":"billing","since_ms":\#(tomorrow.milliseconds)}"#
+        guard case .failure(let error) = try await answer(fixture, to: .webhookReplay, params) else {
+            Issue.record("taken")
+            return
+        }
+        #expect(error.name == "invalid_params")
+    }
+
     @Test("a stopping server tells its administrators, and removes its socket")
     func stop() async throws {
         let fixture = try await AdminFixture()

@@ -164,6 +164,7 @@ struct BackendResourcesTests {
             ("/calls/\(Fixture.call)?after=1&wait=99999999999999999999", "wait: "),
             ("/calls/\(Fixture.call)?wait=26", "wait: "), ("/calls/\(Fixture.call)?wait=x", "wait: "),
             ("/calls/\(Fixture.call)?after=00000000000000001", "after: "),
+            ("/calls/\(Fixture.call)?bogus=1", "bogus: the query has no such parameter here; there are: after, wait"),
             ("/calls/\(Fixture.call)?a=%zz", "invalid percent escape"),
             ("/calls/\(Fixture.call)?a=%+5", "invalid percent escape"),
         ])
@@ -172,6 +173,28 @@ struct BackendResourcesTests {
         await fixture.ask(.get, path)
         let response = try await fixture.nextResponse()
         #expect(response.status == 400 && String(decoding: response.body, as: UTF8.self).contains(words))
+    }
+
+    @Test("a parameter that the query of a resource does not have is refused, with those that it has")
+    func unknownParameters() throws {
+        let made = BackendToken.make(name: "root", role: .admin, scope: BackendScope())
+        let tokens = BackendTokens(try BackendToken.read(made.line))
+        for route in BackendRoute.allCases {
+            let segments = route.place.path.split(separator: "/")
+            let path = BackendRoute.root + segments.map { $0.hasPrefix("{") ? "/x" : "/\($0)" }.joined()
+            let request = HTTPRequest(
+                method: route.place.method, target: path + "?sinse=1", path: path,
+                authorization: "Bearer \(made.text)")
+            let asked = try BackendHTTPRequest(request, tokens)
+            do throws(SignalError) {
+                _ = try asked.work(request, callSecret: [])
+                Issue.record("\(path) takes any parameter")
+            } catch {
+                let known = route.query.isEmpty ? "none" : route.query.joined(separator: ", ")
+                #expect(error.code == .invalidParams)
+                #expect(error.message == "sinse: the query has no such parameter here; there are: \(known)", "\(path)")
+            }
+        }
     }
 
     @Test("an Idempotency-Key is 1 to 255 visible characters of ASCII")

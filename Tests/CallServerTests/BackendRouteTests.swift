@@ -15,28 +15,43 @@ struct BackendRouteTests {
         let path: String
     }
 
-    /// The role in each operation's `x-role`.
-    private static func documented() throws -> [Operation: String] {
+    private struct Content: Equatable {
+        /// In `x-role`.
+        let role: String
+        /// The parameters of the query.
+        let query: Set<String>
+    }
+
+    private static func documented() throws -> [Operation: Content] {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Resources/reveille.backend.openapi.json")
         let document = try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any]
         let paths = try #require(document?["paths"] as? [String: [String: Any]])
-        var roles: [Operation: String] = [:]
+        let components = document?["components"] as? [String: Any]
+        let named = try #require(components?["parameters"] as? [String: [String: Any]])
+        var contents: [Operation: Content] = [:]
         for (path, operations) in paths where path.hasPrefix(BackendRoute.root) {
             for (method, operation) in operations where method != "parameters" {
                 let object = try #require(operation as? [String: Any])
-                roles[Operation(method: method.uppercased(), path: path)] = object["x-role"] as? String ?? ""
+                let listed = object["parameters"] as? [[String: Any]] ?? []
+                let parameters = listed.map { parameter -> [String: Any] in
+                    guard let reference = parameter["$ref"] as? String else { return parameter }
+                    return named[String(reference.split(separator: "/").last ?? "")] ?? [:]
+                }
+                let query = parameters.filter { $0["in"] as? String == "query" }.compactMap { $0["name"] as? String }
+                contents[Operation(method: method.uppercased(), path: path)] = Content(
+                    role: object["x-role"] as? String ?? "", query: Set(query))
             }
         }
-        return roles
+        return contents
     }
 
-    @Test("each is documented with its role, and nothing else is")
+    @Test("each is documented with its role and the parameters of its query, and nothing else is")
     func documentation() throws {
         let served = BackendRoute.allCases.map { route in
             (
                 Operation(method: route.place.method.rawValue, path: BackendRoute.root + route.place.path),
-                route.role.rawValue
+                Content(role: route.role.rawValue, query: Set(route.query))
             )
         }
         #expect(Set(served.map(\.0)).count == served.count, "no two are at one place")

@@ -198,6 +198,7 @@ struct MisuseTests {
             ("push-sim fault lose --rate 7", "--rate", "0–1"),
             ("serve --apns-key x", "--apns-key-id", "--apns-team-id"),
             ("load online --rate x", "--rate", "second"),
+            ("webhooks replay billing --since 9999-01-01", "--since", "is yet to come; give a time that is over"),
         ])
     func options(line: String, option: String, words: String) async {
         let complaints = await misuse(line)

@@ -79,11 +79,19 @@ struct BackendHTTPRequest {
         }
         if !request.body.isEmpty { try request.expectJSON() }
         let query = try request.queryItems
+        if let unknown = query.keys.first(where: { !route.query.contains($0) }) { throw noParameter(unknown) }
         switch route.handler {
         case .call: return try call(request, query, callSecret)
         case .export(let kind): return .export(try BackendExport(kind, query, accept: request.accept))
         case .admin(let method): return .admin(method, params: try params(request, query))
         }
+    }
+
+    /// A parameter that is not known may be one that is mistyped, such as a time that limits an export.
+    private func noParameter(_ name: String) -> SignalError {
+        let known = route.query.isEmpty ? "none" : route.query.joined(separator: ", ")
+        return SignalError(
+            .invalidParams, "\(name.prefix(64)): the query has no such parameter here; there are: \(known)")
     }
 
     private func call(
@@ -211,7 +219,8 @@ enum BackendRefusal: Error {
             .refusal(
                 SignalError(
                     .unauthenticated,
-                    "The server does not know the token; make one with reveille token backend, and do what it says."))
+                    "The server does not know the token; make one with reveille token backend, and do what it says. "
+                        + "A new line in the file of tokens counts after a reload (SIGHUP)."))
         case .nothing: .refusal(SignalError(.notFound, "There is no such resource below \(BackendRoute.root)."))
         case .methods(let methods):
             .refusal(

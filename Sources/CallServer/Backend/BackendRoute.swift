@@ -74,6 +74,22 @@ enum BackendRoute: CaseIterable {
         }
     }
 
+    /// The parameters that the query may have.
+    var query: [String] {
+        switch self {
+        case .callGet: ["after", "wait"]
+        case .callExport, .pushExport: ["since", "until", "cursor", "limit"]
+        case .deviceList: ["after", "limit", "suspended"]
+        case .sessionList: ["after", "limit"]
+        case .groupList, .aliasList: ["after"]
+        case .callStart, .callConnected, .callHangup, .callRecord, .callEnd, .pushGet, .userGet, .userSet, .userBlock,
+            .userUnblock, .userForward, .userRevoke, .deviceGet, .deviceResume, .deviceDelete, .sessionDrop, .groupGet,
+            .groupSet, .groupDelete, .aliasSet, .aliasDelete, .webhookList, .webhookPause, .webhookResume,
+            .webhookReplay, .webhookTest, .stats, .drain, .stop, .logLevel:
+            []
+        }
+    }
+
     enum Handler {
         /// The core, which checks the token's scope.
         case call

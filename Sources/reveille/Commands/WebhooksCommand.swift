@@ -90,6 +90,12 @@ struct WebhooksCommand: AsyncParsableCommand {
             help: ArgumentHelp("The time of the first event: \(PointInTime.help).", valueName: "time"),
             transform: PointInTime.parse) var since: Instant
 
+        func validate() throws {
+            guard since <= Moment.now else {
+                throw ValidationError("--since: \(Moment.text(since)) is yet to come; give a time that is over.")
+            }
+        }
+
         func run() async throws {
             let request = ReplayWebhook(endpoint.name, since: since)
             _ = try await Administration.ask(request, of: endpoint.server, missing: endpoint.missing)
