@@ -76,6 +76,30 @@ struct LiveCommandTests {
         #expect(none.run.complaints == ["reveille: carol has no session; see reveille sessions list"])
     }
 
+    @Test(
+        "a change for a user without a device is made, and says so: the name may be mistyped",
+        arguments: [
+            "users set bob --do-not-disturb on", "users block bob mallory", "users forward bob --busy carol",
+            "users revoke bob", "aliases set desk bob",
+        ])
+    func userWithoutDevice(line: String) async throws {
+        for devices in [nil, 0, 1] as [Int?] {
+            let script: ScriptedServer.Script = { request in
+                guard request is GetUser else { return .result(Done()) }
+                guard let devices else { return .refused(AdminRefusal(.notFound, "Nobody has registered as bob.")) }
+                return .result(
+                    UserView(
+                        UserSummary(
+                            handle: Scenarios.handle("bob"), policy: UserPolicy(), aliases: [], groups: [],
+                            devices: devices, devicesOnline: 0, liveCalls: 0)))
+            }
+            let run = try await ScriptedServer.run(script) { await $0.command(line) }
+            #expect(run.exit == 0 && run.output.count == 1, "\(run)")
+            let note = "bob has no device yet; check the name, or expect the first one"
+            #expect(run.complaints == (devices == 1 ? [] : [note]), "\(run)")
+        }
+    }
+
     @Test("a call is ended by its id or the beginning of it, without a question where nobody can be asked")
     func end() async throws {
         let id: CallID = Scenarios.id(0x1C2D_3E4F)

@@ -175,7 +175,9 @@ extension CallCore {
         }
         let (entry, owner) = (directory.known(alias.handle), directory.known(alias.user))
         guard entry.aliasOf != nil || entry.devices.isEmpty else {
-            return refuse(.conflict, "\(alias.handle) is a user with devices of its own, whom it would hide.")
+            return refuse(
+                .conflict,
+                "\(alias.handle) is a user with devices. As an alias the name would ring \(alias.user) in their place.")
         }
         guard entry.aliases.isEmpty else {
             return refuse(.conflict, "\(alias.handle) has aliases itself; turn those to \(alias.user) first.")

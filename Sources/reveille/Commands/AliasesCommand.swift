@@ -44,8 +44,9 @@ struct AliasesCommand: AsyncParsableCommand {
 
         func run() async throws {
             let missing = "no user \(user.text.shown)"
-            _ = try await Administration.ask(SetAlias(alias: alias, user: user), of: server, missing: missing)
-            Terminal.print("\(alias.text.shown) is \(user.text.shown)")
+            try await UsersCommand.change(
+                user, SetAlias(alias: alias, user: user), at: server, missing: missing,
+                done: "\(alias.text.shown) is \(user.text.shown)")
         }
     }
 

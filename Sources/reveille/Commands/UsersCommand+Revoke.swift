@@ -27,9 +27,10 @@ extension UsersCommand {
 
         func run() async throws {
             let missing = "no user \(user.text.shown)"
-            _ = try await Administration.ask(RevokeTokens(user, before: before), of: server, missing: missing)
             let time = before.map { "before \(Moment.full($0))" } ?? "until now"
-            Terminal.print("user \(user.text.shown) is logged out; tokens issued \(time) are refused")
+            try await UsersCommand.change(
+                user, RevokeTokens(user, before: before), at: server, missing: missing,
+                done: "user \(user.text.shown) is logged out; tokens issued \(time) are refused")
         }
     }
 }

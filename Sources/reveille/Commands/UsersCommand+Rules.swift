@@ -35,8 +35,9 @@ extension UsersCommand {
         @OptionGroup var server: ServerOptions
 
         func run() async throws {
-            _ = try await Administration.ask(BlockCallers(who.user, who.callers), of: server)
-            Terminal.print("user \(who.user.text.shown) blocks \(who.names)")
+            try await UsersCommand.change(
+                who.user, BlockCallers(who.user, who.callers), at: server,
+                done: "user \(who.user.text.shown) blocks \(who.names)")
         }
     }
 
@@ -94,11 +95,11 @@ extension UsersCommand {
             let request = ForwardCalls(
                 user, busy: busy.map(TargetView.init), noAnswer: noAnswer.map(TargetView.init),
                 noAnswerSeconds: after.map { Int($0.components.seconds) })
-            _ = try await Administration.ask(request, of: server)
             let rules = CallRules(forwardBusy: busy, forwardNoAnswer: noAnswer, noAnswerAfter: after)
             let forwarding = DirectoryText.forwarding(rules)
-            Terminal.print(
-                "user \(user.text.shown) forwards "
+            try await UsersCommand.change(
+                user, request, at: server,
+                done: "user \(user.text.shown) forwards "
                     + (forwarding.isEmpty ? "no calls" : "calls: " + forwarding.joined(separator: ", ")))
         }
 

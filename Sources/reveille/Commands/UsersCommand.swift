@@ -66,14 +66,41 @@ struct UsersCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            _ = try await Administration.ask(SetUser(user, change), of: server)
-            Terminal.print("user \(user.text.shown) set")
+            try await UsersCommand.change(
+                user, SetUser(user, change), at: server, done: "user \(user.text.shown) set")
         }
 
         private var change: UserPolicyChange {
             UserPolicyChange(
                 callWaiting: callWaiting.map { $0 == .on }, decline: decline,
                 doNotDisturb: doNotDisturb.map { $0 == .on }, missedCalls: missedCalls)
+        }
+    }
+
+    /// Sends a change for a user, who need not be known. Says so if no device of theirs is: the name may be mistyped.
+    static func change<Request: AdminRequest>(
+        _ user: Handle, _ request: Request, at server: ServerOptions, missing: String? = nil, done: String
+    ) async throws {
+        let hasDevice = try await Administration.with(server) { administration -> Bool in
+            let hasDevice = try await Self.hasDevice(user, administration)
+            _ = try await administration.perform(request, missing: missing)
+            return hasDevice
+        }
+        Terminal.print(done)
+        guard !hasDevice else { return }
+        Terminal.complain("\(user.text.shown) has no device yet; check the name, or expect the first one")
+    }
+
+    /// - Returns: true as well if the server does not say.
+    private static func hasDevice(_ user: Handle, _ administration: Administration) async throws(AdminProblem) -> Bool {
+        do throws(AdminProblem) {
+            return try await administration.perform(GetUser(user)).devices > 0
+        } catch {
+            switch error.kind {
+            case .refused: return false
+            case .notUnderstood: return true
+            case .unreachable: throw error
+            }
         }
     }
 
