@@ -37,7 +37,9 @@ public enum WebSocketFailure: Error, Equatable, Sendable, CustomStringConvertibl
         } else if words.hasPrefix("connect SSL err") {
             self = .unreachable("the TLS handshake failed; check whether the server expects ws:// (\(words))")
         } else if words == "HS: ws upgrade response not 101" {
-            self = .unreachable("what answers there takes no WebSocket now; check the port, and whether /readyz is 200")
+            self = .unreachable(
+                "what answers there takes no WebSocket at this path now; check the port and the path, and whether "
+                    + "/readyz is 200")
         } else if words.isEmpty || words == "closed before established" {
             // The library's messages for a refused and for a broken connection.
             self = .unreachable("no WebSocket server answers there")

@@ -80,7 +80,8 @@ struct RemoteAdminTests {
         #expect(phonesResult.errorLines.count == 1)
         #expect(
             phonesResult.errors.hasSuffix(
-                "what answers there takes no WebSocket now; check the port, and whether /readyz is 200"))
+                "what answers there takes no WebSocket at this path now; check the port and the path, and whether /readyz is 200"
+            ))
         try await Self.ask("stats --server wss://\(admin) --token \(Self.token)").expectFailure(
             2, "check whether the server expects ws://")
         // The refused commands started no drain.

@@ -39,12 +39,12 @@ final class HTTPRoutes: Sendable {
     }
 
     private let sources = Mutex<Sources?>(nil)
-    private let banner: String
+    private let version: String
     private let pages: WebPages
 
     init(version: String, pages: WebPages) {
         self.pages = pages
-        banner = "Reveille \(version): call signaling over WebSocket at /v1/signal (subprotocol reveille.v1)\n"
+        self.version = version
     }
 
     func attach(_ sources: Sources) {
@@ -70,7 +70,11 @@ final class HTTPRoutes: Sendable {
         if let page = page(for: request, to: audience) { return responder.value.respond(page) }
         switch (request.path, audience) {
         case ("/healthz", _): responder.value.respond(.text("ok\n"))
-        case ("/", _): responder.value.respond(.text(banner))
+        case ("/", .client):
+            responder.value.respond(
+                .text("Reveille \(version): call signaling over WebSocket at /v1/signal (subprotocol reveille.v1)\n"))
+        case ("/", .operator):
+            responder.value.respond(.text("Reveille \(version), for operators: /healthz, /readyz and /metrics\n"))
         case ("/homez", _):
             let isHome = sources.withLock { $0 }?.isHome() ?? false
             responder.value.respond(isHome ? .text("home\n") : .text("not the home\n", status: 503))
