@@ -34,6 +34,10 @@ public struct DataFolder: Sendable {
         guard !exists || isFolder.boolValue else {
             throw Failure(description: "\(path) is a file; name a folder with --data")
         }
+        if let file = Self.file(above: path) {
+            throw Failure(
+                description: "\(file) is a file, and \(path) can be no folder in it; name another with --data")
+        }
         do {
             if !exists {
                 try FileManager.default.createDirectory(
@@ -231,6 +235,19 @@ public struct DataFolder: Sendable {
             rest = rest.dropFirst(2)
         }
         return bytes
+    }
+
+    /// The beginning of a path that is a file; nil without one.
+    private static func file(above path: String) -> String? {
+        var parent = path[...]
+        while let slash = parent.lastIndex(of: "/"), slash != parent.startIndex {
+            parent = parent[..<slash]
+            var isFolder: ObjCBool = false
+            if FileManager.default.fileExists(atPath: String(parent), isDirectory: &isFolder) {
+                return isFolder.boolValue ? nil : String(parent)
+            }
+        }
+        return nil
     }
 
     private static func reason(_ error: any Error) -> String {

@@ -87,6 +87,15 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 4, "no drafts are left")
     }
 
+    @Test func `a folder below a file is refused with the file's name`() throws {
+        for path in ["/dev/null/x", "/dev/null//x/y"] {
+            let failure = #expect(throws: DataFolder.Failure.self) { try DataFolder(path: path).prepare() }
+            #expect(
+                failure?.description
+                    == "/dev/null is a file, and \(path) can be no folder in it; name another with --data")
+        }
+    }
+
     @Test func `files and folders that everybody can write are told of`() throws {
         let parent = try DataFolder.temporary().path
         let folder = DataFolder(path: parent + "/data")

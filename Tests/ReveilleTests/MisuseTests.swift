@@ -193,7 +193,14 @@ struct MisuseTests {
     @Test(
         "what is wrong with a value names the option, and what it takes",
         arguments: [
-            ("serve --port x", "--port", "port to listen on"), ("push-sim fault late", "--delay-ms", "hour"),
+            ("serve --port x", "--port", "port to listen on"), ("serve --port 80x", "--port", "it is no number"),
+            ("serve --apns-port 70000", "--apns-port", "it is not whole, or out of range"),
+            ("check --oldest-push 5:1", "--oldest-push", "the warning, 5, is above the critical value, 1"),
+            ("check --oldest-push a:b", "--oldest-push", "one or two numbers from 0 on"),
+            ("top --interval soon", "--interval", "it is no time such as 2s"),
+            ("push-sim fault refuse --reason Nonsense", "--reason", "there are BadCollapseId"),
+            ("push-sim fault refuse --provider fcm --reason Nonsense", "--reason", "UNREGISTERED"),
+            ("push-sim fault late", "--delay-ms", "hour"),
             ("push-sim fault refuse", "--reason", "needs"), ("push-sim fault stream-limit", "--limit", "stream-limit"),
             ("push-sim fault lose --rate 7", "--rate", "0–1"),
             ("serve --apns-key x", "--apns-key-id", "--apns-team-id"),

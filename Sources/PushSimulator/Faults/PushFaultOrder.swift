@@ -137,16 +137,19 @@ public struct PushFaultOrder: Codable, Equatable, Sendable {
         case "json": words = .json(reason ?? .shutdown)
         case "plain": words = .plain(reason ?? .shutdown)
         case "none": words = .none
-        case .some(let other): throw Nonsense(description: "no such text: \(other)")
+        case .some(let other): throw Nonsense(description: "no such text: \(other); there are json, plain, none")
         }
         return PushFault.GoAway(text: words, isDoubled: doubled ?? false, lastStream: last)
     }
 
-    private func named<Value: RawRepresentable<String>>(
+    private func named<Value: RawRepresentable<String> & CaseIterable>(
         _ text: String?, _: Value.Type, _ what: String
     ) throws(Nonsense) -> Value? {
         guard let text else { return nil }
-        guard let value = Value(rawValue: text) else { throw Nonsense(description: "no such \(what): \(text)") }
+        guard let value = Value(rawValue: text) else {
+            let known = Value.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Nonsense(description: "no such \(what): \(text); there are \(known)")
+        }
         return value
     }
 

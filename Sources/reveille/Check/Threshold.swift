@@ -31,6 +31,17 @@ struct Threshold: Equatable, ExpressibleByArgument, CustomStringConvertible {
         self.init(warning: warning, critical: critical)
     }
 
+    static let valueName = "w:c"
+
+    /// Why a text is no threshold.
+    static func objection(to text: String) -> String {
+        let parts = text.split(separator: ":")
+        let isTurned = parts.count == 2 && Threshold(argument: "\(parts[1]):\(parts[0])") != nil
+        return isTurned
+            ? "the warning, \(parts[0]), is above the critical value, \(parts[1])"
+            : "it is neither off nor one or two numbers from 0 on, as 5:15, 5 (a warning only) or :15 (critical only)"
+    }
+
     func status(of value: Double) -> CheckStatus {
         if let critical, value >= critical { return .critical }
         if let warning, value >= warning { return .warning }

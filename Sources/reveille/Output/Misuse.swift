@@ -139,7 +139,20 @@ struct Misuse {
         }
         if place.path.first == "serve", let words = setting(message) { return words }
         let isBare = message.hasPrefix(invalidValue) && message.hasSuffix("'")
-        return isBare ? help(error).map { "\(message): \($0)" } ?? message : corrected(message)
+        guard isBare else { return corrected(message) }
+        return ([message + (reason(message).map { ": \($0)" } ?? "")] + (help(error).map { [$0] } ?? [])).joined(
+            separator: ": ")
+    }
+
+    /// Why a value is none of its option's, which the library does not say. Options that take no words have types of
+    /// numbers, but for an interval.
+    private static func reason(_ message: String) -> String? {
+        guard let match = message.wholeMatch(of: #/The value '(.*)' is invalid for '(.*)'/#)?.output else { return nil }
+        let value = String(match.1)
+        if match.2.hasSuffix("<\(Threshold.valueName)>") { return Threshold.objection(to: value) }
+        if match.2.hasPrefix("--interval") { return "it is no time such as 2s or 500ms" }
+        let isNumber = !value.isEmpty && value.allSatisfy { "0123456789.+-".contains($0) }
+        return isNumber ? "it is not whole, or out of range" : "it is no number"
     }
 
     /// The words for an unknown option that looks like a setting. Most settings have no option.
