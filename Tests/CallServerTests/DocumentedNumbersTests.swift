@@ -351,9 +351,9 @@ struct DocumentedNumbersTests {
             - ten calls in 5 minutes |
             - of the pushes of 10 minutes
             - a fifth of more than 20 questions
-            - only 404, 405 or 410;
+            - only 404, 405 or 410.
             - such as 403:
-            - 20 after one |
+            - 20 after one.
             - more than ten times in 5 minutes
             - TLS or HTTP/2 where
             - for more than 90 % of 5 minutes |

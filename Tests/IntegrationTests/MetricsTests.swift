@@ -17,6 +17,8 @@ struct MetricsTests {
     func served() async throws {
         let (_, server) = try await world.startPushing { $0.logLinesDropped = { 41 } }
         try await Self.traffic(server.address)
+        let banner = try await HTTPAnswer.curl("http://\(try #require(server.metricsAddress))/").body
+        #expect(banner.contains("for operators") && !banner.contains("signal"), "\(banner)")
         let text = try await HTTPAnswer.curl(server, "/metrics").body
         try Self.checkFigures(text)
         try await Self.checkForm(text)

@@ -19,8 +19,9 @@ struct PushTestCommand: AsyncParsableCommand {
         discussion: """
             Sends to a known device or to a token, with the configured credentials or with the options of `reveille \
             serve`. The push is not in the ledger. A VoIP or data push announces a call from `reveille` that does not \
-            exist: the phone shows the call until the app asks the server. Exit code 0: the provider accepted the \
-            push; 1: it refused the push; 2: the push could not be sent.
+            exist: the phone shows the call until the app asks the server, and may then report its end as \
+            connection_lost. Exit code 0: the provider accepted the push; 1: it refused the push; 2: the push could not \
+            be sent.
 
               reveille push-test --user bob --push-sim
               reveille push-test --profile callkit_incoming --print
