@@ -140,8 +140,8 @@ struct Misuse {
         if place.path.first == "serve", let words = setting(message) { return words }
         let isBare = message.hasPrefix(invalidValue) && message.hasSuffix("'")
         guard isBare else { return corrected(message) }
-        return ([message + (reason(message).map { ": \($0)" } ?? "")] + (help(error).map { [$0] } ?? [])).joined(
-            separator: ": ")
+        let parts: [String?] = [message, reason(message), help(error)]
+        return parts.compactMap { $0 }.joined(separator: ": ")
     }
 
     /// Why a value is none of its option's, which the library does not say. Options that take no words have types of
