@@ -74,13 +74,10 @@ struct LogTests {
 
     /// A call that wakes bob, is answered, and hung up by alice; then bob sleeps again.
     private static func call(_ alice: Phone, _ bob: IPhone) async throws -> CallID {
-        let mark = bob.events.count
         let call = try await alice.softphone.call(.user("bob"))
         try await alice.isAnswered(by: bob, call)
         try await alice.softphone.hangup(call)
-        try await bob.events.first("bob sleeps again", from: mark) { event -> Bool? in
-            if case .asleep = event { true } else { nil }
-        }
+        try await bob.asleep()
         return call
     }
 

@@ -300,13 +300,12 @@ struct ProviderFaultTableTests {
 
     /// A call wakes the sleeping phone, and it sleeps again.
     private static func rings(_ phone: IPhone, _ alice: Phone) async throws {
-        let mark = phone.events.count
         let call = try await alice.softphone.call(.user("carol"))
         try await phone.rings(call)
         _ = try await alice.state(.ringing, of: call)
         try await world.push("is accepted", of: call) { $0.status == .accepted }
         #expect(try await alice.hangUp(call) == .cancelled)
-        try await phone.events.first("it sleeps again", from: mark) { if case .asleep = $0 { true } else { nil } }
+        try await phone.asleep()
     }
 
     /// A short timeout for responses, but longer than the detection of a broken connection.

@@ -217,13 +217,12 @@ struct PushKindsTests {
         let bob = try await world.sleepingPhone("bob", at: server.address) { $0.system = .android }
         let alice = try await world.onlinePhone("alice", at: server.address)
         for round in 1...2 {
-            let mark = bob.events.count
             let call = try await alice.softphone.call(.user("bob"))
             try await bob.rings(call)
             #expect(try await settled(call, .call).status == .accepted)
             #expect(await simulator.snapshot()?.counts.accessTokens == round)
             try await alice.hangUp(call)
-            try await bob.events.first("it sleeps", from: mark) { if case .asleep = $0 { true } else { nil } }
+            try await bob.asleep()
             await simulator.revokeAccessTokens()
         }
         #expect(await simulator.snapshot()?.counts.rejectedTotal == 1)

@@ -59,7 +59,8 @@ struct SourceTree {
         let readme = read("README.md")
         readmeBytes = readme.text.utf8.count
         linking = articles + [readme]
-        self.paths = Set(all + paths(below: "Resources") + ["Sources", "Tests", "Resources", readme.path])
+        let top = ["Sources", "Tests", "Resources", "Package.swift", readme.path]
+        self.paths = Set(all + paths(below: "Resources") + top)
         let names = read("Tests/pure").text.firstMatch(of: /\^\(([\w|]+)\)Tests\[\.\]/)?.1 ?? ""
         firstPass = Set(names.split(separator: "|").map { $0 + "Tests" })
     }

@@ -457,10 +457,10 @@ struct IPhone: TestPhone {
         }
     }
 
+    /// Waits until it sleeps after its last push: it slept for the first time when it was set up.
     func asleep() async throws {
-        _ = try await events.first("the phone sleeps again") { event -> Bool? in
-            if case .asleep = event { true } else { nil }
-        }
+        let woken = events.entries.lastIndex { if case .woken = $0 { true } else { false } } ?? 0
+        try await events.first("the phone sleeps again", from: woken) { if case .asleep = $0 { true } else { nil } }
     }
 }
 
