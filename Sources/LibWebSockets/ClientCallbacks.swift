@@ -1,10 +1,16 @@
 import CLibWebSockets
+import TLS
 
 /// The library's callback for client connections, on the loop's thread. Returns 0 to continue, -1 to close.
 func onClientEvent(
     _ wsi: OpaquePointer?, _ reason: lws_callback_reasons, _ user: UnsafeMutableRawPointer?,
     _ input: UnsafeMutableRawPointer?, _ length: Int
 ) -> Int32 {
+    // Called once for the vhost; `user` is its `SSL_CTX`.
+    if reason == LWS_CALLBACK_OPENSSL_LOAD_EXTRA_CLIENT_VERIFY_CERTS {
+        if let user { limitTLS(OpaquePointer(user)) }
+        return 0
+    }
     // Client numbers begin at 1; without one, the event concerns no client.
     guard let wsi, let user else { return 0 }
     let number = UInt(bitPattern: user)

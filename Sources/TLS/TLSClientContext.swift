@@ -61,7 +61,12 @@ func makeTLSContext(_ method: OpaquePointer?) throws -> OpaquePointer {
     return context
 }
 
+/// Records without data that a peer may send after the handshake. A server sends some tickets, and a key is renewed after
+/// many gigabytes at the earliest (RFC 8446 §5.5).
+private let mostRecordsWithoutData: UInt32 = 32
+
 /// Allows TLS 1.2 and 1.3 with forward secrecy and authenticated encryption (AEAD) only: RFC 9325, sections 3.1 and 4.2.
+/// Ends a connection whose peer keeps OpenSSL busy without sending data.
 /// - Parameter context: an `SSL_CTX` without connections yet.
 public func limitTLS(_ context: OpaquePointer) {
     SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
@@ -71,4 +76,5 @@ public func limitTLS(_ context: OpaquePointer) {
     // Idle connections free their record buffers: 34 kB each.
     SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil)
     reveille_SSL_CTX_harden(context)
+    reveille_SSL_CTX_bound_records(context, mostRecordsWithoutData)
 }

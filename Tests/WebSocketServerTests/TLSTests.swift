@@ -112,6 +112,35 @@ struct TLSTests {
         #expect(result.output == "40000 TLSv1.3\n")
     }
 
+    @Test("a client that sends key updates instead of data is hung up on after 32, whether or not it reads the answers")
+    func keyUpdates() async throws {
+        let server = try await start(identity)
+        // OpenSSL itself: no other client sends them at will.
+        let script = """
+            import ctypes, socket, sys
+            tls = ctypes.CDLL("libssl.so.3")
+            for name in ("TLS_client_method", "SSL_CTX_new", "SSL_new"): getattr(tls, name).restype = ctypes.c_void_p
+            def send(updates):
+                with socket.create_connection(("127.0.0.1", int(sys.argv[1])), 20) as plain:
+                    plain.setblocking(True)
+                    context = ctypes.c_void_p(tls.SSL_CTX_new(ctypes.c_void_p(tls.TLS_client_method())))
+                    session = ctypes.c_void_p(tls.SSL_new(context))
+                    tls.SSL_set_fd(session, plain.fileno())
+                    assert tls.SSL_connect(session) == 1
+                    for _ in range(updates):
+                        if tls.SSL_key_update(session, 1) != 1 or tls.SSL_do_handshake(session) != 1: break
+                    request = b"GET /healthz HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n"
+                    tls.SSL_write(session, request, len(request))
+                    answer = ctypes.create_string_buffer(64)
+                    count = tls.SSL_read(session, answer, 64)
+                    print(answer.raw[:12].decode() if count > 0 else "closed")
+            for updates in (0, 32, 33, 20000): send(updates)
+            """
+        let result = try await ChildProcess.run(
+            "/usr/bin/timeout", ["20", "/usr/bin/python3", "-", "\(server.address.port)"], input: script)
+        #expect(result.output == "HTTP/1.1 200\nHTTP/1.1 200\nclosed\nclosed\n", "\(result.errors)")
+    }
+
     @Test("who speaks plain HTTP to it, or an old TLS, is hung up on, and the next one served")
     func plain() async throws {
         let server = try await start(identity)
