@@ -15,7 +15,12 @@ public enum PrivateFile {
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else {
             let failure = errno
-            if failure == ENOENT, !isThere(path) { return nil }
+            var status = stat()
+            if failure == ENOENT {
+                guard lstat(path, &status) == 0 else { return nil }
+                // Made since the first look, unless it is a link that leads nowhere.
+                if status.st_mode & S_IFMT != S_IFLNK { return try read(path, longest: longest) }
+            }
             throw SystemError(operation: "open \(path)", errno: failure)
         }
         defer { close(descriptor) }

@@ -1,6 +1,7 @@
 import EventLoop
 import Foundation
 import Glibc
+import Synchronization
 import TestCleanup
 import Testing
 
@@ -71,6 +72,23 @@ struct PrivateFileTests {
             #expect(failure?.errno == reason && failure?.description.contains(path) == true)
             #expect(PrivateFile.isThere(path))
         }
+    }
+
+    @Test("that is made while it is looked for is read, or is not there yet")
+    func appears() {
+        let path = folder + "/a"
+        let failures = Mutex<[String]>([])
+        DispatchQueue.concurrentPerform(iterations: 2) { number in
+            for _ in 0..<20_000 {
+                if number == 0 {
+                    close(open(path, O_WRONLY | O_CREAT, 0o600))
+                    unlink(path)
+                } else {
+                    do { _ = try PrivateFile.read(path) } catch { failures.withLock { $0.append("\(error)") } }
+                }
+            }
+        }
+        #expect(failures.withLock { $0 } == [])
     }
 
     @Test("that cannot be written says why")
