@@ -46,7 +46,7 @@ public protocol StoreQueries: Sendable {
     /// - Parameter since: excludes pushes intended before this time; nil for all.
     func overduePushes(at now: Instant, since: Instant?, limit: Int) async throws(StoreFailure) -> [PushRecord]
     /// Checks the whole store: the conservation laws of the push ledger, and the rules between rows. Seconds for
-    /// millions of pushes.
+    /// millions of pushes. A request during an audit gets its result.
     func audit() async throws(StoreFailure) -> StoreAudit
 
     // MARK: Events for other systems

@@ -257,6 +257,19 @@ extension TableReader {
         #expect(failure?.reason == .closed)
     }
 
+    @Test func `an audit in progress serves all who ask, and the next one begins after it`() async throws {
+        let reader = EndlessReader()
+        let queries = try ThreadedQueries(reader, path: "a test", thread: "a test")
+        let audit = queries.sharedAudit()
+        #expect(queries.sharedAudit() == audit)
+        reader.interrupt()
+        _ = await audit.value
+        let later = queries.sharedAudit()
+        #expect(later != audit)
+        await queries.close()
+        _ = await later.value
+    }
+
     @Test(arguments: StoreKind.allCases)
     func `a long read is ended at any time, and later ones fail`(_ kind: StoreKind) async throws {
         let sql =

@@ -2,6 +2,7 @@ import CallCore
 import CallVocabulary
 import EventLoop
 import StoreInterface
+import Synchronization
 
 /// A connection that reads the tables of a store. Any thread may use it; its reads run one after the other.
 package protocol TableReader: Sendable {
@@ -26,6 +27,8 @@ package final class ThreadedQueries<Reader: TableReader>: StoreQueries {
     private let reader: Reader
     private let loop: EventLoop
     private let path: String
+    /// The audit in progress; nil between audits.
+    private let audits = Mutex<Task<Result<StoreAudit, StoreFailure>, Never>?>(nil)
 
     /// Takes the reader, and starts the thread.
     /// - Parameters:
@@ -135,8 +138,27 @@ package final class ThreadedQueries<Reader: TableReader>: StoreQueries {
         }
     }
 
-    package func audit() async throws(StoreFailure) -> StoreAudit {
-        try await read { try $0.audit() }
+    package func audit() async throws(StoreFailure) -> StoreAudit { try await sharedAudit().value.get() }
+
+    /// The audit in progress, or a new one: whoever asks during an audit gets its result, so that the whole store is read
+    /// once for all who ask at a time.
+    package func sharedAudit() -> Task<Result<StoreAudit, StoreFailure>, Never> {
+        audits.withLock { present in
+            if let present { return present }
+            let audit = Task { () async -> Result<StoreAudit, StoreFailure> in
+                let result: Result<StoreAudit, StoreFailure>
+                do throws(StoreFailure) {
+                    result = .success(try await read { try $0.audit() })
+                } catch {
+                    result = .failure(error)
+                }
+                // Before the result is known: an asker who has it gets a new audit.
+                audits.withLock { $0 = nil }
+                return result
+            }
+            present = audit
+            return audit
+        }
     }
 
     // MARK: Events for other systems
