@@ -11,10 +11,6 @@ import WebhookClient
 ///
 /// Confined to the admin loop.
 package final class AdminShard: ShardHandler {
-    /// The most requests in flight over all connections: the administrators' share of the core's inbox. Those of backends
-    /// take at most half of it.
-    static let mostRequests = 1024
-
     package struct Environment: Sendable {
         let core: Mailbox<CoreInput>
         let reads: AdminReads
@@ -51,8 +47,16 @@ package final class AdminShard: ShardHandler {
 
     /// Where a request came from.
     private enum Asker {
-        case connection(UInt64)
+        case connection(UInt64, isReading: Bool)
         case backend(BackendQuestion)
+
+        /// Whose share a request takes.
+        var share: RequestShares.Asker {
+            switch self {
+            case .connection(let serial, let isReading): isReading ? .reader(serial) : .administrator(serial)
+            case .backend(let question): .backend(question.credential)
+            }
+        }
     }
 
     /// A request in progress elsewhere.
@@ -63,11 +67,16 @@ package final class AdminShard: ShardHandler {
         let request: (any CoreRequest)?
         /// The audit entry of a change.
         let audit: AuditEntry?
+        /// A read of the store; nil for others.
+        var read: (any StoredRequest)?
     }
 
     private let environment: Environment
     private var connections: [UInt64: WebSocketConnection] = [:]
     private var pending: [AdminRequestID: Pending] = [:]
+    private var reads = RequestShares()
+    private var changes = RequestShares()
+    private var turns = ReadTurns()
     private var lastSerial: UInt64 = 0
     /// Delivers answers from other threads.
     private let mailbox: Mailbox<AdminMessage>
@@ -92,7 +101,7 @@ package final class AdminShard: ShardHandler {
             let credential = connection.isReading ? "admin.read_token_file" : "admin.token_file"
             let audit = AuditEntry(call.request, from: connection.address, credential: credential)
             do throws(AdminError) {
-                try take(call, audit, from: .connection(connection.serial))
+                try take(call, audit, from: Self.asker(connection))
             } catch {
                 audit?.write(to: environment.log, error)
                 send(AdminFrameWriter.error(id: call.id, error), on: connection)
@@ -126,9 +135,12 @@ package final class AdminShard: ShardHandler {
         for request in pending.values { request.audit?.writeUnanswered(to: environment.log) }
     }
 
-    /// Answers to the connection's requests are dropped; the requests are still performed.
+    /// Answers to the connection's requests are dropped, and reads that wait for their turn. The other requests are still
+    /// performed.
     package func connectionClosed(_ connection: WebSocketConnection) {
         connections[connection.serial] = nil
+        let share = Self.asker(connection).share
+        for read in turns.drop(of: share, where: { pending[$0]?.asker.share == share }) { _ = end(read) }
         live.connectionClosed(connection)
     }
 
@@ -140,8 +152,13 @@ package final class AdminShard: ShardHandler {
                     .forbidden,
                     "\(method) changes something, and this token is for reading: show the one in admin.token_file."))
         }
-        let isLive = try live.take(call, on: connection(of: asker)) { [weak self] frame in
-            self?.answer(asker, frame, call.id)
+        var serial: AdminRequestID?
+        // These may wait for the core's figures.
+        if call.request is GetStats || call.request is GetServerInfo {
+            serial = try begin(Pending(asker: asker, id: call.id, request: nil, audit: nil))
+        }
+        let isLive = try live.take(call, on: connection(of: asker)) { [weak self, serial] frame in
+            if let serial { self?.finish(serial, frame, nil) } else { self?.answer(asker, frame, call.id) }
         }
         if isLive { return }
         switch call.request {
@@ -186,14 +203,30 @@ package final class AdminShard: ShardHandler {
         // Before posting: the call's last log line may be written before the core's answer arrives.
         if case .endCall(let call) = command { live.administered(call, by: name(of: asker)) }
         guard environment.core.post(.administered(serial, command)) else {
-            pending[serial] = nil
+            _ = end(serial)
             throw Self.busy
         }
     }
 
     private func read(_ request: some StoredRequest, _ id: RequestID, from asker: Asker) throws(AdminError) {
-        let serial = try begin(Pending(asker: asker, id: id, request: nil, audit: nil))
+        let serial = try begin(Pending(asker: asker, id: id, request: nil, audit: nil, read: request))
+        if turns.add(serial, of: asker.share) { start(request, serial, id) }
+    }
+
+    private func start(_ request: some StoredRequest, _ serial: AdminRequestID, _ id: RequestID) {
         environment.reads.read(request, id) { [mailbox] frame in mailbox.postAlways(.replied(serial, frame, nil)) }
+    }
+
+    /// Ends the asker's turn at the store, and begins its next read that is still waited for.
+    private func passTurn(of asker: RequestShares.Asker) {
+        while let serial = turns.next(of: asker) {
+            guard let next = pending[serial], let request = next.read else { continue }
+            guard case .backend(let question) = next.asker, question.deadline <= environment.now() else {
+                return start(request, serial, next.id)
+            }
+            _ = end(serial)
+            question.respond(.failure(Self.busy))
+        }
     }
 
     private func ask(
@@ -215,12 +248,29 @@ package final class AdminShard: ShardHandler {
     }
 
     private func begin(_ request: Pending) throws(AdminError) -> AdminRequestID {
-        let isOfBackend = if case .backend = request.asker { true } else { false }
-        guard pending.count < (isOfBackend ? Self.mostRequests / 2 : Self.mostRequests) else { throw Self.busy }
+        let share = request.asker.share
+        let hasRoom = request.audit == nil ? reads.take(share) : changes.take(share)
+        guard hasRoom else { throw Self.busy }
         lastSerial += 1
         let serial = AdminRequestID(serial: lastSerial)
         pending[serial] = request
         return serial
+    }
+
+    /// - Returns: the request; nil when it has ended before.
+    private func end(_ serial: AdminRequestID) -> Pending? {
+        guard let request = pending.removeValue(forKey: serial) else { return nil }
+        let share = request.asker.share
+        if request.audit == nil { reads.giveBack(share) } else { changes.giveBack(share) }
+        return request
+    }
+
+    /// Answers a request, and logs its result if it is a change.
+    private func finish(_ serial: AdminRequestID, _ frame: [UInt8], _ refusal: AdminError?) {
+        guard let asked = end(serial) else { return }
+        if asked.read != nil { passTurn(of: asked.asker.share) }
+        asked.audit?.write(to: environment.log, refusal)
+        answer(asked.asker, frame, asked.id)
     }
 
     private static var busy: AdminError {
@@ -234,13 +284,10 @@ package final class AdminShard: ShardHandler {
             switch message {
             case .answered(let serial, let answer):
                 live.catchUp()
-                guard let asked = pending.removeValue(forKey: serial), let request = asked.request else { continue }
+                guard let asked = end(serial), let request = asked.request else { continue }
                 asked.audit?.write(to: environment.log, answer.refusal.map { AdminError($0) })
                 self.answer(asked.asker, frame(of: answer, to: request, asked.id), asked.id)
-            case .replied(let serial, let frame, let refusal):
-                guard let asked = pending.removeValue(forKey: serial) else { continue }
-                asked.audit?.write(to: environment.log, refusal)
-                answer(asked.asker, frame, asked.id)
+            case .replied(let serial, let frame, let refusal): finish(serial, frame, refusal)
             case .backend(let question): take(question)
             case .fed: live.fed()
             case .feedLost: live.feedLost()
@@ -266,20 +313,24 @@ package final class AdminShard: ShardHandler {
 
     // MARK: Frames
 
+    private static func asker(_ connection: WebSocketConnection) -> Asker {
+        .connection(connection.serial, isReading: connection.isReading)
+    }
+
     private func connection(of asker: Asker) -> WebSocketConnection? {
-        if case .connection(let serial) = asker { connections[serial] } else { nil }
+        if case .connection(let serial, _) = asker { connections[serial] } else { nil }
     }
 
     private func name(of asker: Asker) -> String {
         switch asker {
-        case .connection(let serial): connections[serial]?.peer ?? ""
+        case .connection(let serial, _): connections[serial]?.peer ?? ""
         case .backend(let question): question.credential
         }
     }
 
     private func answer(_ asker: Asker, _ frame: [UInt8], _ id: RequestID) {
         switch asker {
-        case .connection(let serial):
+        case .connection(let serial, _):
             if let connection = connections[serial] { send(cut(frame, id), on: connection) }
         // A response by HTTP may have any length.
         case .backend(let question): question.answer(frame)

@@ -1,4 +1,5 @@
 import AdminProtocol
+import CallVocabulary
 import LibWebSockets
 
 /// A backend's request for the administration, by HTTP. Answered once, on the admin thread.
@@ -13,11 +14,13 @@ package struct BackendQuestion: Sendable {
     let peer: PeerAddress
     /// For the audit trail: whose token was shown.
     let credential: String
+    /// When the backend has been told to retry, by the server's timeline. The store is not read for it any more.
+    let deadline: Instant
     let respond: @Sendable (Answer) -> Void
 
     /// - Throws: `AdminError` for parameters that the method does not take.
     package init(
-        _ method: AdminMethod, params: [UInt8], peer: PeerAddress, credential: String,
+        _ method: AdminMethod, params: [UInt8], peer: PeerAddress, credential: String, deadline: Instant,
         respond: @escaping @Sendable (Answer) -> Void
     ) throws(AdminError) {
         let frame = AdminFrameWriter.request(method, params: params)
@@ -27,6 +30,7 @@ package struct BackendQuestion: Sendable {
         }
         self.peer = peer
         self.credential = credential
+        self.deadline = deadline
         self.respond = respond
     }
 

@@ -37,9 +37,11 @@ final class AdminFixture: Sendable {
     /// - Parameters:
     ///   - endpoint: the name of a webhook endpoint, which nobody serves; nil for none.
     ///   - reply: the core's answer to a command; nil leaves it to ``answer(_:_:)``.
+    ///   - settle: lets a list of groups or aliases be read.
     init(
         inboxCapacity: Int = 1000, listener: AdminListenerConfiguration? = nil, log: Logger = .none,
-        endpoint: String? = nil, _ reply: @escaping @Sendable (AdminCommand) -> Answer? = { _ in nil }
+        endpoint: String? = nil, _ reply: @escaping @Sendable (AdminCommand) -> Answer? = { _ in nil },
+        settle: @escaping @Sendable (@escaping @Sendable (Bool) -> Void) -> Void = { $0(true) }
     ) async throws {
         folder = try .temporary()
         socket = try folder.adminSocket()
@@ -55,7 +57,8 @@ final class AdminFixture: Sendable {
             }
         }
         let hooks = AdminHooks(setLogLevel: { $0 ?? "info" }, stop: {})
-        var environment = try AdminShard.Environment.plain(folder, core: inbox, hooks: hooks, log: log)
+        var environment = try AdminShard.Environment.plain(
+            folder, core: inbox, hooks: hooks, log: log, settle: settle)
         queries = environment.reads.queries
         environment.webhooks = try await Self.webhooks(environment.reads.queries, endpoint)
         service = try await AdminService.start(

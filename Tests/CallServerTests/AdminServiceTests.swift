@@ -8,6 +8,7 @@ import Glibc
 import LibWebSockets
 import LogCapture
 import StoreInterface
+import Synchronization
 import TestCleanup
 import Testing
 
@@ -17,6 +18,29 @@ import Testing
 /// Holds an object that must be released on its loop.
 private final class Slot {
     var acceptor: SocketAcceptor?
+}
+
+/// Lets reads begin, and holds them until the test lets them go on.
+private final class HeldReads: Sendable {
+    /// How many were held when one more began.
+    let begun = Journal<Int>()
+    private let held = Mutex<[@Sendable (Bool) -> Void]>([])
+
+    func hold(_ read: @escaping @Sendable (Bool) -> Void) {
+        let count = held.withLock { held in
+            held.append(read)
+            return held.count
+        }
+        begun.append(count)
+    }
+
+    /// The one that is held for the longest time goes on.
+    func letGo() {
+        let first = held.withLock { $0.removeFirst() }
+        first(true)
+    }
+
+    func wait(for count: Int) async throws { try await begun.wait(for: "\(count) reads") { $0.count >= count } }
 }
 
 @Suite("The admin API", .cleanup)
@@ -193,15 +217,88 @@ struct AdminServiceTests {
     private func answer(
         _ fixture: AdminFixture, to method: AdminMethod, _ params: String
     ) async throws -> BackendQuestion.Answer {
+        let answers = try ask(fixture, method, params)
+        let answer = await answers.first { _ in true }
+        return try #require(answer)
+    }
+
+    /// Asks for a backend, which gets the answer.
+    private func ask(
+        _ fixture: AdminFixture, _ method: AdminMethod, _ params: String, of backend: String = "test",
+        deadline: Instant = .latest
+    ) throws -> AsyncStream<BackendQuestion.Answer> {
         let (answers, answered) = AsyncStream.makeStream(of: BackendQuestion.Answer.self)
         let question = try BackendQuestion(
-            method, params: Array(params.utf8), peer: PeerAddress(), credential: "backend test"
+            method, params: Array(params.utf8), peer: PeerAddress(), credential: "backend \(backend)",
+            deadline: deadline
         ) { answer in
             answered.yield(answer)
         }
         #expect(fixture.service.mailbox.post(.backend(question)))
-        let answer = await answers.first { _ in true }
-        return try #require(answer)
+        return answers
+    }
+
+    private static let busy = AdminError(
+        SignalError(.overloaded(retryAfter: .seconds(1)), "The server is busy; try again shortly."))
+
+    @Test("a connection has a share of the requests in progress, and reads take no room of changes")
+    func share() async throws {
+        let fixture = try await AdminFixture()
+        let (client, other) = (try fixture.client(), try fixture.client())
+        let share = RequestShares.mostOfConnection
+        let waiting = (0..<share).map { _ in Task { await client.outcome(GetGroup(Self.alice)) } }
+        let requests = try await fixture.requests(share)
+        #expect(await client.outcome(GetGroup(Self.alice)) == .failure(.notTaken(Self.busy)))
+        #expect(await client.outcome(GetServerInfo()) == .failure(.notTaken(Self.busy)))
+        try await exchange(fixture, client, share + 1, DeleteGroup(Self.alice), .deleteGroup("alice"), .done, Done())
+        let (group, view) = (AdminReply.group(Self.sales), GroupView(Self.sales))
+        try await exchange(fixture, other, share + 2, GetGroup(Self.alice), .showGroup("alice"), group, view)
+        for (request, _) in requests { fixture.answer(request, .success(group)) }
+        for outcome in waiting { #expect(await outcome.value == .success(view)) }
+        try await exchange(fixture, client, share + 3, GetGroup(Self.alice), .showGroup("alice"), group, view)
+    }
+
+    @Test("a connection has one read at a time at the store, and others do not wait for its further ones")
+    func turns() async throws {
+        let reads = HeldReads()
+        let fixture = try await AdminFixture(settle: { reads.hold($0) })
+        let (client, other) = (try fixture.client(), try fixture.client())
+        let lists = (0..<3).map { _ in Task { await client.outcome(ListGroups()) } }
+        try await reads.wait(for: 1)
+        async let list = other.outcome(ListGroups())
+        try await reads.wait(for: 2)
+        reads.letGo()
+        try await reads.wait(for: 3)
+        reads.letGo()
+        #expect(await list == .success(AdminPage(items: [])))
+        reads.letGo()
+        try await reads.wait(for: 4)
+        reads.letGo()
+        for list in lists { #expect(await list.value == .success(AdminPage(items: []))) }
+        #expect(reads.begun.entries.allSatisfy { $0 <= 2 })
+    }
+
+    @Test("what a backend does not wait for any more is not read")
+    func overdue() async throws {
+        let reads = HeldReads()
+        let fixture = try await AdminFixture(settle: { reads.hold($0) })
+        let first = try ask(fixture, .groupList, "{}")
+        let late = try ask(fixture, .groupList, "{}", deadline: Instant(milliseconds: .min))
+        let other = try ask(fixture, .groupList, "{}", of: "other")
+        try await reads.wait(for: 2)
+        for _ in 0..<2 { reads.letGo() }
+        for answers in [first, other] {
+            guard case .success? = await answers.first(where: { _ in true }) else {
+                Issue.record("a read that was waited for failed")
+                continue
+            }
+        }
+        guard case .failure(let error)? = await late.first(where: { _ in true }) else {
+            Issue.record("it was read")
+            return
+        }
+        #expect(error == Self.busy)
+        #expect(reads.begun.entries.count == 2)
     }
 
     @Test("a call to a thousand devices is longer than a frame, and answered to a backend, whose response may be")

@@ -250,6 +250,8 @@ struct DocumentedNumbersTests {
         limits: """
             - A reload without the token closes the connection (\(p(CloseCode.badToken.rawValue))).
             - one JSON object of at most \(kib(AdminEndpoint.longestFrame)) KiB
+            - of a connection at most \(n(RequestShares.mostOfConnection)) reads and
+              \(n(RequestShares.mostOfConnection)) changes
             - never more than \(n(AdminEndpoint.pageSize))
             - or \(n(IDPart<CallSubject>.fewestDigits)) or more digits of
             - two notifications: \(n(LiveQueries.callIntervals.lowerBound)) to

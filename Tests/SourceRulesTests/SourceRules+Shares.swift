@@ -12,7 +12,8 @@ extension SourceRules {
     private static let sharedBounds = [
         "MonitorFeed.standardCapacity": "records that wait for the admin API",
         "AdminService.mostMessages": "records that wait for the admin API",
-        "AdminShard.mostRequests": "requests over the admin API",
+        "RequestShares.most": "requests over the admin API",
+        "RequestShares.mostOfConnection": "requests over the admin API",
         "AdminService.mostConnections": "connections for operators",
         "MetricsListener.mostConnections": "connections for operators",
         "Standby.mostConnections": "connections for operators",

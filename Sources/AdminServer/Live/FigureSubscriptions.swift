@@ -52,9 +52,6 @@ final class FigureSubscriptions {
         self.mailbox = mailbox
     }
 
-    /// The number of requests that wait for the core's answer.
-    var pending: Int { waiting.count }
-
     /// - Parameter completion: called on the loop, at once or later.
     func get(_ completion: @escaping (StatsView) -> Void) {
         let now = self.now()

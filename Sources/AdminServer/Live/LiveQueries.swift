@@ -67,10 +67,10 @@ final class LiveQueries {
                 subscriptions.unsubscribe(request.subscription, on: connection)
                 send(AdminFrameWriter.result(id: call.id, Done()))
             case is GetStats:
-                try get { send(AdminFrameWriter.result(id: call.id, $0)) }
+                figures.get { send(AdminFrameWriter.result(id: call.id, $0)) }
             case is GetServerInfo:
                 let mayChange = connection.map { !$0.isReading }
-                try get { stats in
+                figures.get { stats in
                     var info = stats.server
                     info.mayChange = mayChange
                     info.problems = stats.problems
@@ -123,13 +123,6 @@ final class LiveQueries {
     }
 
     // MARK: Helpers
-
-    private func get(_ completion: @escaping (StatsView) -> Void) throws(AdminRefusal) {
-        guard figures.pending < AdminShard.mostRequests else {
-            throw AdminRefusal(.overloaded, "\(figures.pending) requests wait for the figures; try again shortly.")
-        }
-        figures.get(completion)
-    }
 
     private static func interval(
         _ milliseconds: Int?, _ range: ClosedRange<Int>, _ standard: Int

@@ -157,7 +157,8 @@ final class BackendResources {
         let me = LoopBound(WeakResources(resources: self), on: loop)
         do throws(AdminError) {
             let question = try BackendQuestion(
-                method, params: params, peer: request.peer, credential: "backend \(asked.token.name)"
+                method, params: params, peer: request.peer, credential: "backend \(asked.token.name)",
+                deadline: clock.now() + patience
             ) { answer in
                 let response = HTTPResponse(answer, to: asked)
                 me.loop.execute { me.value.resources?.finish(serial, response) }
