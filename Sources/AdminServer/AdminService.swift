@@ -60,6 +60,12 @@ package final class AdminService: Sendable {
 
     /// The most connected administrators: people and tools need fewer, so more indicates a connection leak.
     static let mostConnections = 64
+    /// The most connections over TCP of which one may have the token for reading. The other places are for
+    /// administrators, and for clients that have not shown a token yet.
+    static let mostWithReaders = 48
+    /// The serial of the first connection over TCP. The shard identifies connections by serial number, so the two
+    /// listeners' numbers must not overlap.
+    static let firstSerialOfNetwork: UInt64 = 1 << 32
     /// The most waiting batches of the feed, which bounds records by itself.
     private static let mostMessages = 1 << 17
     /// The most bytes queued for one connection: some frames.
@@ -93,7 +99,7 @@ package final class AdminService: Sendable {
     package static func start(
         at socket: SocketAddress, listener: NetworkListener? = nil, environment: AdminShard.Environment
     ) async throws -> AdminService {
-        var configuration = configuration(at: socket)
+        var configuration = configuration(at: socket, environment.log)
         configuration.soleLoop = "admin"
         let made = Mutex<Made?>(nil)
         let webSockets = try WebSocketServer(configuration: configuration) { _, loop in
@@ -111,7 +117,7 @@ package final class AdminService: Sendable {
             throw SocketTaken(socket: socket)
         }
         guard let made = made.withLock({ $0 }) else { preconditionFailure("a server that started has its handler") }
-        let network = listener.map { Self.network($0, made.slot, isPublic: environment.isPublic) }
+        let network = listener.map { Self.network($0, made.slot, environment) }
         do {
             let address = try await network?.start()
             if let address {
@@ -125,30 +131,32 @@ package final class AdminService: Sendable {
         }
     }
 
-    private static func configuration(at address: SocketAddress) -> WebSocketServer.Configuration {
+    private static func configuration(
+        at address: SocketAddress, _ log: Logger
+    ) -> WebSocketServer.Configuration {
         var configuration = WebSocketServer.Configuration(address: address)
         configuration.path = AdminEndpoint.path
         configuration.subprotocol = AdminEndpoint.subprotocol
         configuration.maxFrameBytes = AdminEndpoint.longestFrame
         configuration.maxQueuedBytes = queuedBytes
         configuration.maxConnections = mostConnections
+        configuration.onPressure = { $0.warn(of: "the admin API", log) }
         return configuration
     }
 
     /// The TCP listener, with the same shard on the same loop as the socket's listener.
     private static func network(
-        _ listener: NetworkListener, _ slot: LoopBound<Slot>, isPublic: @escaping @Sendable (String) -> Bool
+        _ listener: NetworkListener, _ slot: LoopBound<Slot>, _ environment: AdminShard.Environment
     ) -> WebSocketServer {
-        var configuration = configuration(at: listener.address)
+        var configuration = configuration(at: listener.address, environment.log)
         configuration.tls = listener.tls
         configuration.clientAuthorities = listener.clients
         configuration.bearerToken = listener.token
         configuration.readingToken = listener.readToken
-        configuration.isPublic = isPublic
+        configuration.isPublic = environment.isPublic
         // Of web pages only the server's own may use it.
         configuration.origins = .only([])
-        // The shard identifies connections by serial number, so the two listeners' numbers must not overlap.
-        configuration.firstSerial = 1 << 32
+        configuration.firstSerial = firstSerialOfNetwork
         return WebSocketServer(configuration: configuration, loop: slot.loop) { _, _ in
             guard let shard = slot.value.shard else { preconditionFailure("the socket's listener has the shard") }
             return shard
@@ -182,5 +190,16 @@ package final class AdminService: Sendable {
         let (code, words) = (CloseCode.shutdown.rawValue, CloseCode.shutdown.explanation)
         await network?.stop(closeCode: code, reason: words, grace: grace)
         await webSockets.stop(closeCode: code, reason: words, grace: grace)
+    }
+}
+
+extension ConnectionPressure.Report {
+    /// Logs that a listener for operators has no room.
+    package func warn(of listener: String, _ log: Logger) {
+        log.warning(
+            "\(listener) has no room: connections were refused, or silent ones closed; end programs that keep many open",
+            metadata: [
+                "address": .string(peer), "cause": .string(cause.rawValue), "times": .stringConvertible(count),
+            ])
     }
 }

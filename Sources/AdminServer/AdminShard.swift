@@ -78,6 +78,8 @@ package final class AdminShard: ShardHandler {
     private var changes = RequestShares()
     private var turns = ReadTurns()
     private var lastSerial: UInt64 = 0
+    /// When the log told last that a connection was closed to make room.
+    private var lastWarning: Instant?
     /// Delivers answers from other threads.
     private let mailbox: Mailbox<AdminMessage>
     private let live: LiveQueries
@@ -90,6 +92,24 @@ package final class AdminShard: ShardHandler {
 
     package func connectionOpened(_ connection: WebSocketConnection) {
         connections[connection.serial] = connection
+        makeRoom()
+    }
+
+    /// Closes the oldest connection with the token for reading when administrators might find no place over TCP.
+    private func makeRoom() {
+        let remote = connections.values.filter { $0.serial >= AdminService.firstSerialOfNetwork && $0.isOpen }
+        guard remote.count > AdminService.mostWithReaders,
+            let oldest = remote.filter(\.isReading).min(by: { $0.serial < $1.serial })
+        else { return }
+        oldest.end(
+            code: CloseCode.overloaded.rawValue,
+            reason: "too many connections: the oldest with the token for reading makes room")
+        let now = environment.now()
+        if let lastWarning, now - lastWarning < ConnectionPressure.interval { return }
+        lastWarning = now
+        environment.log.warning(
+            "the admin API has too many connections: the oldest with the token for reading are closed",
+            metadata: ["address": .string(oldest.peer)])
     }
 
     package func received(_ text: UnsafeRawBufferPointer, on connection: WebSocketConnection) {

@@ -140,7 +140,7 @@ public final class WebSocketConnection {
     }
 
     /// Closes with `code`, and does not wait for the peer: the connection ends at once.
-    func end(code: UInt16, reason: String) {
+    public func end(code: UInt16, reason: String) {
         close(code: code, reason: reason)
         cut()
     }

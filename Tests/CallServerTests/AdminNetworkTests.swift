@@ -131,6 +131,30 @@ struct AdminNetworkTests {
             await list(try AdminClient(url: fixture.url(), token: "for-other-dashboards")) == .failure(.tokenRefused))
     }
 
+    @Test("idle connections with the token for reading keep nobody out: the oldest makes room, and the log tells")
+    func roomForAdministrators() async throws {
+        let lines = LogLines()
+        var listener = AdminListenerConfiguration(address: .anyPort, token: Self.token)
+        listener.readToken = "for-dashboards-only"
+        let fixture = try await AdminFixture(listener: listener, log: lines.logger())
+        var readers: [AdminClient] = []
+        for _ in 0..<AdminService.mostConnections {
+            let reader = try AdminClient(url: fixture.url(), token: "for-dashboards-only")
+            #expect(await list(reader) == .success([]))
+            readers.append(reader)
+        }
+        let writer = try AdminClient(url: fixture.url(), token: Self.token)
+        #expect(await list(writer) == .success([]))
+        let newest = readers[readers.count - 1]
+        #expect(await list(newest) == .success([]))
+        guard case .failure(.lost) = await list(readers[0]) else {
+            Issue.record("the oldest kept its place")
+            return
+        }
+        #expect(lines.take().contains { $0.hasPrefix("warning the admin API has too many connections") })
+        for client in readers + [writer] { await client.close() }
+    }
+
     private static let sales = Handle("sales")!  // The literal is a handle.
 
     /// A request of each kind of change.

@@ -249,6 +249,7 @@ struct DocumentedNumbersTests {
         article: "AdminProtocol/AdminProtocol.docc/AdminAPI.md",
         limits: """
             - A reload without the token closes the connection (\(p(CloseCode.badToken.rawValue))).
+            - the oldest such connection is closed (\(p(CloseCode.overloaded.rawValue))) when many are open.
             - one JSON object of at most \(kib(AdminEndpoint.longestFrame)) KiB
             - of a connection at most \(n(RequestShares.mostOfConnection)) reads and
               \(n(RequestShares.mostOfConnection)) changes
@@ -294,6 +295,8 @@ struct DocumentedNumbersTests {
             - A message must end within \(s(listener.requestTimeout)) s of its first byte, and a client has
               \(s(listener.answerTimeout)) s to read an answer
             - The admin API has its own connections, \(n(AdminService.mostConnections)) on each listener
+            - When more than \(n(AdminService.mostWithReaders)) are open over TCP, the oldest with the token for reading is
+              closed (\(p(CloseCode.overloaded.rawValue))),
             - An IPv6 network of \(wide[0].length) bits
             - one of \(wide[1].length) bits \(wide[1].shares) times as many
             - The log warns at most every \(s(ConnectionPressure.interval)) s for each cause

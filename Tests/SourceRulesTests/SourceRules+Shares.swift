@@ -15,6 +15,7 @@ extension SourceRules {
         "RequestShares.most": "requests over the admin API",
         "RequestShares.mostOfConnection": "requests over the admin API",
         "AdminService.mostConnections": "connections for operators",
+        "AdminService.mostWithReaders": "connections for operators",
         "MetricsListener.mostConnections": "connections for operators",
         "Standby.mostConnections": "connections for operators",
         "KnownCalls.mostBytes": "ids of past calls",

@@ -1,3 +1,4 @@
+import AdminServer
 import CallVocabulary
 import EventLoop
 import Glibc
@@ -50,6 +51,7 @@ final class MetricsListener: Sendable {
         configuration.path = ""
         configuration.soleLoop = "metrics"
         configuration.maxConnections = mostConnections
+        configuration.onPressure = { $0.warn(of: "the listener of metrics", log) }
         configuration.tls = listener.tls
         let webSockets = try WebSocketServer(configuration: configuration) { _, loop in
             MetricsHandler(routes: routes, loop: loop)
