@@ -69,6 +69,8 @@ package final class AdminShard: ShardHandler {
         let audit: AuditEntry?
         /// A read of the store; nil for others.
         var read: (any StoredRequest)?
+        /// A read of the copy in memory; nil for others.
+        var live: AdminCall?
     }
 
     private let environment: Environment
@@ -77,6 +79,8 @@ package final class AdminShard: ShardHandler {
     private var reads = RequestShares()
     private var changes = RequestShares()
     private var turns = ReadTurns()
+    /// The turns of reads of the copy in memory, which end with a turn of the loop.
+    private var liveTurns = ReadTurns()
     private var lastSerial: UInt64 = 0
     /// When the log told last that a connection was closed to make room.
     private var lastWarning: Instant?
@@ -160,7 +164,8 @@ package final class AdminShard: ShardHandler {
     package func connectionClosed(_ connection: WebSocketConnection) {
         connections[connection.serial] = nil
         let share = Self.asker(connection).share
-        for read in turns.drop(of: share, where: { pending[$0]?.asker.share == share }) { _ = end(read) }
+        func isGone(_ read: AdminRequestID) -> Bool { pending[read]?.asker.share == share }
+        for read in turns.drop(of: share, where: isGone) + liveTurns.drop(of: share, where: isGone) { _ = end(read) }
         live.connectionClosed(connection)
     }
 
@@ -172,13 +177,13 @@ package final class AdminShard: ShardHandler {
                     .forbidden,
                     "\(method) changes something, and this token is for reading: show the one in admin.token_file."))
         }
-        var serial: AdminRequestID?
-        // These may wait for the core's figures.
-        if call.request is GetStats || call.request is GetServerInfo {
-            serial = try begin(Pending(asker: asker, id: call.id, request: nil, audit: nil))
+        if LiveQueries.reads(call.request) {
+            let serial = try begin(Pending(asker: asker, id: call.id, request: nil, audit: nil, live: call))
+            if liveTurns.add(serial, of: asker.share) { readLive(call, serial, for: asker) }
+            return
         }
-        let isLive = try live.take(call, on: connection(of: asker)) { [weak self, serial] frame in
-            if let serial { self?.finish(serial, frame, nil) } else { self?.answer(asker, frame, call.id) }
+        let isLive = try live.take(call, on: connection(of: asker)) { [weak self] frame in
+            self?.answer(asker, frame, call.id)
         }
         if isLive { return }
         switch call.request {
@@ -246,6 +251,26 @@ package final class AdminShard: ShardHandler {
             }
             _ = end(serial)
             question.respond(.failure(Self.busy))
+        }
+    }
+
+    /// Answers from the copy in memory. The asker's next such request waits for the next turn of the loop: changes, and
+    /// the requests of others, come between.
+    private func readLive(_ call: AdminCall, _ serial: AdminRequestID, for asker: Asker) {
+        do throws(AdminError) {
+            _ = try live.take(call, on: connection(of: asker)) { [weak self] frame in
+                self?.finish(serial, frame, nil)
+            }
+        } catch {
+            finish(serial, AdminFrameWriter.error(id: call.id, error), nil)
+        }
+        mailbox.loop.inNextTurn { [weak self] in self?.passLiveTurn(of: asker.share) }
+    }
+
+    private func passLiveTurn(of asker: RequestShares.Asker) {
+        while let serial = liveTurns.next(of: asker) {
+            guard let next = pending[serial], let call = next.live else { continue }
+            return readLive(call, serial, for: next.asker)
         }
     }
 

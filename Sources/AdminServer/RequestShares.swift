@@ -50,10 +50,10 @@ struct RequestShares {
     }
 }
 
-/// The turns of askers at the store, which reads for all administrators and backends on one thread. Each asker has one
-/// read there at a time; its others wait. All connections with the token for reading are one asker.
+/// The turns of askers where one thread reads for all administrators and backends, such as the store's. Each asker has
+/// one read there at a time; its others wait. All connections with the token for reading are one asker.
 struct ReadTurns {
-    /// The reads of each asker, in their order; the first one is at the store.
+    /// The reads of each asker, in their order; the first one has its turn.
     private var reads: [RequestShares.Asker: [AdminRequestID]] = [:]
 
     /// - Returns: whether it is the read's turn.
@@ -73,7 +73,7 @@ struct ReadTurns {
         return next
     }
 
-    /// Takes out the waiting reads that nobody waits for. The one at the store ends by itself.
+    /// Takes out the waiting reads that nobody waits for. The one that has its turn ends by itself.
     /// - Returns: those that were taken out.
     mutating func drop(
         of asker: RequestShares.Asker, where isGone: (AdminRequestID) -> Bool

@@ -278,6 +278,21 @@ struct AdminServiceTests {
         #expect(reads.begun.entries.allSatisfy { $0 <= 2 })
     }
 
+    @Test("an asker gets one answer from memory in a turn of the loop, and those of others come between")
+    func liveTurns() async throws {
+        let fixture = try await AdminFixture()
+        let answered = Journal<String>()
+        let questions = try ["one", "one", "one", "other"].map { backend in
+            let question = try BackendQuestion(
+                .sessionList, params: Array("{}".utf8), peer: PeerAddress(), credential: backend, deadline: .latest
+            ) { _ in answered.append(backend) }
+            return AdminMessage.backend(question)
+        }
+        #expect(fixture.service.mailbox.post(contentsOf: questions))
+        let order = try await answered.wait(for: "all answers") { $0.count == 4 }
+        #expect(order == ["one", "other", "one", "one"])
+    }
+
     @Test("what a backend does not wait for any more is not read")
     func overdue() async throws {
         let reads = HeldReads()

@@ -33,6 +33,15 @@ final class LiveQueries {
         timer = LoopTimer(loop: mailbox.loop) { [weak self] in self?.fed() }
     }
 
+    /// Whether ``take(_:on:send:)`` answers the request with a page of the copy, or with figures.
+    static func reads(_ request: any AdminRequest) -> Bool {
+        switch request {
+        case let request as ListCalls: request.live == true && request.id == nil
+        case is ListSessions, is GetStats, is GetServerInfo: true
+        default: false
+        }
+    }
+
     /// - Parameters:
     ///   - connection: for notifications; nil where there are none.
     ///   - send: sends a frame as the reply to this request.
