@@ -134,3 +134,26 @@ extension AdminClient {
         do throws(AdminFailure) { return .success(try await all(request)) } catch { return .failure(error) }
     }
 }
+
+/// Lets reads begin, and holds them until the test lets them go on.
+final class HeldReads: Sendable {
+    /// How many were held when one more began.
+    let begun = Journal<Int>()
+    private let held = Mutex<[@Sendable (Bool) -> Void]>([])
+
+    func hold(_ read: @escaping @Sendable (Bool) -> Void) {
+        let count = held.withLock { held in
+            held.append(read)
+            return held.count
+        }
+        begun.append(count)
+    }
+
+    /// The one that is held for the longest time goes on.
+    func letGo() {
+        let first = held.withLock { $0.removeFirst() }
+        first(true)
+    }
+
+    func wait(for count: Int) async throws { try await begun.wait(for: "\(count) reads") { $0.count >= count } }
+}

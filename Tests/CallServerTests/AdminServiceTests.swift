@@ -8,7 +8,6 @@ import Glibc
 import LibWebSockets
 import LogCapture
 import StoreInterface
-import Synchronization
 import TestCleanup
 import Testing
 
@@ -18,29 +17,6 @@ import Testing
 /// Holds an object that must be released on its loop.
 private final class Slot {
     var acceptor: SocketAcceptor?
-}
-
-/// Lets reads begin, and holds them until the test lets them go on.
-private final class HeldReads: Sendable {
-    /// How many were held when one more began.
-    let begun = Journal<Int>()
-    private let held = Mutex<[@Sendable (Bool) -> Void]>([])
-
-    func hold(_ read: @escaping @Sendable (Bool) -> Void) {
-        let count = held.withLock { held in
-            held.append(read)
-            return held.count
-        }
-        begun.append(count)
-    }
-
-    /// The one that is held for the longest time goes on.
-    func letGo() {
-        let first = held.withLock { $0.removeFirst() }
-        first(true)
-    }
-
-    func wait(for count: Int) async throws { try await begun.wait(for: "\(count) reads") { $0.count >= count } }
 }
 
 @Suite("The admin API", .cleanup)

@@ -2,6 +2,7 @@ import AdminServer
 import ByteMutation
 import CallCore
 import CallVocabulary
+import EventJournal
 import EventLoop
 import LibWebSockets
 import StoreInterface
@@ -31,16 +32,22 @@ private final class Fixture {
     private var responses: AsyncStream<HTTPResponse>.AsyncIterator
     private var inputs: AsyncStream<CoreInput>.AsyncIterator
 
-    /// - Parameter commitWait: the age of the oldest commit. Above ``CallAdmission/commit`` the server is overloaded.
-    init(patience: Duration = .seconds(600), commitWait: Duration? = nil) async throws {
+    /// - Parameters:
+    ///   - commitWait: the age of the oldest commit. Above ``CallAdmission/commit`` the server is overloaded.
+    ///   - export: reads a page; by default the store is closed.
+    init(
+        patience: Duration = .seconds(600), commitWait: Duration? = nil,
+        export: @escaping @Sendable (BackendExport) async throws -> HTTPResponse = { _ in
+            throw StoreFailure(.closed, path: "reveille.sqlite3", detail: "the connection is closed")
+        }
+    ) async throws {
         let made = BackendToken.make(name: "pbx", role: .calls, scope: BackendScope(users: ["alice"]))
         let second = BackendToken.make(name: "crm", role: .calls, scope: BackendScope(users: ["alice"]))
         let third = BackendToken.make(name: "root", role: .admin, scope: BackendScope())
         (text, other, root) = (made.text, second.text, third.text)
         let services = BackendServices(
             tokens: BackendTokens(try BackendToken.read("\(made.line)\n\(second.line)\n\(third.line)")),
-            callSecret: [7]
-        ) { _ in throw StoreFailure(.closed, path: "reveille.sqlite3", detail: "the connection is closed") }
+            callSecret: [7], export: export)
         self.services = services
         let loop = try EventLoop.started("shard-test")
         self.loop = loop
@@ -303,6 +310,22 @@ struct BackendResourcesTests {
         let response = try await fixture.nextResponse()
         #expect(response.status == 500)
         #expect(String(decoding: response.body, as: UTF8.self).contains("The store cannot be read"))
+    }
+
+    @Test("the exports of a token are read one after the other")
+    func exports() async throws {
+        let reads = HeldReads()
+        let fixture = try await Fixture { _ in
+            _ = await withCheckedContinuation { done in reads.hold { done.resume(returning: $0) } }
+            return .text("page\n", status: 200)
+        }
+        for _ in 0..<3 { await fixture.ask(.get, "/calls", token: fixture.root) }
+        for count in 1...3 {
+            try await reads.wait(for: count)
+            reads.letGo()
+            #expect(try await fixture.nextResponse().status == 200)
+        }
+        #expect(reads.begun.entries == [1, 1, 1])
     }
 
     @Test("the requests of a shard are bounded, waiting ones too, and one token has half of them")

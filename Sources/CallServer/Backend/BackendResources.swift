@@ -18,7 +18,8 @@ final class BackendResources {
     /// The most requests in progress on one shard, including requests that wait for a change. One token has at most half
     /// of them.
     static let mostQuestions = 1024
-    /// The most reads for exports on one shard, including reads whose request has timed out. Likewise.
+    /// The most exports on one shard that are read or wait for it, including those whose request has timed out. Likewise.
+    /// Of one token one is read at a time.
     static let mostReads = 16
     /// How long an answer may take.
     static let standardPatience = Duration.seconds(10)
@@ -51,8 +52,8 @@ final class BackendResources {
     private let patience: Duration
     /// Their serials begin in the middle of the range: neither a WebSocket nor ``CallResources`` has such a serial.
     private let requests: OpenRequests<Context>
-    /// The reads for exports, by the names of their tokens.
-    private var reads: [String: Int] = [:]
+    /// The exports, by the names of their tokens. The first one of each is being read.
+    private var reads: [String: [(export: BackendExport, serial: UInt64)]] = [:]
 
     init(
         shard: Int, loop: EventLoop, core: Mailbox<CoreInput>, services: BackendServices,
@@ -112,11 +113,11 @@ final class BackendResources {
             administer(method, params, asked, request, serial)
         case .export(let export):
             let name = asked.token.name
-            guard reads.values.reduce(0, +) < Self.mostReads, reads[name, default: 0] < Self.mostReads / 2 else {
-                return requests.turnAway(respond)
-            }
+            let (all, own) = (reads.values.reduce(0) { $0 + $1.count }, reads[name]?.count ?? 0)
+            guard all < Self.mostReads, own < Self.mostReads / 2 else { return requests.turnAway(respond) }
             guard let serial = begin(respond, within: patience, Context(token: name)) else { return }
-            read(export, serial, of: name)
+            reads[name, default: []].append((export, serial))
+            if own == 0 { read(export, serial, of: name) }
         }
     }
 
@@ -170,7 +171,6 @@ final class BackendResources {
     }
 
     private func read(_ export: BackendExport, _ serial: UInt64, of token: String) {
-        reads[token, default: 0] += 1
         let me = LoopBound(WeakResources(resources: self), on: loop)
         Task { [services, log] in
             let response: HTTPResponse
@@ -187,9 +187,14 @@ final class BackendResources {
     }
 
     private func finishRead(_ serial: UInt64, _ response: HTTPResponse, of token: String) {
-        let left = reads[token, default: 1] - 1
-        reads[token] = left == 0 ? nil : left
         finish(serial, response)
+        reads[token]?.removeFirst()
+        while let next = reads[token]?.first {
+            if requests[next.serial] != nil { return read(next.export, next.serial, of: token) }
+            // Its time was over before its turn.
+            reads[token]?.removeFirst()
+        }
+        reads[token] = nil
     }
 
     private func finish(_ serial: UInt64, _ response: HTTPResponse) {
