@@ -339,7 +339,7 @@ public final class CallCore {
     /// Numbers an event for the session, keeps it for a resume, and sends it if there is a socket.
     @discardableResult
     func deliver(_ event: ServerEvent, to session: Session) -> UInt64 {
-        let (seq, overflowed) = session.record(event, limits: limits, isLive: isLive)
+        let (seq, overflowed) = session.record(event, limits: limits) { isParty(session.device, ofAnswered: $0) }
         if overflowed {
             counters.replayOverflows += 1
             counters.hit(.replay)
@@ -348,7 +348,11 @@ public final class CallCore {
         return seq
     }
 
-    func isLive(_ call: CallID) -> Bool { calls[call]?.isLive == true }
+    /// Whether the device is a party of the call, which is answered and has not ended.
+    func isParty(_ device: Device, ofAnswered id: CallID) -> Bool {
+        guard let call = calls[id], call.isLive, call.answer != nil else { return false }
+        return call.isParty(device)
+    }
 
     func cancel(_ token: DeadlineQueue<Deadline>.Token?) {
         if let token { deadlines.cancel(token) }

@@ -164,6 +164,82 @@ import Testing
         #expect(bob.updates(of: call).count == taken)
     }
 
+    /// Calls the phone, each time with as many candidates as wait for a device.
+    private func flood(_ phone: Phone, by stranger: Phone) {
+        for round in 0..<3 {
+            let call = stranger.call(phone)
+            for number in 0..<limits.bufferedCandidates { stranger.send(["\(round)-\(number)"], of: call) }
+        }
+    }
+
+    @Test(
+        "whatever rings at a device, its answered call loses nothing that was taken for it, and is not refused",
+        arguments: [false, true])
+    func floodWhileAnswered(isAway: Bool) {
+        let stranger = world.online("stranger")
+        let call = alice.call(bob)
+        bob.answer(call)
+        bob.ack()
+        if isAway { bob.lose() }
+        #expect(alice.ask(candidates: ["1", "2"], of: call).reply == .done)
+        #expect(alice.ask(.update(CallUpdate(call: call, kind: .offer, sdp: RawJSON("sdp")))).reply == .done)
+        flood(bob, by: stranger)
+        #expect(alice.ask(candidates: ["3"], of: call).reply == .done)
+        #expect(alice.ask(.update(CallUpdate(call: call, kind: .hold))).reply == .done)
+        let (candidates, updates) = (bob.candidates(of: call).count, bob.updates(of: call).count)
+        bob.open()
+        #expect(Array(bob.candidates(of: call)[candidates...]) == ["1", "2", "3"])
+        #expect(bob.updates(of: call)[updates...].map(\.kind) == [.offer, .hold])
+    }
+
+    @Test("whatever else rings at a device, it is told again all that it has not acknowledged of the call it answers")
+    func floodWhileRinging() {
+        let stranger = world.online("stranger")
+        let call = alice.call(bob)
+        alice.send(["1"], of: call)
+        alice.send(["2"], of: call)
+        flood(bob, by: stranger)
+        bob.answer(call)
+        alice.send(["3"], of: call)
+        let before = bob.candidates(of: call).count
+        bob.open()
+        #expect(Array(bob.candidates(of: call)[before...]) == ["1", "2", "3"])
+    }
+
+    @Test("an answered call takes no more room than leaves some for the next, and drops nothing of it")
+    func answeredCallsShare() {
+        let carol = world.online("carol")
+        let (first, second) = (carol.call(bob), alice.call(bob))
+        bob.answer(first)
+        bob.answer(second)
+        bob.ack()
+        bob.lose()
+        func fill(_ call: CallID, by phone: Phone) -> Int {
+            var taken = 0
+            while phone.ask(.update(CallUpdate(call: call, kind: .info))).reply == .done { taken += 1 }
+            return taken
+        }
+        #expect(fill(first, by: carol) == limits.replayEvents)
+        #expect(fill(second, by: alice) == limits.replayEvents / 2)
+        #expect(fill(first, by: carol) == 0)
+        bob.open()
+        #expect(bob.updates(of: first).count == limits.replayEvents)
+        #expect(bob.updates(of: second).count == limits.replayEvents / 2)
+    }
+
+    @Test("what a session that is gone was told while the call rang comes with the next one after an answer over HTTP")
+    func answeredWithoutSession() {
+        let call = alice.call(bob)
+        alice.send(["1"], of: call)
+        bob.ask(.close)
+        let answer = world.ask(.answer(call, sdp: nil), as: bob.user, device: bob.id, scope: .full)
+        #expect(answer == .success(.won))
+        alice.send(["2"], of: call)
+        let before = bob.candidates(of: call).count
+        bob.open()
+        #expect(Array(bob.candidates(of: call)[before...]) == ["1", "2"])
+    }
+
     @Test("what waits for a full session is not given to a session woken for another call")
     func otherCallsWakeSession() throws {
         let call = alice.call(bob)

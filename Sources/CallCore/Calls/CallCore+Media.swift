@@ -78,7 +78,7 @@ extension CallCore {
         }
         if let session {
             // The limit for a device that is away is the same with a session as without one.
-            guard session.hasRoom(for: .candidates(batch), limits, isLive: isLive),
+            guard hasRoom(for: .candidates(batch), in: session),
                 !isAway
                     || CandidateBuffer.new(in: batch, behind: session.unacknowledgedMedia, limits: limits) != nil
             else { return refuse(batch) }
@@ -133,11 +133,18 @@ extension CallCore {
         persist(.candidatesDropped(call.id))
     }
 
-    /// Hands candidates over once the call is answered: the caller's to a winner that was not told yet, the winner's to
-    /// the caller. Candidates of the callee's other devices are dropped.
+    /// Hands candidates over once the call is answered: the caller's to a winner whose session was not told of them, the
+    /// winner's to the caller. Candidates of the callee's other devices are dropped.
     func handOverCandidates(of call: Call) {
         guard let winner = call.answer?.leg else { return }
-        if winner.told == nil { handOver(call.callerCandidates, of: call, to: winner.device) }
+        if let session = winner.device.session(for: call), winner.told?.session == session.id {
+            // An overflow has dropped those of a call that rang: others decide how much rings at a user.
+            if session.hasOverflowed { session.keepToldCandidates(call.callerCandidates.batch(of: call.id)) }
+        } else {
+            // All follow, also those that an earlier session was told of and did not acknowledge.
+            winner.device.heldMedia.removeAll { $0.relayedCall == call.id }
+            handOver(call.callerCandidates, of: call, to: winner.device)
+        }
         handOver(winner.candidates, of: call, to: call.callerDevice)
         call.callerCandidates = CandidateBuffer()
         winner.candidates = CandidateBuffer()
@@ -145,7 +152,7 @@ extension CallCore {
 
     func handOver(_ buffer: CandidateBuffer, of call: Call, to device: Device) {
         guard !buffer.isEmpty else { return }
-        let batch = CallCandidates(call: call.id, candidates: buffer.candidates, isFinal: buffer.isFinal)
+        let batch = buffer.batch(of: call.id)
         if let session = device.session(for: call) {
             deliver(batch, to: session)
         } else {
@@ -177,6 +184,10 @@ extension CallCore {
         batch.forEachFrame { deliver(.candidates($0), to: session) }
     }
 
+    private func hasRoom(for event: ServerEvent, in session: Session) -> Bool {
+        session.hasRoom(for: event, limits) { isParty(session.device, ofAnswered: $0) }
+    }
+
     func relay(_ update: CallUpdate, _ call: Call, _ party: PartyRole, _ connection: ConnectionID, _ request: RequestID)
     {
         guard call.isLive, let winner = call.answer?.leg else {
@@ -194,9 +205,7 @@ extension CallCore {
                 connection, request, .badState(call.state),
                 "The caller of this call is a backend, which takes no updates.")
         }
-        guard let session = other.session(for: call),
-            session.hasRoom(for: .update(update), limits, isLive: isLive)
-        else {
+        guard let session = other.session(for: call), hasRoom(for: .update(update), in: session) else {
             return refuse(
                 connection, request, .overloaded(retryAfter: .seconds(1)),
                 "The other side has not taken what it was sent before; send this again shortly.")

@@ -10,6 +10,10 @@ struct CandidateBuffer {
 
     var isEmpty: Bool { candidates.isEmpty && !isFinal }
 
+    func batch(of call: CallID) -> CallCandidates {
+        CallCandidates(call: call, candidates: candidates, isFinal: isFinal)
+    }
+
     /// Appends a batch, or nothing when it does not fit. A batch of more values than the buffer may hold does not,
     /// repeated or not: the limits bound the work, not the sender.
     /// - Returns: the candidates that were new; nil when the batch does not fit.

@@ -15,14 +15,24 @@ final class Session {
         let event: ServerEvent
         let bytes: Int
 
-        /// Whether the other side of a live call sent the event.
-        func isRelayed(_ isLive: (CallID) -> Bool) -> Bool {
+        init(seq: UInt64, event: ServerEvent) {
+            self.seq = seq
+            self.event = event
+            bytes = Self.size(of: event)
+        }
+
+        static func size(of event: ServerEvent) -> Int { event.payloadBytes + 256 }
+
+        /// What of the event no other call's events replace: what the other side sent of an answered call. The candidates
+        /// of a call that rings stay with the call.
+        /// - Parameter isParty: whether the device is a party of an answered call.
+        func relayed(_ isParty: (CallID) -> Bool) -> Unacknowledged? {
             switch event {
-            case .candidates(let batch): isLive(batch.call)
-            case .update(let update): isLive(update.call)
-            // Only its candidates were relayed.
-            case .incoming(let offer): !offer.candidates.isEmpty && isLive(offer.call)
-            case .state, .ended, .peer, .draining: false
+            case .candidates(let batch): isParty(batch.call) ? self : nil
+            case .update(let update): isParty(update.call) ? self : nil
+            case .incoming(let offer):
+                isParty(offer.call) ? event.relayed.map { Unacknowledged(seq: seq, event: $0) } : nil
+            case .state, .ended, .peer, .draining: nil
             }
         }
     }
@@ -60,8 +70,8 @@ final class Session {
 
     private(set) var lastSeq: UInt64 = 0
     private(set) var acknowledged: UInt64 = 0
-    /// Unacknowledged events, without a gap up to ``lastSeq``. After an overflow only relayed events, which no snapshot
-    /// contains.
+    /// Unacknowledged events, without a gap up to ``lastSeq``. After an overflow only what the other sides of answered
+    /// calls sent, which no snapshot contains.
     private var replay: Deque<Unacknowledged> = []
     private var replayBytes = 0
     /// Unacknowledged events were dropped from `replay`: the session cannot be resumed.
@@ -81,28 +91,32 @@ final class Session {
     }
 
     /// Numbers an event and keeps it until it is acknowledged.
-    /// - Parameter isLive: whether a call is live: events of ended calls are dropped first.
+    /// - Parameter isParty: whether the device is a party of an answered call. What the other side of such a call sent is
+    ///   kept after an overflow too: ``hasRoom(for:_:isParty:)`` was asked before.
     /// - Returns: the event's number, and whether this event overflowed the replay buffer.
     func record(
-        _ event: ServerEvent, limits: CoreLimits, isLive: (CallID) -> Bool
+        _ event: ServerEvent, limits: CoreLimits, isParty: (CallID) -> Bool
     ) -> (seq: UInt64, overflowed: Bool) {
         lastSeq += 1
-        let new = Unacknowledged(seq: lastSeq, event: event, bytes: Self.size(of: event))
+        let new = Unacknowledged(seq: lastSeq, event: event)
+        let hasRoom = fits(new.bytes, limits)
         if !hasOverflowed {
-            if fits(new.bytes, limits) {
+            if hasRoom {
                 keep(new)
                 return (lastSeq, false)
             }
-            keepRelayedOnly()
+            keepRelayedOnly(isParty)
             hasOverflowed = true
-            keepRelayed(new, limits, isLive)
+            if let relayed = new.relayed(isParty) { keep(relayed) }
             return (lastSeq, true)
         }
-        keepRelayed(new, limits, isLive)
+        if let relayed = new.relayed(isParty) {
+            // What is left of calls that are over makes room.
+            if !hasRoom { keepRelayedOnly(isParty) }
+            keep(relayed)
+        }
         return (lastSeq, false)
     }
-
-    private static func size(of event: ServerEvent) -> Int { event.payloadBytes + 256 }
 
     private func fits(_ bytes: Int, _ limits: CoreLimits) -> Bool {
         replay.count < limits.replayEvents && replayBytes + bytes <= limits.replayBytes
@@ -113,31 +127,40 @@ final class Session {
         replayBytes += event.bytes
     }
 
-    private func keepRelayedOnly() {
-        replay.removeAll { $0.event.relayed == nil }
-        replayBytes = replay.reduce(0) { $0 + $1.bytes }
-    }
-
-    /// Keeps a relayed event. ``hasRoom(for:_:isLive:)`` was asked before, so events of ended calls make room. Only a
-    /// message that takes several events may need more; then the oldest are dropped.
-    private func keepRelayed(_ event: Unacknowledged, _ limits: CoreLimits, _ isLive: (CallID) -> Bool) {
-        guard event.event.relayed != nil else { return }
-        if !fits(event.bytes, limits) {
-            replay.removeAll { !$0.isRelayed(isLive) }
-            replayBytes = replay.reduce(0) { $0 + $1.bytes }
+    private func keepRelayedOnly(_ isParty: (CallID) -> Bool) {
+        var relayed: Deque<Unacknowledged> = []
+        for event in replay {
+            if let kept = event.relayed(isParty) { relayed.append(kept) }
         }
-        while !replay.isEmpty, !fits(event.bytes, limits) { replayBytes -= replay.removeFirst().bytes }
-        if fits(event.bytes, limits) { keep(event) }
+        replay = relayed
+        replayBytes = relayed.reduce(0) { $0 + $1.bytes }
     }
 
-    /// Whether a relayed event can be kept until the device acknowledges it; also asked when there is a socket, which
-    /// may be dead.
-    func hasRoom(for event: ServerEvent, _ limits: CoreLimits, isLive: (CallID) -> Bool) -> Bool {
-        let bytes = Self.size(of: event)
-        if fits(bytes, limits) { return true }
-        let relayed = replay.filter { $0.isRelayed(isLive) }
-        return relayed.count < limits.replayEvents
-            && relayed.reduce(bytes) { $0 + $1.bytes } <= limits.replayBytes
+    /// Keeps candidates that the session was sent while their call rang, and has dropped in an overflow. Call it at the
+    /// answer.
+    func keepToldCandidates(_ batch: CallCandidates) {
+        precondition(hasOverflowed, "without an overflow it has them")
+        guard !batch.candidates.isEmpty || batch.isFinal else { return }
+        keep(Unacknowledged(seq: lastSeq, event: .candidates(batch)))
+    }
+
+    /// Whether an event of the other side of an answered call can be kept until the device acknowledges it; also asked
+    /// when there is a socket, which may be dead. Only such calls count. One alone has the whole of
+    /// ``CoreLimits/replayEvents`` and ``CoreLimits/replayBytes``; with others it has at most as much as is free of twice
+    /// that, so that no call takes another's room.
+    func hasRoom(for event: ServerEvent, _ limits: CoreLimits, isParty: (CallID) -> Bool) -> Bool {
+        let size = Unacknowledged.size(of: event)
+        if fits(size, limits) { return true }
+        var (own, all) = ((events: 1, bytes: size), (events: 1, bytes: size))
+        for waiting in replay {
+            guard let relayed = waiting.relayed(isParty) else { continue }
+            all.events += 1
+            all.bytes += relayed.bytes
+            guard relayed.event.relayedCall == event.relayedCall else { continue }
+            own.events += 1
+            own.bytes += relayed.bytes
+        }
+        return own.events + all.events <= 2 * limits.replayEvents && own.bytes + all.bytes <= 2 * limits.replayBytes
     }
 
     /// Relayed events that the device has not acknowledged.
