@@ -246,6 +246,9 @@ public final class CallCore {
             // After a pause of the process both deadlines may be due: then the ring time is over, and no member is
             // rung.
             if now < call.ringsUntil { huntOn(call) }
+        case .candidates(let call):
+            call.candidatesDeadline = nil
+            passOnCandidates(of: call)
         case .connect(let call):
             call.deadline = nil
             endCall(call, .connectTimeout, by: nil)
@@ -367,6 +370,8 @@ enum Deadline {
     case ring(Call)
     /// The next member of a hunt is rung.
     case hunt(Call)
+    /// The caller's share allows that further candidates are passed on while the call rings.
+    case candidates(Call)
     case connect(Call)
     /// The call has lasted as long as it may.
     case duration(Call)

@@ -67,6 +67,10 @@ public struct CoreLimits: Equatable, Sendable {
     /// Candidates buffered per sending side, for devices that have not been told of the call yet.
     public var bufferedCandidates = 128
     public var bufferedCandidateBytes = 48 * 1024
+    /// Events with candidates, to devices at which the calls by one user ring, in a second: a token bucket, which the
+    /// largest call with all its legs just fits. What is beyond it is not refused, but waits and goes out together. A
+    /// caller trickles some 30 candidates to 15 devices in the first second.
+    public var candidateEventsPerCaller = 1_000
     /// The number of consecutive pushes without the required report after which a device is suspended.
     public var unreportedStreak = 3
     /// Pushes to one device in ``CallTimers/pushWindow``: a token bucket that holds this number and refills evenly

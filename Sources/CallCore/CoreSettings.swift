@@ -51,6 +51,7 @@ extension CoreLimits {
             ("devices_per_user", devicesPerUser), ("tokens_per_device", tokensPerDevice), ("sessions", sessions),
             ("replay_events", replayEvents), ("replay_bytes", replayBytes),
             ("buffered_candidates", bufferedCandidates), ("buffered_candidate_bytes", bufferedCandidateBytes),
+            ("candidate_events_per_caller", candidateEventsPerCaller),
             ("unreported_streak", unreportedStreak), ("missed_per_user", missedPerUser), ("notices", notices),
             ("notices_per_device", noticesPerDevice), ("background_pushes", backgroundPushes), ("forwards", forwards),
             ("awaited_handles", awaitedHandles), ("look_ups", lookUps), ("idle_users", idleUsers),

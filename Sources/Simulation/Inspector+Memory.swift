@@ -132,7 +132,8 @@ extension Inspector {
             pushes += decided.pushes(of: id).count { $0.purpose == .call }
             guard let call = decided.calls[id], call.state.isLive else { continue }
             if call.hunt?.nextAt != nil { deadlines += 1 }
-            if call.state.isRingingPhase { deadlines += parts.count { $0.state != .ended } }
+            // With one for the candidates that wait for the caller's share.
+            if call.state.isRingingPhase { deadlines += 1 + parts.count { $0.state != .ended } }
         }
         deadlines += decided.openPushes.count { id in
             decided.pushes[id].map { $0.reportDueAt != nil || $0.purpose != .call } ?? false

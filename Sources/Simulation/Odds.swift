@@ -163,6 +163,7 @@ struct Odds {
             // A call to a few devices takes some 10 kB of each.
             limits.storedBytesPerUser = Int.random(in: 20_000...100_000, using: &own)
             limits.callBytesPerUser = Int.random(in: 20_000...60_000, using: &own)
+            limits.candidateEventsPerCaller = Int.random(in: 1...3, using: &own)
         }
         // Short enough that all devices are dropped once their phones stay away.
         if Int.random(in: 0..<6, using: &random) == 0 {

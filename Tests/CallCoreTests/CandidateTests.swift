@@ -195,6 +195,65 @@ import Testing
         #expect(bob.resume().opened?.resumed == true)
     }
 
+    @Test("the candidates that a caller sends one by one reach all devices of one callee at once")
+    func trickled() {
+        let phones = [bob] + (1..<15).map { _ in world.online("bob") }
+        let call = alice.call(bob)
+        for number in 0..<30 {
+            alice.send(["\(number)"], of: call)
+            #expect(phones.allSatisfy { $0.candidates(of: call).count == number + 1 })
+        }
+    }
+
+    @Test("the candidates of all calls and devices of a user cause so many events a second; others go out together")
+    func boundedEvents() {
+        var limits = CoreLimits()
+        limits.candidateEventsPerCaller = 30
+        let world = World(limits: limits)
+        let callers = [world.online("alice"), world.online("alice"), world.online("alice")]
+        let crowd = (0..<10).map { world.online("user\($0)") }
+        let calls = callers.map { ($0, $0.call(.users(crowd.map(\.user)))) }
+        let candidates = (0..<limits.bufferedCandidates).map { "\($0)" }
+        for candidate in candidates {
+            for (caller, call) in calls { #expect(caller.ask(candidates: [candidate], of: call).reply == .done) }
+        }
+        func events() -> Int {
+            let all = crowd.flatMap(\.events)
+            return all.count { event in if case .candidates = event { true } else { false } }
+        }
+        #expect(events() == 30, "the first of each call at once")
+        // Before the devices are pushed, as they give no sign of life.
+        world.advance(.milliseconds(1_500))
+        #expect(events() == 60)
+        for (_, call) in calls { #expect(crowd.allSatisfy { $0.candidates(of: call) == candidates }) }
+    }
+
+    @Test("a device that is told of the call or answers it between two events has all candidates, each once")
+    func betweenEvents() {
+        var limits = CoreLimits()
+        limits.candidateEventsPerCaller = 1
+        let (world, alice, bob) = World.pair(limits: limits)
+        let all = (0..<5).map { "\($0)" }
+        let call = alice.call(bob)
+        for candidate in all { alice.send([candidate], of: call, final: candidate == all.last) }
+        #expect(bob.candidates(of: call) == ["0"])
+        let tablet = world.online("bob")
+        #expect(tablet.candidates(of: call) == all)
+        world.advance(.milliseconds(1_500))
+        #expect(bob.candidates(of: call) == all && tablet.candidates(of: call) == all)
+
+        let second = alice.call(bob)
+        for candidate in all { alice.send([candidate], of: second, final: candidate == all.last) }
+        let told = bob.candidates(of: second)
+        #expect(told.count < all.count)
+        bob.answer(second)
+        #expect(bob.candidates(of: second) == all)
+        let rest = all[told.count...].map { RawJSON($0) }
+        #expect(bob.events.last == .candidates(CallCandidates(call: second, candidates: rest, isFinal: true)))
+        alice.send(["more"], of: second)
+        #expect(bob.candidates(of: second) == all + ["more"])
+    }
+
     @Test("a batch as large as a frame is passed on in pieces")
     func largeBatch() {
         let call = alice.call(bob)

@@ -144,7 +144,7 @@ extension CoreLimits {
             \.awaitedHandles, \.lookUps, \.idleUsers, \.endedCalls, \.archivedLegs, \.pushesPerDevice,
             \.pushingCallsPerPair, \.pushingCallsPerCaller, \.pushesPerCaller, \.deviceUpdatesPerUser,
             \.ringingCallsPerPair, \.ringingCallsPerCallee, \.ringingPairBytes,
-            \.ringingCalleeBytes,
+            \.ringingCalleeBytes, \.candidateEventsPerCaller,
         ]
         for limit in all { limits[keyPath: limit] = 1 }
         // The least that can be set.

@@ -190,6 +190,7 @@ import Testing
         let limits = CoreLimits()
         #expect(limits.ringingPairBytes >= FrameLimits.content)
         #expect(limits.ringingPairBytes <= limits.ringingCalleeBytes)
+        #expect(limits.legsPerCall <= limits.candidateEventsPerCaller)
         #expect(limits.ringingCallsPerPair < limits.ringingCallsPerCallee)
     }
 }

@@ -89,8 +89,10 @@ final class Call {
     var huntDeadline: DeadlineQueue<Deadline>.Token?
     /// Both sides' SDP, until media flows; the invite's custom data, until the call ends.
     var descriptions: DescriptionsRecord
-    /// The caller's candidates, for devices that have not been told of the call yet.
+    /// The caller's candidates, for devices that have not been told of the call or of all of them yet.
     var callerCandidates = CandidateBuffer()
+    /// When those that ring are told of further candidates; nil when they know all.
+    var candidatesDeadline: DeadlineQueue<Deadline>.Token?
     /// Whether the store has candidates of this call.
     var hasStoredCandidates = false
     /// The users for whom a push was made, while the call is unanswered.

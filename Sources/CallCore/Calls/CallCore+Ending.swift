@@ -12,6 +12,8 @@ extension CallCore {
         call.deadline = nil
         cancel(call.huntDeadline)
         call.huntDeadline = nil
+        cancel(call.candidatesDeadline)
+        call.candidatesDeadline = nil
         call.end(reason, by: party, at: now, mergedInto: mergedInto, lostAt: lossThatEnds(call, reason, party))
         liveCallCount -= 1
         // `reason` is a member of `allCases`.

@@ -1,4 +1,5 @@
 import CallVocabulary
+import Determinism
 
 /// Relays candidates and updates of the media session between the two sides of a call, unread.
 ///
@@ -28,41 +29,68 @@ extension CallCore {
     }
 
     /// Keeps the caller's candidates until the answer. A device told later gets them with the offer; a device told already
-    /// gets those now that are new, as a list rings a thousand devices, and a caller may repeat its candidates at any rate.
+    /// gets those that are new, as a caller may repeat its candidates at any rate.
     private func passToRinging(_ batch: CallCandidates, of call: Call) -> SignalError? {
-        let kept: CallCandidates?
-        let bytes = call.callerCandidates.bytes
         do throws(SignalError) {
-            kept = try keep(batch, in: &call.callerCandidates, of: call, from: nil, call.callerDevice.user)
+            let isNew = try keep(batch, in: &call.callerCandidates, of: call, from: nil, call.callerDevice.user)
+            guard isNew else { return nil }
         } catch {
             return error
         }
-        guard let new = kept else { return nil }
         countMemory(of: call)
-        for leg in call.legs where leg.isOpen && leg.told != nil {
-            guard let session = leg.device.session, leg.told?.session == session.id else { continue }
-            deliver(new, to: session)
-            session.note(
-                Session.Offer(
-                    seq: session.lastSeq, call: call.id, from: call.caller.user,
-                    bytes: call.callerCandidates.bytes - bytes, at: now),
-                within: timers.pushWindow)
-        }
+        passOnCandidates(of: call)
         return nil
     }
 
+    private static let candidateWindow = Duration.seconds(1)
+
+    /// Sends the devices that ring those of the caller's candidates that they were not sent yet: at once, or together as
+    /// soon as the caller's share has room for an event to each. One small message causes as many events as devices ring.
+    func passOnCandidates(of call: Call) {
+        guard call.isUnanswered, call.candidatesDeadline == nil else { return }
+        let (buffer, caller, most) = (call.callerCandidates, call.callerDevice.user, limits.candidateEventsPerCaller)
+        let end = buffer.end
+        let legs = call.legs.filter { leg in
+            guard leg.isOpen, leg.toldCandidates != end, let told = leg.told else { return false }
+            return leg.device.session?.id == told.session
+        }
+        guard !legs.isEmpty else { return }
+        let count = min(legs.count, most)
+        if let next = caller.candidateBound.nextAllowed(count, at: now, most, in: Self.candidateWindow) {
+            call.candidatesDeadline = deadlines.add(.candidates(call), at: next)
+            return
+        }
+        caller.candidateBound.spend(count, at: now, most, in: Self.candidateWindow)
+        // Most legs were told as much before.
+        var (start, batch) = (legs[0].toldCandidates, buffer.batch(of: call.id, after: legs[0].toldCandidates))
+        for leg in legs {
+            guard let session = leg.device.session else { continue }
+            if leg.toldCandidates != start {
+                start = leg.toldCandidates
+                batch = buffer.batch(of: call.id, after: start)
+            }
+            leg.toldCandidates = end
+            deliver(batch, to: session)
+            session.note(
+                Session.Offer(
+                    seq: session.lastSeq, call: call.id, from: call.caller.user, bytes: end.bytes - start.bytes,
+                    at: now),
+                within: timers.pushWindow)
+        }
+    }
+
     /// Keeps candidates until the answer.
-    /// - Returns: what is new of the batch; nil when nothing is.
+    /// - Returns: whether something of the batch is new.
     /// - Throws: the refusal of the batch.
     private func keep(
         _ batch: CallCandidates, in buffer: inout CandidateBuffer, of call: Call, from device: DeviceKey?, _ user: User
-    ) throws(SignalError) -> CallCandidates? {
+    ) throws(SignalError) -> Bool {
         if let refusal = storageRefusal(of: user, StoredBytes.of(batch)) { throw refuse(batch, refusal) }
         let wasFinal = buffer.isFinal
         guard let new = buffer.append(batch, limits: limits) else { throw refuse(batch) }
-        guard !new.isEmpty || buffer.isFinal != wasFinal else { return nil }
+        guard !new.isEmpty || buffer.isFinal != wasFinal else { return false }
         store(new, batch.isFinal, of: call, from: device, user)
-        return CallCandidates(call: call.id, candidates: new, isFinal: batch.isFinal)
+        return true
     }
 
     /// Relays candidates to the other side of an answered call.
@@ -137,13 +165,19 @@ extension CallCore {
     /// winner's to the caller. Candidates of the callee's other devices are dropped.
     func handOverCandidates(of call: Call) {
         guard let winner = call.answer?.leg else { return }
+        cancel(call.candidatesDeadline)
+        call.candidatesDeadline = nil
+        let (buffer, told) = (call.callerCandidates, winner.toldCandidates)
         if let session = winner.device.session(for: call), winner.told?.session == session.id {
             // An overflow has dropped those of a call that rang: others decide how much rings at a user.
-            if session.hasOverflowed { session.keepToldCandidates(call.callerCandidates.batch(of: call.id)) }
+            if session.hasOverflowed {
+                buffer.batch(of: call.id, upTo: told).forEachFrame { session.keepToldCandidates($0) }
+            }
+            if buffer.end != told { deliver(buffer.batch(of: call.id, after: told), to: session) }
         } else {
             // All follow, also those that an earlier session was told of and did not acknowledge.
             winner.device.heldMedia.removeAll { $0.relayedCall == call.id }
-            handOver(call.callerCandidates, of: call, to: winner.device)
+            handOver(buffer, of: call, to: winner.device)
         }
         handOver(winner.candidates, of: call, to: call.callerDevice)
         call.callerCandidates = CandidateBuffer()

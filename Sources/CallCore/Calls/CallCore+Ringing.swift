@@ -271,6 +271,7 @@ extension CallCore {
             seq = seq ?? number
         }
         leg.told = seq.map { (session.id, $0) }
+        leg.toldCandidates = call.callerCandidates.end
         if let seq {
             session.note(
                 Session.Offer(seq: seq, call: call.id, from: call.caller.user, bytes: call.contentBytes, at: now),

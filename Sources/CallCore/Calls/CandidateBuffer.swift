@@ -2,6 +2,13 @@ import CallVocabulary
 
 /// A bounded buffer of candidates for a device that cannot receive them yet.
 struct CandidateBuffer {
+    /// How much of a buffer a device was told of.
+    struct Mark: Equatable {
+        var count = 0
+        var bytes = 0
+        var isFinal = false
+    }
+
     private(set) var candidates: [RawJSON] = []
     private(set) var isFinal = false
     private(set) var bytes = 0
@@ -10,8 +17,17 @@ struct CandidateBuffer {
 
     var isEmpty: Bool { candidates.isEmpty && !isFinal }
 
-    func batch(of call: CallID) -> CallCandidates {
-        CallCandidates(call: call, candidates: candidates, isFinal: isFinal)
+    /// All that the buffer has now.
+    var end: Mark { Mark(count: candidates.count, bytes: bytes, isFinal: isFinal) }
+
+    func batch(of call: CallID, upTo end: Mark) -> CallCandidates {
+        CallCandidates(call: call, candidates: Array(candidates[..<end.count]), isFinal: end.isFinal)
+    }
+
+    /// That all candidates were sent is said once.
+    func batch(of call: CallID, after start: Mark = Mark()) -> CallCandidates {
+        CallCandidates(
+            call: call, candidates: Array(candidates[start.count...]), isFinal: isFinal && !start.isFinal)
     }
 
     /// Appends a batch, or nothing when it does not fit. A batch of more values than the buffer may hold does not,

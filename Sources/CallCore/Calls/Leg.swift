@@ -11,6 +11,8 @@ final class Leg {
     /// The session that was told of the call, and the sequence number of the event. After the end: the session that was
     /// told of the end; the number is 0 when the reply to `session.open` contained it.
     var told: (session: SessionID, seq: UInt64)?
+    /// How much of the caller's candidates the session in ``told`` was sent while the call rang.
+    var toldCandidates = CandidateBuffer.Mark()
     /// By when the told device must show a sign of life.
     var deliveryDeadline: DeadlineQueue<Deadline>.Token?
     /// The position of its last record in ``EffectBuffer``.

@@ -90,6 +90,7 @@ extension CallCore {
         let window = max(timers.pushWindow, Self.minute)
         let bounds = [
             user.pushBound, user.devicePushBound, user.noticeBound, user.allowanceBound, user.deviceUpdateBound,
+            user.candidateBound,
         ]
         let pairs = [user.pairBounds, user.noticePairBounds]
         return bounds.allSatisfy { $0.isFull(at: now, in: window) }

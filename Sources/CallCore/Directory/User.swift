@@ -43,6 +43,8 @@ final class User {
     /// Bounds the bytes that this user's requests and calls write to disk.
     var storageBound = RateBound()
     var deviceUpdateBound = RateBound()
+    /// Bounds the events with candidates of this user's calls that ring.
+    var candidateBound = RateBound()
     /// Newest last.
     var missed: [MissedCall] = []
 
