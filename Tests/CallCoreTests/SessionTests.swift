@@ -45,6 +45,26 @@ import Testing
         #expect(bob.snapshot(of: call)?.state == .answered)
     }
 
+    @Test(
+        "however long the lists are that ring at a device, the calls that it is a party of are told first",
+        arguments: [true, false])
+    func partiesFirst(resumes: Bool) {
+        let stranger = world.online("stranger")
+        // As long as a list may be: three of them fill a frame.
+        let crowd = (0..<800).map { Handle("\($0)".padded(to: 26))! }
+        let connected = alice.call(bob)
+        bob.answer(connected)
+        alice.connect(connected, with: bob)
+        let placed = bob.call(alice)
+        let ringing = (0..<3).map { _ in stranger.call(.users([bob.user] + crowd)) }
+        bob.lose()
+        let opened = (resumes ? bob.resume() : bob.open()).opened
+        #expect(opened?.resumed == resumes)
+        #expect(opened?.calls.map(\.call) == [placed, connected] + ringing.reversed())
+        #expect(opened?.calls.last?.to == .users([bob.user]) && opened?.calls.last?.toCount == 801)
+        for call in ringing { #expect(bob.offers(of: call).last?.to == .users([bob.user] + crowd)) }
+    }
+
     @Test("what is acknowledged makes room for as much, and no more", arguments: [(0, 0), (50, 0), (56, 0), (100, 44)])
     func room(left: Int, refused: Int) {
         let call = alice.call(bob)

@@ -139,7 +139,7 @@ struct FrameLimitTests {
         #expect(bytes <= missed.wireBytes && bytes > missed.wireBytes - 40)
     }
 
-    @Test("session.open's result is made to fit: first without sdp, then without the oldest missed calls")
+    @Test("session.open's result is made to fit: first without lists and sdp, then without the oldest missed calls")
     func openedFits() {
         let missed = (0..<200).map { number in
             MissedCall(
@@ -165,7 +165,13 @@ struct FrameLimitTests {
         opened.calls = Array(repeating: largestSnapshot, count: 9)
         opened.fitToFrame()
         #expect(size(.reply(.number(.min), .opened(opened))) <= FrameLimits.frame)
-        #expect(opened.calls.count == 2)
+        #expect(opened.calls.count == 9)
+        #expect(opened.calls.allSatisfy { $0.to.wireBytes < 200 && $0.toCount == 950 && $0.sdp == nil })
+
+        opened.calls = Array(repeating: largestSnapshot, count: 200)
+        opened.fitToFrame()
+        #expect(size(.reply(.number(.min), .opened(opened))) <= FrameLimits.frame)
+        #expect((10..<200).contains(opened.calls.count))
 
         var small = opened
         small.calls = [Samples.full]
@@ -173,6 +179,24 @@ struct FrameLimitTests {
         let before = small
         small.fitToFrame()
         #expect(small == before)
+    }
+
+    @Test("what rings at a device loses its content before the calls of the device, and does not take their place")
+    func offersGiveWay() {
+        var party = largestSnapshot
+        (party.role, party.state, party.to, party.toCount) = (.callee, .answered, .user(Samples.alice), nil)
+        var offer = largestSnapshot
+        (offer.role, offer.state, offer.toCount) = (.callee, .ringing, nil)
+        for count in [2, 300] {
+            var opened = SessionOpened(
+                session: Samples.session, user: Samples.alice, resumeToken: "r", resumeWindow: .seconds(30),
+                resumed: false, calls: [party] + Array(repeating: offer, count: count), missed: [])
+            opened.fitToFrame()
+            #expect(size(.reply(.number(.min), .opened(opened))) <= FrameLimits.frame)
+            #expect(opened.calls.first?.state == .answered)
+            if count == 2 { #expect(opened.calls.first == party && opened.calls.count == 3) }
+            #expect(opened.calls.dropFirst().allSatisfy { $0.toCount == 245 && $0.sdp == nil })
+        }
     }
 
     @Test("one page of call.list takes as many calls as fit, and at least one")

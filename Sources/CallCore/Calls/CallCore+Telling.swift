@@ -73,20 +73,24 @@ extension CallCore {
         return view
     }
 
-    /// The calls sent to a device that opens a session: its live calls, and the ended calls it was woken for and may
-    /// not know ended. The live ones first, and of both the newest first; the call of a wake token is always included.
-    /// Those at the end are left out where a frame does not hold all.
+    /// The calls sent to a device that opens a session: those it is a party of, those that ring at it, and the ended calls it
+    /// was woken for and may not know ended. In this order, and of each the newest first; the call of a wake token is always
+    /// included. Those at the end are left out where a frame does not hold all: strangers decide how much rings.
     func snapshots(for device: Device, _ session: Session) -> [CallSnapshot] {
         var views: [CallSnapshot] = []
         // The reply drops the last calls that do not fit, so none is made beyond the first of those.
         var room = FrameLimits.content
         func add(_ view: CallSnapshot) {
             views.append(view)
-            room -= view.wireBytes - (view.sdp?.bytes.count ?? 0) - (view.custom?.bytes.count ?? 0)
+            room -= view.leastWireBytes
         }
-        for call in device.user.liveCalls.reversed() where session.mayAct(on: call.id) && room >= 0 {
-            guard let party = role(of: device, in: call), standing(of: call, for: party).0.isLive else { continue }
-            add(snapshot(of: call, for: party))
+        for isParty in [true, false] {
+            for call in device.user.liveCalls.reversed() where call.isParty(device) == isParty && room >= 0 {
+                guard session.mayAct(on: call.id), let party = role(of: device, in: call),
+                    standing(of: call, for: party).0.isLive
+                else { continue }
+                add(snapshot(of: call, for: party))
+            }
         }
         switch session.scope {
         case .call(let id):

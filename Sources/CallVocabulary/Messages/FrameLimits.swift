@@ -91,14 +91,23 @@ extension Collection<RawJSON> {
 }
 
 extension SessionOpened {
-    /// Removes content until one frame takes it, in this order: the `custom` of snapshots, their `sdp`, the oldest
-    /// missed calls, the last calls. `call.get` returns a whole call, and live calls are also offered by events.
+    /// Removes content until one frame takes it, in this order: the lists in `to` of snapshots, their `custom`, their
+    /// `sdp`, the oldest missed calls, the last calls. Calls that ring here lose their content first: strangers decide how
+    /// much that is, and `call.incoming` has it too. `call.get` returns a whole call.
     public mutating func fitToFrame() {
         var size = calls.reduce(0) { $0 + $1.wireBytes } + missed.reduce(0) { $0 + $1.wireBytes }
-        for part in [\CallSnapshot.custom, \CallSnapshot.sdp] {
-            for index in calls.indices.reversed() where size > FrameLimits.content {
-                size -= calls[index][keyPath: part]?.bytes.count ?? 0
-                calls[index][keyPath: part] = nil
+        for isOffer in [true, false] {
+            let indices = calls.indices.reversed().filter { calls[$0].isOffer == isOffer }
+            for index in indices where size > FrameLimits.content {
+                let before = calls[index].to.wireBytes
+                // The count beside it may be new.
+                if calls[index].cutTarget() { size -= before - calls[index].to.wireBytes - CallSnapshot.countBytes }
+            }
+            for part in [\CallSnapshot.custom, \CallSnapshot.sdp] {
+                for index in indices where size > FrameLimits.content {
+                    size -= calls[index][keyPath: part]?.bytes.count ?? 0
+                    calls[index][keyPath: part] = nil
+                }
             }
         }
         if size > FrameLimits.content {
@@ -120,7 +129,7 @@ extension CallSnapshot {
     public var wireBytes: Int {
         // The members of every snapshot, apart from what is in them: 192 bytes with times of 20 digits.
         var bytes = 200 + from.text.wireBytes + callerNameBytes(fromName) + to.wireBytes
-        if toCount != nil { bytes += 32 }
+        if toCount != nil { bytes += Self.countBytes }
         if expiresAt != nil { bytes += 72 }
         for time in [answeredAt, connectedAt, endedAt, lostAt, peerAwaySince] where time != nil { bytes += 40 }
         if reason != nil { bytes += 104 }
@@ -129,6 +138,28 @@ extension CallSnapshot {
         if push != nil { bytes += 52 }
         if mergedInto != nil { bytes += 56 }
         return bytes
+    }
+
+    /// The same once ``SessionOpened/fitToFrame()`` has removed its content.
+    public var leastWireBytes: Int {
+        var least = self
+        (least.sdp, least.custom) = (nil, nil)
+        _ = least.cutTarget()
+        return least.wireBytes
+    }
+
+    fileprivate static let countBytes = 32
+
+    /// Whether the call rings at the device.
+    fileprivate var isOffer: Bool { role == .callee && state.isRingingPhase }
+
+    /// Keeps of a list the first handle and the length.
+    /// - Returns: false for a list that is short anyway, and for another target.
+    fileprivate mutating func cutTarget() -> Bool {
+        guard case .users(let handles) = to, handles.count > 1 else { return false }
+        to = .users(Array(handles.prefix(1)))
+        toCount = toCount ?? handles.count
+        return true
     }
 }
 
