@@ -40,6 +40,7 @@ struct Simulation {
         random = SeededGenerator(seed: seed)
         var limits = CoreLimits()
         limits.replayEvents = 12
+        limits.candidateEventsPerCaller = 3
         var timers = CallTimers()
         // Short enough to run out before the end.
         timers.notice = .seconds(120)
