@@ -9,7 +9,7 @@ import WireJSON
 /// the members that they have in the admin API, so a receiver reads both with the same code.
 public enum EventBody {
     /// Appends the body, of at most ``longest`` bytes: large custom data is left out, and a long list of callees is cut,
-    /// as is a long name of the caller, which a token may have.
+    /// as is a long name of the caller, which a row of the store may have.
     public static func append(_ event: EventRecord, to bytes: inout [UInt8]) {
         JSONWriter.append(to: &bytes) { json in
             json.object { json in

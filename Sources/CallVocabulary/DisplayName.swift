@@ -2,14 +2,21 @@
 ///
 /// Characters that could break a line, or change the display order of the text around them, are removed, and what shows
 /// nothing by itself at the beginning: a long name is shortened at its end, and it would be all of it. A name that shows
-/// nothing is none: the other side's screen then has the handle.
+/// nothing is none: the other side's screen then has the handle. Each name that others send becomes a `DisplayName` where
+/// it comes in, so that none that is kept is longer than its limit.
 public struct DisplayName: Equatable, Sendable {
     public let text: String
 
     /// nil when only blanks and combining marks are left.
-    public init?(_ text: String) {
+    /// - Parameter limit: the most bytes; the rest of a longer text is cut off, in whole Unicode scalars.
+    public init?(_ text: String, upTo limit: Int = FrameLimits.name) {
         let kept = text.unicodeScalars.filter { !Self.isLeftOut($0) }
-        let shown = Array(kept.drop(while: Self.isBlank))
+        var size = 0
+        let shown = Array(
+            kept.drop(while: Self.isBlank).prefix { scalar in
+                size += UTF8.width(scalar)
+                return size <= limit
+            })
         guard !shown.isEmpty else { return nil }
         let areClosed = Self.areIsolatesClosed(shown)
         self.text = String(String.UnicodeScalarView(areClosed ? shown : shown.filter { !Self.isIsolate($0) }))

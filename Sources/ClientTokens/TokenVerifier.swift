@@ -151,7 +151,7 @@ public struct TokenVerifier: Equatable, Sendable {
         let callsPerMinute = try claims.callsPerMinute()
         return TokenClaims(
             signer: signer, algorithm: algorithm, user: user, expiresAt: expiresAt, notBefore: notBefore,
-            issuedAt: issuedAt, name: name.flatMap(DisplayName.init)?.text, device: device,
+            issuedAt: issuedAt, name: name.flatMap { DisplayName($0)?.text }, device: device,
             callTargets: targets, callsPerMinute: callsPerMinute)
     }
 

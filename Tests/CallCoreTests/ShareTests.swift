@@ -23,7 +23,8 @@ import Testing
         // One call to the largest group has room.
         let limits = CoreLimits()
         #expect(limits.pushesPerCaller >= limits.legsPerCall && limits.legsPerCall >= CallGroup.mostMembers)
-        #expect(limits.storedBytesPerUser >= 2 * CallGroup.mostMembers * (StoredBytes.callee + StoredBytes.device))
+        let longest = StoredBytes.callee + StoredBytes.device + 2 * FrameLimits.name
+        #expect(limits.storedBytesPerUser >= 2 * CallGroup.mostMembers * longest)
     }
 
     // MARK: What is counted
@@ -74,6 +75,52 @@ import Testing
         #expect(bob.offers(of: carol.call(bob, sdp: sdp)).count == 1)
         world.advance(wait)
         #expect(invite(alice, .user(bob.user), sdp: sdp).code == nil)
+    }
+
+    @Test("the caller's name counts as often as a call writes it, and in memory", arguments: [false, true])
+    func callerName(hasEvents: Bool) throws {
+        let world = World()
+        let (alice, bob) = (world.phone("alice"), world.asleep("bob"))
+        if hasEvents { world.step(.reconfigured(CoreSettings(recordsEvents: true))) }
+        func stored(_ name: String?) -> Int {
+            world.core.storedBytes(of: [bob.user, alice.user], to: .user(bob.user), callerName: name)
+        }
+        let name = String(repeating: "n", count: FrameLimits.name)
+        alice.open(name: name)
+        // The call, a missed call of each user and a notice to each device; six events.
+        #expect(stored(name) - stored(nil) == (1 + 2 + 2 + (hasEvents ? 6 : 0)) * name.utf8.count)
+        func memory(_ name: String?) throws -> Int {
+            alice.open(name: name)
+            return try #require(world.core.calls[alice.call(bob)]).bytes
+        }
+        #expect(try memory(name) - memory(nil) == name.utf8.count)
+        let invite = Invite(call: world.newCall(), to: .user(bob.user))
+        #expect(Call.bytes(of: invite, callerName: name) - Call.bytes(of: invite, callerName: nil) == name.utf8.count)
+    }
+
+    @Test("a device's row counts with its texts, and a report's error for the device's user")
+    func storedTexts() throws {
+        let plain = PushToken.voip("a")
+        let profiled = PushToken(
+            provider: plain.provider, kind: plain.kind, environment: plain.environment, topic: plain.topic,
+            token: plain.token, profile: "callkit")
+        #expect(StoredBytes.of([profiled]) - StoredBytes.of([plain]) == 7)
+        let none: [PushToken] = []
+        #expect(StoredBytes.of(none) >= 2 * FrameLimits.name)
+        var limits = CoreLimits()
+        limits.storedBytesPerUser = 65_536
+        let (world, alice, bob) = World.pair(limits: limits, bobIsAsleep: true)
+        let (call, push) = try alice.call(bob, push: .accepted)
+        bob.open()
+        func fullAt() throws -> Instant {
+            let bound = try #require(world.core.directory.user(bob.user)).storageBound
+            return try #require(bound.nextAllowed(65_536, at: world.now, 65_536, in: .seconds(60)))
+        }
+        let before = try fullAt()
+        let error = String(repeating: "e", count: FrameLimits.reportError)
+        bob.ask(.report(PushReport(push: push, call: call, result: .failed, error: error)))
+        // 1024 of 65,536 bytes take 937 ms to come back.
+        #expect(try fullAt() >= before + .milliseconds(900))
     }
 
     @Test("candidates that are stored count for the one who sends them, and those that are relayed do not")

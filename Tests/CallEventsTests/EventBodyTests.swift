@@ -154,7 +154,7 @@ struct EventBodyTests {
         for count in [20, 8 * 1024, 8 * 1024 + 1, FrameLimits.custom] {
             for users in [long, short] {
                 var call = Self.call(to: .users(users))
-                // A token's name has no limit of its own.
+                // A row of the store has no limit for it.
                 call.callerName = String(repeating: "\"", count: 12_000)
                 let subject = EventRecord.Subject.call(call, number: 1, .invited(custom: custom(count)))
                 #expect(Self.bytes(subject).count <= EventBody.longest)

@@ -240,6 +240,15 @@ struct AuthorizationCircuitTests {
             let found = try AuthorizationBody.decode(Array(text.utf8))
             #expect(found.answer == answer && found.lifetime == .seconds(ttl), "\(text)")
         }
+        for unit in ["x", "\u{E9}"] {
+            let long = String(repeating: unit, count: 20_000)
+            let found = try AuthorizationBody.decode(Array(#"{"allow":true,"from_name":"\#(long)"}"#.utf8)).answer
+            let kept = String(long.prefix(FrameLimits.name / unit.utf8.count))
+            #expect(found == .allowed(CallPermit(fromName: kept)))
+        }
+        let reason = String(repeating: "x", count: AuthorizationBody.longestReason)
+        let refused = try AuthorizationBody.decode(Array(#"{"allow":false,"reason":"\#(reason)"}"#.utf8)).answer
+        #expect(refused == .refused(reason))
         for (text, words) in [
             ("", "JSON"), ("[]", "object"), ("{}", "allow"), (#"{"allow":1}"#, "allow"),
             (#"{"allow":true,"to":""}"#, "to"), (#"{"allow":true,"ring_ms":4999}"#, "ring_ms"),

@@ -51,4 +51,18 @@ import Testing
             #expect(DisplayName(String(repeating: blank, count: 300) + text)?.text == text)
         }
     }
+
+    @Test("a long name is cut to whole scalars within the limit, and stays a name")
+    func long() throws {
+        for unit in ["x", "\u{E9}", "\u{9234}", "\u{1F600}", "a\u{301}"] {
+            let long = String(repeating: unit, count: 5000)
+            for (name, limit) in [(DisplayName(long), FrameLimits.name), (DisplayName(long, upTo: 10), 10)] {
+                let text = try #require(name?.text)
+                #expect((limit - 3...limit).contains(text.utf8.count) && long.utf8.starts(with: text.utf8), "\(text)")
+                #expect(DisplayName(text)?.text == text)
+            }
+        }
+        // The end of an isolate is cut off, so its beginning goes too.
+        #expect(DisplayName("a\u{2067}" + String(repeating: "b", count: 300) + "\u{2069}", upTo: 5)?.text == "ab")
+    }
 }

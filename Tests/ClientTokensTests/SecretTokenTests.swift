@@ -36,6 +36,15 @@ import Testing
         #expect(plain.notBefore == nil && plain.device == nil)
     }
 
+    @Test("has a name of which the first bytes are kept, however long it is", arguments: ["M", "\u{E9}", "a\u{301}"])
+    func longName(unit: String) throws {
+        let name = String(repeating: unit, count: 3000)
+        let claims = #"{"sub":"bob","exp":4000000000,"name":"\#(name)"}"#
+        let kept = try #require(try read(tokens.sign(claims: claims.utf8)).get().name)
+        #expect(kept.utf8.count <= FrameLimits.name && kept.utf8.count > FrameLimits.name - 4)
+        #expect(name.utf8.starts(with: kept.utf8))
+    }
+
     @Test(
         "costs as much as it is long to read, whatever texts are in its header",
         arguments: [

@@ -251,15 +251,16 @@ final class Call {
 
     /// About how many bytes the call takes in memory, with its legs, its pushes and the names that it waits for.
     var bytes: Int {
-        let content = toBytes + descriptions.bytes + callerCandidates.bytes
+        let content = toBytes + descriptions.bytes + callerCandidates.bytes + (callerName?.utf8.count ?? 0)
         return Self.bytes(content: content, callees: callees.handles.count)
             + members.count * Self.bytesOfName + legs.count * Self.bytesOfLeg
     }
 
     /// The same for a call that an invite would begin, without its devices.
-    static func bytes(of invite: Invite) -> Int {
+    static func bytes(of invite: Invite, callerName: String?) -> Int {
         let callees = if case .users(let handles) = invite.to { handles.count } else { 1 }
-        return bytes(content: invite.payloadBytes, callees: callees) + callees * bytesOfName
+        let content = invite.payloadBytes + (callerName?.utf8.count ?? 0)
+        return bytes(content: content, callees: callees) + callees * bytesOfName
     }
 
     private static func bytes(content: Int, callees: Int) -> Int { bytesOfCall + content + callees * bytesOfCallee }

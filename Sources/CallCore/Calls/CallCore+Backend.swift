@@ -66,8 +66,8 @@ extension CallCore {
         }
         guard hasValidRingTime(invite, connection, request) else { return }
         let device = backendDevice(of: caller)
-        guard mayInvite(invite, device.user, connection, request),
-            let callees = callees(of: invite, from: device, connection, request)
+        guard mayInvite(invite, device.user, name: body.name, connection, request),
+            let callees = callees(of: invite, from: device, name: body.name, connection, request)
         else { return }
         begin(invite, body.digest, callees, device, name: body.name, connection, request)
     }

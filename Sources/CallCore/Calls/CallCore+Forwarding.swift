@@ -50,7 +50,8 @@ extension CallCore {
         call.forward(to: target, callees, reason: reason, at: now, ringsUntil: ringsUntil)
         call.deadline = deadlines.add(.ring(call), at: ringsUntil)
         enterLiveCalls(call, from: callees.first)
-        spendStorage(storedBytes(of: callees.handles[callees.first...], to: target), of: call.callerDevice.user)
+        let bytes = storedBytes(of: callees.handles[callees.first...], to: target, callerName: call.callerName)
+        spendStorage(bytes, of: call.callerDevice.user)
         counters.callsForwarded += 1
         persist(call)
         return true

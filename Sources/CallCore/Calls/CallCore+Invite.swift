@@ -20,14 +20,15 @@ extension CallCore {
         var invite = invite
         if let target = permit.to { invite.to = target }
         if let ringTime = permit.ringTime { invite.ringTime = min(ringTime, timers.longestRing) }
-        guard mayInvite(invite, caller.user, ending: inheritedCalls(of: session), connection, request),
+        let name = permit.fromName ?? session.displayName
+        guard mayInvite(invite, caller.user, name: name, ending: inheritedCalls(of: session), connection, request),
             isAtHand(wanted(for: invite), for: work, in: .call(invite.call)),
             isAuthorized(invite, caller, connection, request),
-            let callees = callees(of: invite, from: caller, connection, request)
+            let callees = callees(of: invite, from: caller, name: name, connection, request)
         else { return }
         endInheritedCalls(of: session)
         spendAllowance(of: session)
-        begin(invite, digest, callees, caller, name: permit.fromName ?? session.displayName, connection, request)
+        begin(invite, digest, callees, caller, name: name, connection, request)
     }
 
     /// What the call needs to begin. The lookup of the callees also tells again that the store does not have the call.
@@ -49,10 +50,10 @@ extension CallCore {
     /// The callees of an invite; nil, with a refusal, beyond the bounds of pushes, of ringing calls and of what the caller
     /// may store.
     func callees(
-        of invite: Invite, from caller: Device, _ connection: ConnectionID, _ request: RequestID
+        of invite: Invite, from caller: Device, name: String?, _ connection: ConnectionID, _ request: RequestID
     ) -> Callees? {
         let callees = Callees(of: invite.to, in: directory)
-        if let refusal = storageRefusal(of: caller.user, storedBytes(of: invite, callees)) {
+        if let refusal = storageRefusal(of: caller.user, storedBytes(of: invite, callees, name: name)) {
             refuse(connection, request, refusal)
             return nil
         }
@@ -79,8 +80,8 @@ extension CallCore {
             "\(words) (\(refusal.limit.rawValue)); call again in \(Self.seconds(until: refusal.until, from: now)) s.")
     }
 
-    private func storedBytes(of invite: Invite, _ callees: Callees) -> Int {
-        invite.payloadBytes + storedBytes(of: callees.handles, to: invite.to)
+    private func storedBytes(of invite: Invite, _ callees: Callees, name: String?) -> Int {
+        invite.payloadBytes + storedBytes(of: callees.handles, to: invite.to, callerName: name)
     }
 
     /// Begins the call of an accepted invite.
@@ -91,7 +92,7 @@ extension CallCore {
         let call = Call(
             invite: invite, digest: digest, callees: callees, callerDevice: caller, callerName: name, createdAt: now,
             ringsUntil: now + ringTime(of: callees, forwards: 0, caller: caller.key.user, asked: invite.ringTime))
-        spendStorage(storedBytes(of: invite, callees), of: caller.user)
+        spendStorage(storedBytes(of: invite, callees, name: name), of: caller.user)
         admit(call)
         replyInvited(call, connection, request)
         call.isAnnounced = true
@@ -113,9 +114,12 @@ extension CallCore {
     }
 
     /// Refuses an invite beyond the limits.
-    /// - Parameter ending: the caller's live calls that the invite will end.
+    /// - Parameters:
+    ///   - name: the caller's name.
+    ///   - ending: the caller's live calls that the invite will end.
     func mayInvite(
-        _ invite: Invite, _ caller: User, ending: [Call] = [], _ connection: ConnectionID, _ request: RequestID
+        _ invite: Invite, _ caller: User, name: String?, ending: [Call] = [], _ connection: ConnectionID,
+        _ request: RequestID
     ) -> Bool {
         let refusal: (SignalError.Code, String)
         var limit: CoreLimit?
@@ -138,7 +142,7 @@ extension CallCore {
                 .limitReached(limit: limits.liveCallsPerUser),
                 "\(caller.handle) has placed \(limits.liveCallsPerUser) live calls (live_calls_per_user); end some first."
             )
-        } else if !makeRoom(for: Call.bytes(of: invite), of: caller) {
+        } else if !makeRoom(for: Call.bytes(of: invite, callerName: name), of: caller) {
             limit = .callBytesPerUser
             refusal = (
                 .rateLimited(retryAfter: .seconds(1)),

@@ -39,8 +39,12 @@ enum StoredBytes {
 
     static func of(_ batch: CallCandidates) -> Int { Self.batch + batch.candidates.bytes.count }
     static func of(_ candidates: [RawJSON]) -> Int { candidates.reduce(batch) { $0 + $1.bytes.count } }
+    /// A device's row with these tokens, and an app and a name of any length.
     static func of(_ tokens: [PushToken]) -> Int {
-        tokens.reduce(400) { $0 + 200 + $1.token.utf8.count + $1.topic.utf8.count }
+        tokens.reduce(400 + 2 * FrameLimits.name) { $0 + of($1) }
+    }
+    private static func of(_ token: PushToken) -> Int {
+        200 + token.token.utf8.count + token.topic.utf8.count + (token.profile?.utf8.count ?? 0)
     }
 }
 
@@ -72,8 +76,10 @@ extension CallCore {
         user.storageBound.spend(bytes, at: now, limits.storedBytesPerUser, in: Self.minute)
     }
 
-    /// What a call to these callees writes until its end, beside the content of its invite.
-    func storedBytes(of handles: some Collection<Handle>, to target: CallTarget) -> Int {
+    /// What a call to these callees writes until its end, beside the content of its invite. The caller's name is in the
+    /// call, in the missed call of each user, in the notice to each device, and in each event.
+    func storedBytes(of handles: some Collection<Handle>, to target: CallTarget, callerName: String?) -> Int {
+        let name = callerName?.utf8.count ?? 0
         var (users, devices) = (0, 0)
         for handle in handles {
             guard let user = directory.user(handle), user.isRegistered else { continue }
@@ -81,11 +87,11 @@ extension CallCore {
             devices += user.devices.count
         }
         let bytes =
-            StoredBytes.call + handles.count * StoredBytes.callee
-            + min(devices, limits.legsPerCall) * StoredBytes.device
+            StoredBytes.call + name + handles.count * StoredBytes.callee + users * name
+            + min(devices, limits.legsPerCall) * (StoredBytes.device + name)
         guard recordsEvents else { return bytes }
         // Four steps, and a missed call for each user.
-        return bytes + (4 + users) * (StoredBytes.event + min(target.wireBytes, StoredBytes.calleesOfEvent))
+        return bytes + (4 + users) * (StoredBytes.event + name + min(target.wireBytes, StoredBytes.calleesOfEvent))
     }
 
     /// What a device with these tokens writes when they change: its row, and the event, which names them too.

@@ -305,6 +305,7 @@ extension CallCore {
         case .awaited, .unreported, .acted:
             cancel(push.reportDeadline)
             push.reportDeadline = nil
+            if let error = report.error { spendStorage(error.utf8.count, of: push.leg.device.user) }
             change(push) { $0.report(report.result, error: report.error, at: now) }
             confirmToken(of: push)
         case nil, .reported, .notRequired, .filtered, .reportFailed, .reportedLate: break

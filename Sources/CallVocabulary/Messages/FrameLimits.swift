@@ -21,7 +21,7 @@ public enum FrameLimits {
     public static let resumeToken = 512
     /// A request's `id`, when it is a string.
     public static let requestID = 256
-    /// A person's, device's or app's name. Longer display names are shortened when written.
+    /// A person's, device's or app's name. A longer name of a person is cut where it comes in: see ``DisplayName``.
     public static let name = 256
     public static let pushTokens = 8
     /// The `topic` of a push token, of any provider. APNs takes no longer one.

@@ -57,11 +57,13 @@ public enum AuthorizationBody {
             let ttl: Int = try body.optionalInteger("ttl", in: 0...longestLifetime) ?? 0
             guard try body.required("allow", "true or false", { $0.bool }) else {
                 let reason = try body.optionalString("reason", upTo: longestReason) ?? ""
-                return Answer(answer: .refused(DisplayName(reason)?.text ?? refusal), lifetime: .seconds(ttl))
+                let shown = DisplayName(reason, upTo: longestReason)?.text ?? refusal
+                return Answer(answer: .refused(shown), lifetime: .seconds(ttl))
             }
             let permit = CallPermit(
                 to: body.object["to"] == nil ? nil : try body.target(),
-                fromName: try body.optionalString("from_name").flatMap { DisplayName($0)?.text },
+                fromName: try body.optionalLongString("from_name", upTo: longestAnswer)
+                    .flatMap { DisplayName($0)?.text },
                 ringTime: try body.optionalInteger("ring_ms", in: FieldReader.ringMilliseconds).map {
                     .milliseconds($0)
                 })

@@ -110,9 +110,9 @@ extension JSONWriter {
 
     /// Writes `from`, the caller, as in events, snapshots and missed calls.
     mutating func caller(_ handle: Handle, _ name: String?) {
-        // What is cut off may close a directional isolate.
+        // Names are cut where they come in; a row of the store may have a longer one.
         let isLong = name.map { $0.utf8.count > FrameLimits.name } ?? false
-        let shown = isLong ? name.flatMap { DisplayName($0.shortened(to: FrameLimits.name))?.text } : name
+        let shown = isLong ? name.flatMap { DisplayName($0)?.text } : name
         field("from") { json in
             json.object { json in
                 json.field("handle", handle)
