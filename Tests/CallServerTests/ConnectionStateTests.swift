@@ -13,7 +13,7 @@ struct ConnectionStateTests {
     /// A connection with a session, and its full allowance.
     private func opened() -> ConnectionState {
         let state = ConnectionState(now: Instant(milliseconds: 0))
-        state.check(.number(1), at: Instant(milliseconds: 0))
+        state.check(at: Instant(milliseconds: 0))
         state.handOver(Self.holder)
         let session = SessionOpened.plain
         #expect(state.note(.reply(.number(1), .opened(session))) != nil)
@@ -41,7 +41,7 @@ struct ConnectionStateTests {
     func answerDue() {
         for stop: Int64 in [500, 1000, 5000] {
             let state = ConnectionState(now: Instant(milliseconds: 0))
-            state.check(.number(1), at: Instant(milliseconds: 0))
+            state.check(at: Instant(milliseconds: 0))
             let resumed = Instant(milliseconds: stop)
             #expect(state.answerDue(within: .seconds(1), at: resumed) == resumed + .milliseconds(500))
             #expect(
@@ -84,7 +84,7 @@ struct ConnectionStateTests {
         let state = ConnectionState(now: Instant(milliseconds: 0))
         let now = Instant(milliseconds: 0)
         for _ in 0..<30 { _ = state.admit(now: now, limits: ConnectionLimits()) }
-        state.check(.number(1), at: Instant(milliseconds: 0))
+        state.check(at: Instant(milliseconds: 0))
         state.handOver(Self.holder)
         _ = state.note(.reply(.number(1), .opened(SessionOpened.plain)))
         for _ in 0..<400 { #expect(state.admit(now: now, limits: ConnectionLimits()) == .admitted) }
@@ -93,6 +93,28 @@ struct ConnectionStateTests {
         } else {
             Issue.record("the burst has no end")
         }
+    }
+
+    @Test("only the answer to session.open changes the phase, and the core is told of the end after any valid token")
+    func answers() {
+        let state = ConnectionState(now: Instant(milliseconds: 0))
+        let refusal = SignalError(.internalError, "")
+        func isIgnored(_ message: ServerMessage) -> Bool {
+            let before = state.phase
+            return state.note(message) == nil && state.phase == before
+        }
+        #expect(!state.isKnownToCore && isIgnored(.error(.number(1), refusal)))
+        state.check(at: Instant(milliseconds: 0))
+        #expect(!state.isKnownToCore && isIgnored(.reply(.number(1), .opened(SessionOpened.plain))))
+        state.handOver(Self.holder)
+        #expect(isIgnored(.reply(.number(1), .done)) && isIgnored(.error(nil, refusal)) && !state.isOpen)
+        #expect(state.note(.error(.number(1), refusal)) != nil && state.phase == .refused(Self.holder))
+        // Another token is being checked, and would be refused.
+        state.check(at: Instant(milliseconds: 0))
+        #expect(state.holder == nil && state.isKnownToCore && isIgnored(.error(.number(1), refusal)))
+        state.handOver(Self.holder)
+        #expect(state.note(.reply(.number(1), .opened(SessionOpened.plain))) != nil && state.isOpen)
+        #expect(isIgnored(.error(.number(1), refusal)) && state.isKnownToCore)
     }
 
     @Test("a lower configured limit also applies before the session")

@@ -95,13 +95,29 @@ struct SignalShardTests {
             _ = await clientLoop.run { for text in texts { client.value.send(Array(text.utf8)) } }
         }
 
-        /// Opens the shard's part of a session: the token is valid, and the core is informed.
-        func open(_ client: LoopBound<WebSocketClientConnection>) async throws {
+        /// Asks for a session: the token is valid, and the core is informed.
+        func ask(_ client: LoopBound<WebSocketClientConnection>) async throws {
             let token = try await mint()
             let before = core.count
             await send([Self.opening(token, .random())], by: client)
             await Self.eventually { core.count > before }
             #expect(core.count == before + 1)
+        }
+
+        /// Opens a session: the core's answer is the client's second frame.
+        func open(
+            _ client: LoopBound<WebSocketClientConnection>, _ frames: Journal<String>, serial: UInt64 = 1
+        ) async throws {
+            try await ask(client)
+            tell([.send(serial, .reply(.number(0), .opened(Self.opened)))])
+            try await frames.wait(for: "the session") { $0.count == 2 }
+        }
+
+        static var opened: SessionOpened {
+            SessionOpened(
+                // The literal is a handle.
+                session: .random(), user: Handle("alice")!, resumeToken: "r", resumeWindow: .seconds(30),
+                resumed: false, calls: [], missed: [])
         }
 
         /// Waits until `condition` holds, for a limited time.
@@ -149,14 +165,14 @@ struct SignalShardTests {
     func full() async throws {
         let world = try await World(room: 3)
         let (client, frames) = try await world.connect()
-        try await world.open(client)
+        try await world.open(client, frames)
         let calls = (1...4).map { _ in CallID.random() }
         let candidates =
             #"{"jsonrpc":"2.0","method":"call.candidates","params":{"call_id":"\#(calls[0])","candidates":[]}}"#
         await world.send((1...4).map { get($0, calls[$0 - 1]) } + [candidates], by: client)
         try await frames.wait(for: "two refusals") { $0.count { $0.contains("overloaded") } == 2 }
-        #expect(frames.entries.dropFirst().allSatisfy { $0.contains(#""code":"overloaded","retry_after_ms":1000"#) })
-        #expect(frames.entries[1].contains(#""id":3,"#) && frames.entries[2].contains(#""id":4,"#))
+        #expect(frames.entries.dropFirst(2).allSatisfy { $0.contains(#""code":"overloaded","retry_after_ms":1000"#) })
+        #expect(frames.entries[2].contains(#""id":3,"#) && frames.entries[3].contains(#""id":4,"#))
         let counters = world.harness.parts.counters
         await World.eventually { counters.drops(.overloaded) > 0 }
         #expect(counters.drops(.overloaded) == 1)
@@ -171,11 +187,38 @@ struct SignalShardTests {
             ])
     }
 
+    @Test("no id that a client chooses has another answer taken for that of session.open, and each end is told")
+    func ids() async throws {
+        let world = try await World(room: 100)
+        world.coreLoop.start()
+        let (client, frames) = try await world.connect()
+        let opening = World.opening(try await world.mint(), .random())
+        let state = #"{"jsonrpc":"2.0","id":0,"method":"session.state","params":{"app":"background"}}"#
+        let wasRefused = ShardMessage.send(1, .error(.number(0), SignalError(.internalError, "full")))
+        func asked(_ count: Int) async throws {
+            try await world.inputs.wait(for: "session.open") { $0.count == count }
+        }
+        await world.send([opening], by: client)
+        try await asked(1)
+        world.tell([wasRefused])
+        try await frames.wait(for: "the refusal") { $0.count == 2 }
+        // A client may ask again, and until it has a session nothing else reaches the core.
+        await world.send([state, opening, state], by: client)
+        try await asked(2)
+        try await frames.wait(for: "two refusals") { $0.count { $0.contains("unauthenticated") } == 2 }
+        world.tell([wasRefused])
+        try await frames.wait(for: "the refusal") { $0.count == 5 }
+        await world.send([World.opening("x.y.z", .random())], by: client)
+        try await world.inputs.wait(for: "the end") { $0.count == 3 }
+        let inputs = world.inputs.entries
+        #expect(inputs[2] == .connectionLost(ConnectionID(shard: 0, serial: 1)), "\(inputs)")
+    }
+
     @Test("an overloaded server refuses a new call, and accepts answers and hang-ups of existing calls")
     func overload() async throws {
         let world = try await World(room: 100)
         let (client, frames) = try await world.connect()
-        try await world.open(client)
+        try await world.open(client, frames)
         world.coreLoop.start()
         world.commitWait.value.withLock { $0 = .seconds(1) }
         let call = CallID.random()
@@ -186,9 +229,9 @@ struct SignalShardTests {
         }
         await world.send([invite] + others, by: client)
         try await world.inputs.wait(for: "answer and hang-up") { $0.count == 3 }
-        try await frames.wait(for: "the refusal") { $0.count == 2 }
-        #expect(frames.entries[1].contains(#""id":1,"#))
-        #expect(frames.entries[1].contains(#""code":"overloaded","retry_after_ms":1001"#))
+        try await frames.wait(for: "the refusal") { $0.count == 3 }
+        #expect(frames.entries[2].contains(#""id":1,"#))
+        #expect(frames.entries[2].contains(#""code":"overloaded","retry_after_ms":1001"#))
         world.commitWait.value.withLock { $0 = nil }
         await world.send([invite], by: client)
         try await world.inputs.wait(for: "the invite") { $0.count == 4 }
@@ -197,8 +240,8 @@ struct SignalShardTests {
     @Test("relayed content reaches the core in memory that the shard reuses")
     func payloads() async throws {
         let world = try await World(room: 100)
-        let (client, _) = try await world.connect()
-        try await world.open(client)
+        let (client, frames) = try await world.connect()
+        try await world.open(client, frames)
         world.coreLoop.start()
         let call = CallID.random()
         let batch = CallCandidates(call: call, candidates: [RawJSON(bytes: Array("1".utf8))])
@@ -257,8 +300,8 @@ struct SignalShardTests {
         await world.send([long], by: client)
         try await frames.wait(for: "the end") { $0.count == 3 }
         #expect(frames.entries[2].hasPrefix("closed"))
-        let (other, _) = try await world.connect()
-        try await world.open(other)
+        let (other, others) = try await world.connect()
+        try await world.open(other, others, serial: 2)
         world.coreLoop.start()
         await world.send([long], by: other)
         try await world.inputs.wait(for: "the long frame") {
@@ -270,12 +313,9 @@ struct SignalShardTests {
     func pacedOpening() async throws {
         let world = try await World(room: 100)
         let (client, frames) = try await world.connect()
-        try await world.open(client)
+        try await world.ask(client)
         // The literals are handles.
         let (alice, bob) = (Handle("alice")!, Handle("bob")!)
-        let opened = SessionOpened(
-            session: .random(), user: alice, resumeToken: "r", resumeWindow: .seconds(30), resumed: false, calls: [],
-            missed: [])
         let sdp = RawJSON(bytes: Array("\"\(String(repeating: "s", count: 60_000))\"".utf8))
         let offer = IncomingCall(
             call: .random(), from: bob, fromName: nil, to: .user(alice), video: false, sdp: sdp, candidates: [],
@@ -284,7 +324,7 @@ struct SignalShardTests {
         let gate = DispatchSemaphore(value: 0)
         world.clientLoop.execute { gate.wait() }
         world.tell(
-            [.send(1, .reply(.number(0), .opened(opened)))]
+            [.send(1, .reply(.number(0), .opened(World.opened)))]
                 + (1...90).map { .send(1, .event(seq: UInt64($0), .incoming(offer))) })
         await World.eventually { world.server.statistics.shards[0].unreadBytes > 0 }
         gate.signal()
@@ -300,11 +340,11 @@ struct SignalShardTests {
         let world = try await World(room: 100)
         let (client, frames) = try await world.connect()
         let (_, others) = try await world.connect()
-        try await world.open(client)
+        try await world.open(client, frames)
         let stranger = TokenVerifier(secrets: [TokenSecret(Array(repeating: 7, count: 32))]).fingerprints
         let present = world.harness.parts.tokens.verifier.fingerprints
         world.tell([.keysChanged(present.union(stranger)), .send(1, .reply(.number(1), .done))])
-        try await frames.wait(for: "it is still there") { $0.count == 2 }
+        try await frames.wait(for: "it is still there") { $0.count == 3 }
         world.tell([.keysChanged(stranger), .send(2, .reply(.number(2), .done))])
         try await frames.wait(for: "closed \(CloseCode.badToken.rawValue)")
         try await others.wait(for: "no session, no key") { $0.count == 2 }

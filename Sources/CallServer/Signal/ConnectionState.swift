@@ -79,7 +79,6 @@ final class ConnectionState {
 
     /// A `session.open` that is not answered yet.
     struct Asked: Equatable {
-        let request: RequestID
         /// When it was read, or when the second half of the time for its answer began.
         var at: Instant
         var isSecondHalf = false
@@ -101,7 +100,7 @@ final class ConnectionState {
 
     let connectedAt: Instant
     private(set) var phase = Phase.unopened
-    /// The user's key for limits; nil before a valid token.
+    /// The user's key for limits, of the last valid token; nil before the first.
     private(set) var user: RateLimiter.Key?
     /// Whether a token could not be checked when it came. The client waits, and asks again.
     private(set) var wasPutOff = false
@@ -117,8 +116,7 @@ final class ConnectionState {
 
     // MARK: The session
 
-    /// The holder of the last valid token; nil before the first, and while another is being checked. With a holder, the
-    /// core knows the connection.
+    /// The holder of the last valid token; nil before the first, and while another is being checked.
     var holder: Holder? {
         switch phase {
         case .unopened, .checking: nil
@@ -134,13 +132,19 @@ final class ConnectionState {
         }
     }
 
+    /// The core takes other requests of the connection from then on only: an answer to one of them is never taken for the
+    /// answer to `session.open`, whatever ids the client chooses.
     var isOpen: Bool { if case .open = phase { true } else { false } }
+
+    /// Whether the core may know the connection, and must be told of its end. It stays so, also while another token is
+    /// being checked.
+    var isKnownToCore: Bool { user != nil }
 
     /// The call of a push's wake token.
     var wakeCall: CallID? { if case .call(let call) = holder?.grant.scope { call } else { nil } }
 
     /// A `session.open` was read, and its token is being checked.
-    func check(_ request: RequestID, at now: Instant) { phase = .checking(Asked(request: request, at: now)) }
+    func check(at now: Instant) { phase = .checking(Asked(at: now)) }
 
     /// The token was not checked. The client may ask again.
     func forgetCheck() {
@@ -179,16 +183,16 @@ final class ConnectionState {
         return asked.at + time / 2
     }
 
-    /// Handles the core's answer to a `session.open`.
+    /// Handles the core's answer to a `session.open`: the only answer that the core owes the connection until then.
     /// - Returns: nil for any other message.
     func note(_ message: ServerMessage) -> Answer? {
-        guard case .opening(let asked, let holder) = phase else { return nil }
+        guard case .opening(_, let holder) = phase else { return nil }
         switch message {
-        case .reply(let request, .opened(let opened)) where request == asked.request:
+        case .reply(_, .opened(let opened)):
             phase = .open(holder)
             (messages, refusals) = (nil, nil)
             return .opened(opened)
-        case .error(let request?, let error) where request == asked.request:
+        case .error(_?, let error):
             phase = .refused(holder)
             return .refused(error)
         case .welcome, .reply, .error, .event: return nil

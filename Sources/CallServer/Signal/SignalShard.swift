@@ -127,7 +127,7 @@ final class SignalShard: ShardHandler {
             take(notification, verdict, connection, state)
         case .success(.answeredNotification(let request, let notification)):
             if case .refused(let wait) = verdict { return refuseForNow(request, wait, on: connection) }
-            guard state.holder != nil else { return refuseUnopened(request, on: connection) }
+            guard state.isOpen else { return refuseUnopened(request, on: connection) }
             gather(.client(.notified(id(connection), request, notification)))
         case .success(.request(let request, let command)):
             if case .refused(let wait) = verdict { return refuseForNow(request, wait, on: connection) }
@@ -162,7 +162,7 @@ final class SignalShard: ShardHandler {
     ) {
         if verdict != .admitted {
             environment.counters.countDrop(.rateLimited)
-        } else if state.holder == nil {
+        } else if !state.isOpen {
             environment.counters.countDrop(.unauthenticated)
         } else {
             gather(.client(.notified(id(connection), nil, notification)))
@@ -179,12 +179,12 @@ final class SignalShard: ShardHandler {
                 refuseAgain(request, "A session.open is being worked on already.", on: connection, state)
             case .open: refuseAgain(request, "This connection has a session already.", on: connection, state)
             case .unopened, .refused:
-                state.check(request, at: environment.clock.now())
+                state.check(at: environment.clock.now())
                 connection.maxFrameBytes = FrameLimits.opening
                 check(open, request, connection)
             }
         case .session, .call, .owner:
-            guard state.holder != nil else { return refuseUnopened(request, on: connection) }
+            guard state.isOpen else { return refuseUnopened(request, on: connection) }
             if case .owner(.updateDevice(let push)) = command, let fault = fault(in: push, isUpdate: true) {
                 return refuse(request, .invalidParams, fault, on: connection)
             }
@@ -234,7 +234,7 @@ final class SignalShard: ShardHandler {
         if let state { trace.closed(connection, state) }
         connection.state = nil
         // Posted unconditionally, however busy the core is: there is at most one for each connection.
-        if state?.holder != nil { environment.core.postAlways(.connectionLost(id(connection))) }
+        if state?.isKnownToCore == true { environment.core.postAlways(.connectionLost(id(connection))) }
     }
 
     func rateRefusal(of request: HTTPRequest) -> HTTPResponse? { resources.rateRefusal(of: request) }
