@@ -194,6 +194,20 @@ struct AuthorizationCircuitTests {
         #expect(recent.find(key, at: now) == .refused("No."))
     }
 
+    @Test("with long lists of callees count as several")
+    func longAnswers() {
+        var recent = RecentAnswers(kept: 100)
+        let now = Instant(milliseconds: 0)
+        let answer = AuthorizationAnswer.allowed(CallPermit(to: .users((0..<1000).map { user("somebody-\($0)") })))
+        let keys = (0..<100).map { RecentAnswers.key(.invite(question(to: "u\($0)"))) }
+        for (number, key) in keys.enumerated() {
+            for _ in 0..<2 { recent.insert(key, answer, of: user("caller\(number)"), until: now + .seconds(1)) }
+        }
+        // A list takes about 15 kB.
+        let found = keys.count { recent.find($0, at: now) != nil }
+        #expect((6...14).contains(found))
+    }
+
     private func session(
         _ number: UInt64 = 1, user: String = "alice", app: String? = nil
     ) -> AuthorizationHook.Question {

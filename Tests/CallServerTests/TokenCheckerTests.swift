@@ -256,6 +256,27 @@ import WebSocketServer
         }
     }
 
+    @Test("caches fewer tokens if each has a long list of callees")
+    func boundOfBytes() throws {
+        let user = try #require(Handle("bob"))
+        let targets = (0..<560).map { "somebody-\($0)" }
+        let verified = TokenAuthority.Verified(
+            grant: SessionGrant(user: user, allowance: CallAllowance(targets: targets)), device: nil,
+            expiresAt: Instant(milliseconds: 0))
+        var recent = RecentTokens(kept: 1000, bytes: 1 << 20)
+        for number in 0..<100 {
+            recent.insert("token \(number)", verified)
+            // A token that comes again is counted once.
+            recent.insert("token \(number)", verified)
+        }
+        let found = (0..<100).count { number in
+            var probe = recent
+            return probe.find("token \(number)") != nil
+        }
+        // Each takes more than 50 kB, and less than 60.
+        #expect((17...42).contains(found))
+    }
+
     @Test("caches the most recent tokens, up to its capacity")
     func bound() throws {
         let user = try #require(Handle("bob"))

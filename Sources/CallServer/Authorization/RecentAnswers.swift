@@ -9,13 +9,16 @@ struct RecentAnswers {
         let answer: AuthorizationAnswer
         let user: Handle
         let end: Instant
+        /// How many answers it counts as.
+        let weight: Int
     }
 
     private let kept: Int
     private var newer: [SHA256Digest: Entry] = [:]
     /// The previous `newer`, when it was full.
     private var older: [SHA256Digest: Entry] = [:]
-    /// Entries of `newer` by user.
+    /// The weights of `newer`, in all and by user.
+    private var count = 0
     private var counts: [Handle: Int] = [:]
 
     init(kept: Int = 4096) { self.kept = kept }
@@ -31,14 +34,25 @@ struct RecentAnswers {
     }
 
     mutating func insert(_ key: SHA256Digest, _ answer: AuthorizationAnswer, of user: Handle, until end: Instant) {
-        if newer.count >= kept { (older, newer, counts) = (newer, [:], [:]) }
-        if newer[key] == nil {
-            if counts[user, default: 0] >= kept - newer.count {
-                newer = newer.filter { $0.value.user != user }
-                counts[user] = 0
-            }
-            counts[user, default: 0] += 1
+        if count >= kept { (older, newer, count, counts) = (newer, [:], 0, [:]) }
+        let weight = answer.weight
+        if newer[key] == nil, counts[user, default: 0] + weight > kept - count {
+            newer = newer.filter { $0.value.user != user }
+            count -= counts[user, default: 0]
+            counts[user] = 0
         }
-        newer[key] = Entry(answer: answer, user: user, end: end)
+        // An equal question is of the same user.
+        let added = weight - (newer[key]?.weight ?? 0)
+        count += added
+        counts[user, default: 0] += added
+        newer[key] = Entry(answer: answer, user: user, end: end, weight: weight)
+    }
+}
+
+extension AuthorizationAnswer {
+    /// 1, and one more for each kilobyte of callees.
+    fileprivate var weight: Int {
+        guard case .allowed(let permit) = self, let to = permit.to else { return 1 }
+        return 1 + to.wireBytes / 1024
     }
 }

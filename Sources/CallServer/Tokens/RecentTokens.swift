@@ -1,19 +1,23 @@
+import CallCore
 import CallVocabulary
 import Crypto
 import Foundation
 
-/// A cache of recently verified user tokens: at least `kept` of them, at most twice as many, some 200 bytes each. It
-/// does not contain the tokens themselves.
+/// A cache of recently verified user tokens: at least `kept` of them or `bytes` of memory, at most twice as many. A token
+/// takes some 200 bytes, and more with a long list in `call_to`. The tokens themselves are not in it.
 struct RecentTokens: Redacted {
     typealias Verified = TokenAuthority.Verified
 
     private let kept: Int
+    private let bytes: Int
 
     private var newer: [SHA256Digest: Verified] = [:]
     /// The previous `newer`, when it was full.
     private var older: [SHA256Digest: Verified] = [:]
+    /// What `newer` takes.
+    private var newerBytes = 0
 
-    init(kept: Int = 16_384) { self.kept = kept }
+    init(kept: Int = 16_384, bytes: Int = 8 << 20) { (self.kept, self.bytes) = (kept, bytes) }
 
     /// The grant as it was verified; it may have expired since.
     mutating func find(_ token: String) -> Verified? {
@@ -32,10 +36,17 @@ struct RecentTokens: Redacted {
     }
 
     private mutating func insert(_ token: SHA256Digest, _ verified: Verified) {
-        if newer.count >= kept {
+        if newer.count >= kept || newerBytes >= bytes {
             older = newer
             newer.removeAll(keepingCapacity: true)
+            newerBytes = 0
         }
-        newer[token] = verified
+        if newer.updateValue(verified, forKey: token) == nil { newerBytes += Self.bytes(of: verified) }
+    }
+
+    /// About how many bytes it takes in memory.
+    private static func bytes(of verified: Verified) -> Int {
+        let texts = (verified.grant.allowance.targets ?? []) + [verified.grant.displayName ?? ""]
+        return texts.reduce(200) { $0 + 80 + $1.utf8.count }
     }
 }
