@@ -217,6 +217,61 @@ import Testing
         #expect(bob.answer(calls[2], sdp: sdp).reply == .won)
     }
 
+    @Test("a request that is repeated, or changes nothing, writes nothing")
+    func repeated() throws {
+        let (world, alice, bob) = World.pair(bobIsAsleep: true)
+        let carol = world.asleep("carol", pushable: false)
+        func change(_ name: String, _ act: () -> Bool) {
+            let isFirstAccepted = act()
+            #expect(isFirstAccepted, "\(name)")
+            let before = world.records
+            let isAccepted = act()
+            #expect(isAccepted && world.records == before, "\(name)")
+        }
+        let (call, push) = try alice.call(bob, push: .accepted)
+        bob.open()
+        change("push.report") { bob.report(push, call).reply != nil }
+        change("call.ringing") { bob.ring(call).reply != nil }
+        change("session.state") { bob.ask(.session(.state(.background))).reply != nil }
+        change("call.answer") { bob.answer(call, sdp: "1").reply == .won }
+        change("call.connected of the caller") { alice.connected(call).reply != nil }
+        change("call.connected of both") { bob.connected(call).reply != nil && alice.connected(call).reply != nil }
+        change("call.hangup") { alice.hangUp(call).reply != nil && bob.hangUp(call).reply != nil }
+        alice.call(carol)
+        #expect(carol.open().opened?.missed.count == 1)
+        let now = world.now
+        change("missed.clear") { carol.ask(.clearMissed(upTo: now)).reply == .done }
+        for (name, command) in [
+            ("group", .setGroup(CallGroup(name: "desk", strategy: .all, members: [bob.user]))),
+            ("user", .setUser(bob.user, UserPolicyChange(doNotDisturb: true))),
+            ("alias", .setAlias(Alias(handle: Handle("robert")!, user: bob.user))),
+            ("block list", .block(bob.user, [carol.user])), ("device", .resumeDevice(bob.user, bob.id)),
+            ("forwarding", .forward(bob.user, busy: nil, noAnswer: .user(carol.user), after: nil)),
+            ("revocation", .revokeTokens(carol.user, before: now)),
+        ] as [(String, AdminCommand)] {
+            change(name) { if case .success = world.administer(command) { true } else { false } }
+        }
+    }
+
+    @Test("the devices that come late to ringing calls count for their user, and beyond the share they do not ring")
+    func lateDevices() throws {
+        var limits = CoreLimits()
+        limits.storedBytesPerUser = 65_536
+        let (world, alice, bob) = World.pair(limits: limits)
+        let calls = (0..<5).map { _ in alice.call(bob) }
+        var rang = 0
+        for _ in 0..<40 {
+            let late = world.phone("bob", tokens: [])
+            #expect(late.open().opened != nil)
+            rang += calls.count { late.offers(of: $0).count == 1 }
+            late.ask(.logout)
+        }
+        #expect(rang >= 5 && rang * StoredBytes.device <= 2 * limits.storedBytesPerUser)
+        #expect(world.core.counters.hits(of: .storedBytesPerUser) > 0)
+        // Another user's device is none of it.
+        #expect(world.online("carol").offers(of: alice.call(.user(Handle("carol")!))).count == 1)
+    }
+
     @Test("a call that rang nobody keeps the number of its targets, and the list is in no memory and on no disk")
     func nobody() {
         let world = World()

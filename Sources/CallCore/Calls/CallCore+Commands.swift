@@ -97,13 +97,16 @@ extension CallCore {
         case .list(let cursor, let limit):
             readHistory(HistoryQuery(party: session.device.party, after: cursor, limit: limit), connection, request)
         case .clearMissed(let upTo):
-            if let refusal = storageRefusal(of: session.device.user, StoredBytes.call) {
-                return refuse(connection, request, refusal)
+            let user = session.device.user
+            if user.missed.contains(where: { $0.at <= upTo }) {
+                if let refusal = storageRefusal(of: user, StoredBytes.call) {
+                    return refuse(connection, request, refusal)
+                }
+                spendStorage(StoredBytes.call, of: user)
+                user.missed.removeAll { $0.at <= upTo }
+                persist(.missedCleared(user: user.handle, upTo: upTo), about: user)
             }
-            spendStorage(StoredBytes.call, of: session.device.user)
-            session.device.user.missed.removeAll { $0.at <= upTo }
-            persist(.missedCleared(user: session.device.key.user, upTo: upTo), about: session.device.user)
-            withdrawNotices(to: session.device.user, upTo: upTo)
+            withdrawNotices(to: user, upTo: upTo)
             reply(connection, request, .done)
         }
     }
@@ -308,7 +311,9 @@ extension CallCore {
         case .routing, .waking, .ringing:
             return refuse(connection, request, .badState(call.state), "Nobody has answered this call yet.")
         case .connected, .ended: break
-        case .answered:
+        case .answered(let answer):
+            // A side that repeats itself changes nothing.
+            guard (role == .caller ? answer.callerConnectedAt : answer.calleeConnectedAt) == nil else { break }
             let isComplete = call.mediaConnected(role, at: now)
             if isComplete {
                 cancel(call.deadline)

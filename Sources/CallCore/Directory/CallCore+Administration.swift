@@ -62,6 +62,7 @@ extension CallCore {
             return refuse(.invalidParams, "A delay is 0 to \(CallGroup.longestDelay.components.seconds) s.")
         }
         let entry = directory.known(name)
+        guard entry.group != group else { return .success(.done) }
         endMemberships(of: entry)
         entry.group = group
         for member in group.members.map(directory.known) {
@@ -113,10 +114,13 @@ extension CallCore {
             return refuse(.conflict, "\(handle) is an alias of \(directory.resolve(handle)); set that user.")
         }
         let user = directory.known(handle)
-        user.policy.callWaiting = change.callWaiting ?? user.policy.callWaiting
-        user.policy.decline = change.decline ?? user.policy.decline
-        user.policy.doNotDisturb = change.doNotDisturb ?? user.policy.doNotDisturb
-        user.policy.missedCalls = change.missedCalls ?? user.policy.missedCalls
+        var policy = user.policy
+        policy.callWaiting = change.callWaiting ?? policy.callWaiting
+        policy.decline = change.decline ?? policy.decline
+        policy.doNotDisturb = change.doNotDisturb ?? policy.doNotDisturb
+        policy.missedCalls = change.missedCalls ?? policy.missedCalls
+        guard policy != user.policy || !user.hasOwnPolicy else { return .success(.done) }
+        user.policy = policy
         user.hasOwnPolicy = true
         persist(.user(UserRecord(handle: handle, policy: user.policy)), about: user)
         return .success(.done)
@@ -130,8 +134,7 @@ extension CallCore {
         guard let device = directory.user(user)?.device(id) else {
             return refuse(.notFound, "\(user) has no device \(id).")
         }
-        _ = restoreHealth(of: device)
-        persist(device)
+        if restoreHealth(of: device) { persist(device) }
         return .success(.done)
     }
 
@@ -182,6 +185,7 @@ extension CallCore {
         guard entry.aliases.isEmpty else {
             return refuse(.conflict, "\(alias.handle) has aliases itself; turn those to \(alias.user) first.")
         }
+        guard entry.aliasOf != alias.user else { return .success(.done) }
         endAlias(entry)
         entry.aliasOf = alias.user
         owner.aliases.insert(alias.handle)

@@ -15,8 +15,10 @@ extension CallCore {
         let user = directory.known(handle)
         // It never goes back.
         let latest = max(time ?? now, user.revokedBefore ?? time ?? now)
-        user.revokedBefore = latest
-        persist(.revocation(RevocationRecord(handle: handle, issuedBefore: latest)), about: user)
+        if latest != user.revokedBefore {
+            user.revokedBefore = latest
+            persist(.revocation(RevocationRecord(handle: handle, issuedBefore: latest)), about: user)
+        }
         for device in user.devices {
             forgetTokens(of: device)
             leave(device, .badToken)

@@ -173,7 +173,6 @@ extension CallCore {
     }
 
     /// - Returns: whether the device's tokens are others now.
-    @discardableResult
     func setTokens(_ tokens: [PushToken], of device: Device) -> Bool {
         let old = device.tokens.map(\.token)
         for loser in directory.setTokens(Array(tokens.prefix(limits.tokensPerDevice)), of: device, now: now) {
@@ -284,8 +283,10 @@ extension CallCore {
             if let leg = found {
                 // The device was unreachable and told nothing; now it has connected by itself.
                 if leg.record.endReason == .noDevices, mayRing() { reopen(leg) }
-            } else if mayRing() {
+            } else if mayRing(), storageRefusal(of: user, StoredBytes.device) == nil {
+                // The caller was charged for the devices of before.
                 found = addLeg(of: device, to: call)
+                if found != nil { spendStorage(StoredBytes.device, of: user) }
             }
             guard let leg = found, leg.isOpen else { continue }
             if isNew { ringing.add(call) }
@@ -405,8 +406,7 @@ extension CallCore {
     /// The first half of a logout.
     func forgetTokens(of device: Device) {
         device.hasLoggedOut = true
-        setTokens([], of: device)
-        persist(device)
+        if setTokens([], of: device) { persist(device) }
     }
 
     /// The second half of a logout: ends the device's session and its parts in live calls. The calls go on without it

@@ -18,7 +18,9 @@ final class World {
     private(set) var provider = PushClient()
     /// The time that the core has had a processor for its inputs.
     private(set) var coreTime = Duration.zero
-    /// How many records of calls were written.
+    /// How many records were written.
+    private(set) var records = 0
+    /// How many of them are of calls.
     private(set) var callRecords = 0
     /// What did not hold; the first is also recorded as an issue.
     private(set) var violations: [String] = []
@@ -399,6 +401,7 @@ final class World {
         switch effect {
         case .persist(let record):
             if let violation = RecordLaws.violation(of: record, in: store) { violate(violation) }
+            records += 1
             enter(record)
             store.apply(record)
         case .send(let connection, let message):
