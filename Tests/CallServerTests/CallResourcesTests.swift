@@ -269,6 +269,22 @@ struct CallResourcesTests {
             Set(paths.keys) == Set(actions + ["/v1/calls/{call_id}", "/v1/pushes/{push_id}/report", TurnResource.path]))
     }
 
+    @Test("a request to sign in by name is refused by its head wherever its body would change nothing")
+    func signInByName() async throws {
+        let tokens = try await TokenAuthority(folder: .temporary())
+        let local = try #require(PeerAddress(numeric: "127.0.0.1"))
+        func request(
+            _ method: HTTPRequest.Method = .post, type: String = "application/json", host: String = "localhost"
+        ) -> HTTPRequest {
+            HTTPRequest(method: method, path: SignInByName.path, contentType: type, host: host, peer: local)
+        }
+        let signIn = SignInByName(secret: "s", tokens: tokens)
+        #expect(!signIn.refuses(request()))
+        #expect(signIn.refuses(request(.get)) && signIn.refuses(request(type: "text/plain")))
+        #expect(signIn.refuses(request(host: "example.org")))
+        #expect(SignInByName(secret: nil, tokens: tokens).refuses(request()), "nobody signs in by name")
+    }
+
     @Test(
         "only the documented paths are resources of calls",
         arguments: [

@@ -45,7 +45,7 @@ final class ShardResources {
             let respond = respond(to: request, responder)
             if let refusal = rateRefusal(of: request) { return respond(refusal, nil) }
             calls.examine(resource, request, respond: respond)
-        } else if request.path != SignInByName.path {
+        } else if request.path != SignInByName.path || signIn.refuses(request) {
             // These routes do not use the body.
             answer(request, responder)
         }

@@ -45,18 +45,27 @@ struct SignInByName: Sendable {
         return host.prefix { $0 != ":" }.lowercased()
     }
 
+    /// Whether the head alone is a reason to refuse the request, so that its body is not waited for.
+    func refuses(_ request: HTTPRequest) -> Bool { (try? expectedSecret(of: request)) == nil }
+
+    /// The secret that the request must have, if its head is that of one.
+    private func expectedSecret(of request: HTTPRequest) throws(SignalError) -> String {
+        guard let secret, isAllowed(request) else {
+            throw SignalError(
+                .forbidden,
+                "Sign in with a token. A server started with --sign-in-by-name (web.sign_in_by_name) signs users in by "
+                    + "name, on its own machine.")
+        }
+        guard request.method == .post else {
+            throw SignalError(.methodNotFound, "This resource knows POST only.")
+        }
+        try request.expectJSON()
+        return secret
+    }
+
     func answer(_ request: HTTPRequest, on loop: EventLoop, respond: @escaping CallResources.Respond) {
         do throws(SignalError) {
-            guard let secret, isAllowed(request) else {
-                throw SignalError(
-                    .forbidden,
-                    "Sign in with a token. A server started with --sign-in-by-name (web.sign_in_by_name) signs users in by "
-                        + "name, on its own machine.")
-            }
-            guard request.method == .post else {
-                throw SignalError(.methodNotFound, "This resource knows POST only.")
-            }
-            try request.expectJSON()
+            let secret = try expectedSecret(of: request)
             let user = try Self.user(of: request.body, secret)
             let respond = LoopBound(respond, on: loop)
             Task { [tokens] in
