@@ -26,6 +26,18 @@ struct TableTests {
         #expect(Self.table().lines(width: 71) == lines)
     }
 
+    @Test("one long text makes its own line longer, and not all the others")
+    func longText() {
+        var table = Self.table()
+        let long = String(repeating: "x", count: 20_000)
+        table.add([Self.id, long, "8", "b", "13 s"])
+        let lines = table.lines(width: nil)
+        let space = String(repeating: " ", count: Table.widest - 3 + 6)
+        #expect(lines[1] == "\(Self.id)  bob\(space)7  a long remark  12 s")
+        #expect(lines[2] == "\(Self.id)  \(long)      8  b              13 s")
+        for line in table.lines(width: 80) { #expect(line.columns <= 80) }
+    }
+
     @Test("where room is short ids are cut first, then what matters least is shortened, and left out at last")
     func narrow() {
         #expect(Self.table().lines(width: 45)[1] == "0b9c8e4e  bob       7  a long remark  12 s")

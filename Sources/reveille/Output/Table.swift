@@ -1,7 +1,8 @@
 import CallVocabulary
 
 /// A table that fits the terminal. Columns are as wide as their widest cell; in a narrow terminal the least important
-/// columns are shortened, then dropped.
+/// columns are shortened, then dropped. Without a terminal no text is shortened: a cell that is longer than ``widest`` makes
+/// its own line longer, and not all the others.
 struct Table {
     struct Column: ExpressibleByStringLiteral {
         var title: String
@@ -73,8 +74,9 @@ struct Table {
         var table = self
         if let limit, Self.total(table.natural) > limit { table.shortenIDs() }
         let widths = table.fitted(to: limit)
-        let head = line(columns.map { Cell($0.title, .bold) }, widths)
-        return [head] + table.rows.map { line($0, widths) }
+        let isCut = limit != nil
+        let head = line(columns.map { Cell($0.title, .bold) }, widths, isCut: isCut)
+        return [head] + table.rows.map { line($0, widths, isCut: isCut) }
     }
 
     private mutating func shortenIDs() {
@@ -86,18 +88,18 @@ struct Table {
         }
     }
 
-    private func line(_ cells: [Cell], _ widths: [Int?]) -> String {
+    private func line(_ cells: [Cell], _ widths: [Int?], isCut: Bool) -> String {
         var (line, gap) = ("", 0)
         for (index, cell) in cells.enumerated() {
             guard index < widths.count, let width = widths[index] else { continue }
             let column = columns[index]
-            let text = cell.text.shortened(to: width)
+            let text = isCut ? cell.text.shortened(to: width) : cell.text
             // Nothing is written behind the last text of a line.
             guard !text.isEmpty else {
                 gap += width + Self.gap
                 continue
             }
-            let space = width - text.columns
+            let space = max(0, width - text.columns)
             line +=
                 String(repeating: " ", count: gap + (column.isRight ? space : 0)) + Terminal.styled(text, cell.style)
             gap = Self.gap + (column.isRight ? 0 : space)
@@ -108,6 +110,8 @@ struct Table {
     // MARK: Room
 
     private static let gap = 2
+    /// The widest column without a terminal: the longest handle.
+    static let widest = Handle.longest
 
     /// The widths of the widest cells.
     private var natural: [Int] {
@@ -123,8 +127,9 @@ struct Table {
     /// The widths of the columns; nil for dropped columns.
     private func fitted(to limit: Int?) -> [Int?] {
         let natural = natural
+        guard let limit else { return natural.map { min($0, Self.widest) } }
         var widths: [Int?] = natural
-        guard let limit, Self.total(widths) > limit else { return widths }
+        guard Self.total(widths) > limit else { return widths }
         let leasts = columns.indices.map { index in
             let isWhole = columns[index].isID || columns[index].isRight
             return isWhole ? widths[index] ?? 0 : min(natural[index], columns[index].least)
