@@ -63,7 +63,7 @@ extension ListDevices: StoredRequest {
         var filter = DeviceFilter(user: user, suspendedOnly: suspended == true, limit: size)
         if let after {
             // Neither a UUID nor a handle contains a space.
-            let parts = after.split(separator: " ", omittingEmptySubsequences: false)
+            let parts = after.parts(at: " ")
             guard parts.count == 2, let user = Handle(String(parts[0])), let device = DeviceID(parts[1]) else {
                 throw PageCursor.unreadable
             }
@@ -108,7 +108,7 @@ private enum PageCursor {
     static func read<Subject>(
         _ text: String, _: Subject.Type
     ) throws(AdminRefusal) -> (Instant, Identifier<Subject>) {
-        let parts = text.split(separator: " ", omittingEmptySubsequences: false)
+        let parts = text.parts(at: " ")
         guard parts.count == 2, let time = Int64(digits: parts[0], in: 0...Int64.max),
             let id = Identifier<Subject>(parts[1])
         else { throw unreadable }

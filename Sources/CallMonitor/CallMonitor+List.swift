@@ -47,7 +47,7 @@ extension CallOrder {
     fileprivate var cursor: String { "\(createdAt.milliseconds) \(id)" }
 
     fileprivate init?(cursor: String) {
-        let words = cursor.split(separator: " ")
+        let words = cursor.parts(at: " ")
         guard words.count == 2, let milliseconds = Int64(digits: words[0], in: 0...Int64.max),
             let id = CallID(words[1])
         else { return nil }

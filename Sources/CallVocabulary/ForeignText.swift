@@ -44,6 +44,20 @@ public enum ForeignText {
     }
 }
 
+/// `replacing` and `split` of the standard library compare characters: they miss a quotation mark, or another delimiter, that
+/// is one character with the combining mark behind it or with a letter before it. What writes or reads a format uses these.
+extension StringProtocol {
+    /// The text with other bytes in each place of `old`.
+    public func replacingBytes(_ old: String, with new: String) -> String {
+        String(decoding: Array(utf8).replacing(Array(old.utf8), with: Array(new.utf8)), as: UTF8.self)
+    }
+
+    /// The parts between delimiters, empty ones too.
+    public func parts(at delimiter: Unicode.Scalar) -> [Substring] {
+        String(self).unicodeScalars.split(separator: delimiter, omittingEmptySubsequences: false).map { Substring($0) }
+    }
+}
+
 extension RawRepresentable where RawValue == String, Self: CaseIterable {
     /// The case with exactly these bytes; nil if there is none. The names of cases are ASCII, and short.
     public init?(utf8 bytes: some Collection<UInt8>) {

@@ -35,8 +35,9 @@ public struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
     /// Whether a text in the place of a folder's path is meant as an address, in whatever form. It may have a password.
     public static func isMeant(by path: String) -> Bool {
         // A mistyped address still has its password: `user:password@host`, whatever its beginning.
-        let user = path.lastIndex(of: "@").map { path[..<$0] } ?? ""
-        return path.contains("://") || user.contains(":") || path.contains("password") && path.contains("=")
+        let user = path.utf8.lastIndex(of: UInt8(ascii: "@")).map { path.utf8[..<$0] } ?? "".utf8[...]
+        return path.utf8.firstRange(of: "://".utf8) != nil || user.contains(UInt8(ascii: ":"))
+            || path.utf8.firstRange(of: "password".utf8) != nil && path.utf8.contains(UInt8(ascii: "="))
     }
 
     /// A host, and its port or an empty text.

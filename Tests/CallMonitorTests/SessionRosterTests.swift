@@ -58,6 +58,18 @@ struct SessionRosterTests {
         #expect(own.items.count == expected.count { $0.user == someone } && own.next == nil)
     }
 
+    @Test("a page begins behind a user whose handle begins with a combining mark, too")
+    func marks() throws {
+        var roster = SessionRoster()
+        for (serial, name) in [(1, "\u{301}a"), (2, "\u{301}b")] as [(UInt64, String)] {
+            let user = try #require(Handle(name))
+            roster.take(.online(Self.session(serial, DeviceKey(user: user, device: DeviceID(high: 0, low: serial)))))
+        }
+        let first = try roster.page(ListSessions(limit: 1))
+        let second = try roster.page(ListSessions(limit: 1, after: first.next))
+        #expect((first.items + second.items).map(\.deviceID) == [DeviceID(high: 0, low: 1), DeviceID(high: 0, low: 2)])
+    }
+
     @Test("keys stay in order however they come and go, from both ends", arguments: 1...6)
     func keys(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))

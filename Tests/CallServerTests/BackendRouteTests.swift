@@ -77,6 +77,19 @@ struct BackendRouteTests {
         }
     }
 
+    @Test(
+        "no text leaves its cell of a CSV file, or is a formula there",
+        arguments: [
+            ("alice", "alice"), ("a,b", "\"a,b\""), ("a\"b", "\"a\"\"b\""), ("a\r\nb", "\"a\r\nb\""), ("-5", "-5"),
+            ("+81312345678", "+81312345678"), ("x\"\u{301},y", "\"x\"\"\u{301},y\""), ("y,\u{301}z", "\"y,\u{301}z\""),
+            ("y\u{D4E},z", "\"y\u{D4E},z\""), ("=1", "\"'=1\""), ("=\u{301}1", "\"'=\u{301}1\""),
+            ("@\u{20DD}A1", "\"'@\u{20DD}A1\""), ("\"=1", "\"'\"\"=1\""), ("'=1", "\"''=1\""), (" =1", "\"' =1\""),
+            ("\t=1", "\"'\t=1\""), ("\r=1", "\"'\r=1\""), ("\u{FF1D}1", "\"'\u{FF1D}1\""), ("a=1", "a=1"), ("", ""),
+        ])
+    func cells(text: String, cell: String) {
+        #expect(Array(BackendExport.quoted(text).utf8) == Array(cell.utf8))
+    }
+
     /// - Returns: the page; nil for a query that is refused.
     private func export(_ query: [String: String]) -> ExportPage? {
         do throws(SignalError) {

@@ -30,6 +30,13 @@ struct BackendTokenTests {
         #expect(made.allSatisfy { tokens.find($0.text)?.name == "pbx" })
     }
 
+    @Test("a handle that begins with a combining mark is one of the users")
+    func marks() throws {
+        let scope = BackendScope(users: ["\u{301}a", "\u{301}b*"])
+        let line = BackendToken.make(name: "crm", role: .read, scope: scope).line
+        #expect(try BackendToken.read(line).first?.scope == scope)
+    }
+
     @Test("a realm's tokens count beside those of the file, and each kind is replaced by itself")
     func shared() throws {
         let (own, other) = (

@@ -560,6 +560,8 @@ private struct KilledServer {
             .call(.live(createdAt: at(0))), .user(UserRecord(handle: handle("alice"), policy: UserPolicy())),
         ])
         let root = try store.tables.queue.write { database throws -> Int in
+            // Checked before the others.
+            try database.execute(sql: "CREATE TABLE \"a'\u{301}\" (a)")
             let columns = try database.columns(in: "call").map(\.name).filter { $0 != "serial" && $0 != "id" }
                 .joined(separator: ", ")
             try database.execute(

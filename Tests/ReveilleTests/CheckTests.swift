@@ -82,13 +82,14 @@ struct CheckTests {
     func problems() async throws {
         var broken = StatsView.sample()
         broken.problems = [
-            ServerProblem(.authorizationDown, of: "invite", isUnready: true, "authorization: | and\nnot"),
+            ServerProblem(.authorizationDown, of: "invite", isUnready: true, "authorization: |\u{301} and\nnot"),
             ServerProblem(.noStandby, "realm: no server stands by"),
         ]
         let run = try await run("", broken)
         #expect(run.exit == 2)
         // What stands behind a bar is read as figures, and a line break as the end.
-        #expect(run.output[0].contains("CRITICAL - authorization: / and\\u{A}not; realm: no server stands by | "))
+        let words = "authorization: /\u{301} and\\u{A}not; realm: no server stands by"
+        #expect(run.output[0].contains("CRITICAL - \(words) | "))
         #expect(run.output[0].contains(" problems=2;;;0 critical_problems=1;;;0"))
         #expect(try await self.run("--ignore authorization_down", broken).exit == 1)
         #expect(try await self.run("--ignore authorization_down --ignore no_standby", broken).exit == 0)

@@ -71,6 +71,16 @@ struct HarmlessOutputTests {
         }
     }
 
+    @Test("a combining mark behind a style lets no control through")
+    func styles() {
+        CommandRun.atItsTime(colour: true) {
+            for text in ["\u{301}\u{1B}]0;t\u{7}", "\u{200D}\u{9B}2J"] {
+                let line = Terminal.bold(text) + "\u{301}\u{7}"
+                #expect(Terminal.rendered(line) == "\u{1B}[1m\(text.shown)\u{1B}[0m\("\u{301}\u{7}".shown)")
+            }
+        }
+    }
+
     private static let reading = [
         "calls list", "calls show 5a6b7c8d", "pushes list", "pushes show 5a6b7c8d", "pushes audit", "devices list",
         "devices show \(evilHandle.text) b0b00001", "backup --verify /dev/null/\(evilHandle.text)",
@@ -142,7 +152,7 @@ struct HarmlessOutputTests {
     }
 
     @Test("styles are written as escape sequences, and nobody else's text is")
-    func styles() {
+    func marksBehindStyles() {
         CommandRun.atItsTime(colour: true) {
             let line = Terminal.red("a\(Self.evil)b") + Self.evil
             let text = Terminal.rendered(line)

@@ -110,6 +110,8 @@ struct MisuseTests {
             ["calls", "postgres://bob:hu 'sh@h/d"], ["calls", "list", "--postgres://bob:hu sh@h/d"],
             ["calls", "list", "--limit=postgres://bob:hu sh@h/d"],
             ["calls", "list", "--output", "host=h password=hush"],
+            ["calls", "list", "\u{301}ob:hush@h"], ["calls", "list", "wss://b:\u{301}hush@\u{301}h"],
+            ["calls", "list", "password=\u{301}hush"],
             ["help", "wss://bob:hu sh@h"], ["calls", "list", "whsec_hush"], ["calls", "list", "postgres://bob:hush/d"],
         ])
     func secretWord(arguments: [String]) async {

@@ -288,6 +288,63 @@ enum SourceRules {
         }
     }
 
+    /// Where a delimiter is searched by `Character`, by file with the number of lines, and why it may be.
+    private static let characterPlaces: [(reason: String, files: [String: Int])] = [
+        (
+            "the text is a name of this project, or an id",
+            [
+                "AdminServer/Log/CallLog.swift": 1, "Benchmarks/Core/CoreScene.swift": 1,
+                "LoadTest/Engine/LoadStage.swift": 1,
+                "LoadTest/Report/Figures/LoadFigure.swift": 2, "LoadTest/Report/Headlines.swift": 1,
+                "ServerSettings/Schema/Setting.swift": 1, "ServerSettings/Sources/NearestKey.swift": 1,
+                "reveille/Commands/ServeOptions.swift": 1, "reveille/PushSim/PushSimFault.swift": 4,
+                "reveille/Top/TopText.swift": 1, "reveille/Watch/StoryPane.swift": 1,
+            ]
+        ),
+        (
+            "it is known to be ASCII, or checked afterwards to be",
+            [
+                "CallServer/Tokens/KeySetSchedule.swift": 1, "LibWebSockets/WebSocketURL.swift": 1,
+                "OutgoingHTTP/AnswerReader.swift": 1, "PushClient/WebPushEndpoint.swift": 1,
+                "PushCore/RetryAfter.swift": 1, "PushSimulator/FCM/AccessTokens.swift": 1,
+                "PushSimulator/FCM/ServiceAccountGrant.swift": 1, "PushSimulator/WebPush/VAPIDCredentials.swift": 1,
+            ]
+        ),
+        (
+            "it reads, and what is not found is refused or does no harm",
+            [
+                "CallServer/Routes/Metrics/ProcessFigures.swift": 1, "CallStore/FileSystem.swift": 2,
+                "CallStore/SQLRow.swift": 1, "LibWebSockets/AllowedOrigins.swift": 1,
+                "LoadTest/Recording/FailureReason.swift": 1, "LoadTest/Report/LoadCondition.swift": 1,
+                "LoadTest/Scenarios/Calls/CallWorkload.swift": 1, "LoadTest/Servers/ProcessUsage.swift": 2,
+                "PostgresStore/Connection/PostgresRow.swift": 1, "PushSimulator/Apps/PhoneApp+VoIP.swift": 1,
+                "reveille/Commands/PointInTime.swift": 1,
+                // The expression of passwords, by scalars.
+                "reveille/Output/Misuse.swift": 2,
+            ]
+        ),
+    ]
+
+    /// What writes a format, or reads what it has written, searches bytes or scalars: a quotation mark is one `Character` with
+    /// the combining mark behind it, which is found neither to be doubled nor to end a field. `replacingBytes` and `parts` of
+    /// `CallVocabulary` search so.
+    static func delimiters(_ tree: SourceTree) -> [String] {
+        let words = [
+            ".replacing(", "replacingOccurrences(", "components(separatedBy", "\".contains(", ".split(separator: \" \"",
+        ]
+        let listed = characterPlaces.reduce(into: [:]) { $0.merge($1.files) { $0 + $1 } }
+        return tree.files.compactMap { file -> String? in
+            guard file.path.hasPrefix("Sources/") else { return nil }
+            let found = places(file) { code, _ in
+                words.contains { code.contains($0) } && !code.contains("utf8") && !code.contains("unicodeScalars")
+            }
+            let expected = listed[String(file.path.dropFirst("Sources/".count)), default: 0]
+            guard found.count != expected else { return nil }
+            return "\(file.path) searches \(found.count) times by Character, \(expected) of them for a reason: "
+                + found.joined(separator: ", ")
+        }
+    }
+
     /// The suite that times each parser of the fuzzer with the worst inputs; nil for one that reads what is the operator's.
     private static let timedParsers: [String: String?] = [
         "json": "WorstFrameTests", "clientFrames": "WorstFrameTests", "serverFrames": "WorstFrameTests",

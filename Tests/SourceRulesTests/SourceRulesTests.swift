@@ -11,7 +11,8 @@ struct SourceRulesTests {
         ("simulation", SourceRules.simulation), ("storeKinds", SourceRules.storeKinds),
         ("receipts", SourceRules.receipts), ("privateFiles", SourceRules.privateFiles),
         ("readFiles", SourceRules.readFiles), ("clocks", SourceRules.clocks), ("proofs", SourceRules.proofs),
-        ("texts", SourceRules.texts), ("costs", SourceRules.costs), ("shares", SourceRules.shares),
+        ("texts", SourceRules.texts), ("delimiters", SourceRules.delimiters),
+        ("costs", SourceRules.costs), ("shares", SourceRules.shares),
         ("pointers", SourceRules.pointers), ("keptPointers", SourceRules.keptPointers),
         ("peerNumbers", SourceRules.peerNumbers),
         ("functionLengths", SourceRules.functionLengths), ("names", SourceRules.names),
@@ -199,6 +200,24 @@ struct SourceRulesTests {
         let found = SourceRules.texts(Self.tree(source, in: "HTTP2"))
         #expect(found.count == min(count, 1))
         if count > 0 { #expect(found.first?.contains(" makes \(count) texts of bytes, 0 of them") == true) }
+    }
+
+    @Test(
+        "find a delimiter that is searched by Character",
+        arguments: [
+            (#"let cell = text.replacing("\"", with: "\"\"")"#, 1),
+            (#"text.replacingOccurrences(of: ",", with: ";")"#, 1),
+            (#"guard text.contains(where: { ",'".contains($0) }) else { return text }"#, 1),
+            (#"let parts = cursor.split(separator: " ", omittingEmptySubsequences: false)"#, 1),
+            (#"text.components(separatedBy: mark)"#, 1), (#"text.replacingBytes("'", with: "''")"#, 0),
+            (#"text.utf8.contains { ",'".utf8.contains($0) }"#, 0), (#"// text.replacing("'", with: "")"#, 0),
+            (#"let words = cursor.parts(at: " ")"#, 0),
+        ])
+    func delimiters(_ source: String, _ count: Int) {
+        let found = SourceRules.delimiters(Self.tree(source, in: "CallServer"))
+        let place = "Sources/CallServer/File.swift"
+        let all = ["\(place) searches 1 times by Character, 0 of them for a reason: \(place):1"]
+        #expect(found == (count == 0 ? [] : all))
     }
 
     @Test("find a file that is read or written in another way than by PrivateFile")

@@ -89,7 +89,7 @@ extension DeviceKey {
     fileprivate var cursor: String { "\(device) \(user)" }
 
     fileprivate init?(cursor: String) {
-        let words = cursor.split(separator: " ")
+        let words = cursor.parts(at: " ")
         guard words.count == 2, let device = DeviceID(words[0]), let user = Handle(String(words[1])) else { return nil }
         self.init(user: user, device: device)
     }

@@ -113,11 +113,18 @@ struct BackendExport: Sendable {
     }
 
     /// A CSV field (RFC 4180). A text that a spreadsheet would read as a formula gets an apostrophe.
-    private static func quoted(_ text: String) -> String {
-        let isFormula = text.first.map { "=+-@\t\r".contains($0) } == true && Int64(text) == nil
-        let text = isFormula ? "'" + text : text
-        guard text.contains(where: { ",\"\r\n'".contains($0) }) else { return text }
-        return "\"" + text.replacing("\"", with: "\"\"") + "\""
+    static func quoted(_ text: String) -> String {
+        let text = isFormula(text) ? "'" + text : text
+        guard text.utf8.contains(where: { ",\"\r\n'".utf8.contains($0) }) else { return text }
+        return "\"" + text.replacingBytes("\"", with: "\"\"") + "\""
+    }
+
+    /// Whether a spreadsheet would read the text as a formula, by its first sign, which may have full width. Some programs
+    /// remove blanks and quotation marks before it.
+    private static func isFormula(_ text: String) -> Bool {
+        let signs = "=+-@\t\r\n\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}".unicodeScalars
+        let first = text.unicodeScalars.first { !" \"'".unicodeScalars.contains($0) }
+        return first.map { signs.contains($0) } == true && Int64(text) == nil
     }
 }
 

@@ -49,7 +49,7 @@ public struct BackendToken: Equatable, Sendable {
     public static func read(_ text: String) throws(Fault) -> [BackendToken] {
         var tokens: [BackendToken] = []
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
-            let words = line.split(separator: " ")
+            let words = line.parts(at: " ").filter { !$0.isEmpty }
             guard let first = words.first, !first.hasPrefix("#") else { continue }
             do throws(Reason) {
                 tokens.append(try BackendToken(words))
@@ -70,7 +70,7 @@ public struct BackendToken: Equatable, Sendable {
     /// - Returns: also how many lines that were.
     public static func without(_ name: String, _ text: String) -> (text: String, count: Int) {
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-        let rest = lines.filter { $0.split(separator: " ").first.map(String.init) != name }
+        let rest = lines.filter { line in line.parts(at: " ").first { !$0.isEmpty } != name[...] }
         return (rest.joined(separator: "\n"), lines.count - rest.count)
     }
 
@@ -113,7 +113,7 @@ public struct BackendToken: Equatable, Sendable {
     /// Parses a scope; nil for an invalid text.
     public static func scope(_ text: some StringProtocol) -> BackendScope? {
         if text == "*" { return BackendScope() }
-        let users = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
+        let users = text.parts(at: ",").map { String($0) }
         return users.allSatisfy { Handle($0) != nil } ? BackendScope(users: users) : nil
     }
 

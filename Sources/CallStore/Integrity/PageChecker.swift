@@ -1,3 +1,4 @@
+import CallVocabulary
 import EventLoop
 import GRDB
 import RecordTables
@@ -88,7 +89,7 @@ final class PageChecker {
                     try String.fetchAll($0, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
                 }
                 for table in tables where !stop.isRequested {
-                    let name = table.replacing("'", with: "''")
+                    let name = table.replacingBytes("'", with: "''")
                     let problems = try queue.read {
                         // Takes twice as long as `quick_check`, but also compares indexes with their rows.
                         try String.fetchAll($0, sql: "PRAGMA integrity_check('\(name)')")

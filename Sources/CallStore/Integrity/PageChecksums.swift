@@ -1,4 +1,5 @@
 import CPageChecksums
+import CallVocabulary
 import GRDB
 import GRDBSQLite
 
@@ -14,7 +15,8 @@ enum PageChecksums {
     static func uri(of path: String, verifying: Bool) -> String {
         precondition(registration == SQLITE_OK, "SQLite refuses the VFS: result \(registration)")
         // The characters that are not part of a path in a URI (sqlite.org/uri.html).
-        let escaped = path.replacing("%", with: "%25").replacing("?", with: "%3f").replacing("#", with: "%23")
+        let escaped = path.replacingBytes("%", with: "%25").replacingBytes("?", with: "%3f")
+            .replacingBytes("#", with: "%23")
         let authority = path.hasPrefix("/") ? "//" : ""
         return "file:\(authority)\(escaped)?vfs=\(PAGE_CHECKSUMS_VFS)" + (verifying ? "" : "&verify=0")
     }

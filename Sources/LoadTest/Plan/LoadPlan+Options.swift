@@ -1,3 +1,4 @@
+import CallVocabulary
 import PushSimulator
 import StoreInterface
 
@@ -94,7 +95,7 @@ extension LoadPlan {
             default: "-_=,./:@+%".utf8.contains(byte)
             }
         }
-        return isPlain ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+        return isPlain ? word : "'" + word.replacingBytes("'", with: "'\\''") + "'"
     }
 }
 

@@ -92,7 +92,8 @@ package enum ShownText {
     static func hasPassword(_ text: String) -> Bool {
         guard let at = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return false }
         let user = text[..<at]
-        return user.contains("://") || user.contains(":") && !user.hasPrefix("mailto:")
+        return user.utf8.firstRange(of: "://".utf8) != nil
+            || user.utf8.contains(UInt8(ascii: ":")) && !user.hasPrefix("mailto:")
     }
 }
 

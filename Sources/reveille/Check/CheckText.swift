@@ -1,8 +1,10 @@
+import CallVocabulary
+
 /// A probe's report as monitoring systems take it.
 enum CheckText {
     /// One line: the plugins' way (Nagios, Icinga), with performance data after the bar.
     static func nagios(_ report: CheckReport) -> String {
-        let words = report.summary.shown.replacing("|", with: "/")
+        let words = report.summary.shown.replacingBytes("|", with: "/")
         let head = "REVEILLE \(report.status.word.uppercased()) - \(words)"
         let data = report.figures.map { figure in
             "\(figure.name)=\(Threshold.text(figure.value))\(figure.unit);\(Threshold.text(figure.warning));"

@@ -153,6 +153,6 @@ struct ManualPage {
     }
 
     private static func escaped(_ text: String) -> String {
-        text.replacing("\\", with: "\\e").replacing("-", with: "\\-")
+        text.replacingBytes("\\", with: "\\e").replacingBytes("-", with: "\\-")
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CallVocabulary
 import Foundation
 import ServerSettings
 import StoreInterface
@@ -42,7 +43,8 @@ struct Misuse {
     private init(_ message: String, _ place: Place, _ arguments: [String]) {
         // A part of a word may be repeated too.
         let shown = Self.hidingSecrets(message, arguments)
-            .replacing(#/[A-Za-z]+:\/\/[^\s']*:[^\s']*@[^\s']*|password=[^\s']*/#, with: "…")
+            .replacing(
+                #/[A-Za-z]+:\/\/[^\s']*:[^\s']*@[^\s']*|password=[^\s']*/#.matchingSemantics(.unicodeScalar), with: "…")
         let lines = shown.split(separator: "\n").map(String.init)
         let help = (["reveille"] + place.path + ["--help"]).joined(separator: " ")
         self.lines = [Self.label + (lines.first ?? "")] + lines.dropFirst() + ["See '\(help)'."]
@@ -55,12 +57,13 @@ struct Misuse {
     private static func hidingSecrets(_ message: String, _ arguments: [String]) -> String {
         let words = arguments.flatMap { word -> [String] in
             // As `--option=value`.
-            word.hasPrefix("-") ? word.split(separator: "=", maxSplits: 1).map(String.init) : [word]
+            word.hasPrefix("-")
+                ? word.unicodeScalars.split(separator: "=", maxSplits: 1).map { String($0) } : [word]
         }
         let secrets = words.filter(mayHaveSecret).flatMap { [$0, $0.shown] }.sorted { $0.utf8.count > $1.utf8.count }
         return secrets.reduce(message) { message, word in
             word.utf8.count < shortestAnywhere
-                ? message.replacing("'\(word)'", with: "'…'") : message.replacing(word, with: "…")
+                ? message.replacingBytes("'\(word)'", with: "'…'") : message.replacingBytes(word, with: "…")
         }
     }
 
@@ -68,7 +71,7 @@ struct Misuse {
         // As `bob=20s`.
         if word.wholeMatch(of: /\w+=[0-9]+[a-z]*/) != nil { return false }
         return ShownText.mayHaveSecret(word) || PostgresAddress.isAddress(word)
-            || PostgresAddress.isMeant(by: word) && word.contains("@")
+            || PostgresAddress.isMeant(by: word) && word.utf8.contains(UInt8(ascii: "@"))
     }
 
     /// The command that `arguments` call, up to the first unknown word.

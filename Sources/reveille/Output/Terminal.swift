@@ -1,5 +1,3 @@
-import Foundation
-
 /// The style of a piece of text.
 enum TextStyle: Sendable, CaseIterable {
     case plain, bold, dim, red, green, yellow
@@ -43,7 +41,7 @@ enum Terminal {
     /// Stands for the beginning of an escape sequence until the text is written. Drawn anew for each process, so that
     /// nobody else's text has it.
     private static let mark = "\u{E000}\(UInt64.random(in: .min ... .max))\u{E001}"
-    private static let endOfCode: Character = "m"
+    private static let endOfCode: Unicode.Scalar = "m"
 
     static func styled(_ text: String, _ style: TextStyle) -> String {
         guard usesColour, let code = style.code, !text.isEmpty else { return text }
@@ -57,11 +55,12 @@ enum Terminal {
 
     /// As it is written: the styles as escape sequences, and everything else that a terminal would act on spelt out.
     static func rendered(_ line: String) -> String {
-        var pieces = line.components(separatedBy: mark)[...]
-        var text = (pieces.popFirst() ?? "").shown
+        // By scalars: a combining mark behind a code would be one character with it.
+        var pieces = line.unicodeScalars.split(separator: mark.unicodeScalars, omittingEmptySubsequences: false)[...]
+        var text = pieces.popFirst().map { Substring($0).shown } ?? ""
         for piece in pieces {
-            let parts = piece.split(separator: endOfCode, maxSplits: 1, omittingEmptySubsequences: false)
-            text += "\u{1B}[\(parts[0])m" + (parts.count > 1 ? parts[1].shown : "")
+            let code = piece.prefix { $0 != endOfCode }
+            text += "\u{1B}[\(Substring(code))m" + Substring(piece[code.endIndex...].dropFirst()).shown
         }
         return text
     }

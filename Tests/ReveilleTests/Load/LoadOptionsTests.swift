@@ -104,12 +104,12 @@ struct LoadOptionsTests {
 
     @Test("words that a shell would take apart are in quotes")
     func quotes() {
-        var server = LoadTarget.RunningServer(url: "ws://[::1]:7350", secretFile: "/a b/it's")
+        var server = LoadTarget.RunningServer(url: "ws://[::1]:7350", secretFile: "/a b/it's'\u{301}")
         server.simulatorFolder = "/sim"
         let plan = LoadPlan(.online, pace: .closed(concurrency: 1), target: .running(server))
         #expect(
             plan.commandLine.hasSuffix(
-                "--target 'ws://[::1]:7350' --secret-file '/a b/it'\\''s' --push-sim-data /sim"))
+                "--target 'ws://[::1]:7350' --secret-file '/a b/it'\\''s'\\''\u{301}' --push-sim-data /sim"))
     }
 
     @Test("a run in a database has a realm of its own, and two servers only if the home is killed")
