@@ -31,6 +31,8 @@ final class AccessTokenSource {
     private var waiting: [Completion] = []
     private var exchange: HTTPSExchange?
     private var isClosed = false
+    private enum Line { case fetched }
+    private var lines = LineInterval<Line>()
 
     init(
         account: FCMServiceAccount, tls: TLSClientContext, loop: EventLoop, now: @escaping @Sendable () -> Instant,
@@ -101,11 +103,14 @@ final class AccessTokenSource {
             case .token(let text, let life):
                 let token = Token(text: text, expiresAt: now() + life)
                 current = token
-                log.info(
-                    "access token fetched",
-                    metadata: [
-                        "token": .string("\(text.prefix(8))…"), "seconds": .stringConvertible(life.components.seconds),
-                    ])
+                if lines.allows(.fetched, at: now()) {
+                    log.info(
+                        "access token fetched",
+                        metadata: [
+                            "token": .string("\(text.prefix(8))…"),
+                            "seconds": .stringConvertible(life.components.seconds),
+                        ])
+                }
                 finish(.success(token))
             }
         }

@@ -11,6 +11,8 @@ final class ProviderConnection {
 
     /// The header fields of an answer that are read.
     private static let wantedFields = ["retry-after"]
+    /// An orderly end takes two (RFC 9113, section 6.8).
+    private static let mostGoAways = 8
 
     let id: PushConnectionID
     private let loop: EventLoop
@@ -18,12 +20,13 @@ final class ProviderConnection {
     private let now: @Sendable () -> Instant
     /// nil once the connection was closed locally: no more inputs follow.
     private var onInput: ((PushInput) -> Void)?
-    /// Called with the reason in a GOAWAY; only for the log.
+    /// Called with the reason in the first GOAWAY; only for the log.
     private let onNote: (String) -> Void
     private var connection: HTTP2ClientConnection?
     /// Incomplete responses. Few at a time, because most arrive in one piece.
     private var responses: [Response] = []
     private var hasOpened = false
+    private var goAways = 0
 
     /// The received part of a response.
     private struct Response {
@@ -115,16 +118,26 @@ final class ProviderConnection {
                 Response(stream: stream, status: status, retryAfter: status == 200 ? nil : retryAfter(fields)))
         case .data(let stream, let bytes): append(bytes, to: stream)
         case .streamClosed(let stream, let code): streamClosed(stream, code)
-        case .goAway(let lastStream, let code, let debug):
-            let text = String(decoding: debug.prefix(200), as: UTF8.self)
-            onNote("GOAWAY \(code), last stream \(lastStream)\(text.isEmpty ? "" : ": \(text)")")
-            report(.goneAway(id, lastStream: lastStream.rawValue, reason: code.description))
+        case .goAway(let lastStream, let code, let debug): goneAway(lastStream, code, debug)
         case .pingAnswered: report(.pingAnswered(id))
         case .closed(let failure):
             connection = nil
             if !hasOpened, !untried.isEmpty { return connect(to: untried) }
             closed(reason: failure?.description ?? "closed by the peer")
         }
+    }
+
+    private func goneAway(_ lastStream: StreamID, _ code: HTTP2ErrorCode, _ debug: [UInt8]) {
+        goAways += 1
+        guard goAways <= Self.mostGoAways else {
+            closed(reason: "the peer has sent more than \(Self.mostGoAways) GOAWAYs")
+            return close()
+        }
+        if goAways == 1 {
+            let text = String(decoding: debug.prefix(200), as: UTF8.self)
+            onNote("GOAWAY \(code), last stream \(lastStream)\(text.isEmpty ? "" : ": \(text)")")
+        }
+        report(.goneAway(id, lastStream: lastStream.rawValue, reason: code.description))
     }
 
     private func append(_ bytes: UnsafeRawBufferPointer, to stream: StreamID) {

@@ -30,6 +30,8 @@ final class PushDispatcher {
     private let loop: EventLoop
     private var preparation: PushPreparation
     private let log: Logger
+    private enum Line { case unmapped }
+    private var lines = LineInterval<Line>()
     private let maySend: @Sendable () -> Bool
     private let publish: ([PushEvent], PushStatistics) -> Void
     private var pools: PushPools
@@ -111,7 +113,8 @@ final class PushDispatcher {
         guard mapsIOSAlerts, mapper == nil else { return }
         mapperPool = pool
         mapper = FCMTokenMapper(registrar: FCMRegistrar(route: pool.endpoint, tokens: tokens, loop: loop), now: now) {
-            [log] words in
+            [weak self] words in
+            guard let self, lines.allows(.unmapped, at: now()) else { return }
             log.warning("an APNs token has no FCM token: \(words); its alert goes to APNs itself")
         }
     }

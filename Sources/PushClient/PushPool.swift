@@ -7,8 +7,8 @@ import PushVocabulary
 
 /// The pushes of one credential in one environment: performs the machine's effects. Confined to the push loop.
 package final class PushPool {
-    /// The shortest interval between log lines of the same alarm; counters count every alarm.
-    private static let alarmInterval = Duration.seconds(10)
+    private enum Line: Hashable { case alarm(PushAlarm.Kind), goAway }
+
     private static let mostPreparedFields = 64
 
     private(set) var endpoint: PushRoute
@@ -49,7 +49,7 @@ package final class PushPool {
     private var replacements = 0
     private var timer: LoopTimer?
     private var timerIsSetFor: Instant?
-    private var quietUntil: [PushAlarm.Kind: Instant] = [:]
+    private var lines = LineInterval<Line>()
     private var customOmitted: UInt64 = 0
     private var nameOmitted: UInt64 = 0
     private var timeToWire = LatencyHistogram()
@@ -286,7 +286,8 @@ package final class PushPool {
 
     private func open(_ id: PushConnectionID) {
         guard !isClosing else { return }
-        let note: (String) -> Void = { [log] text in
+        let note: (String) -> Void = { [weak self] text in
+            guard let self, lines.allows(.goAway, at: now()) else { return }
             log.info("\(text)", metadata: ["connection": .string("\(id.serial)")])
         }
         let wallTime: @Sendable () -> Instant = { [now, wall] in wall(now()) }
@@ -413,12 +414,11 @@ package final class PushPool {
         handle(.providerTokenSigned(generation: generation, expiresAt: expiresAt))
     }
 
-    /// Logs at most one line in an interval for each kind of alarm: the cause is mostly common to all pushes.
+    /// Logs at most one line in ten seconds for each kind of alarm: the cause is mostly common to all pushes.
     private func logAlarm(_ alarm: PushAlarm) {
         // Failures during our own shutdown are no alarms.
         guard !isClosing else { return }
-        guard quietUntil[alarm.kind].map({ $0 <= now() }) ?? true else { return }
-        quietUntil[alarm.kind] = now() + Self.alarmInterval
+        guard lines.allows(.alarm(alarm.kind), at: now()) else { return }
         let provider = endpoint.name
         let place: Logger.Metadata = ["host": .string("\(endpoint.host):\(endpoint.port)")]
         switch alarm {

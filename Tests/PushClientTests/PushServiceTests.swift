@@ -306,6 +306,19 @@ struct PushServiceTests {
         await fixture.stop()
     }
 
+    @Test("a connection that sends one GOAWAY after the other is closed")
+    func goAways() async throws {
+        let server = try await PushTestServer { _, request in request == 0 ? .goAways(20) : .respond(200) }
+        let fixture = try await Fixture.start([server])
+        guard case .unknown = try await fixture.send(try Fixture.order(1)) else {
+            Issue.record("unknown was due")
+            return
+        }
+        #expect(fixture.service.statistics.pools.first?.counters.goAways == 8)
+        #expect(try await fixture.send(try Fixture.order(2)) == .accepted)
+        await fixture.stop()
+    }
+
     @Test(
         "a connection lost under a request, and an answer that never comes, leave the outcome unknown",
         arguments: [

@@ -16,6 +16,8 @@ public final class PushTestServer: Sendable {
         /// Ends the connection without an answer.
         case hangUp
         case goAway(lastStream: Int32)
+        /// So many GOAWAYs, which leave the request in, and no answer.
+        case goAways(Int)
     }
 
     public struct Seen: Sendable {
@@ -97,6 +99,7 @@ public final class PushTestServer: Sendable {
         case .refuse: connection.reset(stream, .refusedStream)
         case .hangUp: connection.close()
         case .goAway(let last): connection.goAway(lastStream: StreamID(rawValue: last), debug: Array("{}".utf8))
+        case .goAways(let count): for _ in 0..<count { connection.goAway(lastStream: stream) }
         }
     }
 

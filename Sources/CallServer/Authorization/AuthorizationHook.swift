@@ -161,6 +161,9 @@ private final class Asker {
     private var turns: [AuthorizationHook.Subject: QuestionTurns] = [:]
     private var recent = RecentAnswers()
     private var failing: Set<AuthorizationHook.Subject> = []
+    private enum Line: Hashable { case failing(AuthorizationHook.Subject), open(AuthorizationHook.Subject) }
+    /// A backend that fails and answers in turns makes no line for each.
+    private var lines = LineInterval<Line>()
     private var failingUsers = BusiestUser()
     /// When the last question failed, and whether it found no connection, with no other of its user in flight.
     private var lastFailures: [AuthorizationHook.Subject: (at: Instant, isLone: Bool)] = [:]
@@ -309,9 +312,13 @@ private final class Asker {
         var metadata = Self.about(question)
         metadata["reason"] = .string(reason)
         // One line when it begins, and one when the circuit opens.
-        if failing.insert(question.subject).inserted {
-            log.warning("the authorization hook does not answer as it should", metadata: metadata)
-        } else if !wasOpen, circuit.isOpen {
+        if wasOpen || !circuit.isOpen {
+            if !failing.contains(question.subject), lines.allows(.failing(question.subject), at: clock.now()) {
+                failing.insert(question.subject)
+                log.warning("the authorization hook does not answer as it should", metadata: metadata)
+            }
+        } else if lines.allows(.open(question.subject), at: clock.now()) {
+            failing.insert(question.subject)
             metadata["failures"] = .stringConvertible(circuit.failures)
             log.error(
                 "the authorization hook keeps failing; until it answers, authorize.on_failure decides at once",
