@@ -12,3 +12,25 @@ extension Unicode.Scalar {
         }
     }
 }
+
+extension StringProtocol {
+    /// The text with each scalar that is harmful on terminals written as `\u{202E}`.
+    public var printable: String {
+        guard unicodeScalars.contains(where: \.isHarmfulOnTerminals) else { return String(self) }
+        var text = ""
+        for scalar in unicodeScalars {
+            if scalar.isHarmfulOnTerminals {
+                text += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+
+    /// What a peer has written, to be quoted to operators: its first scalars, ``printable``. Apply it where the peer's bytes
+    /// become a text of this program.
+    public func printable(upTo longest: Int) -> String {
+        String(String.UnicodeScalarView(unicodeScalars.prefix(longest))).printable
+    }
+}

@@ -177,11 +177,12 @@ package struct AnswerReader {
     private mutating func body() throws(WebFailure) -> Phase {
         if answer.status == 204 || answer.status == 304 { return .complete }
         if let coding = answer.field("content-encoding"), coding.lowercased() != "identity" {
-            throw WebFailure(description: "the response is encoded (\(coding)), which was not asked for")
+            throw WebFailure(
+                description: "the response is encoded (\(coding.printable(upTo: 100))), which was not asked for")
         }
         if let coding = answer.field("transfer-encoding") {
             guard coding.lowercased() == "chunked" else {
-                throw WebFailure(description: "the response has the transfer encoding \(coding)")
+                throw WebFailure(description: "the response has the transfer encoding \(coding.printable(upTo: 100))")
             }
             // RFC 9112, section 6.3: a response with both may be an attempt at smuggling.
             if answer.field("content-length") != nil { isPersistent = false }

@@ -89,12 +89,14 @@ public struct WebAnswer: Equatable, Sendable {
 
 /// Why there is no answer: the name, the connection, TLS, the timeout, or bytes that are not HTTP/1.1.
 public struct WebFailure: Error, Equatable, Sendable, CustomStringConvertible {
+    /// May quote the peer: in each case short and printable.
     public let description: String
     /// Whether no connection was made, so that the peer has not seen the request.
     public let isUnsent: Bool
+    private static let longest = 1000
 
     public init(description: String, isUnsent: Bool = false) {
-        self.description = description
+        self.description = description.printable(upTo: Self.longest)
         self.isUnsent = isUnsent
     }
 }

@@ -134,7 +134,7 @@ final class ProviderConnection {
             return close()
         }
         if goAways == 1 {
-            let text = String(decoding: debug.prefix(200), as: UTF8.self)
+            let text = String(decoding: debug.prefix(200), as: UTF8.self).printable
             onNote("GOAWAY \(code), last stream \(lastStream)\(text.isEmpty ? "" : ": \(text)")")
         }
         report(.goneAway(id, lastStream: lastStream.rawValue, reason: code.description))

@@ -46,18 +46,14 @@ package enum AccessTokenAnswer: Equatable, Sendable, Redacted {
 
     private static func words(_ status: Int, _ object: JSONValue?) -> String {
         let error = object?.member("error")?.string
-        let code = error.map { short($0, longestCode) } ?? "HTTP \(status)"
-        let detail = object?.member("error_description")?.string.map { ": " + short($0, longestDetail) } ?? ""
+        let code = error.map { $0.printable(upTo: longestCode) } ?? "HTTP \(status)"
+        let detail = object?.member("error_description")?.string?.printable(upTo: longestDetail)
         let advice =
             switch error {
             case "invalid_grant": "; check the service account's key, and this machine's clock"
             case "invalid_client", "unauthorized_client": "; the service account was deleted or may not do this"
             default: ""
             }
-        return "no access token (\(code))\(detail)\(advice)"
-    }
-
-    private static func short(_ text: String, _ length: Int) -> String {
-        String(String.UnicodeScalarView(text.unicodeScalars.prefix(length)))
+        return "no access token (\(code))\(detail.map { ": \($0)" } ?? "")\(advice)"
     }
 }

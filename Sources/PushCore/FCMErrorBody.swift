@@ -1,3 +1,4 @@
+import CallVocabulary
 import WireJSON
 
 /// The fields used of an error body of FCM or of any other Google API:
@@ -31,9 +32,7 @@ struct FCMErrorBody {
         body.withUnsafeBytes { bytes in
             guard let root = try? JSONScanner.document(bytes), let error = root.member("error") else { return }
             status = Self.code(error.member("status"))
-            message = error.member("message")?.longString.map {
-                String(String.UnicodeScalarView($0.unicodeScalars.prefix(Self.longestMessage)))
-            }
+            message = error.member("message")?.longString?.printable(upTo: Self.longestMessage)
             error.member("details")?.forEachElement { read($0) }
             if quota == nil, let message { quota = Self.quota(inWords: message) }
         }

@@ -1,3 +1,4 @@
+import CallVocabulary
 import WireJSON
 
 /// The reply of FCM's registration API.
@@ -49,7 +50,7 @@ public enum FCMRegistrationAnswer: Equatable, Sendable {
         case "TOO_MANY_TOPICS": "the app has as many topics as FCM allows (TOO_MANY_TOPICS)"
         case "RESOURCE_EXHAUSTED": "too many changes at a time; try again later (RESOURCE_EXHAUSTED)"
         case "INTERNAL", "UNAVAILABLE": "FCM failed; try again later (\(code))"
-        default: String(code.prefix(100))
+        default: code.printable(upTo: 100)
         }
     }
 

@@ -2,6 +2,7 @@ import AdminProtocol
 import CallCore
 import CallMonitor
 import CallVocabulary
+import LibWebSockets
 import PushClient
 import PushCore
 import StoreInterface
@@ -23,6 +24,18 @@ struct ReadinessTests {
             ServerFacts.Pool(PushStatistics.Pool(environment: .sandbox), now: now),
         ]
         return facts.problems
+    }
+
+    @Test("a problem is one line for operators, whatever it quotes")
+    func line() {
+        let words = "the hook: \u{1B}]0;t\u{7}\r\nready\u{202E}" + String(repeating: "x", count: 10_000)
+        let problems = [ServerProblem(.authorizationDown, of: "invite", isUnready: true, words)]
+        for standsBy in [nil, "standby: \n\u{9B}2J"] {
+            let body = HTTPRoutes.readiness(problems, standsBy: standsBy, .operator).body
+            let text = String(decoding: body, as: UTF8.self)
+            #expect(text.split(separator: "\n").count == (standsBy == nil ? 1 : 2) && text.utf8.count < 3000)
+            #expect(text.unicodeScalars.allSatisfy { $0 == "\n" || !$0.isHarmfulOnTerminals })
+        }
     }
 
     @Test("of the core: a drain, and broken laws")

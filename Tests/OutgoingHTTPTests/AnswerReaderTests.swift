@@ -79,6 +79,8 @@ struct AnswerReaderTests {
             ("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", "no valid length"),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", "the transfer encoding gzip, chunked"),
             ("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", "is encoded (gzip)"),
+            ("HTTP/1.1 200 OK\r\nContent-Encoding: \u{1B}[2J\rok\r\n\r\n", "is encoded (\\u{1B}[2J\\u{D}ok)"),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: \u{1B}c\r\n\r\n", "the transfer encoding \\u{1B}c"),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", "a chunk has no length"),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", "a chunk has no length"),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffff\r\n", "a chunk has no length"),

@@ -53,6 +53,10 @@ struct AccessTokenAnswerTests {
                 400, #"{"error":"invalid_client","error_description":"Deleted."}"#,
                 "no access token (invalid_client): Deleted.; the service account was deleted or may not do this"
             ),
+            (
+                400, #"{"error":"a\u0007","error_description":"\u001B[2J\nready\u202E"}"#,
+                #"no access token (a\u{7}): \u{1B}[2J\u{A}ready\u{202E}"#
+            ),
         ] as [(Int, String, String)])
     func refusals(status: Int, body: String, words: String) {
         #expect(read(status, body) == .refused(words))

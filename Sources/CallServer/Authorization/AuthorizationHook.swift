@@ -289,7 +289,7 @@ private final class Asker {
                     settle(question, found.answer, .allowed)
                 }
             } catch {
-                failed("the response: \(error.message)", question)
+                failed("the response: \(error.message.printable(upTo: 200))", question)
             }
         }
     }

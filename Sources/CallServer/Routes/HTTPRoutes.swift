@@ -1,5 +1,6 @@
 import AdminProtocol
 import CallMonitor
+import CallVocabulary
 import EventLoop
 import LibWebSockets
 import Synchronization
@@ -110,7 +111,7 @@ final class HTTPRoutes: Sendable {
     func problems() async -> [ServerProblem] { await sources.withLock { $0 }?.problems() ?? [] }
 
     /// The answer to `/readyz`. Operators get a line for each problem; those that leave the server ready are marked.
-    private static func readiness(
+    static func readiness(
         _ problems: [ServerProblem], standsBy: String?, _ audience: Audience
     ) -> HTTPResponse {
         let isReady = standsBy == nil && ServerFacts.isReady(problems)
@@ -120,7 +121,7 @@ final class HTTPRoutes: Sendable {
         case .client: return .text(isReady ? "ready\n" : "not ready\n", status: status)
         case .operator:
             let lines = head + problems.map { $0.isUnready ? $0.words : "\($0.severity.rawValue): \($0.words)" }
-            return .text(lines.joined(separator: "\n") + "\n", status: status)
+            return .text(lines.map { $0.printable(upTo: 2000) + "\n" }.joined(), status: status)
         }
     }
 

@@ -194,7 +194,7 @@ package final class RemoteKeySet {
             guard answer.status == 200 else {
                 // Without path and query, which may have a secret.
                 let place = answer.field("location").map { text in
-                    " to \(WebAddress(text)?.description ?? "another address"), which is not followed"
+                    " to \(WebAddress(text)?.description.printable(upTo: 100) ?? "another address"), which is not followed"
                 }
                 return .failure(
                     WebFailure(description: "the response has the status \(answer.status)\(place ?? "")"))
@@ -250,16 +250,10 @@ package final class RemoteKeySet {
         }
     }
 
-    /// Foreign text for the log, of bounded length.
-    private static func short(_ text: String) -> String {
-        let kept = text.unicodeScalars.prefix(100).filter { !DisplayName.isLeftOut($0) }
-        return String(String.UnicodeScalarView(kept))
-    }
-
     private var metadata: Logger.Metadata {
         [
             "keys": .stringConvertible(set?.keys.count ?? 0),
-            "kids": .string((set?.keys.compactMap(\.id) ?? []).map(Self.short).joined(separator: " ")),
+            "kids": .string((set?.keys.compactMap(\.id) ?? []).map { $0.printable(upTo: 100) }.joined(separator: " ")),
             "url": .string("\(environment.address)"),
         ]
     }

@@ -1,3 +1,4 @@
+import CallVocabulary
 import StoreInterface
 
 extension StoreFailure {
@@ -75,12 +76,12 @@ extension StoreFailure {
             + String(decoding: bytes[(last + 1)...], as: UTF8.self)
     }
 
-    /// Messages of libpq end with a line break, and some have several lines.
+    /// Messages of libpq end with a line break, and some have several lines. They may quote a server that is not PostgreSQL.
     static func oneLine(_ text: String, or other: String) -> String {
         let lines = text.split(whereSeparator: \.isNewline).map { line in
             String(line.drop { $0.isWhitespace })
         }
-        return lines.isEmpty ? other : lines.joined(separator: "; ")
+        return lines.isEmpty ? other : lines.joined(separator: "; ").printable(upTo: 1000)
     }
 
     /// Runs `body`, and converts what it throws, which is a ``StoreFailure`` of a connection to `path`.

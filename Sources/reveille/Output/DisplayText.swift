@@ -4,18 +4,7 @@ import TerminalScreen
 /// Text from outside on a terminal, such as handles, names and reasons: escaped, and measured in columns.
 extension StringProtocol {
     /// Escapes scalars that move the cursor, change the writing direction or are invisible, as `\u{202E}`.
-    var shown: String {
-        guard unicodeScalars.contains(where: \.isHarmfulOnTerminals) else { return String(self) }
-        var text = ""
-        for scalar in unicodeScalars {
-            if scalar.isHarmfulOnTerminals {
-                text += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
-            } else {
-                text.unicodeScalars.append(scalar)
-            }
-        }
-        return text
-    }
+    var shown: String { printable }
 
     /// How many columns a terminal takes for it.
     var columns: Int { reduce(0) { $0 + $1.columns } }
