@@ -12,6 +12,8 @@ package enum AccessTokenAnswer: Equatable, Sendable, Redacted {
     package static let shortestLife = Duration.seconds(30)
     /// A longer lifetime is cut to this, so that an error of the provider does not keep a token forever.
     package static let longestLife = Duration.seconds(24 * 3600)
+    /// A longer token fits no request: servers bound the head of a request, most at 8 KiB.
+    private static let longestToken = 8192
     private static let assumedSeconds: Int64 = 3600
     /// The provider's words are cut to so many characters.
     private static let longestCode = 60
@@ -25,6 +27,9 @@ package enum AccessTokenAnswer: Equatable, Sendable, Redacted {
     private static func read(_ status: Int, _ object: JSONValue?) -> Self {
         guard status == 200, let text = object?.member("access_token")?.string, isPrintable(text) else {
             return .refused(words(status, object))
+        }
+        guard text.utf8.count <= longestToken else {
+            return .refused("an access token of \(text.utf8.count) bytes is of no use: it has at most \(longestToken)")
         }
         var seconds = assumedSeconds
         if let life = object?.member("expires_in"), !life.isNull {

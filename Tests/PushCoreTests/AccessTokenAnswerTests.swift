@@ -62,6 +62,14 @@ struct AccessTokenAnswerTests {
         #expect(read(status, body) == .refused(words))
     }
 
+    @Test("has a token that fits a request")
+    func length() {
+        let longest = String(repeating: "a", count: 8192)
+        #expect(read(200, #"{"access_token":"\#(longest)"}"#) == .token(longest, life: .seconds(3600)))
+        let words = "an access token of 8193 bytes is of no use: it has at most 8192"
+        #expect(read(200, #"{"access_token":"\#(longest)a"}"#) == .refused(words))
+    }
+
     @Test("prints no token")
     func redaction() {
         let answer = read(200, #"{"access_token":"ya29.secret"}"#)
