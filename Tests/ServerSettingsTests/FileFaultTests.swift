@@ -59,6 +59,7 @@ struct FileFaultTests {
         Case(
             "node: a\nlisten: [1",
             "3: is not YAML: did not find expected ',' or ']'; look at this line and the one before it"),
+        Case("node: &a x\nlisten.host: *a", "2: has an alias (*name); write in its place what it stands for"),
         Case("node: 'a", "1: is not YAML: found unexpected end of stream; look at this line and the one before it"),
     ]
 

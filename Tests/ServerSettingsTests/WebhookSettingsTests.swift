@@ -46,6 +46,7 @@ struct WebhookSettingsTests {
         "a fault names the line, and what to do",
         arguments: [
             ("name: billing\n", "1 is no list of endpoints; begin each endpoint with '- name: …'"),
+            ("- &a {\(rest)}\n- *a\n", "2 has an alias (*name); write in its place what it stands for"),
             ("- billing\n", "1 is no endpoint; give name, url and secrets"),
             ("- {\(rest)}\n", "1 has no name; give one of 1 to 64 letters, digits, - _ ."),
             (

@@ -13,7 +13,11 @@ extension ConfigurationBuilder {
         else { return [] }
         let root: Node?
         do {
-            root = try Yams.compose(yaml: text)
+            root = try SettingsFile.composeOnce(text)
+        } catch let use as SettingsFile.AliasUse {
+            let reason = "\(path):\(use.line) \(SettingsFile.AliasUse.reason)"
+            fault(.content, .webhooksFile, reason, SettingsFile.AliasUse.advice)
+            return []
         } catch {
             let (line, words) = SettingsFile.problem(error)
             fault(.content, .webhooksFile, "\(path):\(line) is not YAML: \(words)", "correct it")

@@ -11,6 +11,13 @@ struct SettingsFile {
         let description: String
     }
 
+    /// The text has an alias.
+    struct AliasUse: Error {
+        let line: Int
+        static let reason = "has an alias (*name)"
+        static let advice = "write in its place what it stands for"
+    }
+
     /// The size limit, in bytes: a larger file is a wrong path.
     private static let longest = 1024 * 1024
     /// Put before a repeated key: Yams reads no mapping with equal keys. A private-use character, and so in no key.
@@ -62,13 +69,43 @@ struct SettingsFile {
         var text = text
         for _ in 0..<mostMarks {
             do {
-                return try Yams.compose(yaml: text)
+                return try composeOnce(text)
             } catch YamlError.duplicatedKeysInMapping(_, let context) {
                 guard let place = index(of: context.mark, in: text) else { break }
                 text.insert(repeatMark, at: place)
             }
         }
+        return try composeOnce(text)
+    }
+
+    /// Parses YAML without aliases: a few lines of them stand for millions of nodes, which Yams (6.2) compares one by one to
+    /// find equal keys.
+    static func composeOnce(_ text: String) throws -> Node? {
+        if let line = line(ofAliasIn: Array(text.utf8)) { throw AliasUse(line: line) }
         return try Yams.compose(yaml: text)
+    }
+
+    /// The line of the first `*name` for which there is an `&name`, in whatever place; nil if there is none.
+    private static func line(ofAliasIn bytes: [UInt8]) -> Int? {
+        let anchors = Set(names(after: UInt8(ascii: "&"), in: bytes).map { $0.name })
+        guard !anchors.isEmpty else { return nil }
+        let alias = names(after: UInt8(ascii: "*"), in: bytes).first { anchors.contains($0.name) }
+        return alias.map { alias in bytes[..<alias.place].count { $0 == UInt8(ascii: "\n") } + 1 }
+    }
+
+    /// The names of anchors have these bytes in libYAML (`IS_ALPHA` of `yaml_private.h`).
+    private static func names(after mark: UInt8, in bytes: [UInt8]) -> [(name: ArraySlice<UInt8>, place: Int)] {
+        bytes.indices.filter { bytes[$0] == mark }.compactMap { place in
+            let name = bytes[(place + 1)...].prefix { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+            return name.isEmpty ? nil : (name: name, place: place)
+        }
     }
 
     /// Where a key begins, behind its quotation mark if it has one.
@@ -182,6 +219,9 @@ struct SettingsFile {
                 at: .file(path: path, line: context.mark.line),
                 key: keys.first.map { String($0.drop { $0 == repeatMark }) }, "is given more than once",
                 "keep one of them")
+        }
+        if let use = error as? AliasUse {
+            return SettingsFault(at: .file(path: path, line: use.line), key: nil, AliasUse.reason, AliasUse.advice)
         }
         let (line, words) = problem(error)
         return SettingsFault(
