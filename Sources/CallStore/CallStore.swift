@@ -82,6 +82,7 @@ public final class CallStore {
             let queue = try StoreConnection.open(path, StoreConnection.writing("store"))
             let version = try queue.inDatabase { database in
                 try Schema.refuseNewer(database, path: path)
+                try Schema.refuseForeign(database, path: path)
                 return try Schema.version(of: database)
             }
             if let version, version != Schema.newest { onOlder(version, Schema.newest) }

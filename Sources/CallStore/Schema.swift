@@ -1,3 +1,4 @@
+import CallVocabulary
 import GRDB
 import RecordTables
 import StoreInterface
@@ -59,6 +60,43 @@ package enum Schema {
         throw StoreFailure(
             .newerVersion, path: path,
             detail: "it was written by a later version (its schema has \(unknown.joined(separator: ", ")))")
+    }
+
+    /// Refuses a trigger that this program does not make, and an object by the name of its own with another definition: commits
+    /// would change or lose records by them. Somebody's own views and tables are in no commit's way.
+    /// - Throws: ``StoreFailure/Reason/corrupted``.
+    static func refuseForeign(_ database: Database, path: String) throws {
+        guard let version = try version(of: database) else { return }
+        let made = try DatabaseQueue()
+        try migrator.migrate(made, upTo: version)
+        let own = Dictionary(try made.read { try objects($0) }.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+        for object in try objects(database) where own[object.name] != object {
+            let isOwn = own[object.name].map { $0.type != "view" || object.type != "view" } ?? false
+            guard isOwn || object.type == "trigger" else { continue }
+            let what = "the \(object.type) \(object.name.printable(upTo: 100)) is not as this program makes it"
+            throw StoreFailure(
+                .corrupted, path: path,
+                detail: "\(what), and may lose records; drop it with sqlite3 if it is yours")
+        }
+    }
+
+    private struct Object: Equatable {
+        let name: String
+        let type: String
+        let table: String
+        let text: String
+    }
+
+    /// With names in small letters: SQLite does not tell them apart by case.
+    private static func objects(_ database: Database) throws -> [Object] {
+        let rows = try Row.fetchAll(
+            database,
+            sql: """
+                SELECT coalesce(lower(name), ''), coalesce(type, ''), coalesce(lower(tbl_name), ''), coalesce(sql, '')
+                FROM sqlite_schema
+                WHERE type = 'trigger' OR name NOT LIKE 'sqlite~_%' ESCAPE '~' AND name <> 'grdb_migrations'
+                """)
+        return rows.map { Object(name: $0[0], type: $0[1], table: $0[2], text: $0[3]) }
     }
 
     // MARK: Version 1

@@ -8,6 +8,9 @@ enum StoreConnection {
     /// SQLite deletes the log of an empty database with all its content, so such a file is refused.
     /// - Parameter verifying: false reads pages that do not match their checksums as they are.
     static func open(_ path: String, _ configuration: Configuration, verifying: Bool = true) throws -> DatabaseQueue {
+        guard !StoreFolder.isPipeOrDevice(path) else {
+            throw StoreFailure(.notADatabase, path: path, detail: "it is a pipe or a device")
+        }
         guard !StoreFolder.isEmpty(path) || StoreFolder.size(StoreFolder.log(of: path)) == 0 else {
             throw StoreFailure(
                 .corrupted, path: path, detail: "it is truncated; its data may be in its -wal, which is unchanged")

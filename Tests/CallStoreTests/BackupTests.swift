@@ -125,6 +125,54 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "CREATE TRIGGER lost AFTER INSERT ON token_revocation BEGIN DELETE FROM token_revocation; END",
+        """
+        DROP TRIGGER group_is_deleted;
+        CREATE TRIGGER group_is_deleted AFTER DELETE ON call_group BEGIN DELETE FROM alias; END
+        """,
+        """
+        DROP TABLE token_revocation;
+        CREATE TABLE Token_Revocation (
+            handle TEXT PRIMARY KEY ON CONFLICT IGNORE, issued_before INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+    ])
+    func `what changes records behind commits is refused in a store and in a backup`(_ change: String) throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        try store.tables.queue.write { try $0.execute(sql: change) }
+        store.close()
+        let opened = failure { () throws(StoreFailure) in try CallStore.open(folder: folder.path) }
+        #expect(opened?.reason == .corrupted && opened?.detail.contains("is not as this program makes it") == true)
+        let refused = failure { () throws(StoreFailure) in try Self.write(folder, to: folder.parent + "/backup") }
+        #expect(refused?.reason == .corrupted)
+        let restored = failure { () throws(StoreFailure) in try StoreContents(file: folder.database) }
+        #expect(restored?.reason == .corrupted)
+    }
+
+    @Test func `somebody's own views and tables are in no way`() throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        try store.tables.queue.write {
+            try $0.execute(sql: "CREATE VIEW mine AS SELECT user FROM device; CREATE TABLE note (text)")
+        }
+        store.close()
+        try CallStore.open(folder: folder.path).close()
+        #expect(try Self.write(folder, to: folder.parent + "/backup").calls == 0)
+    }
+
+    @Test func `a pipe is neither a store nor a backup, and nobody waits for its writer`() throws {
+        let folder = try TemporaryFolder()
+        let pipe = folder.parent + "/pipe"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        #expect(failure { () throws(StoreFailure) in try StoreContents(file: pipe) }?.reason == .noBackup)
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        #expect(mkfifo(folder.database, 0o600) == 0)
+        let opened = failure { () throws(StoreFailure) in try CallStore.open(folder: folder.path) }
+        #expect(opened?.reason == .notADatabase)
+    }
+
     @Test func `what cannot be copied or written says so, and leaves nothing behind`() throws {
         let empty = try TemporaryFolder()
         let file = empty.parent + "/backup"

@@ -40,6 +40,7 @@ public struct StoreContents: Equatable, Sendable {
             guard let version = try Schema.version(of: database) else {
                 throw StoreFailure(.noBackup, path: file, detail: "the file holds no store")
             }
+            try Schema.refuseForeign(database, path: file)
             return try Self(database, version: version, size: StoreFolder.size(file))
         }
     }

@@ -11,6 +11,9 @@ enum StoreFile {
                 .noBackup, path: path,
                 detail: StoreFolder.isDirectory(path) ? "it is a folder" : "there is no such file")
         }
+        guard !StoreFolder.isPipeOrDevice(path) else {
+            throw StoreFailure(.noBackup, path: path, detail: "it is a pipe or a device; give a file")
+        }
         // Reading a WAL-mode file creates these companions, and SQLite leaves them there.
         let made = StoreFolder.companions(of: path).filter { !StoreFolder.exists($0) }
         defer { for path in made { try? StoreFolder.remove(path) } }

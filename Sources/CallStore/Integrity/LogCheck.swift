@@ -30,6 +30,7 @@ enum LogCheck {
 
     static func of(_ path: String) -> LogCheck {
         guard StoreFolder.exists(path) else { return .missing }
+        guard !StoreFolder.isPipeOrDevice(path) else { return .badHeader }
         // Memory-mapped: a log may be large, and no process writes it.
         guard let data = try? Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped) else {
             return .missing

@@ -15,9 +15,9 @@ enum LostPages {
     ///   - log: the check of its log.
     /// - Returns: the number of lost pages; 0 for a file that is no database, which opening it will report.
     static func count(in path: String, log: LogCheck) -> Int {
-        guard let file = FileHandle(forReadingAtPath: path), let header = try? file.read(upToCount: headerSize) else {
-            return 0
-        }
+        guard !StoreFolder.isPipeOrDevice(path), let file = FileHandle(forReadingAtPath: path),
+            let header = try? file.read(upToCount: headerSize)
+        else { return 0 }
         guard header.count < magic.count || header.starts(with: magic) else { return 0 }
         var contents = LogCheck.Contents()
         if case .read(let read) = log { contents = read }
