@@ -55,18 +55,24 @@ public enum WorstInput: String, CaseIterable, Sendable {
     }
 
     /// How much more the work costs for an input of twice the length. Counts the processor's time of this thread, and takes
-    /// the cheapest of some runs, so that other work on the machine changes little.
+    /// the cheapest of many runs, so that other work on the machine changes little: work that grows too fast is measured
+    /// for three seconds.
     public static func growth<Input>(at count: Int, of input: (Int) -> Input, _ work: (Input) -> Void) -> Double {
         let (short, long) = (input(count), input(2 * count))
-        var best = (short: Double.infinity, long: Double.infinity)
-        for run in 1...200 {
-            // At least 0.2 ms: below that, caches and the allocator make more of a difference than the work.
-            best.short = min(best.short, max(200_000, processorTime(of: { work(short) }) / .nanoseconds(1)))
-            best.long = min(best.long, max(200_000, processorTime(of: { work(long) }) / .nanoseconds(1)))
-            if run >= 3, best.long / best.short <= mostGrowth { break }
+        var best = (short: Duration.seconds(1000), long: Duration.seconds(1000))
+        var (runs, spent) = (0, Duration.zero)
+        // At least 0.2 ms: below that, caches and the allocator make more of a difference than the work.
+        func growth() -> Double { max(floor, best.long) / max(floor, best.short) }
+        while runs < 3 || growth() > mostGrowth && spent < .seconds(3) {
+            let times = (processorTime { work(short) }, processorTime { work(long) })
+            best = (min(best.short, times.0), min(best.long, times.1))
+            runs += 1
+            spent += times.0 + times.1
         }
-        return best.long / best.short
+        return growth()
     }
+
+    private static let floor = Duration.microseconds(200)
 
     /// The time that the work has had a processor: what other programs take is not in it.
     public static func processorTime(of work: () -> Void) -> Duration {

@@ -69,6 +69,7 @@ struct DocumentedNumbersTests {
             - | \(n(PushToken.longest)) bytes, for Web Push \(n(PushToken.longestSubscription)), and
               \(n(FrameLimits.topic)) bytes; \(n(FrameLimits.pushTokens)) tokens per message, and
               \(n(core.tokensPerDevice)) per device |
+            - and keeps the first \(n(FrameLimits.name)) bytes;
             - | `device.app`, `device.name` | \(n(FrameLimits.name)) bytes each |
             - | `push.report.error` | \(n(FrameLimits.reportError)) bytes |
             - a sustained rate limit of \(n(Int(connection.messagesPerSecond))) messages a second and a burst of
