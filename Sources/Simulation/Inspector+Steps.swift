@@ -19,7 +19,7 @@ extension Inspector {
         for id in forwardedCalls { checkForward(id) }
         for id in huntingCalls { checkTurns(id, now) }
         for connection in opened { checkOffers(on: connection) }
-        for id in changedCalls {
+        for id in changedCalls.sorted() {
             if let call = decided.calls[id], let text = RecordLaws.untold(call, in: decided) { violate(text) }
         }
         for user in revoked where memory.sessions.values.contains(where: { $0.key.user == user }) {
@@ -38,8 +38,8 @@ extension Inspector {
         guard hasChangedTokens else { return }
         var holders: [PushToken.Address: DeviceKey] = [:]
         for device in decided.devices.values {
-            for token in Set(device.tokens.map(\.token.address)) {
-                if let other = holders.updateValue(device.key, forKey: token) {
+            for token in device.tokens.map(\.token.address) {
+                if let other = holders.updateValue(device.key, forKey: token), other != device.key {
                     violate("\(device.key) and \(other) both have the token \(token.token)")
                 }
             }

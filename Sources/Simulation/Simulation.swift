@@ -7,8 +7,9 @@ import RecordModel
 /// The whole system on one thread and one clock: the real call core and push machine, with a simulated store, sockets,
 /// phones and APNs, and the faults of production.
 ///
-/// All random values come from one seed: the same seed gives the same run on every machine. ``Inspector`` checks
-/// invariants after each step. Then the faults stop, and every call and push must end.
+/// All random values come from one seed: the same seed gives the same run on every machine, and in each process, although
+/// the order of a `Set` or `Dictionary` differs there. ``Inspector`` checks invariants after each step. Then the faults
+/// stop, and every call and push must end.
 public final class Simulation {
     public struct Report: Sendable {
         public let seed: UInt64
@@ -17,8 +18,8 @@ public final class Simulation {
         /// Broken invariants, in words; empty on success.
         public let violations: [String]
         public let coverage: Coverage
-        /// A digest of all events: equal for equal seeds.
-        public let fingerprint: UInt64
+        /// Of the times and random values of all events: equal for equal seeds.
+        public let fingerprint: Fingerprint
     }
 
     public static let defaultSteps = 1200
@@ -39,7 +40,7 @@ public final class Simulation {
     var wallOffset: Int64 = 0
     var agenda = DeadlineQueue<Event>()
     private(set) var stepsDone = 0
-    private var fingerprint: UInt64 = 0xcbf2_9ce4_8422_2325
+    private var fingerprint = Fingerprint()
 
     let inspector = Inspector()
     var disk = Disk()
@@ -126,9 +127,8 @@ public final class Simulation {
         guard next < end else { return false }
         time = max(time, next)
         var sample = random
-        for value in [UInt64(bitPattern: time), sample.next()] {
-            fingerprint = (fingerprint ^ value) &* 0x100_0000_01b3
-        }
+        fingerprint.mix(UInt64(bitPattern: time))
+        fingerprint.mix(sample.next())
         guard event > timer.at, let process = timer.process else {
             if let event = agenda.popDue(now: Instant(milliseconds: time)) {
                 if !event.isRoutine { stepsDone += 1 }

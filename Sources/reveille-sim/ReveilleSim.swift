@@ -24,6 +24,8 @@ struct ReveilleSim: ParsableCommand {
     var realms = false
     @Flag(help: "Print every input and effect with its virtual time in milliseconds.")
     var trace = false
+    @Flag(help: "Print a digest of the inputs and effects of each run. It is the same in each process.")
+    var fingerprint = false
     @Flag(help: "On a violation, look for a run of the same seed with fewer steps that also violates an invariant.")
     var shrink = false
     @Flag(help: "Continue after a violation.")
@@ -53,7 +55,7 @@ struct ReveilleSim: ParsableCommand {
         var failures = 0
         var done: UInt64 = 0
         for seed in range {
-            let report = simulation(seed, steps: steps, trace: trace ? { print($0) } : nil).run()
+            let report = report(of: seed)
             total.add(report.coverage)
             done += 1
             if !report.violations.isEmpty {
@@ -66,6 +68,21 @@ struct ReveilleSim: ParsableCommand {
         if coverage { for (name, count) in total.lines { print("\(count)\t\(name)") } }
         print("\(done) seeds, \(failures) failed")
         if failures > 0 { throw ExitCode(1) }
+    }
+
+    /// Runs the seed, and prints what is asked for of the run.
+    private func report(of seed: UInt64) -> Simulation.Report {
+        var digest = Fingerprint()
+        func note(_ line: String) {
+            if trace { print(line) }
+            if fingerprint { digest.mix(line) }
+        }
+        let report = simulation(seed, steps: steps, trace: trace || fingerprint ? note : nil).run()
+        if fingerprint {
+            digest.mix(report.fingerprint.description)
+            print("seed \(seed): \(digest)")
+        }
+        return report
     }
 
     private func simulation(_ seed: UInt64, steps: Int, trace: ((String) -> Void)? = nil) -> Simulation {

@@ -43,7 +43,7 @@ import Testing
 
     @Test("the same seed gives the same run, line by line, and another seed another")
     func replay() {
-        var runs: [(fingerprint: UInt64, lines: [String])] = []
+        var runs: [(fingerprint: Fingerprint, lines: [String])] = []
         for _ in 0..<2 {
             var lines: [String] = []
             let report = Simulation(seed: 7) { lines.append($0) }.run()
@@ -61,6 +61,17 @@ import Testing
     @Test("a trace changes nothing")
     func traceIsSilent() {
         #expect(Simulation(seed: 9) { _ in }.run().fingerprint == Simulation(seed: 9).run().fingerprint)
+    }
+
+    @Test("a fingerprint is the same in each process, and tells where a line ends")
+    func fingerprint() {
+        func fingerprint(_ lines: String...) -> String {
+            var digest = Fingerprint()
+            for line in lines { digest.mix(line) }
+            return digest.description
+        }
+        #expect(fingerprint("ab", "c") == "20ba9b3025a8b421" && fingerprint("a", "bc") == "a0a3542c19b900ab")
+        #expect(fingerprint("1390") == "00f5508e9455e471")
     }
 
     /// Every fault of a realm, and what it leads to, except what less than one realm in ten meets.

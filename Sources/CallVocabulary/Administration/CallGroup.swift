@@ -30,3 +30,11 @@ public struct CallGroup: Equatable, Sendable {
         self.delays = delays
     }
 }
+
+extension CallGroup: CustomStringConvertible {
+    /// The members in their order, each with its delay: a dictionary has another order in each process.
+    public var description: String {
+        let turns = members.map { member in delays[member].map { "\(member) after \($0)" } ?? member.text }
+        return "\(name) (\(strategy.rawValue)): \(turns.joined(separator: ", "))"
+    }
+}
