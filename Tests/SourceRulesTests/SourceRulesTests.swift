@@ -18,7 +18,7 @@ struct SourceRulesTests {
         ("functionLengths", SourceRules.functionLengths), ("names", SourceRules.names),
         ("articles", SourceRules.articles), ("namedFiles", SourceRules.namedFiles),
         ("namedSuites", SourceRules.namedSuites), ("links", SourceRules.links), ("readme", SourceRules.readme),
-        ("passes", SourceRules.passes),
+        ("passes", SourceRules.passes), ("order", SourceRules.order),
     ]
 
     @Test("hold in this tree", arguments: rules.map(\.name))
@@ -71,6 +71,29 @@ struct SourceRulesTests {
         }
         for line in ["let mostWaiting: Int", "var capacity: Int {", "static let almost = 5", "static func most() {}"] {
             #expect(found(line) == [])
+        }
+    }
+
+    @Test("find what differs in each process, of what is repeated from a seed")
+    func order() {
+        for source in [
+            "for user in users.values { a(user) }", "let a = b.keys.map { c($0) }",
+            "let a: Set<Int> = []\nfor b in a { c(b) }", "var a: [Int: Int] = [:]\nlet b = a.first.map { $0.key }",
+            "var a = Set(b)\nreturn Array(a)",
+            "let a = Set(b)\nreturn a.map { c($0) }", "private var a: [B.C: [D]] = [:]\nfor (b, c) in a where b {",
+            "a[ObjectIdentifier(b)] = c", "let a = b.hashValue", "var a = SystemRandomNumberGenerator()",
+            "let a = b.randomElement()", "let a = Identifier.random()",
+        ] {
+            #expect(SourceRules.order(Self.tree(source)).count == 1, "\(source)")
+            #expect(SourceRules.order(Self.tree(source, in: "CallServer")) == [], "\(source)")
+        }
+        for source in [
+            "for a in b.values.sorted() {", "b.values.contains { c($0) }", "// for a in b.values {",
+            "let a: Set<Int> = []\nif a.contains(1) {}", "let a: [Int] = []\nfor b in a { c(b) }",
+            "var a = Set(b)\na = a.filter { c($0) }", "var a = Set(b)\nfor c in d.a { e(c) }",
+            "for a in disk.calls.keys {", "let a = b.randomElement(using: &random)",
+        ] {
+            #expect(SourceRules.order(Self.tree(source)) == [], "\(source)")
         }
     }
 
