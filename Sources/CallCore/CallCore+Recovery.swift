@@ -135,9 +135,9 @@ extension CallCore {
         call.restorePhase(from: record)
         switch call.phase {
         case .routing, .waking, .ringing:
-            call.deadline = deadlines.add(.ring(call), at: call.ringsUntil)
-            if let next = call.hunt?.nextAt { call.huntDeadline = deadlines.add(.hunt(call), at: next) }
-        case .answered(let answer): call.deadline = deadlines.add(.connect(call), at: answer.connectsUntil)
+            schedule(.ring(call), at: call.ringsUntil, in: &call.deadline)
+            if let next = call.hunt?.nextAt { schedule(.hunt(call), at: next, in: &call.huntDeadline) }
+        case .answered(let answer): schedule(.connect(call), at: answer.connectsUntil, in: &call.deadline)
         case .connected(_, let at): limitDuration(of: call, connectedAt: at)
         case .ended:
             retire(call)

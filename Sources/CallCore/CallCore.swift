@@ -357,6 +357,12 @@ public final class CallCore {
         return call.isParty(device)
     }
 
+    /// Sets a deadline in the place of the one before.
+    func schedule(_ deadline: Deadline, at time: Instant, in token: inout DeadlineQueue<Deadline>.Token?) {
+        cancel(token)
+        token = deadlines.add(deadline, at: time)
+    }
+
     func cancel(_ token: DeadlineQueue<Deadline>.Token?) {
         if let token { deadlines.cancel(token) }
     }

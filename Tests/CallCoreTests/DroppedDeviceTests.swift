@@ -299,6 +299,16 @@ import Testing
         #expect(isKnown(phones[0], in: world))
     }
 
+    @Test("a deadline takes the place of the one before")
+    func oneDeadline() {
+        let core = CallCore(random: SeededGenerator(seed: 1))
+        var token: DeadlineQueue<Deadline>.Token?
+        for time in [30, 10] as [Int64] {
+            core.schedule(.drainingNotice, at: Instant(milliseconds: time), in: &token)
+        }
+        #expect(core.deadlines.count == 1 && core.nextDeadline() == Instant(milliseconds: 10))
+    }
+
     @Test("a call that rings an old device is not cut short")
     func ageInCall() throws {
         let world = Self.aging(Self.day)

@@ -449,6 +449,18 @@ enum SourceRules {
         }
     }
 
+    /// A deadline of the core that can be cancelled takes the place of the one before: a second one would outlive its
+    /// subject.
+    static func deadlines(_ tree: SourceTree) -> [String] {
+        let files = tree.files.filter {
+            $0.path.hasPrefix("Sources/CallCore/") && !$0.path.hasSuffix("/CallCore.swift")
+        }
+        return files.flatMap { file in
+            places(file) { code, _ in code.contains(" = deadlines.add(") && !code.contains("_ = deadlines.add(") }
+                .map { "\($0) sets a deadline beside the one before" }
+        }
+    }
+
     static func functionLengths(_ tree: SourceTree) -> [String] {
         let keywords = ["func ", "init", "deinit"]
         return tree.files.flatMap { file in

@@ -18,7 +18,7 @@ struct SourceRulesTests {
         ("functionLengths", SourceRules.functionLengths), ("names", SourceRules.names),
         ("articles", SourceRules.articles), ("namedFiles", SourceRules.namedFiles),
         ("namedSuites", SourceRules.namedSuites), ("links", SourceRules.links), ("readme", SourceRules.readme),
-        ("passes", SourceRules.passes), ("order", SourceRules.order),
+        ("passes", SourceRules.passes), ("order", SourceRules.order), ("deadlines", SourceRules.deadlines),
     ]
 
     @Test("hold in this tree", arguments: rules.map(\.name))
@@ -94,6 +94,15 @@ struct SourceRulesTests {
             "for a in disk.calls.keys {", "let a = b.randomElement(using: &random)",
         ] {
             #expect(SourceRules.order(Self.tree(source)) == [], "\(source)")
+        }
+    }
+
+    @Test("find a deadline that is set beside the one before")
+    func deadlines() {
+        let place = ["Sources/CallCore/File.swift:1 sets a deadline beside the one before"]
+        #expect(SourceRules.deadlines(Self.tree("call.deadline = deadlines.add(.ring(call), at: due)")) == place)
+        for code in ["_ = deadlines.add(.drainingNotice, at: due)", "schedule(.ring(a), at: due, in: &a.deadline)"] {
+            #expect(SourceRules.deadlines(Self.tree(code)) == [])
         }
     }
 

@@ -97,7 +97,7 @@ extension CallCore {
             number: questionsAsked, invite: invite, caller: device.key,
             isCrowded: answerRoom.isCrowded(by: device.key.user),
             first: .requested(connection, request, .owner(.invite(invite))))
-        question.deadline = deadlines.add(.authorization(invite.call), at: now + policy.timeout)
+        schedule(.authorization(invite.call), at: now + policy.timeout, in: &question.deadline)
         openQuestions[invite.call] = question
         answerRoom.add(1, of: device.key.user)
         effects.append(

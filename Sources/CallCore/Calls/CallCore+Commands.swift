@@ -240,7 +240,7 @@ extension CallCore {
         leg.answer(at: now)
         persist(leg)
         withdrawPush(leg, reason: "the device answered")
-        call.deadline = deadlines.add(.connect(call), at: now + timers.connect)
+        schedule(.connect(call), at: now + timers.connect, in: &call.deadline)
         counters.callsAnswered += 1
         persist(call, .answered)
         if let sdp { describe(call, sdp) }
@@ -335,7 +335,7 @@ extension CallCore {
     func limitDuration(of call: Call, connectedAt: Instant) {
         guard var longest = timers.longestCall ?? call.maxDuration else { return }
         if let asked = call.maxDuration, asked < longest { longest = asked }
-        call.deadline = deadlines.add(.duration(call), at: connectedAt + longest)
+        schedule(.duration(call), at: connectedAt + longest, in: &call.deadline)
     }
 
     private func hangUp(

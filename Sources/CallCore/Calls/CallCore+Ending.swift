@@ -155,7 +155,7 @@ extension CallCore {
             call.callerDevice.user.endedCalls.append(call.id)
         } else {
             // After that time was lowered, an earlier call may stay longer.
-            call.deadline = deadlines.add(.forget(call), at: until)
+            schedule(.forget(call), at: until, in: &call.deadline)
         }
         countMemory(of: call)
         mayExceedEndedCalls = true
@@ -184,7 +184,7 @@ extension CallCore {
     /// Removes an ended call from memory before its time, unless a woken device may not know its end.
     func leaveEarly(_ call: Call, until: Instant) {
         if call.legs.contains(where: { $0.device.isOwedEnd(of: $0) }) {
-            call.deadline = deadlines.add(.forget(call), at: until)
+            schedule(.forget(call), at: until, in: &call.deadline)
         } else {
             if forget(call) { counters.callsLeftToStore += 1 }
         }
@@ -194,7 +194,7 @@ extension CallCore {
     /// - Returns: false when a push is open.
     @discardableResult func forget(_ call: Call) -> Bool {
         guard !call.legs.contains(where: { $0.push?.isOpen == true }) else {
-            call.deadline = deadlines.add(.forget(call), at: now + timers.report)
+            schedule(.forget(call), at: now + timers.report, in: &call.deadline)
             return false
         }
         releaseMemory(of: call)

@@ -48,7 +48,7 @@ extension CallCore {
             now
             + ringTime(of: callees, forwards: call.forwards.count + 1, caller: call.caller.user, asked: call.ringTime)
         call.forward(to: target, callees, reason: reason, at: now, ringsUntil: ringsUntil)
-        call.deadline = deadlines.add(.ring(call), at: ringsUntil)
+        schedule(.ring(call), at: ringsUntil, in: &call.deadline)
         enterLiveCalls(call, from: callees.first)
         let bytes = storedBytes(of: callees.handles[callees.first...], to: target, callerName: call.callerName)
         spendStorage(bytes, of: call.callerDevice.user)

@@ -187,7 +187,7 @@ extension CallCore {
         directory.hold(call.callerDevice.user)
         liveCallCount += 1
         counters.callsInvited += 1
-        call.deadline = deadlines.add(.ring(call), at: call.ringsUntil)
+        schedule(.ring(call), at: call.ringsUntil, in: &call.deadline)
         enterLiveCalls(call)
         persist(call, .invited(custom: call.descriptions.custom))
         if !call.descriptions.isEmpty { persist(.descriptions(call.descriptions)) }

@@ -57,7 +57,7 @@ extension CallCore {
         guard !legs.isEmpty else { return }
         let count = min(legs.count, most)
         if let next = caller.candidateBound.nextAllowed(count, at: now, most, in: Self.candidateWindow) {
-            call.candidatesDeadline = deadlines.add(.candidates(call), at: next)
+            schedule(.candidates(call), at: next, in: &call.candidatesDeadline)
             return
         }
         caller.candidateBound.spend(count, at: now, most, in: Self.candidateWindow)

@@ -203,7 +203,7 @@ extension CallCore {
             due = nextAt ?? due
         } while nextAt.map { $0 <= end } == true
         call.huntOn(to: rung, nextAt: nextAt)
-        if let nextAt { call.huntDeadline = deadlines.add(.hunt(call), at: nextAt) }
+        if let nextAt { schedule(.hunt(call), at: nextAt, in: &call.huntDeadline) }
         return turns
     }
 
@@ -288,7 +288,7 @@ extension CallCore {
         var due = now + timers.delivery
         // Without a push, nothing else would reach it.
         if expectsReturn(of: leg.device), !hasUnusedPush(leg) { due = max(due, beganAt + timers.comeback) }
-        leg.deliveryDeadline = deadlines.add(.delivery(leg), at: due)
+        schedule(.delivery(leg), at: due, in: &leg.deliveryDeadline)
         leg.device.undelivered.append(leg)
     }
 

@@ -119,9 +119,7 @@ extension CallCore {
         if let session { deliver(.state(change(of: call, for: .callee, by: device.party, sdp: nil)), to: session) }
         guard session?.connection == nil else { return }
         if let session {
-            cancel(session.resumeDeadline)
-            session.resumeDeadline = nil
-            session.resumeDeadline = deadlines.add(.resume(session), at: now + timers.resume)
+            schedule(.resume(session), at: now + timers.resume, in: &session.resumeDeadline)
         } else {
             awaitReturn(of: device)
         }

@@ -81,7 +81,7 @@ extension CallCore {
             due = (isSpread ? max(now, lastOverdue ?? now) : now) + Self.overduePause
             if isSpread { lastOverdue = due }
         }
-        device.ageDeadline = deadlines.add(.age(device), at: due)
+        schedule(.age(device), at: due, in: &device.ageDeadline)
     }
 
     func ageDue(_ device: Device) {
@@ -93,7 +93,7 @@ extension CallCore {
         guard device.seenAt + age <= now else { return awaitAge(of: device) }
         // Its calls end first, by their own rules.
         if isInLiveCall(device) {
-            device.ageDeadline = deadlines.add(.age(device), at: now + timers.longestRing)
+            schedule(.age(device), at: now + timers.longestRing, in: &device.ageDeadline)
         } else {
             drop(device, .unseen)
         }

@@ -315,7 +315,7 @@ extension CallCore {
         directory.detach(session)
         noteSeen(session.device)
         effects.append(.observe(.away(session.id, session.device.key, at: now)))
-        session.resumeDeadline = deadlines.add(.resume(session), at: now + timers.resume)
+        schedule(.resume(session), at: now + timers.resume, in: &session.resumeDeadline)
         fallBackToPush(session.device)
         for leg in session.device.liveLegs where leg.isOpen && leg.isAwake && leg.call.isUnanswered {
             awaitAttendance(of: leg)
@@ -374,7 +374,7 @@ extension CallCore {
     /// Waits for the device to open a session, for calls without one to be resumed: after a restart, or behind a wake
     /// session.
     func awaitReturn(of device: Device) {
-        if device.absence == nil { device.absence = deadlines.add(.absence(device), at: now + timers.resume) }
+        if device.absence == nil { schedule(.absence(device), at: now + timers.resume, in: &device.absence) }
     }
 
     /// Gives the device up for each call that it has no session for.

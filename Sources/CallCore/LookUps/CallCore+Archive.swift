@@ -65,6 +65,6 @@ extension CallCore {
         call.archivedBy = user
         archivedLegs += max(1, call.legs.count)
         archivedShares.add(max(1, call.legs.count), to: user)
-        call.deadline = deadlines.add(.forget(call), at: now + timers.archive)
+        schedule(.forget(call), at: now + timers.archive, in: &call.deadline)
     }
 }

@@ -189,11 +189,11 @@ extension CallCore {
 
     /// The store has not answered in one half of the time.
     func lookUpOverdue(_ lane: Lane) {
-        guard let lookUp = lanes[lane], !lookUp.isSecondHalf else { return giveUp(lane) }
-        let until = now + Self.halfPatience
-        lanes[lane]?.until = until
-        lanes[lane]?.isSecondHalf = true
-        lanes[lane]?.deadline = deadlines.add(.lookUp(lane), at: until)
+        guard var lookUp = lanes[lane], !lookUp.isSecondHalf else { return giveUp(lane) }
+        lookUp.until = now + Self.halfPatience
+        lookUp.isSecondHalf = true
+        schedule(.lookUp(lane), at: lookUp.until, in: &lookUp.deadline)
+        lanes[lane] = lookUp
     }
 
     private func giveUp(_ lane: Lane) {

@@ -111,5 +111,5 @@ struct OpenLookUp {
     /// The end of this half of the store's time. The inputs are put off at the end of the second.
     var until: Instant
     var isSecondHalf = false
-    var deadline: DeadlineQueue<Deadline>.Token
+    var deadline: DeadlineQueue<Deadline>.Token?
 }

@@ -88,8 +88,6 @@ extension CallCore {
 
     /// Queues the notice, or defers it until the budget allows it.
     private func line(_ notice: Notice) {
-        cancel(notice.deadline)
-        notice.deadline = nil
         let device = notice.device
         var due = notice.record.expiresAt
         if notice.record.purpose == .sync,
@@ -100,7 +98,7 @@ extension CallCore {
             notice.custody = .queued
             effects.append(.queuePush(notice.order(missedCount: device.user.missed.count)))
         }
-        notice.deadline = deadlines.add(.notice(notice), at: due)
+        schedule(.notice(notice), at: due, in: &notice.deadline)
     }
 
     func noticeDue(_ notice: Notice) {
@@ -193,7 +191,7 @@ extension CallCore {
             notice.device.backgroundBudget.giveBack(sentAt)
         }
         change(notice) { $0.takeBack() }
-        notice.deadline = deadlines.add(.notice(notice), at: notice.record.expiresAt)
+        schedule(.notice(notice), at: notice.record.expiresAt, in: &notice.deadline)
         // A newer sync may have waited for the budget that is free again.
         for held in notice.device.notices where held.record.status == .intended && held.custody == .none { line(held) }
     }

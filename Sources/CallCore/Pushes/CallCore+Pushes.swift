@@ -248,7 +248,7 @@ extension CallCore {
 
     private func awaitReport(_ push: Push) {
         guard push.record.report == .awaited, let due = push.record.reportDueAt else { return }
-        push.reportDeadline = deadlines.add(.report(push), at: due)
+        schedule(.report(push), at: due, in: &push.reportDeadline)
     }
 
     func reportOverdue(_ push: Push) {
