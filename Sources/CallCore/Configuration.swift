@@ -104,8 +104,8 @@ public struct CoreLimits: Equatable, Sendable {
     public var forwards = 3
     /// Unregistered handles in call targets, over all live calls.
     public var awaitedHandles = 1_000_000
-    /// Inputs that may wait for the store to look something up. As of ``awaitedHandles``, ``notices``, ``archivedLegs`` and
-    /// ``AuthorizationPolicy/mostWaiting``, one user has at most a tenth of them, but at least 100.
+    /// Inputs that may wait for the store to look something up. As of ``awaitedHandles``, ``notices`` and
+    /// ``archivedLegs``, one user has at most a tenth of them, but at least 100.
     public var lookUps = 10_000
     /// Users in memory without a session, a call or a notice. Beyond that those not needed for longest leave memory.
     public var idleUsers = 10_000
@@ -201,5 +201,61 @@ public struct BusiestUser: Equatable, Sendable {
         guard count > most else { return }
         most = count
         total += 1
+    }
+}
+
+/// Places of a bounded room in which users wait for a backend that others share. Users whose questions failed or took
+/// long hold at most half of them together, however many they are. Memory use is bounded.
+public struct SharedPlaces: Sendable {
+    /// A user is doubted for one to two of these after a question that failed or was slow.
+    public static let doubt = Duration.seconds(120)
+    /// Users beyond this begin a new period.
+    private static let doubted = 4096
+
+    public private(set) var count = 0
+    private var counts: [Handle: Int] = [:]
+    private var newer: Set<Handle> = []
+    private var older: Set<Handle> = []
+    private var end: Instant?
+    /// The places of doubted users.
+    private var ofDoubted = 0
+
+    public init() {}
+
+    public func count(of user: Handle) -> Int { counts[user, default: 0] }
+    public func isDoubted(_ user: Handle) -> Bool { newer.contains(user) || older.contains(user) }
+
+    /// Whether the user may take a place of `most`: one with fewer than `share`, and than are free.
+    public func hasRoom(for user: Handle, of most: Int, share: Int) -> Bool {
+        guard count(of: user) < min(share, most - count) else { return false }
+        return !isDoubted(user) || ofDoubted < (most + 1) / 2
+    }
+
+    public mutating func take(_ number: Int = 1, of user: Handle, at now: Instant) {
+        if end.map({ now >= $0 }) ?? false { beginPeriod(at: now) }
+        change(by: number, of: user)
+    }
+
+    public mutating func release(_ number: Int = 1, of user: Handle) { change(by: -number, of: user) }
+
+    /// A question of the user failed, or took longer than a quarter of its time.
+    public mutating func doubt(_ user: Handle, at now: Instant) {
+        if newer.count >= Self.doubted || end.map({ now >= $0 }) ?? true { beginPeriod(at: now) }
+        if !isDoubted(user) { ofDoubted += count(of: user) }
+        newer.insert(user)
+    }
+
+    private mutating func change(by number: Int, of user: Handle) {
+        count += number
+        if isDoubted(user) { ofDoubted += number }
+        let left = count(of: user) + number
+        counts[user] = left == 0 ? nil : left
+    }
+
+    private mutating func beginPeriod(at now: Instant) {
+        // After two periods without a question all are forgotten.
+        let isPast = end.map { now >= $0 + Self.doubt } ?? false
+        (older, newer, end) = (isPast ? [] : newer, [], now + Self.doubt)
+        ofDoubted = counts.reduce(0) { isDoubted($1.key) ? $0 + $1.value : $0 }
     }
 }

@@ -124,6 +124,7 @@ extension AuthorizationAnswer {
         case .refused: "unauthorized"
         case .failed: "authorization_failed"
         case .crowded: "authorization_crowded"
+        case .unasked: "authorization_unasked"
         }
     }
 }

@@ -229,7 +229,7 @@ struct AuthorizationTests {
         #expect(alice.lastAnswer?.code == .rateLimited(retryAfter: .seconds(1)))
     }
 
-    @Test("beyond the number that may wait is decided by the policy; of a user who has too many it is refused at once")
+    @Test("beyond the number that may wait is refused, whatever the policy; of a user who has too many, at once")
     func bounded() throws {
         for allows in [false, true] {
             var policy = AuthorizationPolicy()
@@ -240,16 +240,16 @@ struct AuthorizationTests {
             alice.send(.invite(Invite(call: call, to: .user(bob.user))))
             alice.send(invite())
             #expect(alice.ask(invite()).code == .rateLimited(retryAfter: .seconds(1)))
-            let repeated = alice.ask(.invite(Invite(call: call, to: .user(bob.user))))
-            #expect(repeated.code == .overloaded(retryAfter: .seconds(1)))
+            // What waits with an invite takes no place of one.
+            alice.send(.invite(Invite(call: call, to: .user(bob.user))))
+            #expect(alice.unanswered == 3)
             for phone in [carol, world.online("dave")] {
                 phone.send(invite())
                 #expect(phone.unanswered == 1)
             }
             #expect(world.questions.count == 4)
             let last = world.online("erin").ask(invite())
-            #expect((last.reply != nil) == allows)
-            #expect(last.code == (allows ? nil : .overloaded(retryAfter: .seconds(2))))
+            #expect(last.code == .overloaded(retryAfter: .seconds(2)))
             #expect(world.core.counters.hits(of: .authorizations) == 2)
             world.advance(.seconds(1))
             #expect(world.core.census.authorizations == 0 && alice.unanswered == 0)
@@ -286,16 +286,71 @@ struct AuthorizationTests {
         }
     }
 
-    @Test("that the policy allows at once ends the calls that a restarted app does not know")
-    func inheritedCallsWithoutQuestion() throws {
+    @Test("of a user whom the hook answers has a place beside others that it never does", arguments: [4, 12, 100])
+    func roomBesideFailures(accounts: Int) throws {
         var policy = AuthorizationPolicy()
-        (policy.mostWaiting, policy.allowsOnFailure) = (0, true)
+        policy.mostWaiting = 64
+        let (world, alice, bob, _) = Self.scene(policy)
+        let phones = (0..<accounts).map { world.online("mal\($0)") }
+        func fill(_ phones: [Phone]) {
+            for phone in phones {
+                for _ in 0...(80 / accounts) {
+                    phone.send(.invite(Invite(call: world.newCall(), to: .user(bob.user))))
+                }
+            }
+        }
+        // In both orders, so that a question of each account has failed.
+        for order in [phones, phones.reversed()] {
+            fill(order)
+            #expect(world.core.census.authorizations <= policy.mostWaiting)
+            world.advance(.seconds(2))
+            #expect(world.core.census.authorizations == 0)
+        }
+        fill(phones)
+        #expect(world.core.census.authorizations <= policy.mostWaiting / 2)
+        for _ in 0..<4 {
+            let question = try ask(alice, bob, in: world)
+            world.step(.authorized(question.call, number: question.number, .refused("No.")))
+            #expect(alice.lastAnswer?.code == .forbidden)
+        }
+    }
+
+    private func ask(_ phone: Phone, _ callee: Phone, in world: World) throws -> AuthorizationQuestion {
+        let call = world.newCall()
+        phone.send(.invite(Invite(call: call, to: .user(callee.user))))
+        let question = try #require(world.questions.last)
+        #expect(question.call == call)
+        return question
+    }
+
+    @Test("that was not asked about for want of a place is refused, whatever the policy")
+    func unasked() throws {
+        var policy = AuthorizationPolicy()
+        policy.allowsOnFailure = true
+        let (world, alice, bob, _) = Self.scene(policy)
+        let question = try ask(alice, bob, in: world)
+        world.step(.authorized(question.call, number: question.number, .unasked))
+        #expect(alice.lastAnswer?.code == .overloaded(retryAfter: .seconds(2)) && bob.offers(of: question.call).isEmpty)
+        // Switched off meanwhile.
+        let second = try ask(alice, bob, in: world)
+        world.step(.reconfigured(CoreSettings(authorization: .some(nil))))
+        world.step(.authorized(second.call, number: second.number, .unasked))
+        #expect(bob.offers(of: second.call).count == 1)
+    }
+
+    @Test("that the policy allows without an answer ends the calls that a restarted app does not know")
+    func inheritedCallsWithoutAnswer() throws {
+        var policy = AuthorizationPolicy()
+        policy.allowsOnFailure = true
         let (world, alice, bob, carol) = Self.scene(policy)
-        let call = alice.call(bob)
-        #expect(bob.answer(call).reply == .won)
+        let first = try ask(alice, bob, in: world)
+        world.step(.authorized(first.call, number: first.number, .failed))
+        #expect(bob.answer(first.call).reply == .won)
         alice.open()
-        #expect(carol.offers(of: alice.call(carol)).count == 1)
-        #expect(world.store.calls[call]?.endReason == .connectionLost && world.questions.isEmpty)
+        let second = try ask(alice, carol, in: world)
+        world.step(.authorized(second.call, number: second.number, .failed))
+        #expect(carol.offers(of: second.call).count == 1)
+        #expect(world.store.calls[first.call]?.endReason == .connectionLost)
     }
 
     @Test("is gone after a restart, and its repetition is asked about")

@@ -31,13 +31,11 @@ struct AuthorizationCircuitTests {
             fail(users.prefix(4))
             circuit.succeeded()
             fail(users.prefix(4))
-            let isAdmitted = circuit.admits(users[0], at: now)
-            #expect(!circuit.isOpen && isAdmitted)
+            #expect(!circuit.isOpen && !circuit.holds(users[0], at: now))
             fail(users.suffix(1))
-            #expect(circuit.isOpen)
+            #expect(circuit.isOpen && circuit.holds(users[0], at: now))
             circuit.succeeded()
-            let areAdmitted = (0..<2).map { _ in circuit.admits(users[0], at: now) }
-            #expect(!circuit.isOpen && areAdmitted == [true, true])
+            #expect(!circuit.isOpen && !circuit.holds(users[0], at: now))
         }
     }
 
@@ -91,20 +89,83 @@ struct AuthorizationCircuitTests {
         var circuit = AuthorizationCircuit()
         let now = Instant(milliseconds: 0)
         for _ in 0..<600 { circuit.failed(user("mallory"), isLone: false, at: now) }
-        let isAdmitted = circuit.admits(user("alice"), at: now)
-        #expect(!circuit.isOpen && isAdmitted)
+        #expect(!circuit.isOpen && !circuit.holds(user("alice"), at: now))
         // A few lone failures beside them are not enough, whoever asked.
         for name in ["mallory", "alice", "mallory", "alice"] { circuit.failed(user(name), isLone: true, at: now) }
         #expect(!circuit.isOpen)
         circuit.failed(user("carol"), isLone: false, at: now)
         #expect(circuit.isOpen)
-        // Nor do they keep others from probing.
-        let later = now + .seconds(3)
-        let mallory = (0..<2).map { _ in circuit.admits(user("mallory"), at: later) }
-        #expect(mallory == [true, false])
-        circuit.failed(user("mallory"), isLone: false, at: later)
-        let alice = circuit.admits(user("alice"), at: later)
-        #expect(alice)
+    }
+
+    @Test("of some users that fail hold up nobody else's, who are asked about as ever", arguments: [4, 12, 100, 5000])
+    func someUsers(number: Int) {
+        var circuit = AuthorizationCircuit()
+        let accounts = (0..<number).map { user("mal\($0)") }
+        // For six seconds each account asks whenever it may, and none is answered.
+        for step in 0..<60 {
+            let now = Instant(milliseconds: Int64(step) * 100)
+            for account in accounts where !circuit.holds(account, at: now) {
+                circuit.asked(account, at: now)
+                circuit.failed(account, isLone: false, at: now)
+            }
+            #expect(circuit.isOpen == (step >= 1 || number >= AuthorizationCircuit.failuresToOpen))
+            #expect(!circuit.holds(user("alice"), at: now))
+        }
+        #expect(circuit.isDead == (number >= AuthorizationCircuit.usersUntilDead))
+        circuit.succeeded()
+        #expect(!circuit.isOpen && !circuit.isDead)
+    }
+
+    @Test("of users whom the hook never answers take no place from those whom it answers", arguments: [4, 12, 100])
+    func slowUsers(number: Int) {
+        var turns = QuestionTurns()
+        let accounts = (0..<number).map { user("mal\($0)") }
+        var serial: UInt64 = 0
+        func ask(_ name: String, at now: Instant) {
+            serial += 1
+            turns.add(invite(serial, by: name), latest: now + .milliseconds(400), until: now + .milliseconds(800))
+        }
+        for account in accounts { turns.doubt(account, at: Instant(milliseconds: 0)) }
+        var sent: [AuthorizationHook.Question] = []
+        for step in 0..<60 {
+            let now = Instant(milliseconds: Int64(step) * 100)
+            _ = turns.overdue(at: now)
+            for account in accounts { for _ in 0..<8 { ask(account.text, at: now) } }
+            while let next = turns.next(at: now) { sent.append(next.question) }
+            #expect(sent.count <= QuestionTurns.mostInFlight / 2)
+            // One that is answered at once.
+            ask("alice", at: now)
+            let next = turns.next(at: now)
+            #expect(next?.question.user == user("alice"))
+            if let next { turns.ended(next.question) }
+            // Those of eight steps ago are given up.
+            if step % 8 == 7 {
+                for question in sent {
+                    turns.ended(question)
+                    turns.doubt(question.user, at: now)
+                }
+                sent = []
+            }
+        }
+    }
+
+    @Test("that wait are not sent later than half of their time, so that they are not taken for unanswered")
+    func overdue() {
+        var turns = QuestionTurns()
+        let now = Instant(milliseconds: 0)
+        for number in 0..<40 {
+            turns.add(
+                invite(UInt64(number), by: "u\(number)"), latest: now + .milliseconds(400),
+                until: now + .milliseconds(800))
+        }
+        while turns.next(at: now) != nil {}
+        #expect(turns.inFlight == QuestionTurns.mostInFlight && turns.firstLatest == now + .milliseconds(400))
+        let early = turns.overdue(at: now + .milliseconds(399))
+        #expect(early.isEmpty)
+        let late = turns.overdue(at: now + .milliseconds(400))
+        #expect(late.map(\.question.user) == (32..<40).map { user("u\($0)") })
+        let next = turns.next(at: now)
+        #expect(turns.firstLatest == nil && next == nil)
     }
 
     /// An invite of the user.
@@ -116,20 +177,20 @@ struct AuthorizationCircuitTests {
     func turns() {
         var turns = QuestionTurns()
         let end = Instant(milliseconds: 800)
-        for number in 0..<300 { turns.add(invite(UInt64(number), by: "mallory"), until: end) }
+        for number in 0..<300 { turns.add(invite(UInt64(number), by: "mallory"), latest: end, until: end) }
         var sent: [AuthorizationHook.Question] = []
-        func send() { while let next = turns.next() { sent.append(next.question) } }
+        func send() { while let next = turns.next(at: Instant(milliseconds: 0)) { sent.append(next.question) } }
         send()
         #expect(sent.count == QuestionTurns.mostInFlight / 2)
         // Of a user who has more, the core allows none that gets no answer.
         #expect(sent.count == AnswerRoom.crowd)
         for name in ["alice", "bob", "carol"] {
-            for number in 0..<2 { turns.add(invite(UInt64(number), by: name), until: end) }
+            for number in 0..<2 { turns.add(invite(UInt64(number), by: name), latest: end, until: end) }
         }
         send()
         #expect(sent.suffix(6).map(\.user) == ["alice", "bob", "carol", "alice", "bob", "carol"].map(user))
         for _ in 0..<7 { turns.ended(sent.removeFirst()) }
-        turns.add(invite(2, by: "alice"), until: end)
+        turns.add(invite(2, by: "alice"), latest: end, until: end)
         send()
         // Seven of mallory's had ended.
         #expect(sent.filter { $0.user == user("mallory") }.count < QuestionTurns.mostInFlight / 2)
@@ -143,21 +204,21 @@ struct AuthorizationCircuitTests {
         #expect(turns.inFlight == 0 && turns.inFlight(of: user("mallory")) == 0)
     }
 
-    @Test("are asked by a few users in three seconds while the circuit is open, by each once")
+    @Test("of users whose own ones failed probe at growing pauses while the circuit is open")
     func probes() {
         var circuit = AuthorizationCircuit()
-        let now = Instant(milliseconds: 0)
-        let users = (0..<9).map { user("u\($0)") }
-        for user in users.prefix(5) { circuit.failed(user, isLone: false, at: now) }
-        // The three that opened it have just asked.
-        let early = users.filter { circuit.admits($0, at: now + .milliseconds(2999)) }
-        #expect(early == [users[3]])
-        let later = now + .seconds(3)
-        let probes = users.filter { circuit.admits($0, at: later) }
-        #expect(probes == Array(users.prefix(4)))
-        circuit.failed(users[0], isLone: false, at: later)
-        let last = [2999, 3000].map { circuit.admits(users[8], at: later + .milliseconds($0)) }
-        #expect(last == [false, true])
+        let users = (0..<5).map { user("u\($0)") }
+        for user in users { circuit.failed(user, isLone: false, at: Instant(milliseconds: 0)) }
+        var probes: [Int] = []
+        for second in 0..<60 {
+            let now = Instant(milliseconds: Int64(second) * 1000)
+            guard !circuit.holds(users[0], at: now) else { continue }
+            probes.append(second)
+            circuit.asked(users[0], at: now)
+            #expect(circuit.holds(users[0], at: now))
+            circuit.failed(users[0], isLone: false, at: now)
+        }
+        #expect(probes == [3, 9, 21, 33, 45, 57])
     }
 
     @Test("are answered from an answer to an equal question while it counts; the oldest are forgotten")

@@ -211,6 +211,8 @@ struct DocumentedNumbersTests {
               candidates that are stored
             - | `device_updates_per_user` | \(n(core.deviceUpdatesPerUser)) in a minute |
             - a tenth, but at least \(n(CoreLimits.share(of: 101))) |
+            - \(n(AnswerRoom.share.questions)) invites and as many sessions, and \(n(AnswerRoom.share.messages)) further
+              messages
             - that began to wait beside \(n(AnswerRoom.crowd)) of the user's |
             - | pages of `call.list` | | \(n(CallCore.mostPagesOfUser)) are read at a time |
             - | `ringing_calls_per_pair` | \(n(core.ringingCallsPerPair)) |

@@ -9,8 +9,9 @@ public struct AuthorizationPolicy: Equatable, Sendable {
     public var allowsOnFailure = false
     /// Whether sessions are authorized too.
     public var includesSessions = false
-    /// The most inputs about calls that wait for answers, and, counted separately, the most sessions. A further invite
-    /// or session counts as unanswered. A user may have as many as are free for the others; one more is refused.
+    /// The most invites that wait for answers, and, each counted separately, the most further messages about them and the
+    /// most sessions. Whatever has no place is refused. A user has a small share of each; all users together whose
+    /// questions failed or took long have half.
     public var mostWaiting = 1000
 
     public init() {}
@@ -27,37 +28,60 @@ final class OpenQuestion {
     let caller: DeviceKey
     /// ``AnswerRoom/isCrowded(by:)`` when it was asked.
     let isCrowded: Bool
+    let askedAt: Instant
     /// In order of arrival; the first is the invite.
     var waiting: [ClientInput]
     var deadline: DeadlineQueue<Deadline>.Token?
 
-    init(number: UInt64, invite: Invite, caller: DeviceKey, isCrowded: Bool, first: ClientInput) {
+    init(
+        number: UInt64, invite: Invite, caller: DeviceKey, isCrowded: Bool, askedAt: Instant, first: ClientInput
+    ) {
         self.number = number
         self.invite = invite
         self.caller = caller
         self.isCrowded = isCrowded
+        self.askedAt = askedAt
         waiting = [first]
     }
 }
 
-/// Counts what waits for a backend's answers, in all and for each user.
+/// The places of what waits for a backend's answers: questions, and apart from them further messages about invites that
+/// wait, which take no question's place.
 struct AnswerRoom {
-    /// With so many waiting a user is no longer allowed what has no answer: a burst may keep a slow backend from
-    /// answering. One user alone has as many questions in flight.
+    /// With so many questions waiting a user is no longer allowed what has no answer: a burst may keep a slow backend
+    /// from answering. One user alone has as many in flight.
     static let crowd = 16
+    /// The most questions of a user, and the most further messages.
+    static let share = (questions: 32, messages: 100)
 
-    private(set) var count = 0
-    private var counts: [Handle: Int] = [:]
+    private var questions = SharedPlaces()
+    private var messages = SharedPlaces()
 
-    /// Whether the user has fewer than are free.
-    func hasRoom(for user: Handle, of most: Int) -> Bool { counts[user, default: 0] < most - count }
+    var count: Int { questions.count + messages.count }
 
-    func isCrowded(by user: Handle) -> Bool { counts[user, default: 0] >= Self.crowd }
+    func hasRoom(for user: Handle, of most: Int) -> Bool {
+        questions.hasRoom(for: user, of: most, share: Self.share.questions)
+    }
 
-    mutating func add(_ number: Int, of user: Handle) {
-        count += number
-        let left = counts[user, default: 0] + number
-        counts[user] = left == 0 ? nil : left
+    func hasMessageRoom(for user: Handle, of most: Int) -> Bool {
+        messages.hasRoom(for: user, of: most, share: Self.share.messages)
+    }
+
+    func hasQuestions(of user: Handle) -> Bool { questions.count(of: user) > 0 }
+
+    func isCrowded(by user: Handle) -> Bool { questions.count(of: user) >= Self.crowd }
+
+    mutating func asked(_ user: Handle, at now: Instant) { questions.take(of: user, at: now) }
+
+    mutating func addMessage(of user: Handle, at now: Instant) { messages.take(of: user, at: now) }
+
+    /// - Parameter isDoubtful: whether the question failed, or took long.
+    mutating func close(of user: Handle, messages number: Int = 0, isDoubtful: Bool = false, at now: Instant) {
+        questions.release(of: user)
+        if number > 0 { messages.release(number, of: user) }
+        guard isDoubtful else { return }
+        questions.doubt(user, at: now)
+        messages.doubt(user, at: now)
     }
 }
 
@@ -90,16 +114,18 @@ extension CallCore {
     ) -> Bool {
         guard let policy = authorization, verdict == nil else { return true }
         guard answerRoom.hasRoom(for: device.key.user, of: policy.mostWaiting) else {
-            return isAllowedWithoutRoom(isFull: answerRoom.count >= policy.mostWaiting, "call", connection, request)
+            refuseWithoutRoom(
+                isOwn: answerRoom.hasQuestions(of: device.key.user), "call", connection, request)
+            return false
         }
         questionsAsked += 1
         let question = OpenQuestion(
             number: questionsAsked, invite: invite, caller: device.key,
-            isCrowded: answerRoom.isCrowded(by: device.key.user),
+            isCrowded: answerRoom.isCrowded(by: device.key.user), askedAt: now,
             first: .requested(connection, request, .owner(.invite(invite))))
         schedule(.authorization(invite.call), at: now + policy.timeout, in: &question.deadline)
         openQuestions[invite.call] = question
-        answerRoom.add(1, of: device.key.user)
+        answerRoom.asked(device.key.user, at: now)
         effects.append(
             .authorize(
                 AuthorizationQuestion(
@@ -108,19 +134,22 @@ extension CallCore {
         return false
     }
 
-    /// Without room for a question the failure policy decides. A user whose own part is full is refused, so that too
-    /// many requests of one user are never allowed without an answer.
+    /// Without room for a question the request is refused under each policy: others filled the room, or the user did,
+    /// and neither means that the backend fails.
     /// - Parameters:
-    ///   - isFull: whether all of the room is taken.
+    ///   - isOwn: whether questions of the user wait.
     ///   - subject: as below.
-    /// - Returns: false after refusing the request.
-    func isAllowedWithoutRoom(
-        isFull: Bool, _ subject: String, _ connection: ConnectionID, _ request: RequestID
-    ) -> Bool {
+    func refuseWithoutRoom(
+        isOwn: Bool, _ subject: String, _ connection: ConnectionID, _ request: RequestID
+    ) {
         counters.hit(.authorizations)
-        if isFull { return isAllowedWithoutAnswer(subject, connection, request) }
-        refuseCrowded(connection, request)
-        return false
+        if isOwn { refuseCrowded(connection, request) } else { refuseUnasked(subject, connection, request) }
+    }
+
+    func refuseUnasked(_ subject: String, _ connection: ConnectionID, _ request: RequestID) {
+        refuse(
+            connection, request, .overloaded(retryAfter: .seconds(2)),
+            "The \(subject) cannot be authorized right now; try again shortly.")
     }
 
     func refuseCrowded(_ connection: ConnectionID, _ request: RequestID) {
@@ -131,8 +160,11 @@ extension CallCore {
 
     /// What the answer to a question counts as.
     func counted(_ answer: AuthorizationAnswer, isCrowded: Bool) -> AuthorizationAnswer {
+        switch answer {
+        case .allowed, .refused, .crowded: answer
         // Authorization may have been switched off meanwhile.
-        answer == .failed && isCrowded && authorization != nil ? .crowded : answer
+        case .failed, .unasked: authorization == nil ? .failed : isCrowded ? .crowded : answer
+        }
     }
 
     /// - Parameter subject: `call` or `session`, for the message to the client.
@@ -140,9 +172,7 @@ extension CallCore {
     func isAllowedWithoutAnswer(_ subject: String, _ connection: ConnectionID, _ request: RequestID) -> Bool {
         // Authorization was switched off meanwhile, or a failure allows the request.
         if authorization?.allowsOnFailure ?? true { return true }
-        refuse(
-            connection, request, .overloaded(retryAfter: .seconds(2)),
-            "The \(subject) cannot be authorized right now; try again shortly.")
+        refuseUnasked(subject, connection, request)
         return false
     }
 
@@ -159,13 +189,21 @@ extension CallCore {
         case .crowded:
             refuseCrowded(connection, request)
             return nil
+        case .unasked:
+            refuseUnasked("call", connection, request)
+            return nil
         }
+    }
+
+    /// Whether the question failed, or took longer than a quarter of its time.
+    func isDoubtful(_ answer: AuthorizationAnswer, since askedAt: Instant) -> Bool {
+        answer == .failed || authorization.map { now - askedAt > $0.timeout / 4 } ?? false
     }
 
     /// The answer to a question; a late one is ignored.
     func takeAnswer(_ answer: AuthorizationAnswer, to number: UInt64, about id: CallID) {
         guard let question = openQuestions[id], question.number == number else { return }
-        close(question)
+        close(question, isDoubtful: isDoubtful(answer, since: question.askedAt))
         verdict = counted(answer, isCrowded: question.isCrowded)
         // The id was not in the store before the question, and no call of it began since.
         absentCall = id
@@ -249,18 +287,19 @@ extension CallCore {
     private func wait(_ input: ClientInput, for question: OpenQuestion) -> Bool {
         // Questions stay open when authorization is switched off.
         guard question.waiting.count < OpenQuestion.mostWaiting,
-            answerRoom.hasRoom(
+            answerRoom.hasMessageRoom(
                 for: question.caller.user, of: (authorization ?? AuthorizationPolicy()).mostWaiting)
         else { return false }
         question.waiting.append(input)
-        answerRoom.add(1, of: question.caller.user)
+        answerRoom.addMessage(of: question.caller.user, at: now)
         return true
     }
 
-    private func close(_ question: OpenQuestion) {
+    private func close(_ question: OpenQuestion, isDoubtful: Bool = false) {
         cancel(question.deadline)
         question.deadline = nil
         openQuestions[question.invite.call] = nil
-        answerRoom.add(-question.waiting.count, of: question.caller.user)
+        answerRoom.close(
+            of: question.caller.user, messages: question.waiting.count - 1, isDoubtful: isDoubtful, at: now)
     }
 }

@@ -7,6 +7,7 @@ struct OpenSessionQuestion {
     let device: DeviceKey
     /// ``AnswerRoom/isCrowded(by:)`` when it was asked.
     let isCrowded: Bool
+    let askedAt: Instant
     /// `session.open`.
     let input: ClientInput
     let deadline: DeadlineQueue<Deadline>.Token
@@ -31,19 +32,25 @@ extension CallCore {
             if isParty(open, grant) { return true }
             refuseCrowded(connection, request)
             return false
+        case .unasked:
+            if isParty(open, grant) { return true }
+            refuseUnasked("session", connection, request)
+            return false
         case nil: break
         }
         guard let policy = authorization, policy.includesSessions else { return true }
         guard sessionAnswerRoom.hasRoom(for: grant.user, of: policy.mostWaiting) else {
-            let isFull = sessionAnswerRoom.count >= policy.mostWaiting
-            return isParty(open, grant) || isAllowedWithoutRoom(isFull: isFull, "session", connection, request)
+            if isParty(open, grant) { return true }
+            refuseWithoutRoom(
+                isOwn: sessionAnswerRoom.hasQuestions(of: grant.user), "session", connection, request)
+            return false
         }
         questionsAsked += 1
         let isCrowded = sessionAnswerRoom.isCrowded(by: grant.user)
-        sessionAnswerRoom.add(1, of: grant.user)
+        sessionAnswerRoom.asked(grant.user, at: now)
         let device = DeviceKey(user: grant.user, device: open.device.id)
         openSessionQuestions[connection] = OpenSessionQuestion(
-            number: questionsAsked, device: device, isCrowded: isCrowded,
+            number: questionsAsked, device: device, isCrowded: isCrowded, askedAt: now,
             input: .opened(connection, request, open, grant),
             deadline: deadlines.add(.sessionAuthorization(connection), at: now + policy.timeout))
         connectionsAsked[device] = connection
@@ -70,7 +77,7 @@ extension CallCore {
     /// Handles the answer to a question; ignores a late answer.
     func takeAnswer(_ answer: AuthorizationAnswer, to number: UInt64, aboutSessionOn connection: ConnectionID) {
         guard let question = openSessionQuestions[connection], question.number == number else { return }
-        forgetQuestion(on: connection)
+        forgetQuestion(on: connection, isDoubtful: isDoubtful(answer, since: question.askedAt))
         verdict = counted(answer, isCrowded: question.isCrowded)
         take(question.input)
         verdict = nil
@@ -82,9 +89,9 @@ extension CallCore {
     }
 
     /// Removes the question of a connection that is lost or whose question is answered.
-    func forgetQuestion(on connection: ConnectionID) {
+    func forgetQuestion(on connection: ConnectionID, isDoubtful: Bool = false) {
         guard let question = openSessionQuestions.removeValue(forKey: connection) else { return }
-        sessionAnswerRoom.add(-1, of: question.device.user)
+        sessionAnswerRoom.close(of: question.device.user, isDoubtful: isDoubtful, at: now)
         connectionsAsked[question.device] = nil
         cancel(question.deadline)
     }

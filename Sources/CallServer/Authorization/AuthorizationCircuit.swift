@@ -1,38 +1,53 @@
+import CallCore
 import CallVocabulary
 import DequeModule
 
 /// Decides whether the hook is asked. It opens after ``failuresToOpen`` failures in a row, if the questions of
 /// ``usersToOpen`` users failed, or if so many lone questions found no connection: what the backend cannot answer about
 /// one user says nothing about the others, and one user's burst may keep a slow backend from accepting connections.
-/// While it is open, each of a few users may ask one question in each ``probePause``, until one is answered. Pure.
+/// While it is open, users whose own questions have failed since the last answer probe, each once in a pause of its own.
+/// Every other user is asked about as ever, so that failures of some decide nothing for the rest. Pure.
 struct AuthorizationCircuit {
     static let failuresToOpen = 5
     static let usersToOpen = 3
-    static let probePause = Duration.seconds(3)
-    /// The most questions in a ``probePause``. They are of different users, so that one whose questions always fail keeps
-    /// no other from probing.
-    static let mostProbes = 4
+    /// After failures of so many the hook is taken for dead, also by users who cannot be asked about for want of a place.
+    static let usersUntilDead = 100
+    /// Between the probes of one user; the first doubles with each.
+    static let probePauses = (first: Duration.seconds(3), longest: Duration.seconds(12))
+    /// The most users kept; a further one is asked about.
+    static let mostFailing = 4096
+
+    private struct Pause {
+        var length = AuthorizationCircuit.probePauses.first
+        var end: Instant
+    }
 
     /// In a row.
     private(set) var failures = 0
-    /// Their users; at most ``usersToOpen``.
-    private var failingUsers: Set<Handle> = []
     /// Those without a connection, beside which no other question of the user was in flight.
     private var lone = 0
-    /// The end of the present ``probePause``; nil while the circuit is closed.
-    private var pauseEnd: Instant?
-    /// The users who have asked in it.
-    private var probed: Set<Handle> = []
+    /// The users of the failures.
+    private var pauses: [Handle: Pause] = [:]
 
-    var isOpen: Bool { pauseEnd != nil }
+    var isOpen: Bool {
+        failures >= Self.failuresToOpen && (lone >= Self.failuresToOpen || pauses.count >= Self.usersToOpen)
+    }
+    /// Whether the hook as a whole is judged, and not what it answers about some users.
+    var isDead: Bool { isOpen && pauses.count >= Self.usersUntilDead }
     /// ``failures``, if they are so many that the backend is doubted, whoever asked; nil otherwise.
     var inVain: Int? { failures >= Self.failuresToOpen ? failures : nil }
 
-    mutating func admits(_ user: Handle, at now: Instant) -> Bool {
-        guard let pauseEnd else { return true }
-        if now >= pauseEnd { (self.pauseEnd, probed) = (now + Self.probePause, []) }
-        guard probed.count < Self.mostProbes else { return false }
-        return probed.insert(user).inserted
+    /// Whether nothing is asked about the user now, because the last question failed.
+    func holds(_ user: Handle, at now: Instant) -> Bool {
+        guard isOpen, let pause = pauses[user] else { return false }
+        return now < pause.end
+    }
+
+    /// A question of the user is sent.
+    mutating func asked(_ user: Handle, at now: Instant) {
+        guard isOpen, let pause = pauses[user] else { return }
+        let length = min(pause.length * 2, Self.probePauses.longest)
+        pauses[user] = Pause(length: length, end: now + length)
     }
 
     mutating func succeeded() { self = AuthorizationCircuit() }
@@ -41,69 +56,86 @@ struct AuthorizationCircuit {
     mutating func failed(_ user: Handle, isLone: Bool, at now: Instant) {
         failures += 1
         if isLone { lone += 1 }
-        if failingUsers.count < Self.usersToOpen { failingUsers.insert(user) }
-        guard pauseEnd == nil, failures >= Self.failuresToOpen,
-            lone >= Self.failuresToOpen || failingUsers.count >= Self.usersToOpen
-        else { return }
-        (pauseEnd, probed) = (now + Self.probePause, failingUsers)
+        if let pause = pauses[user] {
+            pauses[user] = Pause(length: pause.length, end: now + pause.length)
+        } else if pauses.count < Self.mostFailing {
+            pauses[user] = Pause(end: now + Self.probePauses.first)
+        }
     }
 }
 
 /// Questions to the hook: a bounded number in flight, and those that wait for their turn. The core bounds the latter. A
-/// user may have as many in flight as are free for the others, alone at most half. Users whose questions wait take
-/// turns, with one question each. Pure.
+/// user may have as many in flight as are free for the others, alone at most half; so may all users together whose
+/// questions failed or were slow. Users whose questions wait take turns, with one question each; those whose questions
+/// failed or were slow come last. Pure.
 struct QuestionTurns {
     static let mostInFlight = 32
 
     struct Waiting {
         let question: AuthorizationHook.Question
+        /// When it is too late to send it.
+        let latest: Instant
         /// When the core stops waiting for the answer.
         let end: Instant
     }
 
-    private struct Line {
-        var waiting: Deque<Waiting> = []
-        var inFlight = 0
-    }
-
-    /// Those of users with questions.
-    private var lines: [Handle: Line] = [:]
-    /// The users with questions that wait, the next one first.
+    /// Of users with questions that wait, the oldest first.
+    private var lines: [Handle: Deque<Waiting>] = [:]
+    /// These users, the next one first.
     private var turns: Deque<Handle> = []
-    private(set) var inFlight = 0
+    private var places = SharedPlaces()
 
-    mutating func add(_ question: AuthorizationHook.Question, until end: Instant) {
+    var inFlight: Int { places.count }
+    /// When the first of the questions that wait must be sent; nil without one.
+    var firstLatest: Instant? { lines.values.compactMap { $0.first?.latest }.min() }
+
+    mutating func add(_ question: AuthorizationHook.Question, latest: Instant, until end: Instant) {
         let user = question.user
-        lines[user, default: Line()].waiting.append(Waiting(question: question, end: end))
-        if lines[user]?.waiting.count == 1 { turns.append(user) }
+        if lines[user] == nil { turns.append(user) }
+        lines[user, default: []].append(Waiting(question: question, latest: latest, end: end))
     }
 
-    /// Takes the next question, which is in flight from now on; nil when none may be sent. Call ``ended(_:)`` for one that
-    /// has waited too long.
-    mutating func next() -> Waiting? {
-        let free = Self.mostInFlight - inFlight
-        // At most ``mostInFlight`` users have questions in flight, so that few are passed over.
-        guard free > 0, let index = turns.firstIndex(where: { inFlight(of: $0) < free }) else { return nil }
+    /// Takes the next question, which is in flight from now on; nil when none may be sent.
+    mutating func next(at now: Instant) -> Waiting? {
+        guard inFlight < Self.mostInFlight, let index = nextTurn else { return nil }
         let user = turns.remove(at: index)
-        guard let waiting = lines[user]?.waiting.popFirst() else { preconditionFailure("a question waits for a turn") }
-        if lines[user]?.waiting.isEmpty == false { turns.append(user) }
-        began(waiting.question)
+        guard let waiting = lines[user]?.popFirst() else { preconditionFailure("a question waits for a turn") }
+        if lines[user]?.isEmpty == false { turns.append(user) } else { lines[user] = nil }
+        places.take(of: user, at: now)
         return waiting
     }
 
-    /// A question is in flight. The probes of an open circuit wait for no turn.
-    mutating func began(_ question: AuthorizationHook.Question) {
-        inFlight += 1
-        lines[question.user, default: Line()].inFlight += 1
+    private var nextTurn: Int? {
+        func first(isDoubted: Bool) -> Int? {
+            turns.firstIndex {
+                places.isDoubted($0) == isDoubted
+                    && places.hasRoom(for: $0, of: Self.mostInFlight, share: Self.mostInFlight)
+            }
+        }
+        return first(isDoubted: false) ?? first(isDoubted: true)
     }
 
-    mutating func ended(_ question: AuthorizationHook.Question) {
-        inFlight -= 1
-        lines[question.user]?.inFlight -= 1
-        if let line = lines[question.user], line.inFlight == 0, line.waiting.isEmpty { lines[question.user] = nil }
+    /// Removes and returns the questions that it is too late to send.
+    mutating func overdue(at now: Instant) -> [Waiting] {
+        var overdue: [Waiting] = []
+        for user in turns {
+            while let waiting = lines[user]?.first, waiting.latest <= now {
+                overdue.append(waiting)
+                lines[user]?.removeFirst()
+            }
+            if lines[user]?.isEmpty == true { lines[user] = nil }
+        }
+        let left = lines
+        if !overdue.isEmpty { turns.removeAll { left[$0] == nil } }
+        return overdue
     }
 
-    func inFlight(of user: Handle) -> Int { lines[user]?.inFlight ?? 0 }
+    mutating func ended(_ question: AuthorizationHook.Question) { places.release(of: question.user) }
+
+    /// A question of the user failed, or was slow.
+    mutating func doubt(_ user: Handle, at now: Instant) { places.doubt(user, at: now) }
+
+    func inFlight(of user: Handle) -> Int { places.count(of: user) }
 }
 
 /// Refusals by an HTTP status, such as 404, without a decision of the backend between them. Each counts as a decision;

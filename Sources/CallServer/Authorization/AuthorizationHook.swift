@@ -90,7 +90,8 @@ final class AuthorizationHook: Sendable {
         case allowed, denied, failed
         /// Answered from a recent answer of the backend.
         case cached
-        /// Not asked: the circuit is open, the question's turn came too late, or there is no configuration any more.
+        /// Not asked: the user's last question failed and the circuit is open, the question's turn came too late, or there
+        /// is no configuration any more.
         case skipped
     }
 
@@ -100,8 +101,8 @@ final class AuthorizationHook: Sendable {
         var failedOfOneUser: UInt64 = 0
         /// Questions whose circuit is open.
         var open: Set<Subject> = []
-        /// When the last question failed, of those whose circuit is open, and of those whose last one was alone and found no
-        /// connection.
+        /// When the last question failed, of those whose last one was alone and found no connection, and of those of which
+        /// so many users have had no answer that the hook is taken for dead.
         var unanswered: [Subject: Instant] = [:]
         /// How many questions in a row had no valid answer, by question, where they are so many that nobody may get one.
         var inVain: [Subject: Int] = [:]
@@ -131,8 +132,8 @@ final class AuthorizationHook: Sendable {
         let tls = try TLSClientContext.webClient.get()
         asker = LoopBound(
             Asker(
-                configuration, client: WebClient(loop: loop, tls: tls, userAgent: CallServer.userAgent), clock: clock,
-                log: log,
+                configuration, loop: loop,
+                client: WebClient(loop: loop, tls: tls, userAgent: CallServer.userAgent), clock: clock, log: log,
                 report: { [shared] change in shared.value.withLock { change(&$0) } }, answer: answer), on: loop)
     }
 
@@ -145,13 +146,14 @@ final class AuthorizationHook: Sendable {
         loop.execute { [asker] in asker.value.replace(with: configuration) }
     }
 
-    func stop() { loop.execute { [asker] in asker.value.client.close() } }
+    func stop() { loop.execute { [asker] in asker.value.stop() } }
 }
 
 /// Confined to the loop. The core bounds the number of open questions, and the time of each.
 private final class Asker {
     private var configuration: AuthorizationConfiguration?
-    let client: WebClient
+    private let loop: EventLoop
+    private let client: WebClient
     private let clock: ServerClock
     private let log: Logger
     private let report: ((inout AuthorizationHook.Figures) -> Void) -> Void
@@ -159,6 +161,9 @@ private final class Asker {
     private var circuits: [AuthorizationHook.Subject: AuthorizationCircuit] = [:]
     /// By question, so that the sessions after a restart hold up no invite.
     private var turns: [AuthorizationHook.Subject: QuestionTurns] = [:]
+    /// Fires when it is too late to send a question that waits.
+    private var timers: [AuthorizationHook.Subject: LoopTimer] = [:]
+    private var hasStopped = false
     private var recent = RecentAnswers()
     private var failing: Set<AuthorizationHook.Subject> = []
     private enum Line: Hashable { case failing(AuthorizationHook.Subject), open(AuthorizationHook.Subject) }
@@ -172,11 +177,13 @@ private final class Asker {
     private var statusRefusals: [AuthorizationHook.Subject: StatusRefusals] = [:]
 
     init(
-        _ configuration: AuthorizationConfiguration?, client: WebClient, clock: ServerClock, log: Logger,
+        _ configuration: AuthorizationConfiguration?, loop: EventLoop, client: WebClient, clock: ServerClock,
+        log: Logger,
         report: @escaping ((inout AuthorizationHook.Figures) -> Void) -> Void,
         answer: @escaping (AuthorizationHook.Question, AuthorizationAnswer) -> Void
     ) {
         self.configuration = configuration
+        self.loop = loop
         self.client = client
         self.clock = clock
         self.log = log
@@ -206,32 +213,49 @@ private final class Asker {
         let now = clock.now()
         if let known = recent.find(RecentAnswers.key(question), at: now) { return settle(question, known, .cached) }
         guard let configuration else { return settle(question, .failed, .skipped) }
+        let subject = question.subject
+        if circuits[subject]?.holds(question.user, at: now) == true { return settle(question, .failed, .skipped) }
+        // The backend has at least half of the time for each: otherwise those that waited long would fail, and open the
+        // circuit of a backend that is only busy.
         let timeout = configuration.policy.timeout
-        if isOpen(question.subject) {
-            guard circuits[question.subject]?.admits(question.user, at: now) == true else {
-                return settle(question, .failed, .skipped)
-            }
-            turns[question.subject, default: QuestionTurns()].began(question)
-            return send(question, configuration, for: timeout)
-        }
-        turns[question.subject, default: QuestionTurns()].add(question, until: now + timeout)
-        sendNext(question.subject)
+        turns[subject, default: QuestionTurns()].add(question, latest: now + timeout / 2, until: now + timeout)
+        sendNext(subject)
     }
 
-    private func isOpen(_ subject: AuthorizationHook.Subject) -> Bool { circuits[subject]?.isOpen ?? false }
+    func stop() {
+        hasStopped = true
+        timers = [:]
+        client.close()
+    }
 
-    /// Sends the questions whose turn it is. The backend has at least half of ``AuthorizationPolicy/timeout`` for each:
-    /// otherwise those that waited long would fail, and open the circuit of a backend that is only busy.
+    /// Sends the questions whose turn it is.
     private func sendNext(_ subject: AuthorizationHook.Subject) {
-        while let next = turns[subject]?.next() {
-            let left = next.end - clock.now()
-            if let configuration, left >= configuration.policy.timeout / 2, !isOpen(subject) {
-                send(next.question, configuration, for: left)
+        let now = clock.now()
+        for late in turns[subject]?.overdue(at: now) ?? [] { skip(late.question, at: now) }
+        while let next = turns[subject]?.next(at: now) {
+            if let configuration, circuits[subject]?.holds(next.question.user, at: now) != true {
+                circuits[subject]?.asked(next.question.user, at: now)
+                send(next.question, configuration, for: next.end - now)
             } else {
                 turns[subject]?.ended(next.question)
                 settle(next.question, .failed, .skipped)
             }
         }
+        if let latest = turns[subject]?.firstLatest { startTimer(subject, after: latest - now) }
+    }
+
+    private func startTimer(_ subject: AuthorizationHook.Subject, after delay: Duration) {
+        guard !hasStopped else { return }
+        let timer = timers[subject] ?? LoopTimer(loop: loop) { [weak self] in self?.sendNext(subject) }
+        timers[subject] = timer
+        timer.start(after: delay)
+    }
+
+    /// The question found no place in time. That others hold the places says nothing about the hook.
+    private func skip(_ question: AuthorizationHook.Question, at now: Instant) {
+        let circuit = circuits[question.subject]
+        let isJudged = circuit?.isDead == true || circuit?.holds(question.user, at: now) == true
+        settle(question, isJudged ? .failed : .unasked, .skipped)
     }
 
     /// Sends a question that is in flight by now.
@@ -245,12 +269,14 @@ private final class Asker {
         let request = WebRequest(
             .post, configuration.address, fields: fields, body: body, patience: patience,
             longestAnswer: AuthorizationBody.longestAnswer, isRepeatable: true)
+        let slow = configuration.policy.timeout / 4
         let start = ContinuousClock.now
         client.send(request) { [weak self] result in
             guard let self else { return }
             report { $0.latency.add(start.duration(to: .now)) }
             let isLone = isFirst && turns[question.subject]?.inFlight(of: question.user) == 1
             turns[question.subject]?.ended(question)
+            if start.duration(to: .now) > slow { turns[question.subject]?.doubt(question.user, at: clock.now()) }
             answered(result, question, isLone: isLone)
             sendNext(question.subject)
         }
@@ -308,6 +334,7 @@ private final class Asker {
         let wasOpen = circuit.isOpen
         circuit.failed(question.user, isLone: isLone, at: clock.now())
         circuits[question.subject] = circuit
+        turns[question.subject]?.doubt(question.user, at: clock.now())
         lastFailures[question.subject] = (clock.now(), isLone)
         var metadata = Self.about(question)
         metadata["reason"] = .string(reason)
@@ -321,7 +348,7 @@ private final class Asker {
             failing.insert(question.subject)
             metadata["failures"] = .stringConvertible(circuit.failures)
             log.error(
-                "the authorization hook keeps failing; until it answers, authorize.on_failure decides at once",
+                "the authorization hook keeps failing; until it answers, authorize.on_failure decides at once for the users concerned",
                 metadata: metadata)
         }
         settle(question, .failed, .failed)
@@ -330,13 +357,14 @@ private final class Asker {
     private func settle(
         _ question: AuthorizationHook.Question, _ answer: AuthorizationAnswer, _ outcome: AuthorizationHook.Outcome
     ) {
-        if answer == .failed { failingUsers.add(question.user, at: clock.now()) }
+        if answer == .failed || answer == .unasked { failingUsers.add(question.user, at: clock.now()) }
         report { figures in
             figures.counts[outcome, default: 0] += 1
             figures.failedOfOneUser = failingUsers.total
             let open = Set(circuits.filter { $0.value.isOpen }.keys)
             figures.open = open
-            figures.unanswered = lastFailures.filter { $0.value.isLone || open.contains($0.key) }.mapValues { $0.at }
+            figures.unanswered = lastFailures.filter { $0.value.isLone || circuits[$0.key]?.isDead == true }
+                .mapValues { $0.at }
             figures.inVain = circuits.compactMapValues(\.inVain)
             figures.refusing = statusRefusals.compactMapValues(\.ofAll)
         }

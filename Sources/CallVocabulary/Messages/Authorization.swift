@@ -42,6 +42,8 @@ public enum AuthorizationAnswer: Equatable, Sendable {
     case failed
     /// There is no answer, and the user has so many questions that they may be the cause: no policy allows it.
     case crowded
+    /// The question was not sent, because other users' questions left no place: no policy allows it.
+    case unasked
 }
 
 /// What a backend changes in an invite that it allows; nil keeps it.

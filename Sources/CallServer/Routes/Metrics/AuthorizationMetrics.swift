@@ -10,7 +10,7 @@ enum AuthorizationMetrics {
             })
         report.metric(
             "reveille_authorization_circuit_open", .gauge,
-            "1 while authorize.on_failure decides at once, because the hook has failed.",
+            "1 while authorize.on_failure decides at once about users for whom the hook failed.",
             AuthorizationHook.Subject.allCases.map {
                 ("question=\"\($0.rawValue)\"", figures.open.contains($0) ? 1 : 0)
             })
