@@ -59,8 +59,8 @@ public final class CallStore {
     ///   - onOlder: called before an older store is migrated, with its version and that of this program, as `v5` and
     ///     `v6`. A migration takes half a minute for a million calls. When interrupted, it restarts at the next start.
     ///   - onDoubt: called with a description of what a power failure may have lost: damage can look the same.
-    /// - Throws: ``StoreFailure`` when the folder is a file, not writable or locked by another server, or the disk is
-    ///   full. Also when the file is no database, damaged, or written by a later version, when the journal belongs to
+    /// - Throws: ``StoreFailure`` when the folder is a file, not writable or locked by another server, when a file is a
+    ///   link, or the disk is full. Also when the file is no database, damaged, or written by a later version, when the journal belongs to
     ///   another store, or when acknowledged records are missing. The files are unchanged then.
     public static func open(
         folder: String, onOlder: (_ version: String, _ current: String) -> Void = { _, _ in },
@@ -74,10 +74,11 @@ public final class CallStore {
         onDoubt: (_ doubt: String) -> Void = { _ in }
     ) throws(StoreFailure) -> CallStore {
         try StoreFolder.create(folder)
-        let lock = try FolderLock(folder: folder, patience: patience)
+        var lock = try FolderLock(folder: folder, patience: patience)
         let path = StoreFolder.database(in: folder)
         for doubt in try StoreCheck.doubts(about: path) { onDoubt(doubt) }
         try StoreFolder.createDatabaseFile(in: folder)
+        try lock.take(path)
         let (tables, settled) = try StoreFailure.wrap(path) {
             let queue = try StoreConnection.open(path, StoreConnection.writing("store"))
             let version = try queue.inDatabase { database in

@@ -32,6 +32,28 @@ enum StoreFolder {
         [path, journal(of: path)].flatMap { [$0] + companions(of: $0) }
     }
 
+    /// Refuses a store of which a file is a link, or has a name outside of the folder: it may be that of a running
+    /// server, whose lock is in another folder. A restore that was interrupted leaves two names in one folder.
+    static func refuseLinks(in folder: String) throws(StoreFailure) {
+        for file in files(of: database(in: folder)) {
+            var status = stat()
+            guard lstat(file, &status) == 0 else { continue }
+            let isLink = status.st_mode & S_IFMT == S_IFLNK
+            guard isLink || status.st_mode & S_IFMT == S_IFREG && status.st_nlink > 1 else { continue }
+            let (device, inode) = (status.st_dev, status.st_ino)
+            let own = names(in: folder).count { name in
+                var other = stat()
+                return lstat("\(folder)/\(name)", &other) == 0 && other.st_dev == device && other.st_ino == inode
+            }
+            guard isLink || own < Int(status.st_nlink) else { continue }
+            throw StoreFailure(
+                .linkedFile, path: file,
+                detail: isLink
+                    ? "it is a symbolic link, and its file may be that of another server"
+                    : "it has \(status.st_nlink) names (hard links), and may be the file of another server too")
+        }
+    }
+
     /// Creates the folder (mode 0700) and its missing parents.
     static func create(_ folder: String) throws(StoreFailure) {
         if mkdir(folder, 0o700) == 0 { return }

@@ -32,6 +32,8 @@ public struct StoreFailure: Error, Equatable, Sendable {
         case displacedFile
         /// Another program wrote to a database while the server had it open.
         case overwrittenFile
+        /// A file of the store is a link, or has a name in another folder.
+        case linkedFile
         /// The store was written by a later version of this program.
         case newerVersion
         /// Another server holds the folder; nil when it did not leave its process id.
@@ -120,6 +122,8 @@ extension StoreFailure: CustomStringConvertible {
             Nothing is acknowledged any more: stop the server, and restore a backup with reveille restore --replace. \
             A copy over the file of a running server restores nothing.
             """
+        case .linkedFile:
+            "Stop the server of the other folder, copy this folder to a new one (cp -rL), and name that one as the data folder."
         case .newerVersion: "Start the version that wrote it, or a later one."
         case .locked(let pid?): "Stop the server with process id \(pid), or give this one a folder of its own."
         case .locked(nil): "Stop the other server, or give this one a folder of its own."

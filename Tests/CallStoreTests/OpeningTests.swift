@@ -3,6 +3,7 @@ import ChildProcess
 import Foundation
 import GRDB
 import GRDBSQLite
+import Glibc
 import RecordTables
 import StoreInterface
 import Synchronization
@@ -117,10 +118,58 @@ import Testing
             let (link, victim) = ("\(folder.path)/\(name)", "\(folder.path)/victim-\(name)")
             if name == "reveille.lock" { try Data("kept".utf8).write(to: URL(filePath: victim)) }
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: victim)
-            #expect(refusal(of: folder.path)?.reason == .cannotWrite)
+            #expect(refusal(of: folder.path)?.reason == (name == "reveille.lock" ? .cannotWrite : .linkedFile))
             #expect(FileManager.default.contents(atPath: victim) == (name == "reveille.lock" ? Data("kept".utf8) : nil))
             try FileManager.default.removeItem(atPath: link)
         }
+    }
+
+    @Test func `a folder whose files are links to those of another store is refused, while that one runs and after`()
+        throws
+    {
+        let (folder, other) = (try TemporaryFolder(), try TemporaryFolder())
+        let store = try CallStore.open(folder: folder.path)
+        try store.commit([.device(.full())])
+        let backup = folder.parent + "/backup"
+        _ = try StoreBackup.write(folder: folder.path, to: backup, replacing: false)
+        for isSymbolic in [true, false] {
+            try FileManager.default.createDirectory(atPath: other.path, withIntermediateDirectories: false)
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name != "reveille.lock" {
+                let (file, link) = ("\(folder.path)/\(name)", "\(other.path)/\(name)")
+                let made = isSymbolic ? symlink(file, link) : Glibc.link(file, link)
+                #expect(made == 0)
+            }
+            let refused = refusal(of: other.path)
+            #expect(refused?.reason == .linkedFile && refused?.description.contains("copy this folder") == true)
+            let unrestored = failure { () throws(StoreFailure) in
+                try StoreBackup.restore(backup, into: other.path, replacing: true, now: 0)
+            }
+            #expect(unrestored?.reason == .linkedFile)
+            // The first store is as it was.
+            try store.commit([.device(.full())])
+            try store.checkFiles()
+            try FileManager.default.removeItem(atPath: other.path)
+        }
+        store.close()
+        // A second name in the same folder is that of an interrupted restore.
+        let aside = Glibc.link(folder.database, folder.database + ".aside")
+        try CallStore.open(folder: folder.path).close()
+        try FileManager.default.createDirectory(atPath: other.path, withIntermediateDirectories: false)
+        let outside = Glibc.link(folder.database, other.path + "/name")
+        #expect(aside == 0 && outside == 0)
+        #expect(refusal(of: folder.path)?.reason == .linkedFile)
+    }
+
+    @Test func `the database itself is locked, for what reaches it by another name`() throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        // Closed last: with it this process loses SQLite's locks on the file.
+        let descriptor = Glibc.open(folder.database, O_RDONLY)
+        let whileOpen = flock(descriptor, LOCK_EX | LOCK_NB)
+        store.close()
+        let after = flock(descriptor, LOCK_EX | LOCK_NB)
+        close(descriptor)
+        #expect(whileOpen == -1 && after == 0)
     }
 
     @Test func `two stores never share a folder, in one process neither`() throws {

@@ -79,8 +79,9 @@ struct BackupText {
         case .corrupted, .notADatabase, .newerVersion, .otherJournal, .missingFile, .incomplete, .foreignMark,
             .displacedFile, .overwrittenFile, .unreadableRow, .lostCommits:
             return Exit.failed
-        case .notADirectory, .cannotWrite, .diskFull, .noStore, .noBackup, .exists, .notReplaceable, .locked, .busy,
-            .inputOutput, .closed, .sqlite, .noLibrary, .unreachable, .noSynchronousStandby, .tooManyConnections,
+        case .notADirectory, .cannotWrite, .linkedFile, .diskFull, .noStore, .noBackup, .exists, .notReplaceable,
+            .locked,
+            .busy, .inputOutput, .closed, .sqlite, .noLibrary, .unreachable, .noSynchronousStandby, .tooManyConnections,
             .accessDenied, .invalidAddress, .unsuitableDatabase, .livingHome, .fenced, .leaseExpired, .notEmpty,
             .copyDiffers,
             .postgreSQL:
