@@ -22,6 +22,51 @@ import Testing
         try PostgresStore.open(address, name: "second", patience: .zero).close()
     }
 
+    @Test func `a realm without a row of its lease or home says so, to a server that starts and to one that stands by`()
+        async throws
+    {
+        let address = try await PostgresServer.freshAddress()
+        try PostgresStore.open(address, name: "first").close()
+        let session = try Session(address)
+        let standby = try PostgresConnection(
+            address, PostgresConnection.Purpose(name: "a standby", patience: .seconds(30)))
+        for table in ["lease", "home"] {
+            try session.run("CREATE TEMPORARY TABLE kept AS SELECT * FROM \(table)")
+            try session.run("DELETE FROM \(table)")
+            let unopened = #expect(throws: StoreFailure.self) {
+                try PostgresStore.open(address, name: "second", patience: .zero)
+            }
+            let unseen = #expect(throws: StoreFailure.self) { try Lease.sight(standby, RealmNode(name: "third")) }
+            for failure in [unopened, unseen] {
+                #expect(failure?.reason == .corrupted)
+                #expect(failure?.detail.contains("the table \(table) has no row") == true)
+            }
+            try session.run("INSERT INTO \(table) SELECT * FROM kept")
+            try session.run("DROP TABLE kept")
+        }
+        try PostgresStore.open(address, name: "second").close()
+    }
+
+    @Test func `a lease that an administrator has edited is told in words, and quoted on one line`() async throws {
+        let address = try await PostgresServer.freshAddress()
+        try PostgresStore.open(address, name: "first").close()
+        let session = try Session(address)
+        try session.run("UPDATE lease SET until = 'infinity', address = E'x\\nready \\x1b]0;y'")
+        let endless = #expect(throws: StoreFailure.self) {
+            try PostgresStore.open(address, name: "second", patience: .zero)
+        }
+        #expect(endless?.reason == .livingHome && endless?.detail.contains("x\\u{A}ready \\u{1B}]0;y") == true)
+        let standby = try PostgresConnection(
+            address, PostgresConnection.Purpose(name: "a standby", patience: .seconds(30)))
+        #expect(try Lease.sight(standby, RealmNode(name: "third")).sight == .home("x\\u{A}ready \\u{1B}]0;y"))
+        try session.run("UPDATE lease SET until = '-infinity', epoch = 9223372036854775807")
+        let uncounted = #expect(throws: StoreFailure.self) { try PostgresStore.open(address, name: "second") }
+        #expect(uncounted?.reason == .corrupted && uncounted?.detail.contains("lease.epoch") == true)
+        // As the words say.
+        try session.run("UPDATE lease SET epoch = home.epoch, until = '-infinity' FROM home")
+        try PostgresStore.open(address, name: "second").close()
+    }
+
     @Test func `a journal whose last commit has a number that no home writes is refused`() async throws {
         let address = try await PostgresServer.freshAddress()
         let store = try PostgresStore.open(address, name: "first")

@@ -79,6 +79,9 @@ final class PostgresResult {
     func text(_ row: Int32, _ column: Int32) -> String? {
         withBytes(row, column) { String(decoding: $0, as: UTF8.self) }
     }
+
+    /// A text for people, which whoever may write to the database may have written.
+    func words(_ row: Int32, _ column: Int32) -> String? { text(row, column)?.printable(upTo: 1000) }
 }
 
 @available(*, unavailable)

@@ -54,9 +54,16 @@ package enum Lease {
     /// The longest round trip, in milliseconds, that tells the database's clock. Two of them differ by less than the
     /// smallest step of a clock, half a second.
     private static let longestClockTrip: Int64 = 250
+    /// An end at infinity, which an administrator may have written, has no distance.
     private static let look = """
-        SELECT coalesce(address, ''), epoch,
-            CASE WHEN until <= now() THEN 0 ELSE (extract(epoch FROM until - now()) * 1000)::bigint END FROM lease
+        SELECT coalesce(address, ''), epoch, CASE WHEN until <= now() THEN 0
+            ELSE (extract(epoch FROM least(until, now() + interval '1 day') - now()) * 1000)::bigint END FROM lease
+        """
+    /// Take-overs do not reach this number.
+    private static let longestEpoch: Int64 = 1 << 53
+    private static let rows = """
+        SELECT (SELECT count(*) FROM lease), (SELECT count(*) FROM home),
+            (SELECT count(*) FROM lease WHERE epoch NOT BETWEEN 0 AND \(longestEpoch))
         """
     /// Ends the connections of the former home, which may hold locks although its process is stopped. The names are those
     /// of `PostgresConnection.Purpose`.
@@ -92,8 +99,10 @@ package enum Lease {
                 return Term(key: key, validUntil: validUntil, clockOrigin: try clockOrigin(connection))
             }
             let row = try connection.run(look)
+            // The next attempt tells it.
+            guard row.rowCount == 1 else { continue }
             let other = Other(
-                address: row.text(0, 0) ?? "", epoch: row.int(0, 1) ?? 0, milliseconds: row.amount(0, 2) ?? 0)
+                address: row.words(0, 0) ?? "", epoch: row.int(0, 1) ?? 0, milliseconds: row.amount(0, 2) ?? 0)
             let isRenewed = first.map { $0.epoch != other.epoch || $0.milliseconds < other.milliseconds } ?? false
             guard !isRenewed, ContinuousClock.now < deadline else {
                 throw StoreFailure(
@@ -116,6 +125,7 @@ package enum Lease {
         let taken: Result<TermKey?, StoreFailure>
         do throws(StoreFailure) {
             let version = try PostgresSchema.knownVersion(connection) ?? 0
+            if let found = try damage(connection) { throw found }
             taken = .success(
                 try connection.replicated { () throws(StoreFailure) in
                     try version < PostgresSchema.firstWithTerms
@@ -127,6 +137,29 @@ package enum Lease {
         try connection.runSimple("RESET lock_timeout")
         if case .failure(let failure) = taken, failure.reason == .busy { return nil }
         return try taken.get()
+    }
+
+    /// Why no process can become the home, whatever it waits for: an administrator, or a restore of a part of the tables,
+    /// has left no row. nil for nothing.
+    private static func damage(_ connection: PostgresConnection) throws(StoreFailure) -> StoreFailure? {
+        let row = try connection.run(rows)
+        if row.int(0, 0) != 1 { return rowless("lease", connection) }
+        if row.int(0, 1) != 1 { return rowless("home", connection) }
+        guard row.int(0, 2) != 0 else { return nil }
+        return StoreFailure(
+            .corrupted, path: connection.path,
+            detail: "lease.epoch is no number of a take-over; with all servers of the realm stopped, its schema takes "
+                + "UPDATE lease SET epoch = home.epoch, until = '-infinity' FROM home")
+    }
+
+    private static func rowless(_ table: String, _ connection: PostgresConnection) -> StoreFailure {
+        let repair =
+            table == "lease"
+            ? "; with all servers of the realm stopped, its schema takes INSERT INTO lease (epoch, until) "
+                + "SELECT epoch, '-infinity' FROM home" : ""
+        return StoreFailure(
+            .corrupted, path: connection.path,
+            detail: "the table \(table) has no row, so that no server can become the realm's home\(repair)")
     }
 
     private static func takeOnce(_ connection: PostgresConnection, _ node: RealmNode) throws(StoreFailure) -> TermKey? {
@@ -182,7 +215,10 @@ package enum Lease {
         var parameters = PostgresParameters()
         parameters.bind(key)
         let row = try connection.replicated { () throws(StoreFailure) in try connection.run(renew, parameters) }
-        guard let isHandover = row.int(0, 0) else { return nil }
+        guard let isHandover = row.int(0, 0) else {
+            if let found = try damage(connection) { throw found }
+            return nil
+        }
         let after = timeSinceBoot()
         let time = after - before <= longestClockTrip ? row.amount(0, 1) : nil
         return Renewal(
@@ -213,7 +249,7 @@ package enum Lease {
         SELECT coalesce(address, ''), \(isFree), EXISTS (
                 SELECT 1 FROM pg_stat_activity
                 WHERE wait_event = 'SyncRep' AND application_name = ?2 AND datname = current_database()),
-            epoch, until::text FROM lease
+            epoch, until::text, (SELECT count(*) FROM home) FROM lease
         """
     private static let endUnrenewed =
         "UPDATE lease SET until = now() WHERE epoch = ? AND until::text = ? AND until > now()"
@@ -228,9 +264,11 @@ package enum Lease {
         let keeper = PostgresConnection.Purpose(name: keeperName, patience: .zero)
         parameters.bind(keeper.applicationName(connection.address))
         let row = try connection.run(watch, parameters)
+        guard row.rowCount == 1 else { throw rowless("lease", connection) }
+        guard row.int(0, 5) == 1 else { throw rowless("home", connection) }
         let isWaiting = row.int(0, 2) == 1
         return Sighting(
-            sight: row.int(0, 1) == 1 && !isWaiting ? .free : .home(row.text(0, 0) ?? ""),
+            sight: row.int(0, 1) == 1 && !isWaiting ? .free : .home(row.words(0, 0) ?? ""),
             mark: isWaiting ? nil : Mark(epoch: row.int(0, 3) ?? 0, until: row.text(0, 4) ?? ""))
     }
 

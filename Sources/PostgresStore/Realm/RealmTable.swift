@@ -20,7 +20,8 @@ enum RealmTable {
         FROM node n, lease l WHERE n.seen_at > now() - interval '1 day' ORDER BY 5 DESC, n.name, n.started_at
         """
     private static let lease = """
-        SELECT epoch, address, CASE WHEN until <= now() THEN 0 ELSE (extract(epoch FROM until - now()) * 1000)::bigint END,
+        SELECT epoch, address, CASE WHEN until <= now() THEN 0
+                ELSE (extract(epoch FROM least(until, now() + interval '1 day') - now()) * 1000)::bigint END,
             handover_to, (SELECT count(*) FROM journal WHERE operations IS NOT NULL) FROM lease
         """
     private static let standbyNames = """
@@ -67,7 +68,7 @@ enum RealmTable {
     /// The names of those that stand by.
     static func standbys(_ connection: PostgresConnection) throws(StoreFailure) -> [String] {
         let rows = try connection.run(standbyNames)
-        return (0..<rows.rowCount).compactMap { rows.text($0, 0) }
+        return (0..<rows.rowCount).compactMap { rows.words($0, 0) }
     }
 
     static func status(_ connection: PostgresConnection) throws(StoreFailure) -> RealmStatus {
@@ -75,15 +76,15 @@ enum RealmTable {
         let members = (0..<rows.rowCount).map { row in
             RealmStatus.Member(
                 node: RealmNode(
-                    id: identifier(rows, row, 0) ?? RealmStatus.nobody, name: rows.text(row, 1) ?? "",
-                    address: rows.text(row, 2) ?? "", version: rows.text(row, 3) ?? ""),
-                isHome: rows.int(row, 4) == 1, saidStandby: rows.int(row, 7) == 1, problem: rows.text(row, 8),
+                    id: identifier(rows, row, 0) ?? RealmStatus.nobody, name: rows.words(row, 1) ?? "",
+                    address: rows.words(row, 2) ?? "", version: rows.words(row, 3) ?? ""),
+                isHome: rows.int(row, 4) == 1, saidStandby: rows.int(row, 7) == 1, problem: rows.words(row, 8),
                 startedAt: Instant(milliseconds: rows.amount(row, 5) ?? 0),
                 age: .milliseconds(rows.amount(row, 6) ?? 0))
         }
         let row = try connection.run(lease)
         return RealmStatus(
-            epoch: row.int(0, 0) ?? 0, home: row.text(0, 1), lease: .milliseconds(row.amount(0, 2) ?? 0),
+            epoch: row.int(0, 0) ?? 0, home: row.words(0, 1), lease: .milliseconds(row.amount(0, 2) ?? 0),
             successor: identifier(row, 0, 3), members: members, unapplied: Int(row.amount(0, 4) ?? 0),
             warnings: try DatabaseState.warnings(connection),
             databaseStandbys: try DatabaseState.standbyCount(connection))
