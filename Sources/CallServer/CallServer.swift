@@ -102,7 +102,8 @@ public final class CallServer: Sendable {
                 // What is stored are times of the database's clock, whichever server was the home.
                 clock = ServerClock(clocks.following { [term = homeLease.term] in term.clockOrigin })
             } else {
-                clock = ServerClock(clocks, anchor: ClockAnchor(in: configuration.data) { log.error("\($0)") })
+                let anchor = ClockAnchor(in: configuration.data, of: clocks) { log.error("\($0)") }
+                clock = ServerClock(clocks, anchor: anchor)
             }
             let tokens = try await TokenAuthority(
                 folder: configuration.data, clock: clock, tokens: configuration.tokens)

@@ -80,6 +80,26 @@ import Testing
         #expect(next.offset == .seconds(7140))
     }
 
+    @Test("takes no anchor of this boot that is years off, whichever number of it is damaged")
+    func implausible() throws {
+        let sources = clocks.sources
+        let folder = try DataFolder.temporary()
+        let (origin, most) = (clock.anchor.origin, (Int64(1) << 53) - 1)
+        for (wrong, offset) in [
+            (most, 0), (-most, 0), (origin, most), (origin, -most), (most, -most), (origin + 8_000_000_000_000, 0),
+            (origin, 11 * 365 * 86_400_000), (origin, -11 * 365 * 86_400_000),
+        ] as [(Int64, Int64)] {
+            try ClockAnchor(boot: sources.boot, origin: wrong, offset: offset).save(in: folder)
+            var said: [String] = []
+            let anchor = ClockAnchor(in: folder, of: sources) { said.append($0) }
+            #expect(anchor == nil && said.count == 1, "\(wrong) \(offset)")
+        }
+        // A machine whose clock began in 1970, and was set.
+        let began = ClockAnchor(boot: sources.boot, origin: -sources.elapsed(), offset: sources.wall())
+        try began.save(in: folder)
+        #expect(ClockAnchor(in: folder, of: sources) == began)
+    }
+
     @Test("in a realm goes on with the database's clock, whenever this machine's is set")
     func databaseClock() {
         // The database is an hour behind.

@@ -16,16 +16,23 @@ public struct ClockAnchor: Codable, Equatable, Sendable {
     /// Wall time minus the timeline, in milliseconds.
     var offset: Int64
 
+    /// The most that the timeline of this boot may differ from the system clock, and that the wall time may: the clock of
+    /// a machine without a battery begins in 1970.
+    private static let longest = (timeline: year * 100, wall: year * 10)
+    private static let year: Int64 = 365 * 86_400_000
+
     /// nil when the file is missing, damaged or cannot be read: then the clock starts anew.
-    /// - Parameter onDamage: gets what is wrong with the file, and what to do.
-    init?(in folder: DataFolder, onDamage: (String) -> Void = { _ in }) {
+    /// - Parameters:
+    ///   - sources: the clocks to compare with.
+    ///   - onDamage: gets what is wrong with the file, and what to do.
+    init?(in folder: DataFolder, of sources: ClockSources = .system, onDamage: (String) -> Void = { _ in }) {
         let path = "\(folder.path)/\(Self.file)"
         let found: [UInt8]?
         do { found = try PrivateFile.read(path) } catch { found = [] }
         guard let contents = found else { return nil }
         // Sums of larger numbers could overflow.
         guard let anchor = try? JSONDecoder().decode(Self.self, from: Data(contents)),
-            StoredTime.isPossible(anchor.origin), StoredTime.isPossible(anchor.offset)
+            StoredTime.isPossible(anchor.origin), StoredTime.isPossible(anchor.offset), anchor.isPlausible(by: sources)
         else {
             onDamage(
                 "\(path) is damaged and is replaced: if the system clock was set since the last stop, deadlines of "
@@ -33,6 +40,15 @@ public struct ClockAnchor: Codable, Equatable, Sendable {
             return nil
         }
         self = anchor
+    }
+
+    /// Whether the times of this boot are near those of the system clock. The next start would refuse rows with others.
+    private func isPlausible(by sources: ClockSources) -> Bool {
+        // Another boot's are not used.
+        guard boot != nil, boot == sources.boot else { return true }
+        let (timeline, wall) = (origin + sources.elapsed(), sources.wall())
+        return (timeline - wall).magnitude <= Self.longest.timeline
+            && (timeline + offset - wall).magnitude <= Self.longest.wall
     }
 
     init(boot: String?, origin: Int64, offset: Int64) {
