@@ -26,7 +26,7 @@ export class ReveilleError extends Error {
   constructor(code: string, message: string, data?: Record<string, unknown>);
   /** For programs. A newer server may have codes that are not in `ErrorCode`. */
   readonly code: ErrorCode | (string & {});
-  /** When to try again, if the server says so. */
+  /** When to try again in milliseconds, if the server says so; at most five minutes. */
   readonly retryAfter?: number;
   /** One sentence for people: what to do about it. */
   whatToDo: string;

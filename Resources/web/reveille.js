@@ -1,5 +1,5 @@
 // @ts-check
-// Connection → Session → Call → Media. reveille.d.ts documents it.
+// Connection → Session → Call → Media: see reveille.d.ts.
 
 const PROTOCOL_VERSION = 1;
 const SUBPROTOCOL = 'reveille.v1';
@@ -74,8 +74,7 @@ export class ReveilleError extends Error {
     this.name = 'ReveilleError';
     this.code = code;
     this.data = data;
-    // A timer of a browser holds 31 bits.
-    this.retryAfter = data.retry_after_ms >= 0 ? Math.min(data.retry_after_ms, 2 ** 31 - 1) : undefined;
+    this.retryAfter = data.retry_after_ms >= 0 ? Math.min(data.retry_after_ms, 3e5) : undefined;
     this.whatToDo = ADVICE[code] ?? LATER;
   }
 }
@@ -115,7 +114,7 @@ class Alarms {
   }
 
   set(name, after, fire) {
-    this.#due.set(name, { at: this.env.now() + Math.max(0, after), fire });
+    this.#due.set(name, { at: this.env.now() + Math.max(0, after || 0), fire });
     this.#arm();
   }
 
@@ -136,8 +135,8 @@ class Alarms {
     this.env.clearTimeout(this.#timer);
     if (this.#due.size === 0) return;
     const wait = Math.min(...[...this.#due.values()].map(({ at }) => at)) - this.env.now();
-    // A timer of a browser holds 31 bits.
-    this.#timer = this.env.setTimeout(() => this.#fire(), Math.min(Math.max(0, Math.ceil(wait)), 2 ** 31 - 1));
+    // A timer has 31 bits.
+    this.#timer = this.env.setTimeout(() => this.#fire(), Math.min(Math.max(0, Math.ceil(wait)), 1e9));
   }
 
   #fire() {
@@ -975,16 +974,18 @@ export class Session extends Emitter {
     this.#iceServers = servers.map(({ urls, username, credential }) => ({ urls, username, credential }));
     const shortest = Math.min(Infinity, ...servers.map(({ remaining_ms }) => remaining_ms));
     this.#iceExpiry = this.env.now() + shortest;
-    if (shortest === Infinity) return;
-    this.connection.alarms.set('ice', shortest * 0.8, () => this.#refreshICE());
+    if (!(shortest < Infinity)) return;
+    this.#awaitICE(shortest * 0.8);
     this.turns.later(() => this._emit('iceservers'));
   }
 
   #refreshICE() {
-    this.#iceCall ??= this.#fetchICE().catch(() => {
-      this.connection.alarms.set('ice', 30_000, () => this.#refreshICE());
-    }).finally(() => { this.#iceCall = undefined; });
+    this.#iceCall ??= this.#fetchICE().catch(() => this.#awaitICE(0)).finally(() => { this.#iceCall = undefined; });
     return this.#iceCall;
+  }
+
+  #awaitICE(time) {
+    this.connection.alarms.set('ice', Math.max(30_000, time), () => this.#refreshICE());
   }
 
   async #fetchICE() {
@@ -1866,7 +1867,6 @@ export class Media extends Emitter {
 
   async #takeOffer(sdp, custom) {
     if (!this.#pc) return;
-    // Sent again.
     if (this.#last?.kind === 'answer' && custom?.offer && custom.offer === this.#offer) return this.#send(this.#last);
     const isRestart = custom?.media === 'restart';
     if (this.#pc.signalingState !== 'stable') {

@@ -280,7 +280,7 @@ extension SignalError {
     /// The delay before a retry; nil when a retry would not help.
     var retryDelay: Duration? {
         switch code {
-        case .rateLimited(let wait), .overloaded(let wait): wait
+        case .rateLimited(let wait), .overloaded(let wait): min(wait, ClientSession.longestRetryDelay)
         case .parseError, .invalidRequest, .methodNotFound, .invalidParams, .internalError, .unauthenticated,
             .forbidden,
             .notFound, .callEnded, .alreadyAnswered, .badState, .tooLarge, .conflict, .limitReached, .draining:

@@ -157,7 +157,7 @@ extension ClientSession {
     mutating func openRefused(_ error: SignalError, now: Duration, effects: inout [SessionEffect]) {
         switch error.code {
         case .rateLimited(let wait), .overloaded(let wait):
-            lose(reason: error.message, atLeast: wait, now: now, effects: &effects)
+            lose(reason: error.message, atLeast: min(wait, Self.longestRetryDelay), now: now, effects: &effects)
         case .draining, .internalError, .limitReached, .conflict:
             // `conflict`: another live session of this device, which may be our own on a dead socket.
             lose(reason: error.message, now: now, effects: &effects)

@@ -250,4 +250,6 @@ extension ClientSession {
     static let ringGrace: Duration = .seconds(2)
     /// The timeout of `session.close`, and of sending unsent commands before it.
     static let closeTimeout: Duration = .seconds(2)
+    /// One refusal silences the client for no longer, whatever time the server says.
+    static let longestRetryDelay: Duration = .seconds(300)
 }

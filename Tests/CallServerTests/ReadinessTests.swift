@@ -26,6 +26,16 @@ struct ReadinessTests {
         return facts.problems
     }
 
+    @Test("metrics on loopback are for requests that name an address or localhost")
+    func hosts() {
+        for own in [nil, "localhost", "LOCALHOST:7352", "127.0.0.1", "127.0.0.2:80", "[::1]", "[::1]:7352"] {
+            #expect(MetricsListener.isOwn(own), "\(own ?? "none")")
+        }
+        for other in ["", "evil.example", "evil.example:7352", "localhost.evil.example", "127.0.0.1.evil", "[::1"] {
+            #expect(!MetricsListener.isOwn(other), "\(other)")
+        }
+    }
+
     @Test("a problem is one line for operators, whatever it quotes")
     func line() {
         let words = "the hook: \u{1B}]0;t\u{7}\r\nready\u{202E}" + String(repeating: "x", count: 10_000)

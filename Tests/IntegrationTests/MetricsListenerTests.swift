@@ -27,6 +27,10 @@ struct MetricsListenerTests {
         let metrics = try await HTTPAnswer.curl(socket[0], socket[1], socket[2] + "/metrics")
         #expect(metrics.status == 200 && metrics.body.contains("\nreveille_draining 1\n"))
         for place in [clients, listener] { #expect(try await HTTPAnswer.curl(place + "/healthz").body == "ok") }
+        for (host, status) in [("evil.example:7352", 403), ("localhost:1", 200)] {
+            let answer = try await HTTPAnswer.curl("--header", "Host: \(host)", listener + "/metrics")
+            #expect(answer.status == status && answer.body.contains("reveille_draining") == (status == 200))
+        }
         // The metrics listener serves no WebSockets and no calls.
         for path in ["/v1/signal", "/v1/admin", "/v1/calls/3554fbe6-9e3d-44fc-aaea-8955b60bb83f"] {
             #expect(try await HTTPAnswer.curl(listener + path).status == 404, "\(path)")

@@ -139,6 +139,19 @@ import Testing
         }
     }
 
+    @Test("one refusal silences the phone for minutes, whatever time the server says")
+    func longWaits() {
+        for wait in [Duration.seconds(301), .milliseconds(9_007_199_254_740_991)] {
+            for code in [SignalError.Code.overloaded(retryAfter: wait), .rateLimited(retryAfter: wait)] {
+                var harness = H()
+                let id = harness.startAndReachOpening().lastRequestID
+                let delay = harness.receive(.error(id, SignalError(code, "later"))).retryDelays[0]
+                #expect(delay >= .seconds(300) && delay <= .milliseconds(300_500))
+                #expect(SignalError(code, "later").retryDelay == .seconds(300))
+            }
+        }
+    }
+
     @Test("a resume that the server cannot even read is tried again without")
     func malformedResume() throws {
         var harness = H.online()

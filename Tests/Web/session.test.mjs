@@ -159,6 +159,15 @@ test('session.open that is refused for a time is not tried before', async () => 
   assert.equal(h.tokens.length, 1);
 });
 
+test('one refusal of session.open silences the page for minutes, not for days', async () => {
+  const h = new Harness();
+  h.session.start();
+  await h.reachOpening();
+  h.answer('session.open', refusal('overloaded', { retry_after_ms: 2 ** 53 - 1 }));
+  await h.clock.advance(301_000);
+  assert.equal(h.tokens.length, 1);
+});
+
 test('a message that is too large fails alone, with the limit', async () => {
   const h = new Harness();
   await h.reopen();
@@ -693,6 +702,22 @@ test('TURN credentials are refreshed before they expire, with a token', async ()
   assert.equal((await h.session.iceServers())[0].username, 'new');
   await h.clock.advance(800_000);
   assert.equal(asked.length, 3);
+});
+
+test('ICE servers without a time, or with none left, make no loop of timers', async () => {
+  for (const remaining of [undefined, 'x', 0, -1]) {
+    const servers = [{ urls: ['turn:t'], username: 'u', credential: 'c', remaining_ms: remaining }];
+    let asked = 0;
+    const fetch = async () => {
+      asked += 1;
+      return { ok: true, json: async () => ({ ice_servers: servers }) };
+    };
+    const h = new Harness({ environment: { fetch } });
+    await h.reopen({ ice_servers: servers });
+    h.tokenMode = 'auto';
+    await h.clock.advance(59_000);
+    assert.ok(asked <= 1, `${remaining}: ${asked}`);
+  }
 });
 
 // The connection alone

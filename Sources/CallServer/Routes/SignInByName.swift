@@ -40,7 +40,7 @@ struct SignInByName: Sendable {
     }
 
     /// The name in a `Host` header, without its port.
-    private static func name(of host: String) -> String {
+    static func name(of host: String) -> String {
         if host.hasPrefix("["), let end = host.firstIndex(of: "]") { return String(host[...end]) }
         return host.prefix { $0 != ":" }.lowercased()
     }

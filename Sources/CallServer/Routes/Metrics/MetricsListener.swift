@@ -54,7 +54,7 @@ final class MetricsListener: Sendable {
         configuration.onPressure = { $0.warn(of: "the listener of metrics", log) }
         configuration.tls = listener.tls
         let webSockets = try WebSocketServer(configuration: configuration) { _, loop in
-            MetricsHandler(routes: routes, loop: loop)
+            MetricsHandler(routes: routes, isLocal: listener.address.isLoopback, loop: loop)
         }
         do {
             return MetricsListener(address: try await webSockets.start(), webSockets: webSockets)
@@ -69,6 +69,15 @@ final class MetricsListener: Sendable {
                 metadata: ["address": .string("\(listener.address)")])
             return nil
         }
+    }
+
+    /// Whether a `Host` header names the server by an address, or as `localhost`. A page of another site reads what a
+    /// loopback address answers if its own name leads there; then the browser sends this name. A program may send none.
+    static func isOwn(_ host: String?) -> Bool {
+        guard let host else { return true }
+        let name = SignInByName.name(of: host)
+        let bare = name.hasPrefix("[") ? String(name.dropFirst().dropLast()) : name
+        return SocketAddress(host: bare, port: 0) != nil
     }
 
     /// The listener's certificate; nil without TLS.
@@ -89,10 +98,13 @@ final class MetricsListener: Sendable {
 /// Answers operators' requests. Confined to its loop.
 private final class MetricsHandler: ShardHandler {
     private let routes: HTTPRoutes
+    /// Whether it listens on a loopback address.
+    private let isLocal: Bool
     private let loop: EventLoop
 
-    init(routes: HTTPRoutes, loop: EventLoop) {
+    init(routes: HTTPRoutes, isLocal: Bool, loop: EventLoop) {
         self.routes = routes
+        self.isLocal = isLocal
         self.loop = loop
     }
 
@@ -105,6 +117,10 @@ private final class MetricsHandler: ShardHandler {
     func connectionClosed(_ connection: WebSocketConnection) {}
 
     func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        guard !isLocal || MetricsListener.isOwn(request.host) else {
+            return responder.respond(
+                .text("ask for an address or localhost, as in http://127.0.0.1:7352/metrics\n", status: 403))
+        }
         routes.answer(request, to: .operator, LoopBound(responder, on: loop))
     }
 }
