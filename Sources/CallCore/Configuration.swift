@@ -238,7 +238,7 @@ public struct SharedPlaces: Sendable {
 
     public mutating func release(_ number: Int = 1, of user: Handle) { change(by: -number, of: user) }
 
-    /// A question of the user failed, or took longer than a quarter of its time.
+    /// A question of the user failed, or took long.
     public mutating func doubt(_ user: Handle, at now: Instant) {
         if newer.count >= Self.doubted || end.map({ now >= $0 }) ?? true { beginPeriod(at: now) }
         if !isDoubted(user) { ofDoubted += count(of: user) }

@@ -338,6 +338,26 @@ struct AuthorizationTests {
         #expect(bob.offers(of: second.call).count == 1)
     }
 
+    @Test("that others kept waiting, or from being asked, is no reason to doubt its user")
+    func undoubted() throws {
+        var policy = AuthorizationPolicy()
+        policy.mostWaiting = 4
+        let (world, alice, bob, carol) = Self.scene(policy)
+        func settle(_ question: AuthorizationQuestion, _ answer: AuthorizationAnswer) {
+            world.step(.authorized(question.call, number: question.number, answer))
+        }
+        for answer in [AuthorizationAnswer.unasked, .refused("No.")] {
+            let question = try ask(alice, bob, in: world)
+            world.advance(.milliseconds(500))
+            settle(question, answer)
+        }
+        settle(try ask(carol, bob, in: world), .failed)
+        // Half of the places, which is all that the doubted have.
+        for _ in 0..<2 { _ = try ask(carol, bob, in: world) }
+        settle(try ask(alice, bob, in: world), .refused("No."))
+        #expect(alice.lastAnswer?.code == .forbidden)
+    }
+
     @Test("that the policy allows without an answer ends the calls that a restarted app does not know")
     func inheritedCallsWithoutAnswer() throws {
         var policy = AuthorizationPolicy()

@@ -195,9 +195,13 @@ extension CallCore {
         }
     }
 
-    /// Whether the question failed, or took longer than a quarter of its time.
+    /// Whether the question failed, or took long. It may have waited for half of its time because of others.
     func isDoubtful(_ answer: AuthorizationAnswer, since askedAt: Instant) -> Bool {
-        answer == .failed || authorization.map { now - askedAt > $0.timeout / 4 } ?? false
+        switch answer {
+        case .failed, .crowded: true
+        case .unasked: false
+        case .allowed, .refused: authorization.map { now - askedAt > $0.timeout * 3 / 4 } ?? false
+        }
     }
 
     /// The answer to a question; a late one is ignored.

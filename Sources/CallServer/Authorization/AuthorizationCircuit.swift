@@ -135,6 +135,8 @@ struct QuestionTurns {
     /// A question of the user failed, or was slow.
     mutating func doubt(_ user: Handle, at now: Instant) { places.doubt(user, at: now) }
 
+    func isDoubted(_ user: Handle) -> Bool { places.isDoubted(user) }
+
     func inFlight(of user: Handle) -> Int { places.count(of: user) }
 }
 

@@ -255,7 +255,8 @@ private final class Asker {
     private func skip(_ question: AuthorizationHook.Question, at now: Instant) {
         let circuit = circuits[question.subject]
         let isJudged = circuit?.isDead == true || circuit?.holds(question.user, at: now) == true
-        settle(question, isJudged ? .failed : .unasked, .skipped)
+        let isOwn = turns[question.subject]?.isDoubted(question.user) == true
+        settle(question, isJudged ? .failed : isOwn ? .crowded : .unasked, .skipped)
     }
 
     /// Sends a question that is in flight by now.
@@ -357,7 +358,7 @@ private final class Asker {
     private func settle(
         _ question: AuthorizationHook.Question, _ answer: AuthorizationAnswer, _ outcome: AuthorizationHook.Outcome
     ) {
-        if answer == .failed || answer == .unasked { failingUsers.add(question.user, at: clock.now()) }
+        if [.failed, .crowded, .unasked].contains(answer) { failingUsers.add(question.user, at: clock.now()) }
         report { figures in
             figures.counts[outcome, default: 0] += 1
             figures.failedOfOneUser = failingUsers.total

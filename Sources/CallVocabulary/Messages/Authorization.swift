@@ -40,7 +40,8 @@ public enum AuthorizationAnswer: Equatable, Sendable {
     case refused(String)
     /// There is no answer: the policy for failures decides.
     case failed
-    /// There is no answer, and the user has so many questions that they may be the cause: no policy allows it.
+    /// There is no answer, and the user's other questions may be the cause, because they are many, failed or were slow: no
+    /// policy allows it.
     case crowded
     /// The question was not sent, because other users' questions left no place: no policy allows it.
     case unasked
