@@ -12,6 +12,10 @@ import StoreInterface
 /// Users share the queue and the attempts in flight. Each may have as much of both as is free for the others, so that
 /// there is always room for one more user. The events of a user beyond that stay in the store: the user is behind.
 /// Users whose events are due take turns.
+///
+/// Users whose events fail, or take long, have at most half of the queue and of the attempts, all together. They take
+/// turns with the others, and each has one attempt in flight. What fails for them says nothing about the others:
+/// while the endpoint fails, events of users without a failure are tried first, and the first success ends it.
 struct DeliveryQueue {
     /// The pause after each attempt. An event is given up when the attempt after the last pause fails. The values are
     /// the ones that Standard Webhooks recommends.
@@ -26,13 +30,19 @@ struct DeliveryQueue {
     static let mostHeld = 1000
     static let mostBytes = 4 << 20
     /// No event is read while this many users are behind, except for these users.
-    static let mostBehind = 64
-    /// Failures in a row after which only one attempt is made at a time, with a pause after each: if none of them made a
-    /// connection, or if the events of ``usersUntilProbing`` users failed. What the receiver refuses of one user says
-    /// nothing about the others.
+    static let mostBehind = 1000
+    /// Failures in a row after which the endpoint fails: if none of them made a connection, or if the events of
+    /// ``usersUntilProbing`` users failed for the first time. Failing users have only one attempt at a time then, with a
+    /// pause after each. So have all, if no connection was made.
     static let failuresUntilProbing = 5
     static let usersUntilProbing = 3
     static let longestProbePause = Duration.seconds(60)
+    /// The pause between attempts for users without a failure, while the endpoint fails. It doubles when
+    /// ``usersUntilSlower`` more of them have failed, so that many accounts whose events fail do not make the others wait.
+    static let shortestProbePause = Duration.milliseconds(10)
+    static let usersUntilSlower = 64
+    /// A user whose attempt took longer counts as failing.
+    static let slowAfter = Duration.seconds(1)
     /// The longest time for which a receiver's `Retry-After` is heeded.
     static let longestRetryAfter = Duration.seconds(3600)
 
@@ -83,14 +93,50 @@ struct DeliveryQueue {
         let event: StoredEvent
         var attempts = 0
         var due: Instant
-        var isInFlight = false
+        /// Whether an attempt has failed at the receiver.
+        var hasFailed: Bool
+        /// When the attempt in flight began.
+        var began: Instant?
+
+        var isInFlight: Bool { began != nil }
+    }
+
+    /// Places in the queue, and attempts in flight.
+    private struct Load {
+        var count = 0
+        var bytes = 0
+        var inFlight = 0
+
+        static func += (sum: inout Load, other: Load) {
+            sum.count += other.count
+            sum.bytes += other.bytes
+            sum.inFlight += other.inFlight
+        }
+
+        static func -= (sum: inout Load, other: Load) {
+            sum.count -= other.count
+            sum.bytes -= other.bytes
+            sum.inFlight -= other.inFlight
+        }
+    }
+
+    /// Whether the events of a user fail, or take long.
+    private enum Standing: Int, CaseIterable {
+        case good
+        case failing
     }
 
     /// The events of one user in the queue.
     private struct Line {
-        var count = 0
-        var bytes = 0
-        var inFlight = 0
+        var load = Load()
+        /// The user's events that have failed.
+        var failed = 0
+        /// Whether an event has failed. Ends when an event is taken and no failed one waits.
+        var hasFailed = false
+        /// Whether the last attempt took longer than ``slowAfter``.
+        var isSlow = false
+        /// The last position that has a result.
+        var settled = Int64.min
         /// The first event of each subject, unless it is in flight.
         var ready = DeadlineQueue<Int64>()
         /// The place in ``turns``; nil without an event in ``ready``, and while the user is ``isBlocked``.
@@ -101,6 +147,8 @@ struct DeliveryQueue {
         var heeds = Instant(milliseconds: .min)
         /// As many attempts are in flight as the user may have.
         var isBlocked = false
+
+        var standing: Standing { hasFailed || isSlow ? .failing : .good }
     }
 
     private(set) var cursor: Int64
@@ -110,9 +158,13 @@ struct DeliveryQueue {
     /// Positions in order.
     private var subjects: [StoredEvent.Subject: Deque<Int64>] = [:]
     private var lines: [Handle?: Line] = [:]
-    /// The users with events in ``Line/ready``, by the time of the first one. A user who was just served comes after
-    /// all others whose events are due.
-    private var turns = DeadlineQueue<Handle?>()
+    /// The load of all failing users.
+    private var failing = Load()
+    /// The users with events in ``Line/ready``, by ``Standing``, and by the time of the first one. A user who was just
+    /// served comes after all others whose events are due.
+    private var turns = [DeadlineQueue<Handle?>](repeating: DeadlineQueue(), count: Standing.allCases.count)
+    /// Whose turn the last one was.
+    private var served = Standing.failing
     private var blocked: [Handle?] = []
     private(set) var behind: [Handle?: Lag] = [:]
     private var reads: UInt64 = 0
@@ -121,16 +173,19 @@ struct DeliveryQueue {
     private var inFlight = 0
     /// Attempts that failed since the last success.
     private(set) var failures = 0
-    /// The users of those that reached the receiver; at most ``usersUntilProbing``.
-    private var failingUsers: Set<Handle?> = []
-    /// The users of the last attempts, if all of these were ``Outcome/gone``; at most ``usersUntilProbing``.
-    private var goneUsers: Set<Handle?> = []
+    /// The users of those that reached the receiver, if no event of the user had failed before.
+    private var failingUsers = 0
+    /// Such users of the last attempts, if all of these were ``Outcome/gone``.
+    private var goneUsers = 0
     /// The last attempts that made no connection, one after the other.
     private var unreachable = 0
-    /// No attempt is made before: the pause of a failing endpoint.
+    /// No attempt for a failing user is made before: the pause of a failing endpoint.
     private var rests: Instant?
-    /// No attempt is made before: the receiver's `Retry-After` for events of ``usersUntilProbing`` users in a row.
-    private var heeds: Instant?
+    /// No attempt for another user is made before, while the endpoint fails.
+    private var probesFrom: Instant?
+    /// Whether events of ``usersUntilProbing`` users in a row were ``Outcome/gone``: the receiver seems to want none any
+    /// more. Those of failing users wait until another user's is taken.
+    private(set) var isGone = false
 
     /// - Parameter room: the most events in the queue.
     init(cursor: Int64, room: Int = DeliveryQueue.mostHeld) {
@@ -140,12 +195,12 @@ struct DeliveryQueue {
 
     /// Events without a result, with those up to ``cursor`` that stay in the store.
     var count: Int { held.count + behind.values.reduce(0) { $0 + $1.count } }
+    /// Whether the endpoint fails.
     var isProbing: Bool {
-        unreachable >= Self.failuresUntilProbing
-            || failures >= Self.failuresUntilProbing && failingUsers.count >= Self.usersUntilProbing
+        isGone || isUnreachable
+            || failures >= Self.failuresUntilProbing && failingUsers >= Self.usersUntilProbing
     }
-    /// Whether events of ``usersUntilProbing`` users in a row were ``Outcome/gone``: the receiver wants none any more.
-    var isGone: Bool { goneUsers.count >= Self.usersUntilProbing }
+    private var isUnreachable: Bool { unreachable >= Self.failuresUntilProbing }
     var hasRoom: Bool { held.count < room && bytes < Self.mostBytes && behind.count < Self.mostBehind }
     /// When the oldest event was recorded.
     var oldest: Instant? { held.keys.min().flatMap { held[$0]?.event.at } }
@@ -198,6 +253,7 @@ struct DeliveryQueue {
     /// user is not behind any more.
     mutating func take(_ events: [StoredEvent], of user: Handle?, _ kinds: Set<EventKind>, now: Instant) {
         guard var lag = behind.removeValue(forKey: user) else { return }
+        defer { forgetIfIdle(user) }
         for event in events {
             guard event.position <= cursor else { return }
             // A file that was edited by hand may name an event twice.
@@ -220,25 +276,91 @@ struct DeliveryQueue {
     /// Adds an event that an earlier process had not settled. In order, and before ``take(_:of:now:)``.
     mutating func restore(_ event: StoredEvent, attempts: Int, due: Instant) {
         hold(event, attempts: attempts, due: due)
+        // Later ones of the user may have a result.
+        change(event.user) { $0.settled = max($0.settled, event.position) }
     }
 
     /// Adds a user who was behind in an earlier process.
     mutating func restore(_ lag: Lag, of user: Handle?) { behind[user] = lag }
 
+    /// Notes that the receiver wanted no events in an earlier process.
+    mutating func restoreGone() { isGone = true }
+
     // MARK: Shares
+
+    /// The places and bytes that are free for the user.
+    private func free(for line: Line) -> (count: Int, bytes: Int) {
+        let all = (count: room - held.count, bytes: Self.mostBytes - bytes)
+        switch line.standing {
+        case .good: return all
+        case .failing:
+            return (min(all.count, room / 2 - failing.count), min(all.bytes, Self.mostBytes / 2 - failing.bytes))
+        }
+    }
 
     /// Whether the user has less of the queue than is free, or the event takes the place of another.
     private func mayHold(_ event: StoredEvent) -> Bool {
         if outdated(by: event) != nil { return true }
         let line = lines[event.user] ?? Line()
-        return line.count < room - held.count && line.bytes < Self.mostBytes - bytes
+        let (places, size) = free(for: line)
+        return line.load.count < places && line.load.bytes < size
     }
 
     /// Whether a page is read for a user who is behind: not for each single place that becomes free.
     private func mayCatchUp(_ user: Handle?) -> Bool {
-        guard held.count < room, bytes < Self.mostBytes else { return false }
         let line = lines[user] ?? Line()
-        return 2 * line.count <= room - held.count && 2 * line.bytes <= Self.mostBytes - bytes
+        let (places, size) = free(for: line)
+        return places > 0 && size > 0 && 2 * line.load.count <= places && 2 * line.load.bytes <= size
+    }
+
+    /// Whether the failing users have more than their half.
+    private var isFailingHalfExceeded: Bool { failing.count > room / 2 || failing.bytes > Self.mostBytes / 2 }
+
+    /// Leaves the newest events of failing users to the store, first those of the user with the most of them, until they
+    /// have half of the queue. Each user keeps the first one, and what comes before an event that is in flight or has a
+    /// result: it would be read again together with that one.
+    private mutating func shed() {
+        guard isFailingHalfExceeded else { return }
+        var spare: [Handle?: [Int64]] = [:]
+        for (position, event) in held.sorted(by: { $0.key < $1.key }) {
+            let user = event.event.user
+            guard let line = lines[user], line.standing == .failing else { continue }
+            let isKept = spare[user] == nil || event.isInFlight || position <= line.settled
+            spare[user] = isKept ? [] : (spare[user] ?? []) + [position]
+        }
+        while isFailingHalfExceeded {
+            let users = spare.filter { user, positions in
+                !positions.isEmpty && (behind[user] != nil || behind.count < Self.mostBehind)
+            }
+            let most = users.max { a, b in
+                (a.value.count, a.value.last ?? 0) < (b.value.count, b.value.last ?? 0)
+            }
+            guard let most else { return }
+            let number = (most.value.count + 1) / 2
+            leave(most.value.suffix(number), of: most.key)
+            spare[most.key] = Array(most.value.dropLast(number))
+        }
+    }
+
+    /// Leaves the events, which are the user's newest ones, to the store.
+    private mutating func leave(_ positions: ArraySlice<Int64>, of user: Handle?) {
+        guard let first = positions.first else { return }
+        for position in positions {
+            guard let event = remove(position)?.event else { continue }
+            subjects[event.subject]?.removeAll { $0 == position }
+            if subjects[event.subject]?.isEmpty == true { subjects[event.subject] = nil }
+        }
+        var lag = behind[user] ?? Lag(position: first - 1, count: 0)
+        lag.position = min(lag.position, first - 1)
+        lag.count += positions.count
+        behind[user] = lag
+        loseTurn(user)
+        lines[user]?.ready = DeadlineQueue()
+        for (position, event) in held.sorted(by: { $0.key < $1.key }) where event.event.user == user {
+            guard !event.isInFlight, subjects[event.event.subject]?.first == position else { continue }
+            _ = lines[user]?.ready.add(position, at: event.due)
+        }
+        lineUp(user)
     }
 
     /// The waiting event whose place a later one of its device takes: `device.registered` has the whole device. The
@@ -251,21 +373,50 @@ struct DeliveryQueue {
     }
 
     private mutating func hold(_ event: StoredEvent, attempts: Int, due: Instant) {
-        if let outdated = outdated(by: event), let former = held.removeValue(forKey: outdated) {
-            subjects[event.subject]?.removeLast()
-            count(former.event, by: -1)
+        if let outdated = outdated(by: event), remove(outdated) != nil { subjects[event.subject]?.removeLast() }
+        let hasFailed = attempts > 0
+        held[event.position] = Held(event: event, attempts: attempts, due: due, hasFailed: hasFailed)
+        let size = event.body.bytes.count
+        bytes += size
+        change(event.user) { line in
+            line.load.count += 1
+            line.load.bytes += size
+            if hasFailed { (line.failed, line.hasFailed) = (line.failed + 1, true) }
         }
-        held[event.position] = Held(event: event, attempts: attempts, due: due)
-        count(event, by: 1)
         subjects[event.subject, default: []].append(event.position)
         if subjects[event.subject]?.count == 1 { makeReady(event.position, of: event.user, at: due) }
     }
 
-    private mutating func count(_ event: StoredEvent, by step: Int) {
-        let size = step * event.body.bytes.count
-        bytes += size
-        lines[event.user, default: Line()].count += step
-        lines[event.user]?.bytes += size
+    private mutating func remove(_ position: Int64) -> Held? {
+        guard let event = held.removeValue(forKey: position) else { return nil }
+        let size = event.event.body.bytes.count
+        bytes -= size
+        change(event.event.user) { line in
+            line.load.count -= 1
+            line.load.bytes -= size
+            if event.hasFailed { line.failed -= 1 }
+        }
+        return event
+    }
+
+    /// Changes the load or the standing of the user.
+    private mutating func change(_ user: Handle?, _ body: (inout Line) -> Void) {
+        var line = lines[user] ?? Line()
+        let (load, standing) = (line.load, line.standing)
+        body(&line)
+        if standing == .failing { failing -= load }
+        if line.standing == .failing { failing += line.load }
+        guard line.standing != standing else { return lines[user] = line }
+        loseTurn(user)
+        line.turn = nil
+        lines[user] = line
+        lineUp(user)
+    }
+
+    private mutating func loseTurn(_ user: Handle?) {
+        guard let line = lines[user], let turn = line.turn else { return }
+        turns[line.standing.rawValue].cancel(turn.token)
+        lines[user]?.turn = nil
     }
 
     private mutating func makeReady(_ position: Int64, of user: Handle?, at due: Instant) {
@@ -279,9 +430,9 @@ struct DeliveryQueue {
         let at = max(due, line.servedAt, line.heeds)
         if let turn = line.turn {
             guard at < turn.at else { return }
-            turns.cancel(turn.token)
+            turns[line.standing.rawValue].cancel(turn.token)
         }
-        line.turn = (turns.add(user, at: at), at)
+        line.turn = (turns[line.standing.rawValue].add(user, at: at), at)
         lines[user] = line
     }
 
@@ -299,10 +450,16 @@ struct DeliveryQueue {
     /// Starts the next attempt.
     /// - Returns: nil when none is due.
     mutating func next(at now: Instant) -> StoredEvent? {
-        guard inFlight < mostInFlight, pauseEnd.map({ $0 <= now }) ?? true else { return nil }
-        while let user = turns.popDue(now: now) {
+        let first: Standing = served == .good ? .failing : .good
+        if let event = next(of: first, at: now) { return event }
+        return next(of: first == .good ? .failing : .good, at: now)
+    }
+
+    private mutating func next(of standing: Standing, at now: Instant) -> StoredEvent? {
+        guard mayBegin(standing), pauseEnd(of: standing).map({ $0 <= now }) ?? true else { return nil }
+        while let user = turns[standing.rawValue].popDue(now: now) {
             lines[user]?.turn = nil
-            guard let line = lines[user], line.inFlight < mostInFlight - inFlight else {
+            guard let line = lines[user], line.load.inFlight < mostInFlight(of: standing) else {
                 lines[user]?.isBlocked = true
                 blocked.append(user)
                 continue
@@ -311,9 +468,13 @@ struct DeliveryQueue {
                 preconditionFailure("a user has a turn when an event is due")
             }
             inFlight += 1
-            lines[user]?.inFlight += 1
-            lines[user]?.servedAt = now
-            held[position]?.isInFlight = true
+            change(user) { line in
+                line.load.inFlight += 1
+                line.servedAt = now
+            }
+            held[position]?.began = now
+            served = standing
+            if isProbing, standing == .good { probesFrom = now + probePause }
             lineUp(user)
             return held[position]?.event
         }
@@ -322,34 +483,68 @@ struct DeliveryQueue {
 
     /// When ``next(at:)`` may return an event; nil while it waits for a result.
     var nextDue: Instant? {
-        guard inFlight < mostInFlight, let next = turns.next else { return nil }
-        return pauseEnd.map { max($0, next) } ?? next
+        let dues = Standing.allCases.compactMap { standing -> Instant? in
+            guard mayBegin(standing), let next = turns[standing.rawValue].next else { return nil }
+            return pauseEnd(of: standing).map { max($0, next) } ?? next
+        }
+        return dues.min()
     }
 
-    private var pauseEnd: Instant? { [rests, heeds].compactMap(\.self).max() }
+    /// Whether users of this standing may have another attempt in flight. Those without a failure always have half.
+    private func mayBegin(_ standing: Standing) -> Bool {
+        guard inFlight < (isUnreachable ? 1 : Self.mostInFlight) else { return false }
+        switch standing {
+        case .good: return !isProbing || inFlight - failing.inFlight < Self.mostInFlight / 2
+        case .failing: return !isGone && failing.inFlight < (isProbing ? 1 : Self.mostInFlight / 2)
+        }
+    }
 
-    private var mostInFlight: Int { isProbing ? 1 : Self.mostInFlight }
+    /// The most attempts that one user may have in flight.
+    private func mostInFlight(of standing: Standing) -> Int {
+        switch standing {
+        case .good: isProbing ? 1 : Self.mostInFlight - inFlight
+        case .failing: 1
+        }
+    }
+
+    private func pauseEnd(of standing: Standing) -> Instant? {
+        guard isProbing else { return nil }
+        switch standing {
+        case .good: return isUnreachable ? rests : probesFrom
+        case .failing: return rests
+        }
+    }
+
+    private var probePause: Duration {
+        let doublings = min(failingUsers / Self.usersUntilSlower, 16)
+        return min(Self.shortestProbePause * (1 << doublings), Self.longestProbePause)
+    }
 
     /// Ends the attempt for the event at `position`.
     mutating func finish(
         _ position: Int64, _ outcome: Outcome, now: Instant, random: inout some RandomNumberGenerator
     ) -> Verdict {
         guard var event = held[position], event.isInFlight else { preconditionFailure("no attempt for \(position)") }
+        let user = event.event.user
         inFlight -= 1
-        lines[event.event.user]?.inFlight -= 1
+        change(user) { $0.load.inFlight -= 1 }
         unblock()
         let wasProbing = isProbing
-        note(outcome, of: event.event.user, now)
+        note(outcome, of: user, now)
+        mark(event, outcome, now)
         switch outcome {
         case .taken:
             drop(position, event.event, now: now)
             if wasProbing { hastenRetries(now) }
+            shed()
             return .taken
         case .failed, .gone, .unreachable:
             // The receiver is back, and refuses this user only.
             if wasProbing, !isProbing { hastenRetries(now) }
             event.attempts += 1
-            event.isInFlight = false
+            event.began = nil
+            event.hasFailed = event.hasFailed || outcome != .unreachable
+            held[position] = event
             guard event.attempts <= Self.pauses.count else {
                 drop(position, event.event, now: now)
                 return .givenUp
@@ -359,68 +554,90 @@ struct DeliveryQueue {
             let jitter = Int64.random(in: 0...pause.wholeMilliseconds / 10, using: &random)
             event.due = now + pause + .milliseconds(jitter)
             held[position] = event
-            makeReady(position, of: event.event.user, at: event.due)
+            makeReady(position, of: user, at: event.due)
+            shed()
             return .retried(at: event.due)
         }
     }
 
     /// Notes what the outcome says about the endpoint.
     private mutating func note(_ outcome: Outcome, of user: Handle?, _ now: Instant) {
-        if outcome != .gone { goneUsers = [] }
         switch outcome {
-        case .taken: (failures, failingUsers, unreachable, rests) = (0, [], 0, nil)
-        case .failed(let retryAfter):
-            failures += 1
+        case .taken:
+            (failures, failingUsers, goneUsers, unreachable) = (0, 0, 0, 0)
+            (rests, probesFrom, isGone) = (nil, nil, false)
+            return
+        case .failed, .gone:
             unreachable = 0
-            if failingUsers.count < Self.usersUntilProbing { failingUsers.insert(user) }
-            if let retryAfter { heed(now + min(retryAfter, Self.longestRetryAfter), of: user) }
-            rest(now)
-        case .gone:
-            failures += 1
-            unreachable = 0
-            if failingUsers.count < Self.usersUntilProbing { failingUsers.insert(user) }
-            if !isGone { goneUsers.insert(user) }
-            rest(now)
+            let isFirst = lines[user]?.hasFailed != true
+            if isFirst { failingUsers += 1 }
+            if outcome != .gone { goneUsers = 0 } else if isFirst { goneUsers += 1 }
+            if goneUsers >= Self.usersUntilProbing { isGone = true }
         case .unreachable:
-            failures += 1
+            goneUsers = 0
             unreachable += 1
-            rest(now)
+        }
+        failures += 1
+        rest(now)
+    }
+
+    /// Notes what the outcome of the attempt says about the event's user.
+    private mutating func mark(_ event: Held, _ outcome: Outcome, _ now: Instant) {
+        let user = event.event.user
+        let isSlow = event.began.map { now - $0 > Self.slowAfter } ?? false
+        switch outcome {
+        case .taken:
+            change(user) { line in
+                line.hasFailed = line.failed > (event.hasFailed ? 1 : 0)
+                line.isSlow = isSlow
+            }
+        case .failed, .gone:
+            change(user) { line in
+                if !event.hasFailed { line.failed += 1 }
+                line.hasFailed = true
+                line.isSlow = isSlow
+            }
+            if case .failed(let retryAfter?) = outcome { heed(now + min(retryAfter, Self.longestRetryAfter), of: user) }
+        // It says nothing about the user.
+        case .unreachable: break
         }
     }
 
-    /// What the receiver asks for an event of one user holds back that user's events. It holds back all once the events
-    /// of several users have failed in a row.
+    /// What the receiver asks for an event of one user holds back that user's events.
     private mutating func heed(_ end: Instant, of user: Handle?) {
-        guard failingUsers.count < Self.usersUntilProbing else { return heeds = max(heeds ?? end, end) }
-        guard var line = lines[user] else { return }
-        line.heeds = max(line.heeds, end)
-        if let turn = line.turn { turns.cancel(turn.token) }
-        line.turn = nil
-        lines[user] = line
+        loseTurn(user)
+        let heeds = max(lines[user]?.heeds ?? end, end)
+        lines[user]?.heeds = heeds
         lineUp(user)
     }
 
     private mutating func rest(_ now: Instant) {
-        guard isProbing else { return rests = nil }
-        let doublings = min(failures - Self.failuresUntilProbing, 6)
+        guard isProbing else { return (rests, probesFrom) = (nil, nil) }
+        let doublings = min(max(0, failures - Self.failuresUntilProbing), 6)
         rests = max(rests ?? now, now + min(.seconds(1 << doublings), Self.longestProbePause))
+        probesFrom = max(probesFrom ?? now, now + probePause)
     }
 
     private mutating func drop(_ position: Int64, _ event: StoredEvent, now: Instant) {
-        held[position] = nil
-        count(event, by: -1)
+        _ = remove(position)
+        change(event.user) { $0.settled = max($0.settled, position) }
         subjects[event.subject]?.removeFirst()
         if let next = subjects[event.subject]?.first {
             makeReady(next, of: event.user, at: max(now, held[next]?.due ?? now))
         } else {
             subjects[event.subject] = nil
         }
-        if lines[event.user]?.count == 0 { lines.removeValue(forKey: event.user) }
+        forgetIfIdle(event.user)
+    }
+
+    /// Forgets a user without events in the queue and in the store.
+    private mutating func forgetIfIdle(_ user: Handle?) {
+        if lines[user]?.load.count == 0, behind[user] == nil { lines.removeValue(forKey: user) }
     }
 
     /// Makes all retries due now, whatever the receiver asked for: an administrator resumed the endpoint.
     mutating func hasten(_ now: Instant) {
-        (rests, heeds, goneUsers) = (nil, nil, [])
+        (rests, probesFrom, goneUsers, isGone) = (nil, nil, 0, false)
         for user in Array(lines.keys) { lines[user]?.heeds = Instant(milliseconds: .min) }
         hastenRetries(now)
     }
@@ -428,7 +645,7 @@ struct DeliveryQueue {
     /// Makes all retries due now. A pause that is cut short does not use up an attempt: otherwise a receiver that comes
     /// and goes would use up all attempts within minutes.
     private mutating func hastenRetries(_ now: Instant) {
-        (turns, blocked) = (DeadlineQueue(), [])
+        (turns, blocked) = (turns.map { _ in DeadlineQueue() }, [])
         for user in Array(lines.keys) {
             lines[user]?.ready = DeadlineQueue()
             lines[user]?.turn = nil
@@ -447,7 +664,9 @@ struct DeliveryQueue {
     mutating func rewind(to position: Int64, now: Instant) {
         let kept = unsettled.filter { $0.position <= position }.compactMap { held[$0.position]?.event }
         let late = behind.filter { $0.value.position < position }
+        let wasGone = isGone
         self = DeliveryQueue(cursor: position, room: room)
+        isGone = wasGone
         for event in kept { hold(event, attempts: 0, due: now) }
         // How many of their events are before the position is not known.
         behind = late.mapValues { Lag(position: $0.position, count: 1) }
@@ -456,9 +675,9 @@ struct DeliveryQueue {
     /// Ends all attempts in flight without a result; their events are sent again.
     mutating func abandonAttempts(now: Instant) {
         inFlight = 0
-        for user in Array(lines.keys) { lines[user]?.inFlight = 0 }
+        for user in Array(lines.keys) { change(user) { $0.load.inFlight = 0 } }
         for (position, event) in held.sorted(by: { $0.key < $1.key }) where event.isInFlight {
-            held[position]?.isInFlight = false
+            held[position]?.began = nil
             makeReady(position, of: event.event.user, at: now)
         }
         unblock()

@@ -9,7 +9,7 @@ struct DeliveryState: Codable, Equatable {
         /// The position of the last event that was read.
         var cursor: Int64
         var isPaused = false
-        /// Why no event is sent until `webhooks resume`; nil while events are sent.
+        /// Why the endpoint is disabled, until `webhooks resume` or an accepted event; nil while events are sent.
         var disabled: String?
         var unsettled: [Unsettled] = []
         /// nil when no user is behind.

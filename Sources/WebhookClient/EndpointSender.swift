@@ -77,10 +77,9 @@ final class EndpointSender {
             queue.restore(
                 DeliveryQueue.Lag(position: lag.position, count: lag.count), of: lag.user.flatMap { Handle(known: $0) })
         }
+        if disabled != nil { queue.restoreGone() }
         timer = LoopTimer(loop: loop) { [weak self] in self?.goOn() }
     }
-
-    private var isActive: Bool { !isPaused && disabled == nil }
 
     /// Events without a result. Events that were not read yet count, whatever their kind.
     var backlog: Int { Int(max(0, newest - queue.cursor)) + queue.count }
@@ -163,13 +162,13 @@ final class EndpointSender {
     private func goOn() {
         guard let timer else { return }
         read()
-        guard isActive else { return timer.stop() }
+        guard !isPaused else { return timer.stop() }
         while let event = queue.next(at: environment.now()) { send(event) }
         if let due = queue.nextDue { timer.start(after: max(.milliseconds(1), due - environment.now())) }
     }
 
     private func read() {
-        guard isActive, !isReading, let source = queue.nextSource(newest: newest) else { return }
+        guard !isPaused, !isReading, let source = queue.nextSource(newest: newest) else { return }
         isReading = true
         // One at a time for each endpoint.
         Self.read(environment.queries, source, for: LoopBound(self, on: loop), reading)
@@ -255,7 +254,7 @@ final class EndpointSender {
         let wasProbing = queue.isProbing
         let verdict = queue.finish(event.position, outcome, now: now, random: &random)
         isChanged = true
-        if queue.isGone, disabled == nil { disable("the receiver answered 410 (Gone)") }
+        if !queue.isGone { disabled = nil } else if disabled == nil { disable("the receiver answered 410 (Gone)") }
         if verdict == .taken {
             figures.taken += 1
             figures.lastTaken = environment.wall(now)
@@ -263,9 +262,9 @@ final class EndpointSender {
         }
         switch (wasProbing, queue.isProbing) {
         case (true, false): log.notice("the webhook endpoint answers again", metadata: metadata)
-        case (false, true):
+        case (false, true) where disabled == nil:
             log.error("the webhook endpoint takes no events; they are kept and sent later", metadata: metadata)
-        case (true, true), (false, false): break
+        case (false, true), (true, true), (false, false): break
         }
         guard verdict == .givenUp else { return }
         figures.givenUp += 1
@@ -283,7 +282,10 @@ final class EndpointSender {
     private func disable(_ reason: String) {
         disabled = reason
         log.error(
-            "the webhook endpoint is disabled; enable it with: reveille webhooks resume \(endpoint.name)",
+            """
+            the webhook endpoint is disabled; only users without a refused event are tried. Enable it with: \
+            reveille webhooks resume \(endpoint.name)
+            """,
             metadata: metadata)
     }
 

@@ -408,6 +408,10 @@ struct DocumentedNumbersTests {
             - within \(s(EndpointSender.patience)) s. Everything else
             - between the attempts are \(pauses), each
             - doubles from 1 s to \(s(DeliveryQueue.longestProbePause)) s.
+            - at a time, \(ms(DeliveryQueue.shortestProbePause)) ms after each other.
+            - when events of \(n(DeliveryQueue.usersUntilSlower)) more users have failed
+            - took longer than \(s(DeliveryQueue.slowAfter)) s,
+            - half of the memory and of the \(n(DeliveryQueue.mostInFlight)), all
             - The server holds \(n(DeliveryQueue.mostHeld)) events or \(mib(DeliveryQueue.mostBytes)) MiB of an endpoint
               in memory, and sends \(n(DeliveryQueue.mostInFlight)) at a time.
             - and of the \(n(DeliveryQueue.mostInFlight)), as are free

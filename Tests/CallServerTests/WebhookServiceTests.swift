@@ -75,13 +75,13 @@ struct WebhookServiceTests {
         store.close()
     }
 
-    /// Stores an event of one call of each of `users`, who are handles.
-    private func commit(callsBy users: [String]) throws {
+    /// Stores an event of one call of each of `users`, who are handles. The calls have numbers from `first`.
+    private func commit(callsBy users: [String], from first: Int = 0) throws {
         let store = try CallStore.open(folder: folder.path)
         try store.commit(
             users.enumerated().map { number, user -> StoreRecord in
                 let call = CallRecord(
-                    id: CallID(high: 1, low: UInt64(number)),
+                    id: CallID(high: 1, low: UInt64(first + number)),
                     caller: Party(user: Handle(user)!, device: DeviceID(high: 1, low: 1)), callerName: nil,
                     to: .user(Handle("bob")!), video: false, inviteDigest: 1, state: .routing,
                     createdAt: Instant(milliseconds: 1), ringsUntil: Instant(milliseconds: 2))
@@ -93,13 +93,16 @@ struct WebhookServiceTests {
         store.close()
     }
 
-    /// Refuses the events of the user mallory until it is told to accept them.
+    /// Refuses the events of users whose names begin with mallory until it is told to accept them.
     private final class Receiver: Sendable {
         /// The bodies of the events that were accepted.
         let taken = Journal<String>()
         let refusesMallory = Mutex(true)
+        let refusal: Int
 
-        static func isOfMallory(_ body: String) -> Bool { body.contains(#""from":"mallory""#) }
+        init(refusal: Int = 400) { self.refusal = refusal }
+
+        static func isOfMallory(_ body: String) -> Bool { body.contains(#""from":"mallory"#) }
 
         func takes(_ body: String) -> Bool {
             guard !Self.isOfMallory(body) || !refusesMallory.withLock({ $0 }) else { return false }
@@ -119,7 +122,7 @@ struct WebhookServiceTests {
 
         func requested(_ request: HTTPRequest, _ responder: HTTPResponder) {
             let isTaken = receiver.takes(String(decoding: request.body, as: UTF8.self))
-            responder.respond(.text("", status: isTaken ? 200 : 400))
+            responder.respond(.text("", status: isTaken ? 200 : receiver.refusal))
         }
     }
 
@@ -298,6 +301,28 @@ struct WebhookServiceTests {
         while await backlogs(service) != ["a": 0] { await Task.yield() }
         await service.stop()
         #expect(Set(receiver.taken.entries.filter(Receiver.isOfMallory)).count == 1200)
+    }
+
+    @Test("410 for events of three users disables an endpoint until one of another is taken, after a restart too")
+    func goneForSome() async throws {
+        let receiver = Receiver(refusal: 410)
+        let server = try WebSocketServer(configuration: WebSocketServer.Configuration(address: .anyPort)) { _, _ in
+            ReceiverShard(receiver)
+        }
+        let port = try await server.start().port
+        atEnd { await server.stop(closeCode: 3000, reason: "", grace: .milliseconds(100)) }
+        try commit(callsBy: ["mallory1", "mallory2", "mallory3"])
+        var service = try service()
+        try await service.start([try endpoint("a", port: port)])
+        while await service.endpoints().first?.state != .disabled { await Task.yield() }
+        await service.stop()
+        try commit(callsBy: ["alice"], from: 3)
+        service = try self.service()
+        try await service.start([try endpoint("a", port: port)])
+        try await receiver.taken.wait(for: "the event of alice") { !$0.isEmpty }
+        while await service.endpoints().first?.state != .active { await Task.yield() }
+        #expect(await backlogs(service) == ["a": 3])
+        await service.stop()
     }
 
     private func sqlite(_ path: String, _ sql: String) throws {

@@ -69,6 +69,7 @@ extension SourceRules {
         "DeliveryQueue.mostBehind": "users with events that wait",
         "DeliveryQueue.failuresUntilProbing": "whether an endpoint fails",
         "DeliveryQueue.usersUntilProbing": "whether an endpoint fails",
+        "DeliveryQueue.usersUntilSlower": "whether an endpoint fails",
     ]
 
     /// Bounds of one call, connection, request, answer, batch or file, and of what no user takes from another.

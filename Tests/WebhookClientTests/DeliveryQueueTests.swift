@@ -113,15 +113,14 @@ struct DeliveryQueueTests {
         let probe = queue.nextDue ?? Self.start
         #expect(probe > Self.start && probe <= Self.start + DeliveryQueue.longestProbePause)
         #expect(started(at: probe) == [9])
-        #expect(started(at: probe + .seconds(600)) == [])
         #expect(finish(9, at: probe) == .taken)
-        // Also the first ones, whose next attempt was later.
-        #expect(started(at: probe) == [1, 2, 3, 4, 5, 6, 7, 8])
+        // Also the first ones, whose next attempt was later; they have half of the attempts.
+        #expect(Set(started(at: probe)) == [1, 2, 3, 4, 11, 12, 13, 10])
     }
 
     @Test("the probe's pause grows to a minute, and no more")
     mutating func probePauses() {
-        take((1...40).map { Self.event($0, of: Self.call(UInt64($0))) })
+        take((1...60).map { Self.event($0, of: Self.call(UInt64($0)), by: "u\($0 % 3)") })
         var now = Self.start
         var pauses: [Duration] = []
         for _ in 0..<20 {
@@ -147,9 +146,10 @@ struct DeliveryQueueTests {
         #expect(finish(7) == .taken)
         #expect(started(at: Self.start + .seconds(89)) == [])
         #expect(queue.nextDue == Self.start + .seconds(90))
-        #expect(Set(started(at: Self.start + .seconds(90))) == [1, 5, 6])
-        // However often, and however long.
-        for position in [1, 5, 6] as [Int64] { _ = finish(position, .failed(retryAfter: .seconds(86_400))) }
+        let next = started(at: Self.start + .seconds(90))
+        #expect(next.count == 1, "one at a time")
+        // However long.
+        for position in next { _ = finish(position, .failed(retryAfter: .seconds(86_400))) }
         #expect(queue.nextDue == Self.start + DeliveryQueue.longestRetryAfter)
         take([Self.event(8, of: Self.call(8))])
         #expect(started() == [8])
@@ -164,37 +164,31 @@ struct DeliveryQueueTests {
         #expect(queue.nextDue == Self.start + .seconds(600))
     }
 
-    @Test("Retry-After for events of three users in a row holds back all events of the endpoint, for an hour at most")
+    @Test("Retry-After for events of many users holds back theirs and no other's, also when another's was taken")
     mutating func retryAfter() {
         take((1...9).map { Self.event($0, of: Self.call(UInt64($0))) })
         #expect(started().count == 8)
-        for position in 1...3 as ClosedRange<Int64> { _ = finish(position, .failed(retryAfter: .seconds(90))) }
+        for position in 1...7 as ClosedRange<Int64> { _ = finish(position, .failed(retryAfter: .seconds(90))) }
+        #expect(queue.isProbing)
+        let probe = Self.start + .seconds(1)
+        #expect(started(at: probe) == [9])
+        #expect(finish(9, at: probe) == .taken)
+        #expect(!queue.isProbing)
+        #expect(finish(8, at: probe) == .taken)
         #expect(started(at: Self.start + .seconds(89)) == [])
-        #expect(started(at: Self.start + .seconds(90)).contains(9))
-        _ = finish(4, .failed(retryAfter: .seconds(86_400)))
-        #expect(queue.nextDue.map { $0 <= Self.start + DeliveryQueue.longestRetryAfter } == true)
-    }
-
-    @Test("an event that is taken does not end the pause that the receiver asked for")
-    mutating func heeded() {
-        take((1...5).map { Self.event($0, of: Self.call(UInt64($0))) })
-        #expect(started() == [1, 2, 3, 4, 5])
-        for position in 1...3 as ClosedRange<Int64> { _ = finish(position, .failed(retryAfter: .seconds(600))) }
-        #expect(finish(4) == .taken)
-        take([Self.event(6, of: Self.call(6))])
-        #expect(started(at: Self.start + .seconds(599)) == [])
-        #expect(queue.nextDue == Self.start + .seconds(600))
+        #expect(queue.nextDue == Self.start + .seconds(90))
+        #expect(started(at: Self.start + .seconds(90)).count == DeliveryQueue.mostInFlight / 2)
     }
 
     @Test("a receiver that comes and goes does not use up the attempts of its events")
     mutating func flapping() {
-        take((1...6).map { Self.event($0, of: Self.call(UInt64($0))) })
         var now = Self.start
-        var position: Int64 = 7
+        var position: Int64 = 1
         for _ in 0..<30 {
-            // Down, until one attempt is made at a time.
+            // Down, until events of three users without a failure have failed.
             while !queue.isProbing {
-                now = max(now, queue.nextDue ?? now)
+                take([Self.event(position, of: Self.call(UInt64(position)))], at: now)
+                position += 1
                 for position in started(at: now) {
                     #expect(finish(position, .failed(retryAfter: nil), at: now) != .givenUp)
                 }
@@ -204,8 +198,6 @@ struct DeliveryQueueTests {
             position += 1
             now = max(now, queue.nextDue ?? now)
             if let event = queue.next(at: now) { #expect(finish(event.position, at: now) == .taken) }
-            if queue.count < 6 { take([Self.event(position, of: Self.call(UInt64(position)))], at: now) }
-            position += 1
         }
     }
 
@@ -282,7 +274,7 @@ struct DeliveryQueueTests {
         take(Self.events(1...1200, by: "mallory"))
         #expect(queue.hasRoom && queue.cursor == 1200)
         #expect(queue.unsettled.count == DeliveryQueue.mostHeld / 2 && queue.count == 1200)
-        for _ in 0..<200 { for position in started() { _ = finish(position, .failed(retryAfter: nil)) } }
+        for _ in 0..<500 { for position in started() { _ = finish(position, .failed(retryAfter: nil)) } }
         #expect(queue.failures == DeliveryQueue.mostHeld / 2 && !queue.isProbing && started() == [])
         #expect(queue.nextSource(newest: 1201) == .all(after: 1200))
         take([Self.event(1201, of: Self.call(1201), by: "alice")])
@@ -354,7 +346,7 @@ struct DeliveryQueueTests {
     @Test("an endpoint fails when no connection is made, or the events of several users fail; one user's do not count")
     mutating func failingEndpoint() {
         take(Self.events(1...20, by: "mallory"))
-        for _ in 0..<2 { for position in started() { _ = finish(position, .failed(retryAfter: nil)) } }
+        for _ in 0..<4 { for position in started() { _ = finish(position, .failed(retryAfter: nil)) } }
         #expect(queue.failures > DeliveryQueue.failuresUntilProbing && !queue.isProbing)
         for (index, position) in started().enumerated() {
             _ = finish(position, index == 0 ? .unreachable : .failed(retryAfter: nil))
@@ -406,9 +398,158 @@ struct DeliveryQueueTests {
         attempts([("alice", .gone), ("bob", .failed(retryAfter: nil)), ("carol", .gone), ("dave", .gone)], in: &self)
         #expect(!queue.isGone)
         attempts([("erin", .taken), ("alice", .gone), ("bob", .gone), ("carol", .gone)], in: &self)
+        #expect(!queue.isGone, "events of theirs have failed before")
+        attempts([("frank", .gone), ("grace", .gone), ("heidi", .gone)], in: &self)
         #expect(queue.isGone)
         queue.hasten(Self.start)
         #expect(!queue.isGone)
+    }
+
+    @Test("an endpoint that is gone gets events of users without a failure only; the first that is taken ends it")
+    mutating func goneForSome() {
+        take((1...3).map { Self.event($0, of: Self.call(UInt64($0))) })
+        for position in started() { _ = finish(position, .gone) }
+        #expect(queue.isGone && queue.nextDue == nil)
+        let later = Self.start + .seconds(86_400)
+        #expect(started(at: later) == [])
+        var next = DeliveryQueue(cursor: 3)
+        for old in queue.unsettled {
+            next.restore(
+                Self.event(old.position, of: Self.call(UInt64(old.position))), attempts: old.attempts, due: old.due)
+        }
+        next.restoreGone()
+        queue = next
+        #expect(queue.isGone)
+        #expect(started(at: later) == [])
+        take([Self.event(4, of: Self.call(4))], at: later)
+        #expect(started(at: later) == [4])
+        #expect(finish(4, at: later) == .taken)
+        #expect(!queue.isGone)
+        #expect(Set(started(at: later)) == [1, 2, 3])
+    }
+
+    // MARK: Many accounts
+
+    /// How the receiver handles the events of the accounts `mallory0`, `mallory1` and so on.
+    enum Fault {
+        case tooMany
+        case gone
+        case error
+        case slow
+        case nothing
+
+        var answer: (outcome: DeliveryQueue.Outcome, after: Duration) {
+            switch self {
+            case .tooMany: (.failed(retryAfter: .seconds(3600)), .zero)
+            case .gone: (.gone, .zero)
+            case .error: (.failed(retryAfter: nil), .zero)
+            case .slow: (.taken, .seconds(9))
+            case .nothing: (.taken, .zero)
+            }
+        }
+    }
+
+    /// The stored events, from position 1.
+    private var stored: [StoredEvent] = []
+    private var answers = DeadlineQueue<(event: StoredEvent, outcome: DeliveryQueue.Outcome)>()
+
+    private mutating func store(by user: String) {
+        let position = Int64(stored.count + 1)
+        stored.append(Self.event(position, of: Self.call(UInt64(position)), by: user))
+    }
+
+    /// Stores `each` calls of each of the accounts, in turns.
+    private mutating func storeAttack(by accounts: Int, each: Int) {
+        for _ in 0..<each { for account in 0..<accounts { store(by: "mallory\(account)") } }
+    }
+
+    /// Reads and sends stored events until `end`, in virtual time.
+    /// - Returns: the users whose events were taken, one for each, and the number of attempts.
+    private mutating func deliver(
+        from begin: Instant = start, to end: Instant, _ fault: Fault
+    ) -> (taken: [String], attempts: Int) {
+        var (now, taken, attempts) = (begin, [String](), 0)
+        while now <= end {
+            while let source = queue.nextSource(newest: Int64(stored.count)) {
+                let page = Array(stored.dropFirst(Int(source.position)).prefix(256))
+                switch source {
+                case .all: take(page, at: now)
+                case .user(let user, _): queue.take(page, of: user, [.callEnded], now: now)
+                }
+            }
+            if let answer = answers.popDue(now: now) {
+                _ = finish(answer.event.position, answer.outcome, at: now)
+                if answer.outcome == .taken { taken.append(answer.event.user?.text ?? "") }
+            } else if let event = queue.next(at: now) {
+                attempts += 1
+                let isOfAttack = event.user?.text.hasPrefix("mallory") == true
+                let answer = isOfAttack ? fault.answer : Fault.nothing.answer
+                _ = answers.add((event, answer.outcome), at: now + answer.after)
+            } else {
+                guard let next = [answers.next, queue.nextDue].compactMap(\.self).min() else { break }
+                now = max(next, now + .milliseconds(1))
+            }
+        }
+        return (taken, attempts)
+    }
+
+    private static let victims = (0..<10).map { "victim\($0)" }
+
+    @Test(
+        "however many accounts' events fail or take long, others' are delivered within two seconds",
+        arguments: [.tooMany, .gone, .error, .slow] as [Fault], [3, 12, 100])
+    mutating func manyAccounts(fault: Fault, accounts: Int) {
+        storeAttack(by: accounts, each: 60)
+        // Until each account had its first attempt.
+        let later = Self.start + .seconds(600)
+        _ = deliver(to: later, fault)
+        for round in 0..<3 {
+            for victim in Self.victims { store(by: victim) }
+            let begin = later + .seconds(10 * round)
+            let taken = deliver(from: begin, to: begin + .seconds(2), fault).taken
+            #expect(Set(taken).isSuperset(of: Self.victims), "round \(round)")
+            #expect(!queue.isProbing)
+            _ = deliver(from: begin + .seconds(2), to: begin + .seconds(10), fault)
+        }
+    }
+
+    @Test(
+        "so they are when all events come at once, before any has failed",
+        arguments: [.tooMany, .gone, .error] as [Fault], [3, 12, 100])
+    mutating func manyAccountsAtOnce(fault: Fault, accounts: Int) {
+        storeAttack(by: accounts, each: 19)
+        for victim in Self.victims { store(by: victim) }
+        let taken = deliver(to: Self.start + .seconds(2), fault).taken
+        #expect(Set(taken).isSuperset(of: Self.victims))
+    }
+
+    @Test(
+        "users whose events fail hold half of the queue, all together; further events stay in the store, none is lost",
+        arguments: [12, 100])
+    mutating func failingHalf(accounts: Int) {
+        storeAttack(by: accounts, each: 3120 / accounts)
+        let attacked = Self.start + .seconds(600)
+        _ = deliver(to: attacked, .error)
+        #expect(queue.cursor == Int64(stored.count))
+        #expect(queue.unsettled.count <= DeliveryQueue.mostHeld / 2)
+        #expect(queue.count == stored.count)
+        for victim in Self.victims { store(by: victim) }
+        let taken = deliver(from: attacked, to: attacked + .seconds(2), .error).taken
+        #expect(taken.sorted() == Self.victims)
+        #expect(queue.count == stored.count - Self.victims.count)
+        // The receiver takes all again.
+        queue.hasten(attacked + .seconds(2))
+        let rest = deliver(from: attacked + .seconds(2), to: attacked + .seconds(86_400 * 4), .nothing).taken
+        #expect(rest.count == stored.count - Self.victims.count && queue.count == 0)
+    }
+
+    @Test("a receiver that refuses everybody gets fewer and fewer attempts")
+    mutating func outage() {
+        for user in 0..<1000 { store(by: "mallory\(user)") }
+        let attempts = deliver(to: Self.start + .seconds(60), .error).attempts
+        #expect(attempts > 64 && attempts < 500)
+        let more = deliver(from: Self.start + .seconds(60), to: Self.start + .seconds(120), .error).attempts
+        #expect(more < 100)
     }
 
     @Test("a registration of a device takes the place of the one that waits behind another event, and of no other")
