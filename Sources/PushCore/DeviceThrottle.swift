@@ -4,6 +4,7 @@ import Determinism
 /// Devices that the provider throttles, with a backoff each. Bounded; entries expire.
 struct DeviceThrottle: Sendable {
     private struct Device: Sendable {
+        let user: Handle?
         var backoff: Backoff
         /// No push is sent to the device until then.
         var until: Instant
@@ -16,6 +17,8 @@ struct DeviceThrottle: Sendable {
     private let most: Int
     private let memory: Duration
     private var devices: [PushToken: Device] = [:]
+    /// The number of these devices of each user.
+    private var users: [Handle: Int] = [:]
     private var forgetting = DeadlineQueue<PushToken>()
 
     init(policy: PushPolicy) {
@@ -33,6 +36,12 @@ struct DeviceThrottle: Sendable {
         return until
     }
 
+    /// Whether a device of the same user is remembered; the same device, where no user is known.
+    func knows(_ terms: PushTerms) -> Bool {
+        if let user = terms.user { return users[user] != nil }
+        return terms.token.map { devices[$0] != nil } ?? false
+    }
+
     /// Pushes now held for the device.
     func held(for token: PushToken) -> Int { devices[token]?.held ?? 0 }
 
@@ -46,7 +55,8 @@ struct DeviceThrottle: Sendable {
 
     /// Records that the provider refused a push as too many for the device.
     mutating func refused(
-        _ token: PushToken, retryAfter: Duration?, now: Instant, random: inout some RandomNumberGenerator
+        _ token: PushToken, of user: Handle?, retryAfter: Duration?, now: Instant,
+        random: inout some RandomNumberGenerator
     ) {
         forget(now: now)
         if let device = devices[token] {
@@ -54,24 +64,33 @@ struct DeviceThrottle: Sendable {
             guard device.until <= now else { return }
             forgetting.cancel(device.forgetting)
         } else if devices.count >= most, let first = forgetting.popDue(now: Instant(milliseconds: .max)) {
-            devices[first] = nil
+            remove(first)
         }
-        var backoff = devices[token]?.backoff ?? Backoff(limits)
+        let known = remove(token)
+        var backoff = known?.backoff ?? Backoff(limits)
         let wait = backoff.failed(random: &random)
         let until = now + (retryAfter ?? wait)
-        let held = devices[token]?.held ?? 0
         devices[token] = Device(
-            backoff: backoff, until: until, forgetting: forgetting.add(token, at: until + memory), held: held)
+            user: user, backoff: backoff, until: until, forgetting: forgetting.add(token, at: until + memory),
+            held: known?.held ?? 0)
+        if let user { users[user, default: 0] += 1 }
+    }
+
+    @discardableResult
+    private mutating func remove(_ token: PushToken) -> Device? {
+        guard let device = devices.removeValue(forKey: token) else { return nil }
+        if let user = device.user, let count = users[user] { users[user] = count > 1 ? count - 1 : nil }
+        return device
     }
 
     /// Forgets a device when the provider has accepted a push to it.
     mutating func accepted(_ token: PushToken) {
-        guard let device = devices.removeValue(forKey: token) else { return }
+        guard let device = remove(token) else { return }
         forgetting.cancel(device.forgetting)
     }
 
     /// Removes the entries that have expired.
     mutating func forget(now: Instant) {
-        while let token = forgetting.popDue(now: now) { devices[token] = nil }
+        while let token = forgetting.popDue(now: now) { remove(token) }
     }
 }

@@ -36,7 +36,8 @@ extension PushMachine {
         case .deviceThrottled:
             proven(place)
             if let token = pushes[push].terms.token {
-                throttle.refused(token, retryAfter: retryAfter(of: answer), now: now, random: &random)
+                let user = pushes[push].terms.user
+                throttle.refused(token, of: user, retryAfter: retryAfter(of: answer), now: now, random: &random)
             }
             reject(push, answer)
         case .providerThrottled:
@@ -78,7 +79,7 @@ extension PushMachine {
 
     private mutating func accept(_ push: PushIndex, isOld: Bool) {
         quotaRefusals.succeeded()
-        if !throttledInARow.isEmpty { throttledInARow = [] }
+        if throttledUsers > 0 { (throttledInARow, throttledUsers) = ([], 0) }
         if !isQuietForCertain { quietUntil = nil }
         if !throttle.isEmpty, let token = pushes[push].terms.token { throttle.accepted(token) }
         if !isOld, !isMapped(push) { evidence.accepted(pushes[push].terms.token) }

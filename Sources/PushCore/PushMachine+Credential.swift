@@ -43,8 +43,9 @@ extension PushMachine {
         _ push: PushIndex, _ answer: PushAnswer, _ alarm: PushAlarm, on connection: PushConnectionID
     ) {
         let isRepeated = pushes[push].hasRetriedProviderToken
-        if isRepeated, isCounted(pushes[push].terms) { raise(alarm) }
-        if isRepeated || breaker.state.probe == pushes.id(at: push) {
+        let isProbe = breaker.state.probe == pushes.id(at: push)
+        if isRepeated || isProbe, isCounted(pushes[push].terms), isRepeated { raise(alarm) }
+        if isRepeated || isProbe {
             let hasOpened = breaker.refused(
                 pushes.id(at: push), isBad: credential.isBad, reason: answer.reason, now: now, random: &random)
             if hasOpened { counters.circuitsOpened += 1 }
@@ -55,13 +56,16 @@ extension PushMachine {
         giveBack(push, setback: answer.reason)
     }
 
+    /// The most users whose pushes come after those of others when a push probes the credential.
+    private static let mostRefused = 100
+
     /// Whether a refusal counts against the credential: where devices choose the service, those of one user say nothing
     /// about the pushes of others.
     private mutating func isCounted(_ terms: PushTerms) -> Bool {
-        guard policy.isChosenByDevices, !credential.isBad else { return true }
+        guard policy.isChosenByDevices else { return true }
         if credential.failures == 0 { refusedInARow = [] }
-        guard !refusedInARow.hasUser(of: terms) else { return false }
-        refusedInARow.append(terms)
+        guard !refusedInARow.hasUser(of: terms) else { return credential.isBad }
+        if refusedInARow.count < Self.mostRefused { refusedInARow.append(terms) }
         return true
     }
 
@@ -99,21 +103,23 @@ extension PushMachine {
     // MARK: Too many pushes
 
     /// Handles a throttled push whose answer does not tell whose quota it was. The device backs off, and the push waits
-    /// if it can. Other pushes continue, until devices of so many users were refused in a row that it must be the
-    /// account's quota.
+    /// if it can. Other pushes continue, until devices of so many users were refused in a row that it may be the
+    /// account's quota. A user one of whose devices was throttled before says nothing new.
     mutating func throttled(_ push: PushIndex, _ answer: PushAnswer) {
         let (terms, token) = (pushes[push].terms, pushes[push].terms.token)
-        if !throttledInARow.hasUser(of: terms) { throttledInARow.append(terms) }
+        if !throttle.knows(terms), !throttledInARow.hasUser(of: terms) {
+            throttledInARow.append(terms)
+            throttledUsers += 1
+        }
+        if let token {
+            throttle.refused(token, of: terms.user, retryAfter: retryAfter(of: answer), now: now, random: &random)
+        }
         if throttledInARow.count >= policy.refusalsUntilThrottled {
             throttledInARow = []
             let wait = quotaRefusals.failed(random: &random)
             keepQuiet(for: wait, isCertain: false, answer)
         }
-        var until: Instant?
-        if let token {
-            throttle.refused(token, retryAfter: retryAfter(of: answer), now: now, random: &random)
-            until = throttle.heldUntil(token, now: now)
-        }
+        let until = token.flatMap { throttle.heldUntil($0, now: now) }
         let due = until ?? now + (retryAfter(of: answer) ?? policy.quotaBackoff.base)
         waitForQuota(push, answer, until: due)
     }
@@ -146,17 +152,40 @@ extension PushMachine {
         let until = max(quietUntil ?? now, now + wait)
         quietUntil = until
         isQuietForCertain = isCertain || (isQuiet && isQuietForCertain)
-        let policy = policy
+        quotaProbedFrom = max(quotaProbedFrom, now + quotaProbePause)
+        let (policy, throttle, holdsAll) = (policy, throttle, isQuietForCertain)
         finishWaiting(.quotaExceeded, reason: Self.quotaReason) { _, _, terms in
-            !policy.isWorthWaiting(terms, until: until)
+            !policy.isWorthWaiting(terms, until: until) && (holdsAll || throttle.knows(terms))
         }
+    }
+
+    /// Whether the account's backoff is only inferred: pushes to users without a throttled device probe it, and the
+    /// first that is accepted ends it.
+    var isQuotaProbed: Bool { quietUntil != nil && !isQuietForCertain && breaker.isClosed }
+
+    /// Takes the turn of a probe.
+    mutating func isQuotaProbeDue() -> Bool {
+        guard isQuotaProbed, quotaProbedFrom <= now else { return false }
+        quotaProbedFrom = now + quotaProbePause
+        return true
+    }
+
+    /// 10 ms, doubled with every 64 users who are throttled: many of them do not make the others wait.
+    private var quotaProbePause: Duration {
+        min(Duration.milliseconds(10) * (1 << min(throttledUsers / 64, 20)), policy.quotaBackoff.cap)
+    }
+
+    /// Whether the account's backoff holds the push back.
+    func isHeldBack(_ terms: PushTerms) -> Bool {
+        guard let quietUntil, quietUntil > now else { return false }
+        return isQuietForCertain || throttle.knows(terms)
     }
 
     static let quotaReason = "the provider takes nothing of this account until after the push's time"
 
     /// Whether the account's backoff outlasts the time this push can wait.
     func isQuiet(past terms: PushTerms) -> Bool {
-        guard let quietUntil, quietUntil > now else { return false }
+        guard let quietUntil, isHeldBack(terms) else { return false }
         return !policy.isWorthWaiting(terms, until: quietUntil)
     }
 
@@ -172,7 +201,7 @@ extension PushMachine {
 
 extension [PushTerms] {
     /// Whether one of them is to a device of the same user; to the same token, where no user is known.
-    fileprivate func hasUser(of terms: PushTerms) -> Bool {
+    func hasUser(of terms: PushTerms) -> Bool {
         contains { other in
             terms.user == nil ? terms.token != nil && other.token == terms.token : other.user == terms.user
         }

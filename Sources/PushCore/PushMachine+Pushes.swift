@@ -21,7 +21,7 @@ extension PushMachine {
         let id = pushes.id(at: index)
         release(reservedOn)
         guard pushes[index].terms.expiresAt > now else { return expire(index) }
-        guard quietUntil.map({ $0 <= now }) ?? true, breaker.lets(id), !isThrottled(index),
+        guard quietUntil == nil || !isHeldBack(pushes[index].terms), breaker.lets(id), !isThrottled(index),
             let generation = providerToken.usable(now: now),
             let slot = slot(preferring: reservedOn, avoiding: pushes[index].avoided)
         else { return giveBack(index) }

@@ -119,8 +119,11 @@ extension PushMachine {
         if let until = quietUntil, until <= now { quietUntil = nil }
         // Without a free stream none is announced, but pushes to throttled devices may still be set aside.
         let isWorthLooking = !throttle.isEmpty || hasFreeStream
-        if isWorthLooking, quietUntil == nil, providerToken.usable(now: now) != nil {
-            if let probe = waitingProbe {
+        let isProbeDue = isQuotaProbeDue()
+        if isWorthLooking, quietUntil == nil || isProbeDue, providerToken.usable(now: now) != nil {
+            if isProbeDue {
+                announceQuotaProbe()
+            } else if let probe = waitingProbe {
                 // Its entry in the queue is skipped later.
                 _ = announce(probe)
             } else {
@@ -130,6 +133,12 @@ extension PushMachine {
             }
         }
         if wantsConnection, now >= opensFrom { openConnection() }
+    }
+
+    /// Announces the first push to a user without a throttled device.
+    private mutating func announceQuotaProbe() {
+        // Its entry in the queue is skipped later.
+        if let first = firstWaiting(where: { !throttle.knows($0) }) { _ = announce(first.push) }
     }
 
     private mutating func announceInOrder(_ line: WaitingLines.Line) {
@@ -245,10 +254,17 @@ extension PushMachine {
                 id != probe && max(entry.since, openSince) + patience <= now
             }
         }
+        guard case .open(let until, _) = breaker.state, until <= now else { return }
+        let entry = firstWaiting(where: { !refusedInARow.hasUser(of: $0) }) ?? firstWaiting(where: { _ in true })
+        if let entry { breaker.probe(with: pushes.id(at: entry.push), now: now) }
+    }
+
+    private func firstWaiting(where isWanted: (PushTerms) -> Bool) -> WaitingLines.Entry? {
         for line in WaitingLines.Line.allCases {
-            guard let entry = lines[line].first(where: isWaiting) else { continue }
-            return breaker.probe(with: pushes.id(at: entry.push), now: now)
+            let first = lines[line].first { isWaiting($0) && isWanted(pushes[$0.push].terms) }
+            if let first { return first }
         }
+        return nil
     }
 
     /// Finishes the queued pushes for which `isOver` is true.

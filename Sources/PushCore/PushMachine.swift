@@ -80,6 +80,10 @@ public struct PushMachine: Sendable {
     /// Pushes throttled in a row, since the last acceptance, by answers that do not tell whose quota it was: one for each
     /// user, whose devices say nothing about those of others, or for each token of no known user.
     var throttledInARow: [PushTerms] = []
+    /// The number of such users since the last acceptance, none of whose devices was throttled before.
+    var throttledUsers = 0
+    /// While the account's backoff is only inferred, no push is announced before.
+    var quotaProbedFrom = Instant(milliseconds: .min)
     /// Pushes whose credential was refused since it was last accepted, likewise; see ``PushPolicy/isChosenByDevices``.
     var refusedInARow: [PushTerms] = []
     var quotaRefusals: Backoff
@@ -151,6 +155,7 @@ public struct PushMachine: Sendable {
         guard waitingCount > 0 else { return next }
         if mayAnnounce {
             if let quietUntil { consider(quietUntil) }
+            if isQuotaProbed { consider(quotaProbedFrom) }
             if let due = providerToken.nextSigning { consider(due) }
             if wantsConnection { consider(opensFrom) }
         }

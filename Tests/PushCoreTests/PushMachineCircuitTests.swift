@@ -74,6 +74,26 @@ struct PushMachineCircuitTests {
         #expect(bench.machine.counters.circuitsOpened == 1)
     }
 
+    @Test("where devices choose the service, pushes to users without a refusal probe an open circuit first")
+    func probesOfOthers() throws {
+        var bench = MachineBench.ready { $0.isChosenByDevices = true }
+        let users = try (1...3).map { try #require(Handle("mallory\($0)")) }
+        for (number, user) in users.enumerated() {
+            let id = push(UInt64(number))
+            try bench.answer(bench.send(id, of: user), Self.invalid)
+            bench.letConnect()
+            try bench.answer(bench.retransmit(id), Self.invalid)
+        }
+        for (number, user) in users.enumerated() { bench.queue(push(UInt64(10 + number)), of: user) }
+        bench.queue(push(20), of: Handle("alice"))
+        let until = try cooledAt(bench)
+        bench.pass(until - bench.now)
+        bench.letConnect()
+        #expect(bench.machine.circuit.probe == push(20))
+        try bench.answer(bench.resend(push(20)), 200)
+        #expect(bench.machine.circuit == .closed)
+    }
+
     @Test("with an open circuit what comes waits for the next try, and all of it goes out when that is taken")
     func waits() throws {
         var bench = try openedCircuit()

@@ -216,6 +216,72 @@ struct PushMachineThrottleTests {
         #expect(bench.machine.throttledUntil != nil)
     }
 
+    @Test(
+        "pushes to others go out within two seconds, however many users' devices are throttled, old ones or new ones",
+        arguments: [3, 12, 100], [true, false])
+    func manyUsersAreNotAll(users: Int, areNew: Bool) {
+        var bench = MachineBench.ready(streamLimit: 1000) {
+            $0.isChosenByDevices = true
+            $0.idlePingAfter = .seconds(100_000)
+        }
+        let victim = push(1_000_000)
+        var announced: [PushID] = []
+        func serve() {
+            while !announced.isEmpty {
+                let next = announced.removeFirst()
+                bench.give(.cleared(next))
+                announced += bench.announced
+                guard let place = bench.carryOutSubmit(of: next) else { continue }
+                bench.answer(place, next == victim ? providerAnswer(201, "", .accepted) : Self.unclear(nil))
+                announced += bench.announced
+            }
+        }
+        for wave in 0..<4 {
+            for user in 0..<users {
+                let number = 1000 * wave + user
+                let name = areNew ? "mallory\(number)" : "mallory\(user)"
+                bench.queue(push(UInt64(number)), to: device(number), of: Handle(name))
+                announced += bench.announced
+            }
+            serve()
+            guard wave < 3 else { break }
+            // Until the end of each backoff, in which their pushes expire.
+            bench.pass(.seconds(100))
+            announced = []
+        }
+        bench.queue(victim, to: device(1_000_000), of: Handle("alice"))
+        announced += bench.announced
+        for _ in 0..<200 where bench.outcomes[victim] == nil {
+            serve()
+            bench.pass(.milliseconds(10))
+            announced += bench.announced
+        }
+        #expect(bench.outcomes[victim] == [.accepted])
+        #expect(bench.machine.throttledUntil == nil)
+    }
+
+    @Test("while the account's quota is assumed, a user with a throttled device waits, and the others probe one by one")
+    func probesOfQuota() throws {
+        var bench = MachineBench.ready()
+        let users = try (1...5).map { try #require(Handle("u\($0)")) }
+        for number in 1...3 {
+            try bench.answer(bench.send(push(UInt64(number)), to: device(number), of: users[number]), Self.unclear(30))
+        }
+        #expect(bench.machine.throttledUntil != nil)
+        bench.queue(push(4), to: device(4), of: users[1])
+        bench.queue(push(5), to: device(5), of: users[0])
+        bench.queue(push(6), to: device(6), of: users[4])
+        #expect(bench.announced == [])
+        bench.pass(.milliseconds(10))
+        #expect(bench.announced == [push(5)])
+        bench.pass(.milliseconds(10))
+        #expect(bench.announced == [push(6)])
+        bench.pass(.milliseconds(100))
+        #expect(bench.announced == [])
+        try bench.answer(bench.resend(push(5)), 200)
+        #expect(bench.machine.throttledUntil == nil && bench.announced == [push(4)])
+    }
+
     @Test("one device that is called again and again is not the account")
     func oneDeviceIsNotAll() throws {
         var bench = MachineBench.ready { $0.idlePingAfter = .seconds(100_000) }

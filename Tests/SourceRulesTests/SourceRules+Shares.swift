@@ -53,6 +53,7 @@ extension SourceRules {
         "PushPolicy.throttledDevices": "pushes held for a device",
         "PushPolicy.heldPerDevice": "pushes held for a device",
         "PushPolicy.refusalsUntilThrottled": "a provider's quota",
+        "PushMachine+Credential.mostRefused": "the circuit breaker of a Web Push service's credential",
         "CredentialHealth.failuresUntilBad": "the circuit breaker of a Web Push service's credential",
         "TopicEvidence.mostTopics": "topics whose refused tokens",
         "TopicEvidence.acceptedTokens": "topics whose refused tokens",
