@@ -82,6 +82,8 @@ struct DeliveryQueue {
         var count: Int
         /// Grows with each page that is read for a user who is behind.
         fileprivate var read: UInt64 = 0
+        /// Whether `position` went back since the last page was asked for.
+        fileprivate var isRewound = false
 
         init(position: Int64, count: Int) {
             self.position = position
@@ -221,6 +223,7 @@ struct DeliveryQueue {
             hasReadAll = false
             reads += 1
             behind[late.key]?.read = reads
+            behind[late.key]?.isRewound = false
             return .user(late.key, after: late.value.position)
         }
         guard isAllDue else { return nil }
@@ -253,6 +256,8 @@ struct DeliveryQueue {
     /// user is not behind any more.
     mutating func take(_ events: [StoredEvent], of user: Handle?, _ kinds: Set<EventKind>, now: Instant) {
         guard var lag = behind.removeValue(forKey: user) else { return }
+        // The page begins too late.
+        guard !lag.isRewound else { return behind[user] = lag }
         defer { forgetIfIdle(user) }
         for event in events {
             guard event.position <= cursor else { return }
@@ -325,8 +330,11 @@ struct DeliveryQueue {
         for (position, event) in held.sorted(by: { $0.key < $1.key }) {
             let user = event.event.user
             guard let line = lines[user], line.standing == .failing else { continue }
-            let isKept = spare[user] == nil || event.isInFlight || position <= line.settled
-            spare[user] = isKept ? [] : (spare[user] ?? []) + [position]
+            if spare[user] == nil || event.isInFlight || position <= line.settled {
+                spare[user] = []
+            } else {
+                spare[user]?.append(position)
+            }
         }
         while isFailingHalfExceeded {
             let users = spare.filter { user, positions in
@@ -353,6 +361,7 @@ struct DeliveryQueue {
         var lag = behind[user] ?? Lag(position: first - 1, count: 0)
         lag.position = min(lag.position, first - 1)
         lag.count += positions.count
+        lag.isRewound = true
         behind[user] = lag
         loseTurn(user)
         lines[user]?.ready = DeadlineQueue()
@@ -645,7 +654,7 @@ struct DeliveryQueue {
     /// Makes all retries due now. A pause that is cut short does not use up an attempt: otherwise a receiver that comes
     /// and goes would use up all attempts within minutes.
     private mutating func hastenRetries(_ now: Instant) {
-        (turns, blocked) = (turns.map { _ in DeadlineQueue() }, [])
+        (turns, blocked) = (turns.map { _ in DeadlineQueue<Handle?>() }, [])
         for user in Array(lines.keys) {
             lines[user]?.ready = DeadlineQueue()
             lines[user]?.turn = nil

@@ -543,6 +543,34 @@ struct DeliveryQueueTests {
         #expect(rest.count == stored.count - Self.victims.count && queue.count == 0)
     }
 
+    @Test("a page that was asked for before earlier events of its user went back to the store is asked for again")
+    mutating func rewoundPage() {
+        for _ in 0..<300 { store(by: "mallory") }
+        for _ in 0..<400 { store(by: "carol") }
+        queue = DeliveryQueue(cursor: 300)
+        for event in stored.prefix(300) { queue.restore(event, attempts: 1, due: Self.start + .seconds(86_400)) }
+        take(Array(stored[300...]))
+        let carol = Handle("carol")
+        #expect(queue.behind[carol]?.position == 650)
+        var (source, count) = (DeliveryQueue.Source?.none, 0)
+        for _ in 0..<100 where source == nil {
+            for position in started() {
+                _ = finish(position)
+                count += 1
+            }
+            source = queue.nextSource(newest: 700)
+        }
+        #expect(source == .user(carol, after: 650))
+        // Meanwhile carol's events fail, and exceed the half of all who fail.
+        for position in started() { _ = finish(position, .failed(retryAfter: nil)) }
+        let position = queue.behind[carol]?.position ?? 650
+        #expect(position < 650 && queue.unsettled.count <= DeliveryQueue.mostHeld / 2)
+        queue.take(Array(stored[650...]), of: carol, [.callEnded], now: Self.start)
+        #expect(queue.behind[carol]?.position == position)
+        let taken = deliver(to: Self.start + .seconds(86_400 * 2), .nothing).taken
+        #expect(taken.count == 700 - count && queue.count == 0)
+    }
+
     @Test("a receiver that refuses everybody gets fewer and fewer attempts")
     mutating func outage() {
         for user in 0..<1000 { store(by: "mallory\(user)") }
