@@ -256,6 +256,6 @@ public struct SharedPlaces: Sendable {
         // After two periods without a question all are forgotten.
         let isPast = end.map { now >= $0 + Self.doubt } ?? false
         (older, newer, end) = (isPast ? [] : newer, [], now + Self.doubt)
-        ofDoubted = counts.reduce(0) { isDoubted($1.key) ? $0 + $1.value : $0 }
+        ofDoubted = counts.map { isDoubted($0.key) ? $0.value : 0 }.reduce(0, +)
     }
 }

@@ -76,7 +76,10 @@ struct FolderLock: ~Copyable {
         let locks = (try? String(contentsOfFile: "/proc/locks", encoding: .utf8)) ?? ""
         for line in locks.split(separator: "\n") {
             let fields = line.split(separator: " ")
-            guard fields.count > 5, fields[1] == "FLOCK", fields[5].hasSuffix(":\(status.st_ino)") else { continue }
+            // Major and minor number of the device, and the inode.
+            guard fields.count > 5, fields[1] == "FLOCK",
+                fields[5].split(separator: ":").last.flatMap({ ino_t($0) }) == status.st_ino
+            else { continue }
             return Int32(fields[4]).flatMap { $0 > 0 ? $0 : nil }
         }
         return nil

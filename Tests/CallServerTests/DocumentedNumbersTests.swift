@@ -277,6 +277,7 @@ struct DocumentedNumbersTests {
     static let operations = Passages(
         article: "CallServer/CallServer.docc/Operations.md",
         limits: """
+            - has left \(n(AuthorizationCircuit.usersUntilDead)) users in a row without an answer
             - a push has waited longer than \(s(ServerFacts.longestHandshake)) s without a connection
             - a push has waited longer than \(s(ServerFacts.longestWait)) s |
             - calls that need it wait up to \(s(push.circuitPatience)) s |
@@ -346,6 +347,7 @@ struct DocumentedNumbersTests {
         others: #"""
             - Exit codes: 0 ok; 1 the operation failed, or the condition is false; 2 the server or a file cannot be
               reached; 64 usage.
+            - others with the status 403
             - (ports 2195 and 2196)
             - (all files have mode 0600)
             - (HTTP 503)
