@@ -562,7 +562,8 @@ class Peer:
                 text, keeps = await self.answer(head.split()[1], body)
                 writer.write(text)
                 await writer.drain()
-        except (OSError, EOFError):
+        # asyncio tells of a cancelled one as of a fault.
+        except (OSError, EOFError, asyncio.CancelledError):
             pass
         finally:
             writer.close()

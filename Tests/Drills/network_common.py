@@ -19,6 +19,8 @@ from common import ROOM, Server, expect
 PROXY = "127.0.0.9"
 LATEST_REPLY = 10
 SERVERS = []
+# The tasks that read. asyncio itself refers weakly to a task, and to the reader of a client's connection.
+READERS = set()
 # The attackers have the drill's, for tokens of their own.
 SECRET = bytes.fromhex(os.environ.setdefault("DRILL_SECRET", os.urandom(32).hex()))
 UPGRADE = (
@@ -126,6 +128,8 @@ class Phone:
             params["resume"] = {**self.resume, "last_seq": self.seq}
         self.closed = asyncio.get_running_loop().create_future()
         self.reader = asyncio.create_task(self.read())
+        READERS.add(self.reader)
+        self.reader.add_done_callback(READERS.discard)
         result = self.opened = await self.request("session.open", **params)
         self.is_resumed, self.calls = result["resumed"], {view["call_id"]: view for view in result["calls"]}
         if not self.is_resumed:
@@ -239,6 +243,15 @@ async def report(process):
     return json.loads(output)
 
 
+async def with_servers(drill):
+    """Ends the servers before the loop: they would connect again to what listens in it."""
+    try:
+        await drill()
+    finally:
+        for server in SERVERS:
+            server.kill()
+
+
 def main(drills, attacks):
     """Runs the drills that the arguments name, or all; as an attacker, one of `attacks`."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -250,9 +263,5 @@ def main(drills, attacks):
     for name in sys.argv[1:] or drills:
         began = time.monotonic()
         print(f"{name}: {drills[name].__doc__}", flush=True)
-        try:
-            asyncio.run(drills[name]())
-        finally:
-            for server in SERVERS:
-                server.kill()
+        asyncio.run(with_servers(drills[name]))
         print(f"{name} ok: {time.monotonic() - began:.0f} s", flush=True)
