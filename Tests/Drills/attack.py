@@ -3,7 +3,8 @@
 One ordinary phone calls another all the time. Each attack comes from a process of its own, or from a server that is
 asked. The drill prints a line for it: the calls, their median and longest time from the invite to `call.incoming`,
 the server's highest memory, and the commonest answers to the attack. The drill fails if a call takes longer than
-LONGEST, if the server ends, or if its memory grows by more than MEMORY.
+LONGEST, if the server ends, or if its memory grows by more than MEMORY. In `shares` also if an event, a push or the
+refusal of a call takes longer than LONGEST, or if a call is placed that the hook refuses.
 
 COUNT is the number of seconds of each attack; below ALONE the attacks of a group run at the same time. For `answers`
 COUNT says how often each answer is given.
@@ -12,6 +13,7 @@ COUNT says how often each answer is given.
 import asyncio
 import base64
 import collections
+import contextlib
 import hashlib
 import itertools
 import json
@@ -24,8 +26,8 @@ import uuid
 
 from common import FOLDER, ROOM, Wrong, count, expect
 from network_common import (
-    LATEST_REPLY, PROXY, UPGRADE, Gone, Phone, Refused, Socket, attacker, main, made, memory, metric, report, started,
-    token)
+    LATEST_REPLY, PROXY, UPGRADE, Gone, Phone, Refused, Socket, attacker, certificate, main, made, memory, metric,
+    report, started, token, trusting)
 from phones import TOPIC, Simulator, fetch
 
 # In seconds, from an invite to `call.incoming`, to the event at the receiver of webhooks, or to the push.
@@ -44,16 +46,16 @@ PATIENCE = 3
 class Calls:
     """The ordinary caller and callee. Each call is answered and hung up before the next one."""
 
-    def __init__(self, server):
-        self.server = server
+    def __init__(self, server, **options):
+        self.server, self.options = server, options
         self.caller, self.callee = Phone("caller"), Phone("callee", self.at_callee)
         # By call: who waits for `call.incoming`. accepted: when the invites of this attack were.
         self.incoming, self.accepted = {}, {}
         self.kept, self.refused, self.faults = 0, 0, []
 
     async def open(self):
-        await self.callee.open(self.server.port)
-        await self.caller.open(self.server.port)
+        await self.callee.open(self.server.port, **self.options)
+        await self.caller.open(self.server.port, **self.options)
         await self.during("none", asyncio.sleep(1))
         self.kept = memory(self.server)[0]
 
@@ -684,11 +686,13 @@ class Backend(Peer):
         message = json.loads(body)
         if path == "/events":
             data = message["data"]
-            caller = data.get("call", {}).get("from")
-            if caller == "mallory-events":
-                return response(status="500 Internal Server Error"), True
-            if caller == "mallory-gone":
-                return response(status="410 Gone"), True
+            match data.get("call", {}).get("from", "").split("-"):
+                case ["mallory", "events", *_]:
+                    return response(status="500 Internal Server Error"), True
+                case ["mallory", "gone", *_]:
+                    return response(status="410 Gone"), True
+                case ["mallory", "paused", *_]:
+                    return response(status="503 Service Unavailable", fields="Retry-After: 3600\r\n"), True
             if message["type"] == "call.invited":
                 self.told[data["call"]["call_id"]] = time.monotonic()
             return response(), True
@@ -715,16 +719,18 @@ class Backend(Peer):
 class Sleeper:
     """A phone without a session. It reports each push, and declines the call."""
 
-    def __init__(self, server, simulator):
-        self.server, self.push = server, simulator.register("sleeper")
+    def __init__(self, server, push, user="sleeper"):
+        self.server, self.push, self.user = server, push, user
         # By call. delay: from the last invite to its push, in seconds.
         self.waiting, self.delay = {}, 0
 
-    async def on_push(self, _, push, payload):
+    async def on_push(self, _, __, payload):
+        # FCM's has the members in `data`.
+        payload = payload.get("data", payload)
         call = payload["uuid"]
         if call in self.waiting:
             self.waiting.pop(call).set_result(time.monotonic())
-        for path, body in [(f"/v1/pushes/{push}/report", {"call_id": call, "result": "reported"}),
+        for path, body in [(f"/v1/pushes/{payload['push_id']}/report", {"call_id": call, "result": "reported"}),
                            (f"/v1/calls/{call}/decline", {})]:
             try:
                 await asyncio.to_thread(fetch, self.server.http + path, payload["wake_token"], "POST", body)
@@ -739,29 +745,26 @@ class Sleeper:
         friend = Phone(f"friend{next(USERS)}")
         try:
             await friend.open(self.server.port)
-            await placed(friend, call, "sleeper")
-            self.delay = await asyncio.wait_for(woken, LATEST_REPLY) - began
+            await placed(friend, call, self.user)
+            await asyncio.wait([woken], timeout=LATEST_REPLY)
+            self.delay = (woken.result() if woken.done() else time.monotonic()) - began
         except (Gone, Refused, OSError, asyncio.TimeoutError) as error:
-            expect(False, f"a sleeping phone is not woken: {type(error).__name__} {error}")
+            expect(False, f"{self.user} cannot be called: {type(error).__name__} {error}")
         finally:
             friend.cut()
 
 
-async def register(server, user, push):
+async def register(server, user, push, provider=None):
     """Registers a device of the user, and ends its session."""
-    phone = Phone(user, push={
-        "provider": "apns", "kind": "voip", "environment": "production", "topic": TOPIC, "token": push})
+    phone = Phone(user, push={"environment": "production", "token": push, **(provider or APNS)})
     await phone.open(server.port)
     await phone.request("session.close")
 
 
-def simulated(simulator, number):
-    """Push tokens of so many phones of the simulator, by one curl."""
-    options = ["-sS", "--http2", "--cacert", simulator.authority, simulator.phones, "-d"]
-    words = [word for n in range(number) for word in (
-        "--next", *options, json.dumps({"topic": TOPIC, "name": f"stranger{n}"}))]
-    text = subprocess.run(["curl", *words[1:]], capture_output=True, text=True, check=True).stdout.strip()
-    found, place = [], 0
+def simulated(simulator, number, provider=None):
+    """Push tokens of so many phones of the simulator."""
+    bodies = [{"name": f"stranger{n}", **(provider or APNS)} for n in range(number)]
+    text, found, place = posted(simulator, "phones", bodies), [], 0
     while place < len(text):
         answer, place = json.JSONDecoder().raw_decode(text, place)
         found.append(answer["token"])
@@ -769,21 +772,32 @@ def simulated(simulator, number):
     return found
 
 
+def posted(simulator, path, bodies):
+    """Sends the bodies to the simulator by one curl. Returns its answers."""
+    options = ["-sSf", "--http2", "--cacert", simulator.authority, f"{simulator.api}/{path}", "-d"]
+    words = [word for body in bodies for word in ("--next", *options, json.dumps(body))]
+    return subprocess.run(
+        ["curl", "--fail-early", *words[1:]], capture_output=True, text=True, check=True).stdout.strip()
+
+
+APNS = {"provider": "apns", "kind": "voip", "topic": TOPIC}
+FCM = {"provider": "fcm", "kind": "data", "topic": "reveille-phone"}
 STRANGERS = 100
 
 
-def flood(user, message):
-    """Sends 20 requests at a time, whose method and parameters `message` makes, and waits until they are handled."""
+def flood(user, message, number=20):
+    """Sends so many requests at a time, whose method and parameters `message` makes, and waits until they are
+    handled."""
 
     async def attack(port, end, counted, state):
         phone = await opened(state, port, f"mallory-{user}")
-        for _ in range(20):
+        for _ in range(number):
             method, params = message()
             phone.number += 1
             phone.send({"id": phone.number, "method": method, "params": params})
         await phone.socket.writer.drain()
         await phone.request("session.state", app="foreground")
-        counted["handled"] += 20
+        counted["handled"] += number
 
     return attack
 
@@ -885,7 +899,7 @@ SHARES = {
 
 
 async def shares():
-    """One user at each limit of what users share: another's call, its event and its push come in time."""
+    """One user at each limit of what users share, and accounts for whom it fails: others' calls come in time."""
     backend = await Backend().begin()
     server = made("shares", **{
         "listen.proxies": PROXY, "listen.proxy_protocol": "true", "push.simulator": "true",
@@ -894,7 +908,7 @@ async def shares():
     simulator, attached = Simulator(server.data), None
     try:
         await asyncio.to_thread(server.start)
-        calls, sleeper = Calls(server), Sleeper(server, simulator)
+        calls, sleeper = Calls(server), Sleeper(server, simulator.register("sleeper"))
         await register(server, "sleeper", sleeper.push)
         for number, push in enumerate(simulated(simulator, STRANGERS)):
             await register(server, f"stranger{number}", push)
@@ -915,7 +929,146 @@ async def shares():
     finally:
         await simulator.detach([attached] if attached else [])
         simulator.stop()
+    for policy in ("deny", "allow"):
+        await several(backend, policy)
     await push_services(backend)
+    await key_updates()
+
+
+# A few accounts for whom what users share fails
+
+
+def by_accounts(number, user, callee):
+    """Calls by so many accounts at the same time, from each 5 at a time."""
+    accounts = [flood(f"{user}-{number}-{account}", invite(callee), 5) for account in range(number)]
+
+    async def attack(port, end, counted, state):
+        await asyncio.gather(*[repeated(account, port, end, counted) for account in accounts])
+
+    return attack
+
+
+def to_accounts(number, kind):
+    """Calls to the sleeping phones of so many accounts."""
+
+    async def attack(port, end, counted, state):
+        return await called(port, owner(kind, number, random.randrange(number)))
+
+    return attack
+
+
+def owner(kind, number, account):
+    return f"owner-{kind}-{number}-{account}"
+
+
+async def called(port, callee):
+    """Each pair has few pushes, each caller too: another one each time."""
+    caller = Phone(f"friend-{uuid.uuid4()}")
+    try:
+        await caller.open(port)
+        await caller.request("call.invite", call_id=str(uuid.uuid4()), to=callee)
+        return "called"
+    finally:
+        caller.cut()
+
+
+# By kind: what each provider does with the pushes to the accounts' devices.
+FAULTS = {
+    "throttled": [
+        {"provider": "apns", "fault": "refuse", "reason": "TooManyRequests"},
+        {"provider": "fcm", "fault": "refuse", "reason": "QUOTA_EXCEEDED", "retry_after_s": 60},
+        {"provider": "webpush", "fault": "refuse", "reason": "too_many_requests", "retry_after_s": 60}],
+    "refused": [
+        {"provider": "apns", "fault": "refuse", "reason": "BadDeviceToken"},
+        {"provider": "fcm", "fault": "refuse", "reason": "SENDER_ID_MISMATCH"}],
+    "failed": [
+        {"provider": "apns", "fault": "refuse", "reason": "InternalServerError"},
+        {"provider": "fcm", "fault": "refuse", "reason": "UNAVAILABLE", "retry_after_s": 60},
+        {"provider": "webpush", "fault": "refuse", "reason": "unavailable", "retry_after_s": 60}],
+    "unanswered": [{"provider": provider, "fault": "no_answer"} for provider in ("apns", "fcm")],
+}
+ACCOUNTS = (3, 12)
+AT_THE_HOOK = {
+    f"{number} accounts' calls at the hook": {
+        callee: by_accounts(number, callee, lambda callee=callee: callee)
+        for callee in ("broken", "silent") if number == 3 or callee == "broken"} for number in ACCOUNTS}
+SEVERAL = {
+    **AT_THE_HOOK,
+    **{f"{number} accounts' events": {
+        kind: by_accounts(number, kind, lambda: f"nobody{random.getrandbits(40)}")
+        for kind in ("events", "gone", "paused")} for number in ACCOUNTS},
+    **{f"{number} accounts' pushes": {kind: to_accounts(number, kind) for kind in FAULTS} for number in ACCOUNTS},
+}
+
+
+class Denied:
+    """A phone whose calls the hook refuses."""
+
+    def __init__(self, faults):
+        self.faults, self.phone = faults, Phone("denied")
+        # The longest time from an invite to its refusal, in seconds.
+        self.delay = 0
+
+    async def call(self, seconds):
+        self.delay, end = 0, time.monotonic() + seconds
+        while time.monotonic() < end:
+            began, code = time.monotonic(), "allowed"
+            try:
+                await placed(self.phone, str(uuid.uuid4()), "refused")
+            except Refused as refused:
+                code = refused.code
+            self.delay = max(self.delay, time.monotonic() - began)
+            if code != "forbidden":
+                self.faults.append(f"a call that the hook refuses is {code}")
+            await asyncio.sleep(PAUSE)
+
+
+async def several(backend, policy):
+    """A few accounts for whom the hook, the receiver or the push services fail, which are well for all others."""
+    server = made(f"several-{policy}", **{
+        "push.simulator": "true", "authorize.on_failure": policy, **backend.settings()})
+    simulator, attachments = Simulator(server.data), []
+    try:
+        await asyncio.to_thread(server.start)
+        calls = Calls(server)
+        denied = Denied(calls.faults)
+        await calls.open()
+        await denied.phone.open(server.port)
+        web = {"provider": "webpush", "kind": "data", "topic": denied.phone.opened["webpush"]["key"]}
+        sleepers = []
+        for provider in (APNS, FCM, web):
+            await register_owners(server, simulator, provider)
+            [push] = simulated(simulator, 1, provider)
+            sleepers.append(Sleeper(server, push, f"sleeper-{provider['provider']}"))
+            await register(server, sleepers[-1].user, push, provider)
+        attachments += [
+            asyncio.create_task(simulator.attach(sleeper, sleeper.on_push)) for sleeper in sleepers]
+
+        async def beside(seconds):
+            await asyncio.gather(denied.call(seconds), *[sleeper.wake(seconds) for sleeper in sleepers])
+
+        async def also():
+            return {"event": await backend.longest_delay(calls), "denied": denied.delay,
+                    **{sleeper.user: sleeper.delay for sleeper in sleepers}}
+
+        await each(calls, "several", SEVERAL if policy == "deny" else AT_THE_HOOK, beside, also)
+        calls.check()
+    finally:
+        await simulator.detach(attachments)
+        simulator.stop()
+
+
+async def register_owners(server, simulator, provider):
+    """Registers a device of each account, for whose pushes the provider fails."""
+    for kind, faults in FAULTS.items():
+        fault = next((fault for fault in faults if fault["provider"] == provider["provider"]), None)
+        if fault is None:
+            continue
+        owners = [owner(kind, number, account) for number in ACCOUNTS for account in range(number)]
+        pushes = simulated(simulator, len(owners), provider)
+        posted(simulator, "faults", [{**fault, "token": push} for push in pushes])
+        for user, push in zip(owners, pushes):
+            await register(server, user, push, provider)
 
 
 # A point of P-256, its generator: what a browser's key is.
@@ -934,14 +1087,7 @@ async def made_up(port, end, counted, state):
                  f"&auth={base64url(os.urandom(16)).decode()}"} for number in range(8)])
     await owner.request("session.close")
     await asyncio.wait_for(owner.closed, PATIENCE)
-    # Each pair has few pushes, each caller too.
-    caller = Phone(f"friend-{uuid.uuid4()}")
-    try:
-        await caller.open(port)
-        await caller.request("call.invite", call_id=str(uuid.uuid4()), to=owner.user)
-        return "called"
-    finally:
-        caller.cut()
+    return await called(port, owner.user)
 
 
 SERVICES = {"one user's push services": {"made up": made_up}}
@@ -961,7 +1107,52 @@ async def push_services(backend):
     calls.check()
 
 
+# More than a server answers that bounds them.
+MOST_UPDATES = 1_000
+
+
+async def update_keys(port, end, counted, state):
+    """Asks for new keys until the server closes the connection."""
+    client = await asyncio.create_subprocess_exec(
+        "openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-tls1_3", stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE)
+    updates = 0
+    try:
+        while updates < MOST_UPDATES:
+            # s_client reads a command at a time, and then says so.
+            client.stdin.write(b"K\n")
+            while (line := await asyncio.wait_for(client.stderr.readline(), PATIENCE)) not in (b"KEYUPDATE\n", b""):
+                pass
+            if not line:
+                break
+            updates += 1
+        await asyncio.wait_for(client.wait(), PATIENCE)
+    except asyncio.TimeoutError:
+        expect(False, f"the connection is open after {updates} key updates")
+    finally:
+        if client.returncode is None:
+            client.kill()
+            await client.wait()
+        client.stdin.close()
+        with contextlib.suppress(OSError):
+            await client.stdin.wait_closed()
+    expect(updates, "s_client sent no key update")
+    return "closed"
+
+
+UPDATES = {"one connection's TLS records": {"key updates": update_keys}}
+
+
+async def key_updates():
+    server = await started("updates", **certificate())
+    calls = Calls(server, tls=trusting())
+    await calls.open()
+    await each(calls, "updates", UPDATES)
+    calls.check()
+
+
 DRILLS = {"inputs": inputs, "answers": answers, "shares": shares}
 
 main(DRILLS, {
-    "inputs": attacks_of(INPUTS), "shares": attacks_of(SHARES), "services": attacks_of(SERVICES)})
+    "inputs": attacks_of(INPUTS), "shares": attacks_of(SHARES), "several": attacks_of(SEVERAL),
+    "services": attacks_of(SERVICES), "updates": attacks_of(UPDATES)})

@@ -19,10 +19,10 @@ import sys
 import time
 import uuid
 
-from common import FOLDER, ROOM, count, expect
+from common import ROOM, count, expect
 from network_common import (
-    LATEST_REPLY, PROXY, UPGRADE, Gone, Phone, Refused, Socket, attacker, files, main, memory, metric, report, started,
-    token)
+    LATEST_REPLY, PROXY, UPGRADE, Gone, Phone, Refused, Socket, attacker, certificate, files, main, memory, metric,
+    report, started, token, trusting)
 from ports import free_port
 
 
@@ -360,13 +360,8 @@ def session_states(server, kind):
 
 async def slow_handshakes():
     """Connections that send nothing, or send a TLS ClientHello or an HTTP request byte by byte."""
-    key, certificate = FOLDER / "key.pem", FOLDER / "certificate.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-         "-subj", "/CN=localhost", "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True)
-    key.chmod(0o600)
     plain = await started("slow-plain")
-    tls = await started("slow-tls", **{"tls.certificate": certificate, "tls.key": key})
+    tls = await started("slow-tls", **certificate())
     await asyncio.gather(slow_handshakes_of("plain", plain), slow_handshakes_of("tls", tls, tls=trusting()))
 
 
@@ -420,12 +415,6 @@ async def floods():
 
 
 # The attackers: processes of their own
-
-
-def trusting():
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    return context
 
 
 async def attack_wire(port, target, _):

@@ -8,12 +8,14 @@ import json
 import os
 import random
 import resource
+import ssl
 import struct
+import subprocess
 import sys
 import time
 import uuid
 
-from common import ROOM, Server, expect
+from common import FOLDER, ROOM, Server, expect
 
 # A proxy's address. Limits by address apply to the addresses in its PROXY headers, and not to loopback addresses.
 PROXY = "127.0.0.9"
@@ -227,6 +229,23 @@ def made(name, **settings):
     key.touch(0o600)
     key.write_text(SECRET.hex() + "\n")
     return server
+
+
+def certificate():
+    """The settings of a server with TLS."""
+    key, chain = FOLDER / "key.pem", FOLDER / "certificate.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+         "-subj", "/CN=localhost", "-keyout", str(key), "-out", str(chain)], check=True, capture_output=True)
+    key.chmod(0o600)
+    return {"tls.certificate": chain, "tls.key": key}
+
+
+def trusting():
+    """Its clients' context."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
 
 
 def attacker(kind, port, number, seconds, *arguments):

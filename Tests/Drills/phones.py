@@ -31,6 +31,8 @@ PLANS = ["caller_ends"] * 3 + ["callee_ends"] * 3 + ["decline", "decline", "canc
 # The plan of a call in which the drill itself acts.
 LED = "led"
 TOPIC = "org.reveille.phone.voip"
+# The headers with the simulator's id of a push.
+PUSH_IDS = {"apns-id", "fcm-message-id", "webpush-id"}
 # Of a server that phones call and reconnect to as fast as they can.
 SETTINGS = {
     "calls.connect_seconds": 5, "calls.report_seconds": 8, "calls.delivery_seconds": 1, "sessions.resume_seconds": 8,
@@ -567,7 +569,8 @@ class Simulator:
         self.authority = str(data / "push-sim" / "ca.pem")
         endpoints = {each["environment"]: each for each in json.loads(manifest.read_text())["endpoints"]}
         port = endpoints["production"]["port"]
-        self.phones, self.curls = f"https://localhost:{port}/simulator/v1/phones", []
+        self.api = f"https://localhost:{port}/simulator/v1"
+        self.phones, self.curls = f"{self.api}/phones", []
 
     def curl(self, *arguments):
         return ["curl", "-sSN", "--http2", "--cacert", self.authority, *arguments]
@@ -578,16 +581,18 @@ class Simulator:
         return json.loads(done.stdout)["token"]
 
     async def attach(self, phone, on_push):
+        # A browser's token is its subscription, whose path ends with the id.
+        path = f"{self.phones}/{phone.push.partition('#')[0].rpartition('/')[2]}"
         process = await asyncio.create_subprocess_exec(
-            *self.curl(f"{self.phones}/{phone.push}"), stdout=asyncio.subprocess.PIPE, limit=1 << 20)
+            *self.curl(path), stdout=asyncio.subprocess.PIPE, limit=1 << 20)
         self.curls.append(process)
         async for line in process.stdout:
             parcel = json.loads(line)
             if "headers" in parcel:
-                await on_push(phone, parcel["headers"]["apns-id"], parcel["push"])
-                body = json.dumps({"push_id": parcel["headers"]["apns-id"]})
+                push = next(text for name, text in parcel["headers"].items() if name in PUSH_IDS)
+                await on_push(phone, push, parcel["push"])
                 report = await asyncio.create_subprocess_exec(
-                    *self.curl(f"{self.phones}/{phone.push}/reported", "-d", body),
+                    *self.curl(f"{path}/reported", "-d", json.dumps({"push_id": push})),
                     stdout=asyncio.subprocess.DEVNULL)
                 await report.wait()
 
