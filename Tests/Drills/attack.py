@@ -693,6 +693,8 @@ class Backend(Peer):
                     return response(status="410 Gone"), True
                 case ["mallory", "paused", *_]:
                     return response(status="503 Service Unavailable", fields="Retry-After: 3600\r\n"), True
+                case ["mallory", "unanswered", *_]:
+                    await asyncio.sleep(30)
             if message["type"] == "call.invited":
                 self.told[data["call"]["call_id"]] = time.monotonic()
             return response(), True
@@ -980,23 +982,24 @@ FAULTS = {
         {"provider": "webpush", "fault": "refuse", "reason": "too_many_requests", "retry_after_s": 60}],
     "refused": [
         {"provider": "apns", "fault": "refuse", "reason": "BadDeviceToken"},
-        {"provider": "fcm", "fault": "refuse", "reason": "SENDER_ID_MISMATCH"}],
+        {"provider": "fcm", "fault": "refuse", "reason": "SENDER_ID_MISMATCH"},
+        {"provider": "webpush", "fault": "refuse", "reason": "bad_token"}],
     "failed": [
         {"provider": "apns", "fault": "refuse", "reason": "InternalServerError"},
         {"provider": "fcm", "fault": "refuse", "reason": "UNAVAILABLE", "retry_after_s": 60},
         {"provider": "webpush", "fault": "refuse", "reason": "unavailable", "retry_after_s": 60}],
-    "unanswered": [{"provider": provider, "fault": "no_answer"} for provider in ("apns", "fcm")],
+    "unanswered": [{"provider": provider, "fault": "no_answer"} for provider in ("apns", "fcm", "webpush")],
 }
 ACCOUNTS = (3, 12)
 AT_THE_HOOK = {
     f"{number} accounts' calls at the hook": {
         callee: by_accounts(number, callee, lambda callee=callee: callee)
-        for callee in ("broken", "silent") if number == 3 or callee == "broken"} for number in ACCOUNTS}
+        for callee in ("broken", "silent")} for number in ACCOUNTS}
 SEVERAL = {
     **AT_THE_HOOK,
     **{f"{number} accounts' events": {
         kind: by_accounts(number, kind, lambda: f"nobody{random.getrandbits(40)}")
-        for kind in ("events", "gone", "paused")} for number in ACCOUNTS},
+        for kind in ("events", "gone", "paused", "unanswered")} for number in ACCOUNTS},
     **{f"{number} accounts' pushes": {kind: to_accounts(number, kind) for kind in FAULTS} for number in ACCOUNTS},
 }
 
@@ -1061,9 +1064,7 @@ async def several(backend, policy):
 async def register_owners(server, simulator, provider):
     """Registers a device of each account, for whose pushes the provider fails."""
     for kind, faults in FAULTS.items():
-        fault = next((fault for fault in faults if fault["provider"] == provider["provider"]), None)
-        if fault is None:
-            continue
+        [fault] = [fault for fault in faults if fault["provider"] == provider["provider"]]
         owners = [owner(kind, number, account) for number in ACCOUNTS for account in range(number)]
         pushes = simulated(simulator, len(owners), provider)
         posted(simulator, "faults", [{**fault, "token": push} for push in pushes])
