@@ -152,10 +152,7 @@ import Testing
         let outcomes = Outcomes()
         #expect(outcomes.commit("before", [.call(.live())], to: committer))
         await committer.flush()
-        let session = try Session(address)
-        // The take-over of a standby, once the lease has ended.
-        try session.run("UPDATE lease SET until = now() - interval '1 second'")
-        let next = try PostgresStore.open(address, name: "second")
+        let next = try takeOver(address, name: "second")
         _ = outcomes.commit("after", [.call(.live())], to: committer)
         await eventually("the first home knows") { committer.failure?.reason == .fenced }
         await eventually("no batch waits") { committer.waiting == 0 }

@@ -66,8 +66,7 @@ import Testing
         let store = try PostgresStore.open(address, RealmNode(name: "first"))
         let ends = Reports<TermEnd>()
         store.whenTermEnds { ends.add($0) }
-        try Session(address).run("UPDATE lease SET until = now() - interval '1 second'")
-        let next = try PostgresStore.open(address, RealmNode(name: "second"))
+        let next = try takeOver(address, name: "second")
         await eventually("the first is told") { !ends.all.isEmpty }
         guard case .fenced(let failure)? = ends.all.first else { return #expect(Bool(false), "\(ends.all)") }
         #expect(failure.reason == .fenced)

@@ -38,6 +38,25 @@ func apart(_ body: @escaping @Sendable () throws -> Void) async throws {
     }
 }
 
+/// Opens the realm as another node, as a standby does once the lease has ended. A home that lives renews its lease at any
+/// time, so the lease is ended until the other node has it.
+func takeOver(_ address: PostgresAddress, name: String) throws -> PostgresStore {
+    let session = try Session(address)
+    while true {
+        try session.run("UPDATE lease SET until = now() - interval '1 second'")
+        if let store = try openIfFree(address, name: name) { return store }
+    }
+}
+
+private func openIfFree(_ address: PostgresAddress, name: String) throws(StoreFailure) -> PostgresStore? {
+    do {
+        return try PostgresStore.open(address, name: name, patience: .zero)
+    } catch {
+        guard error.reason == .livingHome else { throw error }
+        return nil
+    }
+}
+
 /// Opens the realm's store once the lease of its home has ended, which takes seconds, as ``apart(_:)``.
 func openApart(_ address: PostgresAddress, name: String) async throws -> PostgresStore {
     /// Proof for `@unchecked`: the store is opened on one thread, which keeps nothing of it, and used on another
