@@ -11,7 +11,8 @@ import StoreInterface
 ///
 /// Users share the queue and the attempts in flight. Each may have as much of both as is free for the others, so that
 /// there is always room for one more user. The events of a user beyond that stay in the store: the user is behind.
-/// Users whose events are due take turns.
+/// Users whose events are due take turns. An attempt that is not answered at once makes room for another one: many
+/// users whose events the receiver never answers do not make the others wait.
 ///
 /// Users whose events fail, or take long, have at most half of the queue and of the attempts, all together. They take
 /// turns with the others, and each has one attempt in flight. What fails for them says nothing about the others:
@@ -23,8 +24,12 @@ struct DeliveryQueue {
         .seconds(5), .seconds(5 * 60), .seconds(30 * 60), .seconds(2 * 3600), .seconds(5 * 3600), .seconds(10 * 3600),
         .seconds(14 * 3600), .seconds(20 * 3600), .seconds(24 * 3600),
     ]
-    /// The most attempts in flight.
+    /// The most attempts in flight that began less than ``promptness`` ago, or are of failing users.
     static let mostInFlight = 8
+    /// The most attempts in flight.
+    static let mostOpen = 128
+    /// How long an attempt counts for ``mostInFlight``, unless its user is failing.
+    static let promptness = Duration.milliseconds(100)
     /// No event is read while the queue holds this many events, or this many bytes of bodies. Further events stay in
     /// the store.
     static let mostHeld = 1000
@@ -99,6 +104,8 @@ struct DeliveryQueue {
         var hasFailed: Bool
         /// When the attempt in flight began.
         var began: Instant?
+        /// Its place in ``DeliveryQueue/prompt``.
+        var prompt: DeadlineQueue<Int64>.Token?
 
         var isInFlight: Bool { began != nil }
     }
@@ -173,6 +180,8 @@ struct DeliveryQueue {
     /// Whether the last page was read for all users.
     private var hasReadAll = false
     private var inFlight = 0
+    /// The attempts in flight of users who were not failing, by the time until which they count for ``mostInFlight``.
+    private var prompt = DeadlineQueue<Int64>()
     /// Attempts that failed since the last success.
     private(set) var failures = 0
     /// The users of those that reached the receiver, if no event of the user had failed before.
@@ -459,6 +468,9 @@ struct DeliveryQueue {
     /// Starts the next attempt.
     /// - Returns: nil when none is due.
     mutating func next(at now: Instant) -> StoredEvent? {
+        var hasRoom = false
+        while prompt.popDue(now: now) != nil { hasRoom = true }
+        if hasRoom { unblock() }
         let first: Standing = served == .good ? .failing : .good
         if let event = next(of: first, at: now) { return event }
         return next(of: first == .good ? .failing : .good, at: now)
@@ -482,6 +494,7 @@ struct DeliveryQueue {
                 line.servedAt = now
             }
             held[position]?.began = now
+            if standing == .good { held[position]?.prompt = prompt.add(position, at: now + Self.promptness) }
             served = standing
             if isProbing, standing == .good { probesFrom = now + probePause }
             lineUp(user)
@@ -492,26 +505,36 @@ struct DeliveryQueue {
 
     /// When ``next(at:)`` may return an event; nil while it waits for a result.
     var nextDue: Instant? {
-        let dues = Standing.allCases.compactMap { standing -> Instant? in
-            guard mayBegin(standing), let next = turns[standing.rawValue].next else { return nil }
-            return pauseEnd(of: standing).map { max($0, next) } ?? next
+        var dues = Standing.allCases.compactMap { standing -> Instant? in
+            guard let next = turns[standing.rawValue].next else { return nil }
+            guard let from = mayBegin(standing) ? next : roomDue(for: standing) else { return nil }
+            return max(from, next, pauseEnd(of: standing) ?? next)
         }
+        if !blocked.isEmpty, let due = prompt.next { dues.append(due) }
         return dues.min()
     }
 
+    /// When the next attempt in flight stops counting for ``mostInFlight``.
+    private func roomDue(for standing: Standing) -> Instant? {
+        standing == .good && inFlight < mostOpen ? prompt.next : nil
+    }
+
+    private var mostOpen: Int { isUnreachable ? 1 : Self.mostOpen }
+
     /// Whether users of this standing may have another attempt in flight. Those without a failure always have half.
     private func mayBegin(_ standing: Standing) -> Bool {
-        guard inFlight < (isUnreachable ? 1 : Self.mostInFlight) else { return false }
+        guard inFlight < mostOpen else { return false }
+        let half = Self.mostInFlight / 2
         switch standing {
-        case .good: return !isProbing || inFlight - failing.inFlight < Self.mostInFlight / 2
-        case .failing: return !isGone && failing.inFlight < (isProbing ? 1 : Self.mostInFlight / 2)
+        case .good: return prompt.count < (isProbing ? half : max(half, Self.mostInFlight - failing.inFlight))
+        case .failing: return !isGone && failing.inFlight < (isProbing ? 1 : half)
         }
     }
 
-    /// The most attempts that one user may have in flight.
+    /// The most attempts that one user may have in flight. While many are not answered, each user has one.
     private func mostInFlight(of standing: Standing) -> Int {
         switch standing {
-        case .good: isProbing ? 1 : Self.mostInFlight - inFlight
+        case .good: isProbing || inFlight >= Self.mostInFlight ? 1 : Self.mostInFlight - inFlight
         case .failing: 1
         }
     }
@@ -536,6 +559,7 @@ struct DeliveryQueue {
         guard var event = held[position], event.isInFlight else { preconditionFailure("no attempt for \(position)") }
         let user = event.event.user
         inFlight -= 1
+        if let token = event.prompt.take() { prompt.cancel(token) }
         change(user) { $0.load.inFlight -= 1 }
         unblock()
         let wasProbing = isProbing
@@ -683,10 +707,11 @@ struct DeliveryQueue {
 
     /// Ends all attempts in flight without a result; their events are sent again.
     mutating func abandonAttempts(now: Instant) {
-        inFlight = 0
+        (inFlight, prompt) = (0, DeadlineQueue())
         for user in Array(lines.keys) { change(user) { $0.load.inFlight = 0 } }
         for (position, event) in held.sorted(by: { $0.key < $1.key }) where event.isInFlight {
             held[position]?.began = nil
+            held[position]?.prompt = nil
             makeReady(position, of: event.event.user, at: now)
         }
         unblock()

@@ -335,7 +335,7 @@ struct DeliveryQueueTests {
         #expect(started() == [1, 2, 3, 4])
         take((101...104).map { Self.event($0, of: Self.call(UInt64($0))) })
         #expect(started() == [101, 102, 103, 104])
-        #expect(queue.nextDue == nil)
+        #expect(queue.nextDue == Self.start + DeliveryQueue.promptness)
         for position in 101...104 as ClosedRange<Int64> { #expect(finish(position) == .taken) }
         let later = Self.start + .seconds(1)
         for position in 1...4 as ClosedRange<Int64> { #expect(finish(position, at: later) == .taken) }
@@ -436,6 +436,7 @@ struct DeliveryQueueTests {
         case gone
         case error
         case slow
+        case unanswered
         case nothing
 
         var answer: (outcome: DeliveryQueue.Outcome, after: Duration) {
@@ -444,6 +445,7 @@ struct DeliveryQueueTests {
             case .gone: (.gone, .zero)
             case .error: (.failed(retryAfter: nil), .zero)
             case .slow: (.taken, .seconds(9))
+            case .unanswered: (.failed(retryAfter: nil), EndpointSender.patience)
             case .nothing: (.taken, .zero)
             }
         }
@@ -497,7 +499,7 @@ struct DeliveryQueueTests {
 
     @Test(
         "however many accounts' events fail or take long, others' are delivered within two seconds",
-        arguments: [.tooMany, .gone, .error, .slow] as [Fault], [3, 12, 100])
+        arguments: [.tooMany, .gone, .error, .slow, .unanswered] as [Fault], [3, 12, 100])
     mutating func manyAccounts(fault: Fault, accounts: Int) {
         storeAttack(by: accounts, each: 60)
         // Until each account had its first attempt.
@@ -515,7 +517,7 @@ struct DeliveryQueueTests {
 
     @Test(
         "so they are when all events come at once, before any has failed",
-        arguments: [.tooMany, .gone, .error] as [Fault], [3, 12, 100])
+        arguments: [.tooMany, .gone, .error, .slow, .unanswered] as [Fault], [3, 12, 100])
     mutating func manyAccountsAtOnce(fault: Fault, accounts: Int) {
         storeAttack(by: accounts, each: 19)
         for victim in Self.victims { store(by: victim) }
