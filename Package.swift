@@ -148,7 +148,7 @@ let package = Package(
             "CallServer",
             [
                 "TLS", "AdminServer", "CLinux", "ClientTokens", "PushVocabulary", "AdminProtocol", "CallMonitor",
-                "CallVocabulary", "CallCore", "PushCore", "PushClient", "SignalProtocol", "EventLoop",
+                "CallVocabulary", "CallCore", "Determinism", "PushCore", "PushClient", "SignalProtocol", "EventLoop",
                 "WebPages", "WebSocketServer", "WebhookClient", "CallStore", "PostgresStore", "RecordTables",
                 "LibWebSockets", "ServerLog", "StoreInterface", "OutgoingHTTP", "WireJSON",
                 log,

@@ -226,8 +226,9 @@ public struct SharedPlaces: Sendable {
     public func isDoubted(_ user: Handle) -> Bool { newer.contains(user) || older.contains(user) }
 
     /// Whether the user may take a place of `most`: one with fewer than `share`, and than are free.
-    public func hasRoom(for user: Handle, of most: Int, share: Int) -> Bool {
-        guard count(of: user) < min(share, most - count) else { return false }
+    /// - Parameter taken: how many are not free; nil counts all that were taken.
+    public func hasRoom(for user: Handle, of most: Int, taken: Int? = nil, share: Int) -> Bool {
+        guard count(of: user) < min(share, most - (taken ?? count)) else { return false }
         return !isDoubted(user) || ofDoubted < (most + 1) / 2
     }
 

@@ -126,27 +126,54 @@ struct AuthorizationCircuitTests {
             turns.add(invite(serial, by: name), latest: now + .milliseconds(400), until: now + .milliseconds(800))
         }
         for account in accounts { turns.doubt(account, at: Instant(milliseconds: 0)) }
-        var sent: [AuthorizationHook.Question] = []
+        var sent: [QuestionTurns.Waiting] = []
         for step in 0..<60 {
             let now = Instant(milliseconds: Int64(step) * 100)
             _ = turns.overdue(at: now)
             for account in accounts { for _ in 0..<8 { ask(account.text, at: now) } }
-            while let next = turns.next(at: now) { sent.append(next.question) }
+            while let next = turns.next(at: now) { sent.append(next) }
             #expect(sent.count <= QuestionTurns.mostInFlight / 2)
             // One that is answered at once.
             ask("alice", at: now)
             let next = turns.next(at: now)
             #expect(next?.question.user == user("alice"))
-            if let next { turns.ended(next.question) }
+            if let next { turns.ended(next) }
             // Those of eight steps ago are given up.
             if step % 8 == 7 {
-                for question in sent {
-                    turns.ended(question)
-                    turns.doubt(question.user, at: now)
+                for late in sent {
+                    turns.ended(late)
+                    turns.doubt(late.question.user, at: now)
                 }
                 sent = []
             }
         }
+    }
+
+    @Test("of users whom the hook answers no more leave the others their turns", arguments: [4, 12, 100])
+    func suddenlySlowUsers(number: Int) {
+        var turns = QuestionTurns()
+        var serial: UInt64 = 0
+        func ask(_ name: String, at now: Instant) {
+            serial += 1
+            turns.add(invite(serial, by: name), latest: now + .milliseconds(400), until: now + .milliseconds(800))
+        }
+        var begun: [String: Instant] = [:]
+        for step in 0..<8 {
+            let now = Instant(milliseconds: Int64(step) * 100)
+            _ = turns.overdue(at: now)
+            for account in 0..<number { for _ in 0..<8 { ask("mal\(account)", at: now) } }
+            // One that is answered at once.
+            ask("alice\(step)", at: now)
+            while let next = turns.next(at: now) {
+                guard next.question.user.text.hasPrefix("alice") else { continue }
+                begun[next.question.user.text] = now
+                turns.ended(next)
+            }
+            #expect(turns.inFlight <= QuestionTurns.mostOpen)
+        }
+        // The last one still has time.
+        for step in 0..<4 { #expect(begun["alice\(step)"] != nil, "step \(step)") }
+        if number < QuestionTurns.mostInFlight { #expect(begun.count == 8) }
     }
 
     @Test("that wait are not sent later than half of their time, so that they are not taken for unanswered")
@@ -159,13 +186,14 @@ struct AuthorizationCircuitTests {
                 until: now + .milliseconds(800))
         }
         while turns.next(at: now) != nil {}
-        #expect(turns.inFlight == QuestionTurns.mostInFlight && turns.firstLatest == now + .milliseconds(400))
+        #expect(turns.inFlight == QuestionTurns.mostInFlight)
+        #expect(turns.nextDue == now + QuestionTurns.promptness)
         let early = turns.overdue(at: now + .milliseconds(399))
         #expect(early.isEmpty)
         let late = turns.overdue(at: now + .milliseconds(400))
         #expect(late.map(\.question.user) == (32..<40).map { user("u\($0)") })
         let next = turns.next(at: now)
-        #expect(turns.firstLatest == nil && next == nil)
+        #expect(turns.nextDue == nil && next == nil)
     }
 
     /// An invite of the user.
@@ -178,8 +206,8 @@ struct AuthorizationCircuitTests {
         var turns = QuestionTurns()
         let end = Instant(milliseconds: 800)
         for number in 0..<300 { turns.add(invite(UInt64(number), by: "mallory"), latest: end, until: end) }
-        var sent: [AuthorizationHook.Question] = []
-        func send() { while let next = turns.next(at: Instant(milliseconds: 0)) { sent.append(next.question) } }
+        var sent: [QuestionTurns.Waiting] = []
+        func send() { while let next = turns.next(at: Instant(milliseconds: 0)) { sent.append(next) } }
         send()
         #expect(sent.count == QuestionTurns.mostInFlight / 2)
         // Of a user who has more, the core allows none that gets no answer.
@@ -188,13 +216,13 @@ struct AuthorizationCircuitTests {
             for number in 0..<2 { turns.add(invite(UInt64(number), by: name), latest: end, until: end) }
         }
         send()
-        #expect(sent.suffix(6).map(\.user) == ["alice", "bob", "carol", "alice", "bob", "carol"].map(user))
+        #expect(sent.suffix(6).map(\.question.user) == ["alice", "bob", "carol", "alice", "bob", "carol"].map(user))
         for _ in 0..<7 { turns.ended(sent.removeFirst()) }
         turns.add(invite(2, by: "alice"), latest: end, until: end)
         send()
         // Seven of mallory's had ended.
-        #expect(sent.filter { $0.user == user("mallory") }.count < QuestionTurns.mostInFlight / 2)
-        #expect(sent.filter { $0.user == user("alice") }.count == 3)
+        #expect(sent.filter { $0.question.user == user("mallory") }.count < QuestionTurns.mostInFlight / 2)
+        #expect(sent.filter { $0.question.user == user("alice") }.count == 3)
         #expect(turns.inFlight == sent.count && turns.inFlight < QuestionTurns.mostInFlight)
         while !sent.isEmpty {
             turns.ended(sent.removeFirst())

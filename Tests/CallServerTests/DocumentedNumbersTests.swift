@@ -406,7 +406,9 @@ struct DocumentedNumbersTests {
               nobody after \(n(Callees.few)) handles;
             - a caller's name after \(n(FrameLimits.name)) bytes.
             - A body has at most \(n(EventBody.longest)) bytes.
-            - up to \(n(DeliveryQueue.mostInFlight)) are sent at a time.
+            - up to \(n(DeliveryQueue.mostInFlight)) are sent at a time,
+            - within \(ms(DeliveryQueue.promptness)) ms makes room for another one, up to \(n(DeliveryQueue.mostOpen))
+              in all
             - within \(s(EndpointSender.patience)) s. Everything else
             - between the attempts are \(pauses), each
             - doubles from 1 s to \(s(DeliveryQueue.longestProbePause)) s.

@@ -1,6 +1,7 @@
 import CallCore
 import CallVocabulary
 import DequeModule
+import Determinism
 
 /// Decides whether the hook is asked. It opens after ``failuresToOpen`` failures in a row, if the questions of
 /// ``usersToOpen`` users failed, or if so many lone questions found no connection: what the backend cannot answer about
@@ -67,9 +68,16 @@ struct AuthorizationCircuit {
 /// Questions to the hook: a bounded number in flight, and those that wait for their turn. The core bounds the latter. A
 /// user may have as many in flight as are free for the others, alone at most half; so may all users together whose
 /// questions failed or were slow. Users whose questions wait take turns, with one question each; those whose questions
-/// failed or were slow come last. Pure.
+/// failed or were slow come last. A question that is not answered at once makes room for another one: many users about
+/// whom the hook never answers do not make the others wait. Pure.
 struct QuestionTurns {
+    /// The most in flight that began less than ``promptness`` ago.
     static let mostInFlight = 32
+    /// The most in flight.
+    static let mostOpen = 256
+    /// The most of one user, while more than ``mostInFlight`` are in flight.
+    static let mostOfEach = 2
+    static let promptness = Duration.milliseconds(100)
 
     struct Waiting {
         let question: AuthorizationHook.Question
@@ -77,6 +85,14 @@ struct QuestionTurns {
         let latest: Instant
         /// When the core stops waiting for the answer.
         let end: Instant
+        /// Its place in ``QuestionTurns/prompt``, in flight.
+        fileprivate var prompt: DeadlineQueue<Handle>.Token?
+
+        fileprivate init(_ question: AuthorizationHook.Question, latest: Instant, end: Instant) {
+            self.question = question
+            self.latest = latest
+            self.end = end
+        }
     }
 
     /// Of users with questions that wait, the oldest first.
@@ -84,32 +100,40 @@ struct QuestionTurns {
     /// These users, the next one first.
     private var turns: Deque<Handle> = []
     private var places = SharedPlaces()
+    /// The questions in flight that began less than ``promptness`` ago.
+    private var prompt = DeadlineQueue<Handle>()
 
     var inFlight: Int { places.count }
-    /// When the first of the questions that wait must be sent; nil without one.
-    var firstLatest: Instant? { lines.values.compactMap { $0.first?.latest }.min() }
+    /// When a question that waits may be sent, or is too late; nil without one.
+    var nextDue: Instant? {
+        guard let latest = lines.values.compactMap({ $0.first?.latest }).min() else { return nil }
+        return prompt.next.map { min($0, latest) } ?? latest
+    }
 
     mutating func add(_ question: AuthorizationHook.Question, latest: Instant, until end: Instant) {
         let user = question.user
         if lines[user] == nil { turns.append(user) }
-        lines[user, default: []].append(Waiting(question: question, latest: latest, end: end))
+        lines[user, default: []].append(Waiting(question, latest: latest, end: end))
     }
 
     /// Takes the next question, which is in flight from now on; nil when none may be sent.
     mutating func next(at now: Instant) -> Waiting? {
-        guard inFlight < Self.mostInFlight, let index = nextTurn else { return nil }
+        while prompt.popDue(now: now) != nil {}
+        guard inFlight < Self.mostOpen, prompt.count < Self.mostInFlight, let index = nextTurn else { return nil }
         let user = turns.remove(at: index)
-        guard let waiting = lines[user]?.popFirst() else { preconditionFailure("a question waits for a turn") }
+        guard var waiting = lines[user]?.popFirst() else { preconditionFailure("a question waits for a turn") }
         if lines[user]?.isEmpty == false { turns.append(user) } else { lines[user] = nil }
         places.take(of: user, at: now)
+        waiting.prompt = prompt.add(user, at: now + Self.promptness)
         return waiting
     }
 
     private var nextTurn: Int? {
+        let share = inFlight < Self.mostInFlight ? Self.mostInFlight : Self.mostOfEach
         func first(isDoubted: Bool) -> Int? {
             turns.firstIndex {
                 places.isDoubted($0) == isDoubted
-                    && places.hasRoom(for: $0, of: Self.mostInFlight, share: Self.mostInFlight)
+                    && places.hasRoom(for: $0, of: Self.mostInFlight, taken: prompt.count, share: share)
             }
         }
         return first(isDoubted: false) ?? first(isDoubted: true)
@@ -130,7 +154,10 @@ struct QuestionTurns {
         return overdue
     }
 
-    mutating func ended(_ question: AuthorizationHook.Question) { places.release(of: question.user) }
+    mutating func ended(_ waiting: Waiting) {
+        if let token = waiting.prompt { prompt.cancel(token) }
+        places.release(of: waiting.question.user)
+    }
 
     /// A question of the user failed, or was slow.
     mutating func doubt(_ user: Handle, at now: Instant) { places.doubt(user, at: now) }

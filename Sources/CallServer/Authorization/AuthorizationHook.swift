@@ -161,7 +161,7 @@ private final class Asker {
     private var circuits: [AuthorizationHook.Subject: AuthorizationCircuit] = [:]
     /// By question, so that the sessions after a restart hold up no invite.
     private var turns: [AuthorizationHook.Subject: QuestionTurns] = [:]
-    /// Fires when it is too late to send a question that waits.
+    /// Fires when a question that waits may be sent, or is too late.
     private var timers: [AuthorizationHook.Subject: LoopTimer] = [:]
     private var hasStopped = false
     private var recent = RecentAnswers()
@@ -235,13 +235,13 @@ private final class Asker {
         while let next = turns[subject]?.next(at: now) {
             if let configuration, circuits[subject]?.holds(next.question.user, at: now) != true {
                 circuits[subject]?.asked(next.question.user, at: now)
-                send(next.question, configuration, for: next.end - now)
+                send(next, configuration, for: next.end - now)
             } else {
-                turns[subject]?.ended(next.question)
+                turns[subject]?.ended(next)
                 settle(next.question, .failed, .skipped)
             }
         }
-        if let latest = turns[subject]?.firstLatest { startTimer(subject, after: latest - now) }
+        if let due = turns[subject]?.nextDue { startTimer(subject, after: max(.milliseconds(1), due - now)) }
     }
 
     private func startTimer(_ subject: AuthorizationHook.Subject, after delay: Duration) {
@@ -261,8 +261,9 @@ private final class Asker {
 
     /// Sends a question that is in flight by now.
     private func send(
-        _ question: AuthorizationHook.Question, _ configuration: AuthorizationConfiguration, for patience: Duration
+        _ waiting: QuestionTurns.Waiting, _ configuration: AuthorizationConfiguration, for patience: Duration
     ) {
+        let question = waiting.question
         let isFirst = turns[question.subject]?.inFlight(of: question.user) == 1
         let body = question.body()
         let fields = configuration.secrets.fields(
@@ -276,7 +277,7 @@ private final class Asker {
             guard let self else { return }
             report { $0.latency.add(start.duration(to: .now)) }
             let isLone = isFirst && turns[question.subject]?.inFlight(of: question.user) == 1
-            turns[question.subject]?.ended(question)
+            turns[question.subject]?.ended(waiting)
             if start.duration(to: .now) > slow { turns[question.subject]?.doubt(question.user, at: clock.now()) }
             answered(result, question, isLone: isLone)
             sendNext(question.subject)
