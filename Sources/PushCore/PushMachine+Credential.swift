@@ -38,14 +38,15 @@ extension PushMachine {
 
     /// Handles a refused credential. The first refusal may be a fault of one of the provider's machines, or of one
     /// signature: the push is retried on a new connection, with a new token if one may be signed. The second one counts
-    /// against the credential.
+    /// against the credential. It opens the circuit, except where devices choose the service: whoever registers devices
+    /// with another server's key there is refused, as often as he wants.
     mutating func credentialRefused(
         _ push: PushIndex, _ answer: PushAnswer, _ alarm: PushAlarm, on connection: PushConnectionID
     ) {
         let isRepeated = pushes[push].hasRetriedProviderToken
         let isProbe = breaker.state.probe == pushes.id(at: push)
-        if isRepeated || isProbe, isCounted(pushes[push].terms), isRepeated { raise(alarm) }
-        if isRepeated || isProbe {
+        if isRepeated, isCounted(pushes[push].terms) { raise(alarm) }
+        if isRepeated || isProbe, !policy.isChosenByDevices {
             let hasOpened = breaker.refused(
                 pushes.id(at: push), isBad: credential.isBad, reason: answer.reason, now: now, random: &random)
             if hasOpened { counters.circuitsOpened += 1 }
@@ -56,7 +57,7 @@ extension PushMachine {
         giveBack(push, setback: answer.reason)
     }
 
-    /// The most users whose pushes come after those of others when a push probes the credential.
+    /// The most users kept in ``refusedInARow``.
     private static let mostRefused = 100
 
     /// Whether a refusal counts against the credential: where devices choose the service, those of one user say nothing

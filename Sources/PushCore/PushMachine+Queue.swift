@@ -255,8 +255,7 @@ extension PushMachine {
             }
         }
         guard case .open(let until, _) = breaker.state, until <= now else { return }
-        let entry = firstWaiting(where: { !refusedInARow.hasUser(of: $0) }) ?? firstWaiting(where: { _ in true })
-        if let entry { breaker.probe(with: pushes.id(at: entry.push), now: now) }
+        if let entry = firstWaiting(where: { _ in true }) { breaker.probe(with: pushes.id(at: entry.push), now: now) }
     }
 
     private func firstWaiting(where isWanted: (PushTerms) -> Bool) -> WaitingLines.Entry? {

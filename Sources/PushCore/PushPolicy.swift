@@ -64,7 +64,8 @@ public struct PushPolicy: Equatable, Sendable {
 
     public var credential = Credential.signedToken
     /// Whether devices choose the service, and with it the answers, as in Web Push. A refused credential then counts once
-    /// for each user, and costs no connection: the service judges the token of each request (RFC 8292).
+    /// for each user, and costs no connection: the service judges the token of each request (RFC 8292). It opens no
+    /// circuit: anybody can register devices that the service refuses.
     public var isChosenByDevices = false
     public var providerToken = ProviderTokenPolicy()
     public var accessToken = AccessTokenPolicy()

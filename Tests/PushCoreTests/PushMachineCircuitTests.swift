@@ -69,29 +69,26 @@ struct PushMachineCircuitTests {
             try refuse(push(number), of: user)
         }
         #expect(bench.machine.circuit == .closed && bench.machine.credential.failures == 2)
+        #expect(!bench.machine.credential.isBad)
         try refuse(push(11), of: dave)
-        #expect(bench.machine.circuit.reason == "InvalidProviderToken")
-        #expect(bench.machine.counters.circuitsOpened == 1)
+        #expect(bench.machine.credential.isBad && bench.machine.circuit == .closed)
     }
 
-    @Test("where devices choose the service, pushes to users without a refusal probe an open circuit first")
-    func probesOfOthers() throws {
+    @Test(
+        "where devices choose the service, however many users' pushes it refuses or leaves without an answer, others' go out",
+        arguments: [3, 12, 100], [false, true])
+    func refusedUsers(number: Int, isLastUnanswered: Bool) throws {
         var bench = MachineBench.ready { $0.isChosenByDevices = true }
-        let users = try (1...3).map { try #require(Handle("mallory\($0)")) }
-        for (number, user) in users.enumerated() {
-            let id = push(UInt64(number))
+        for number in 0..<number {
+            let (id, user) = (push(UInt64(number)), try #require(Handle("mallory\(number)")))
             try bench.answer(bench.send(id, of: user), Self.invalid)
             bench.letConnect()
             try bench.answer(bench.retransmit(id), Self.invalid)
         }
-        for (number, user) in users.enumerated() { bench.queue(push(UInt64(10 + number)), of: user) }
-        bench.queue(push(20), of: Handle("alice"))
-        let until = try cooledAt(bench)
-        bench.pass(until - bench.now)
-        bench.letConnect()
-        #expect(bench.machine.circuit.probe == push(20))
-        try bench.answer(bench.resend(push(20)), 200)
-        #expect(bench.machine.circuit == .closed)
+        if isLastUnanswered { _ = try bench.send(push(1000), of: Handle("mallory0")) }
+        try bench.answer(bench.send(push(2000), of: Handle("alice")), 200)
+        #expect(bench.outcomes[push(2000)] == [.accepted])
+        #expect(bench.machine.circuit == .closed && bench.machine.counters.circuitsOpened == 0)
     }
 
     @Test("with an open circuit what comes waits for the next try, and all of it goes out when that is taken")
