@@ -5,8 +5,12 @@ import Synchronization
 
 /// The process-wide state of libwebsockets. Set up before the first context, from any thread.
 enum LWSLibrary {
-    /// The library's latest error message, for the error of a failed call.
-    private static let lastComplaint = Mutex("")
+    /// The library's latest error message on this thread, for the error of a failed call: loops of other threads have
+    /// messages at the same time.
+    private static var lastComplaint: String {
+        get { Thread.current.threadDictionary["LWSLibrary.lastComplaint"] as? String ?? "" }
+        set { Thread.current.threadDictionary["LWSLibrary.lastComplaint"] = newValue }
+    }
 
     /// Runs once. Ignores SIGPIPE, as the library would by itself, and disables its output on standard error (lws 4.1).
     static let isSetUp: Bool = {
@@ -37,26 +41,22 @@ enum LWSLibrary {
     }
 
     static var complaint: String {
-        let text = lastComplaint.withLock { $0 }
-        return text.isEmpty ? "the library gives no reason" : text
+        lastComplaint.isEmpty ? "the library gives no reason" : lastComplaint
     }
 
-    /// OpenSSL's message on a certificate, if it was the library's latest: `SSL error: self-signed certificate
+    /// OpenSSL's message on a certificate, if it was the library's latest on this thread: `SSL error: self-signed certificate
     /// (preverify_ok=0;…)`. The connection's own error has only a number. Cleared by reading: a later failure may have
     /// another cause, for which the library logs nothing.
     static func takeVerificationComplaint() -> String? {
-        lastComplaint.withLock { text in
-            guard let start = text.range(of: "SSL error: "), let end = text.range(of: " (preverify_ok="),
-                start.upperBound <= end.lowerBound
-            else { return nil }
-            defer { text = "" }
-            return String(text[start.upperBound..<end.lowerBound])
-        }
+        let text = lastComplaint
+        guard let start = text.range(of: "SSL error: "), let end = text.range(of: " (preverify_ok="),
+            start.upperBound <= end.lowerBound
+        else { return nil }
+        lastComplaint = ""
+        return String(text[start.upperBound..<end.lowerBound])
     }
 
-    fileprivate static func keep(_ line: String) {
-        lastComplaint.withLock { $0 = line }
-    }
+    static func keep(_ line: String) { lastComplaint = line }
 }
 
 /// The library's log callback, on any thread that runs a context.
