@@ -17,6 +17,9 @@ import StoreInterface
 /// Users whose events fail, or take long, have at most half of the queue and of the attempts, all together. They take
 /// turns with the others, and each has one attempt in flight. What fails for them says nothing about the others:
 /// while the endpoint fails, events of users without a failure are tried first, and the first success ends it.
+///
+/// Users whose last event was taken take turns with those of whom nothing is known, so that however many new accounts
+/// have events that fail, they do not make the others wait.
 struct DeliveryQueue {
     /// The pause after each attempt. An event is given up when the attempt after the last pause fails. The values are
     /// the ones that Standard Webhooks recommends.
@@ -30,6 +33,8 @@ struct DeliveryQueue {
     static let mostOpen = 128
     /// How long an attempt counts for ``mostInFlight``, unless its user is failing.
     static let promptness = Duration.milliseconds(100)
+    /// The most users kept as proven, and as failing, when they have no events: the last ones, up to twice this number.
+    static let mostKnown = 1024
     /// No event is read while the queue holds this many events, or this many bytes of bodies. Further events stay in
     /// the store.
     static let mostHeld = 1000
@@ -42,8 +47,8 @@ struct DeliveryQueue {
     static let failuresUntilProbing = 5
     static let usersUntilProbing = 3
     static let longestProbePause = Duration.seconds(60)
-    /// The pause between attempts for users without a failure, while the endpoint fails. It doubles when
-    /// ``usersUntilSlower`` more of them have failed, so that many accounts whose events fail do not make the others wait.
+    /// The pause between attempts for users without a failure, while the endpoint fails. For users of whom nothing is
+    /// known it doubles when ``usersUntilSlower`` more of them have failed.
     static let shortestProbePause = Duration.milliseconds(10)
     static let usersUntilSlower = 64
     /// A user whose attempt took longer counts as failing.
@@ -129,10 +134,30 @@ struct DeliveryQueue {
         }
     }
 
-    /// Whether the events of a user fail, or take long.
     private enum Standing: Int, CaseIterable {
-        case good
+        /// The last event was taken.
+        case proven
+        case unknown
+        /// Events fail, or take long.
         case failing
+    }
+
+    /// The last users with something in common. Memory use is bounded.
+    private struct RecentUsers {
+        private var newer: Set<Handle?> = []
+        private var older: Set<Handle?> = []
+
+        func contains(_ user: Handle?) -> Bool { newer.contains(user) || older.contains(user) }
+
+        mutating func insert(_ user: Handle?) {
+            if newer.count >= DeliveryQueue.mostKnown { (older, newer) = (newer, []) }
+            newer.insert(user)
+        }
+
+        mutating func remove(_ user: Handle?) {
+            newer.remove(user)
+            older.remove(user)
+        }
     }
 
     /// The events of one user in the queue.
@@ -144,6 +169,8 @@ struct DeliveryQueue {
         var hasFailed = false
         /// Whether the last attempt took longer than ``slowAfter``.
         var isSlow = false
+        /// Whether the last event was taken.
+        var isProven = false
         /// The last position that has a result.
         var settled = Int64.min
         /// The first event of each subject, unless it is in flight.
@@ -157,7 +184,7 @@ struct DeliveryQueue {
         /// As many attempts are in flight as the user may have.
         var isBlocked = false
 
-        var standing: Standing { hasFailed || isSlow ? .failing : .good }
+        var standing: Standing { hasFailed || isSlow ? .failing : isProven ? .proven : .unknown }
     }
 
     private(set) var cursor: Int64
@@ -167,6 +194,9 @@ struct DeliveryQueue {
     /// Positions in order.
     private var subjects: [StoredEvent.Subject: Deque<Int64>] = [:]
     private var lines: [Handle?: Line] = [:]
+    private var proven = RecentUsers()
+    /// Users who had no events any more after a failure or a slow answer.
+    private var failingBefore = RecentUsers()
     /// The load of all failing users.
     private var failing = Load()
     /// The users with events in ``Line/ready``, by ``Standing``, and by the time of the first one. A user who was just
@@ -193,7 +223,7 @@ struct DeliveryQueue {
     /// No attempt for a failing user is made before: the pause of a failing endpoint.
     private var rests: Instant?
     /// No attempt for another user is made before, while the endpoint fails.
-    private var probesFrom: Instant?
+    private var probesFrom: [Standing: Instant] = [:]
     /// Whether events of ``usersUntilProbing`` users in a row were ``Outcome/gone``: the receiver seems to want none any
     /// more. Those of failing users wait until another user's is taken.
     private(set) var isGone = false
@@ -302,11 +332,19 @@ struct DeliveryQueue {
 
     // MARK: Shares
 
+    private func line(of user: Handle?) -> Line {
+        if let line = lines[user] { return line }
+        var line = Line()
+        line.isSlow = failingBefore.contains(user)
+        line.isProven = proven.contains(user)
+        return line
+    }
+
     /// The places and bytes that are free for the user.
     private func free(for line: Line) -> (count: Int, bytes: Int) {
         let all = (count: room - held.count, bytes: Self.mostBytes - bytes)
         switch line.standing {
-        case .good: return all
+        case .proven, .unknown: return all
         case .failing:
             return (min(all.count, room / 2 - failing.count), min(all.bytes, Self.mostBytes / 2 - failing.bytes))
         }
@@ -315,14 +353,14 @@ struct DeliveryQueue {
     /// Whether the user has less of the queue than is free, or the event takes the place of another.
     private func mayHold(_ event: StoredEvent) -> Bool {
         if outdated(by: event) != nil { return true }
-        let line = lines[event.user] ?? Line()
+        let line = line(of: event.user)
         let (places, size) = free(for: line)
         return line.load.count < places && line.load.bytes < size
     }
 
     /// Whether a page is read for a user who is behind: not for each single place that becomes free.
     private func mayCatchUp(_ user: Handle?) -> Bool {
-        let line = lines[user] ?? Line()
+        let line = line(of: user)
         let (places, size) = free(for: line)
         return places > 0 && size > 0 && 2 * line.load.count <= places && 2 * line.load.bytes <= size
     }
@@ -419,7 +457,7 @@ struct DeliveryQueue {
 
     /// Changes the load or the standing of the user.
     private mutating func change(_ user: Handle?, _ body: (inout Line) -> Void) {
-        var line = lines[user] ?? Line()
+        var line = line(of: user)
         let (load, standing) = (line.load, line.standing)
         body(&line)
         if standing == .failing { failing -= load }
@@ -471,9 +509,11 @@ struct DeliveryQueue {
         var hasRoom = false
         while prompt.popDue(now: now) != nil { hasRoom = true }
         if hasRoom { unblock() }
-        let first: Standing = served == .good ? .failing : .good
-        if let event = next(of: first, at: now) { return event }
-        return next(of: first == .good ? .failing : .good, at: now)
+        let (all, last) = (Standing.allCases, served.rawValue)
+        for standing in all.suffix(from: last + 1) + all.prefix(through: last) {
+            if let event = next(of: standing, at: now) { return event }
+        }
+        return nil
     }
 
     private mutating func next(of standing: Standing, at now: Instant) -> StoredEvent? {
@@ -494,9 +534,9 @@ struct DeliveryQueue {
                 line.servedAt = now
             }
             held[position]?.began = now
-            if standing == .good { held[position]?.prompt = prompt.add(position, at: now + Self.promptness) }
+            if standing != .failing { held[position]?.prompt = prompt.add(position, at: now + Self.promptness) }
             served = standing
-            if isProbing, standing == .good { probesFrom = now + probePause }
+            if isProbing, standing != .failing { probesFrom[standing] = now + probePause(of: standing) }
             lineUp(user)
             return held[position]?.event
         }
@@ -516,17 +556,21 @@ struct DeliveryQueue {
 
     /// When the next attempt in flight stops counting for ``mostInFlight``.
     private func roomDue(for standing: Standing) -> Instant? {
-        standing == .good && inFlight < mostOpen ? prompt.next : nil
+        standing != .failing && inFlight < mostOpen(of: standing) ? prompt.next : nil
     }
 
-    private var mostOpen: Int { isUnreachable ? 1 : Self.mostOpen }
+    /// The most attempts in flight beside which one of this standing may begin.
+    private func mostOpen(of standing: Standing) -> Int {
+        isUnreachable ? 1 : standing == .proven ? Self.mostOpen : Self.mostOpen / 2
+    }
 
     /// Whether users of this standing may have another attempt in flight. Those without a failure always have half.
     private func mayBegin(_ standing: Standing) -> Bool {
-        guard inFlight < mostOpen else { return false }
+        guard inFlight < mostOpen(of: standing) else { return false }
         let half = Self.mostInFlight / 2
         switch standing {
-        case .good: return prompt.count < (isProbing ? half : max(half, Self.mostInFlight - failing.inFlight))
+        case .proven, .unknown:
+            return prompt.count < (isProbing ? half : max(half, Self.mostInFlight - failing.inFlight))
         case .failing: return !isGone && failing.inFlight < (isProbing ? 1 : half)
         }
     }
@@ -534,7 +578,7 @@ struct DeliveryQueue {
     /// The most attempts that one user may have in flight. While many are not answered, each user has one.
     private func mostInFlight(of standing: Standing) -> Int {
         switch standing {
-        case .good: isProbing || inFlight >= Self.mostInFlight ? 1 : Self.mostInFlight - inFlight
+        case .proven, .unknown: isProbing || inFlight >= Self.mostInFlight ? 1 : Self.mostInFlight - inFlight
         case .failing: 1
         }
     }
@@ -542,12 +586,13 @@ struct DeliveryQueue {
     private func pauseEnd(of standing: Standing) -> Instant? {
         guard isProbing else { return nil }
         switch standing {
-        case .good: return isUnreachable ? rests : probesFrom
+        case .proven, .unknown: return isUnreachable ? rests : probesFrom[standing]
         case .failing: return rests
         }
     }
 
-    private var probePause: Duration {
+    private func probePause(of standing: Standing) -> Duration {
+        guard standing == .unknown else { return Self.shortestProbePause }
         let doublings = min(failingUsers / Self.usersUntilSlower, 16)
         return min(Self.shortestProbePause * (1 << doublings), Self.longestProbePause)
     }
@@ -598,7 +643,7 @@ struct DeliveryQueue {
         switch outcome {
         case .taken:
             (failures, failingUsers, goneUsers, unreachable) = (0, 0, 0, 0)
-            (rests, probesFrom, isGone) = (nil, nil, false)
+            (rests, probesFrom, isGone) = (nil, [:], false)
             return
         case .failed, .gone:
             unreachable = 0
@@ -623,13 +668,20 @@ struct DeliveryQueue {
             change(user) { line in
                 line.hasFailed = line.failed > (event.hasFailed ? 1 : 0)
                 line.isSlow = isSlow
+                line.isProven = true
+            }
+            if lines[user]?.standing == .proven {
+                proven.insert(user)
+                failingBefore.remove(user)
             }
         case .failed, .gone:
             change(user) { line in
                 if !event.hasFailed { line.failed += 1 }
                 line.hasFailed = true
                 line.isSlow = isSlow
+                line.isProven = false
             }
+            proven.remove(user)
             if case .failed(let retryAfter?) = outcome { heed(now + min(retryAfter, Self.longestRetryAfter), of: user) }
         // It says nothing about the user.
         case .unreachable: break
@@ -645,10 +697,12 @@ struct DeliveryQueue {
     }
 
     private mutating func rest(_ now: Instant) {
-        guard isProbing else { return (rests, probesFrom) = (nil, nil) }
+        guard isProbing else { return (rests, probesFrom) = (nil, [:]) }
         let doublings = min(max(0, failures - Self.failuresUntilProbing), 6)
         rests = max(rests ?? now, now + min(.seconds(1 << doublings), Self.longestProbePause))
-        probesFrom = max(probesFrom ?? now, now + probePause)
+        for standing in [.proven, .unknown] as [Standing] {
+            probesFrom[standing] = max(probesFrom[standing] ?? now, now + probePause(of: standing))
+        }
     }
 
     private mutating func drop(_ position: Int64, _ event: StoredEvent, now: Instant) {
@@ -665,12 +719,14 @@ struct DeliveryQueue {
 
     /// Forgets a user without events in the queue and in the store.
     private mutating func forgetIfIdle(_ user: Handle?) {
-        if lines[user]?.load.count == 0, behind[user] == nil { lines.removeValue(forKey: user) }
+        guard let line = lines[user], line.load.count == 0, behind[user] == nil else { return }
+        if line.standing == .failing { failingBefore.insert(user) }
+        lines.removeValue(forKey: user)
     }
 
     /// Makes all retries due now, whatever the receiver asked for: an administrator resumed the endpoint.
     mutating func hasten(_ now: Instant) {
-        (rests, probesFrom, goneUsers, isGone) = (nil, nil, 0, false)
+        (rests, probesFrom, goneUsers, isGone) = (nil, [:], 0, false)
         for user in Array(lines.keys) { lines[user]?.heeds = Instant(milliseconds: .min) }
         hastenRetries(now)
     }
@@ -697,9 +753,9 @@ struct DeliveryQueue {
     mutating func rewind(to position: Int64, now: Instant) {
         let kept = unsettled.filter { $0.position <= position }.compactMap { held[$0.position]?.event }
         let late = behind.filter { $0.value.position < position }
-        let wasGone = isGone
-        self = DeliveryQueue(cursor: position, room: room)
-        isGone = wasGone
+        var new = DeliveryQueue(cursor: position, room: room)
+        (new.isGone, new.proven, new.failingBefore) = (isGone, proven, failingBefore)
+        self = new
         for event in kept { hold(event, attempts: 0, due: now) }
         // How many of their events are before the position is not known.
         behind = late.mapValues { Lag(position: $0.position, count: 1) }

@@ -68,6 +68,7 @@ extension SourceRules {
         "ProxyHeaders.mostWaiting": "connections whose proxy",
         "DeliveryQueue.mostInFlight": "attempts to send an event",
         "DeliveryQueue.mostOpen": "attempts to send an event",
+        "DeliveryQueue.mostKnown": "whether an endpoint fails",
         "DeliveryQueue.mostHeld": "events of a webhook endpoint",
         "DeliveryQueue.mostBytes": "events of a webhook endpoint",
         "DeliveryQueue.mostBehind": "users with events that wait",

@@ -526,6 +526,36 @@ struct DeliveryQueueTests {
     }
 
     @Test(
+        "users whose events were taken get theirs within two seconds, however many new accounts have one that is not",
+        arguments: [.tooMany, .error, .slow, .unanswered] as [Fault], [9, 100, 300, 640])
+    mutating func manyNewAccounts(fault: Fault, accounts: Int) {
+        for victim in Self.victims { store(by: victim) }
+        #expect(deliver(to: Self.start, fault).taken.count == Self.victims.count)
+        for round in 0..<3 {
+            let begin = Self.start + .seconds(20 * (round + 1))
+            for account in 0..<accounts { store(by: "mallory\(round)-\(account)") }
+            // Once the attack is under way, and again.
+            _ = deliver(from: begin, to: begin + .milliseconds(500), fault)
+            for victim in Self.victims { store(by: victim) }
+            let taken = deliver(from: begin + .milliseconds(500), to: begin + .milliseconds(2500), fault).taken
+            #expect(Set(taken).isSuperset(of: Self.victims), "round \(round)")
+            _ = deliver(from: begin + .milliseconds(2500), to: begin + .seconds(20), fault)
+        }
+    }
+
+    @Test("the same accounts whose events are taken late, one at a time each, do not make others wait for good")
+    mutating func slowForGood() {
+        for second in stride(from: 0, to: 90, by: 10) {
+            let begin = Self.start + .seconds(second)
+            for account in 0..<9 { store(by: "mallory\(account)") }
+            for victim in Self.victims { store(by: victim) }
+            let taken = deliver(from: begin, to: begin + .seconds(2), .slow).taken
+            #expect(Set(taken).isSuperset(of: Self.victims), "second \(second)")
+            _ = deliver(from: begin + .seconds(2), to: begin + .milliseconds(9999), .slow)
+        }
+    }
+
+    @Test(
         "users whose events fail hold half of the queue, all together; further events stay in the store, none is lost",
         arguments: [12, 100])
     mutating func failingHalf(accounts: Int) {
