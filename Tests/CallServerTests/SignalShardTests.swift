@@ -286,6 +286,41 @@ struct SignalShardTests {
         }
     }
 
+    @Test("each session.open that is refused is counted once, whatever is wrong with it")
+    func countedRefusals() async throws {
+        let world = try await World(room: 100)
+        let token = try await world.mint()
+        let valid = World.opening(token, .random())
+        let push =
+            #"{"provider":"apns","kind":"voip","environment":"sandbox","topic":"a.voip","token":"0123456789abcdef"}"#
+        func pushing(_ push: String) -> String { valid.replacing(#","device""#, with: #","push":[\#(push)],"device""#) }
+        let faulty = [
+            #"{"jsonrpc":"2.0","id":0,"method":"session.open","params":{"token":"\#(token)"}}"#,
+            World.opening(String(repeating: "t", count: 17_000), .random()), pushing("5"),
+            pushing(push.replacing("}", with: #","profile":"none"}"#)),
+            valid.replacing("session.open", with: "session.begin"), String(valid.dropLast()), "[]",
+        ]
+        let counters = world.harness.parts.sessions.counters
+        func count(_ outcome: SessionOutcome) -> UInt64 { counters.opens.first { $0.outcome == outcome }?.count ?? 0 }
+        for (index, frame) in faulty.enumerated() {
+            let (client, frames) = try await world.connect()
+            await world.send([frame], by: client)
+            try await frames.wait(for: "a refusal") { $0.count == 2 }
+            #expect(count(.invalid) == UInt64(index + 1), "\(frame.prefix(200))")
+        }
+        // Before a session, the burst is 20, and two more are admitted each second.
+        let (client, frames) = try await world.connect()
+        await world.send((1...26).map { get($0, .random()) } + [valid], by: client)
+        try await frames.wait(for: "all refusals") { $0.count == 28 }
+        #expect(frames.entries[27].contains("rate_limited") && count(.rateLimited) == 1, "\(frames.entries[27])")
+        // A session has other counters.
+        let (guest, guests) = try await world.connect()
+        try await world.open(guest, guests, serial: UInt64(faulty.count) + 2)
+        await world.send(["[]"], by: guest)
+        try await guests.wait(for: "the error") { $0.count == 3 }
+        #expect(count(.invalid) == UInt64(faulty.count))
+    }
+
     @Test("frames are no longer than a session.open until one had a valid token and no other fault")
     func longFrames() async throws {
         let world = try await World(room: 100)

@@ -25,6 +25,8 @@ enum SessionOutcome: String, CaseIterable, Sendable {
     case callOver = "call_over"
     /// The authorization hook refused the session.
     case denied
+    /// The request is not valid, or asks for a push that this server cannot send. So is any frame that cannot be read
+    /// before `session.open`.
     case invalid
     case failed
 

@@ -119,7 +119,11 @@ final class SignalShard: ShardHandler {
         if verdict == .abuse { return }
         switch SignalDecoder.decode(frame: text, in: payloads) {
         case .failure(let failure):
-            guard case .refused(let wait) = verdict else { return send(failure.answer, on: connection) }
+            guard case .refused(let wait) = verdict else {
+                // Most often a session.open. The others of a client without a session say the same: it does not get in.
+                if !state.isOpen, state.asked == nil { trace.refused(.invalid, failure.error.message, on: connection) }
+                return send(failure.answer, on: connection)
+            }
             // A client over its limit is told when to retry, not what was wrong with the frame.
             guard let request = failure.id else { return environment.counters.countDrop(.rateLimited) }
             refuseForNow(request, wait, on: connection)
@@ -130,8 +134,11 @@ final class SignalShard: ShardHandler {
             guard state.isOpen else { return refuseUnopened(request, on: connection) }
             gather(.client(.notified(id(connection), request, notification)))
         case .success(.request(let request, let command)):
-            if case .refused(let wait) = verdict { return refuseForNow(request, wait, on: connection) }
-            take(command, request, connection, state)
+            guard case .refused(let wait) = verdict else { return take(command, request, connection, state) }
+            if case .open(let open) = command {
+                trace.refused(.rateLimited, "Too many messages.", on: connection, device: open.device.id)
+            }
+            refuseForNow(request, wait, on: connection)
         }
     }
 
@@ -281,6 +288,7 @@ final class SignalShard: ShardHandler {
             }
             if let fault = fault(in: open.push) {
                 state.forgetCheck()
+                trace.refused(.invalid, fault, on: connection, user: verified.grant.user, device: open.device.id)
                 return refuse(request, .invalidParams, fault, on: connection)
             }
             let holder = ConnectionState.Holder(
