@@ -345,8 +345,9 @@ struct DocumentedNumbersTests {
             - closes all connections with \(p(CloseCode.shutdown.rawValue))
             """,
         others: #"""
-            - Exit codes: 0 ok; 1 the operation failed, or the condition is false; 2 the server or a file cannot be
-              reached; 64 usage.
+            - Exit codes: 0 ok; 1 the operation failed or was refused, or the condition is false; 2 the command could
+              not run,
+            - or `restore` finds a store; 64 usage.
             - others with the status 403
             - (ports 2195 and 2196)
             - (all files have mode 0600)

@@ -152,6 +152,17 @@ struct ExitCodeTests {
     }
 
     @Test(
+        "what the token may not do is told in the server's words: 1",
+        arguments: asking.filter { !$0.hasPrefix("top") })
+    func forbidden(line: String) async throws {
+        let words = "user.set changes something, and this token is for reading: show the one in admin.token_file."
+        let error = AdminError(SignalError(.forbidden, words))
+        let run = try await ScriptedServer.run({ _ in .error(error) }) { await $0.command(line) }
+        run.expectFailure(1, lines: 1)
+        #expect(run.complaints == ["reveille: \(words)"])
+    }
+
+    @Test(
         "what is said wrongly: 64, with the choices where there are some",
         arguments: [
             ("calls list --reason boredom", "ring_timeout"), ("calls list --state asleep", "connected"),

@@ -6,7 +6,7 @@ import CallVocabulary
 /// The error of a request to the server, with advice.
 struct AdminProblem: Error {
     enum Kind: Equatable {
-        /// The server refused: not found, or not allowed.
+        /// The server refused: not found, or not allowed. It will not do otherwise when asked again.
         case refused
         /// The server could not be reached.
         case unreachable
@@ -54,6 +54,9 @@ struct AdminProblem: Error {
         case .timedOut:
             kind = .unreachable
             words = "the server \(address.words) does not answer; look at its log and at GET /readyz"
+        case .notTaken(let error) where error.name == SignalError.Code.forbidden.name:
+            kind = .refused
+            words = error.message
         case .notTaken(let error):
             kind = .notUnderstood
             words = Self.words(error)
