@@ -158,7 +158,10 @@ extension Refusal {
                 "params.ring_ms: expected a whole number from 5000 to 600000"),
             Refusal(
                 "call.invite", #"{\#(call),"to":"b","ring_ms":600001}"#,
-                "params.ring_ms: expected a whole number from 5000 to 600000"),
+                "params.ring_ms: expected a whole number from 5000 to 600000, or to the server's own maximum"),
+            Refusal(
+                "call.invite", #"{\#(call),"to":"b","ring_ms":10000.0}"#,
+                "params.ring_ms: expected a whole number from 5000 to 600000, or to the server's own maximum"),
             Refusal("call.invite", #"{\#(call),"to":"b","ring_ms":"9000"}"#, "params.ring_ms: expected a whole number"),
             Refusal(
                 "call.invite", #"{\#(call),"to":"b","max_duration_ms":999}"#,

@@ -124,10 +124,17 @@ extension FieldReader {
             name: try optionalString("from_name", upTo: FrameLimits.name).flatMap { DisplayName($0)?.text })
     }
 
+    /// The decoder does not know the server's maximum, which may be any time of the range.
+    private static let ringTime =
+        "a whole number from \(ringMilliseconds.lowerBound) to \(ringMilliseconds.upperBound), "
+        + "or to the server's own maximum (limits.ring_time_seconds) if that is less"
+
     private func invite(_ call: CallID) throws(FieldFailure) -> Invite {
         let invite = Invite(
             call: call, to: try target(),
-            ringTime: try optionalInteger("ring_ms", in: Self.ringMilliseconds).map { .milliseconds($0) },
+            ringTime: try optional("ring_ms", Self.ringTime) {
+                $0.integer(Int64.self).flatMap { Self.ringMilliseconds.contains($0) ? Duration.milliseconds($0) : nil }
+            },
             maxDuration: try optionalInteger("max_duration_ms", in: Self.durationMilliseconds).map {
                 .milliseconds($0)
             },
