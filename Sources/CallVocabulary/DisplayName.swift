@@ -1,25 +1,40 @@
 /// A person's name as shown on the other side's screen.
 ///
 /// Characters that could break a line, or change the display order of the text around them, are removed, and what shows
-/// nothing by itself at the beginning: a long name is shortened at its end, and it would be all of it. A name that shows
-/// nothing is none: the other side's screen then has the handle. Each name that others send becomes a `DisplayName` where
-/// it comes in, so that none that is kept is longer than its limit.
+/// nothing by itself at the beginning, except isolates that are closed: a long name is shortened at its end, and it would
+/// be all of it. A name that shows nothing is none: the other side's screen then has the handle. Each name that others send
+/// becomes a `DisplayName` where it comes in, so that none that is kept is longer than its limit.
 public struct DisplayName: Equatable, Sendable {
     public let text: String
 
     /// nil when only blanks and combining marks are left.
     /// - Parameter limit: the most bytes; the rest of a longer text is cut off, in whole Unicode scalars.
     public init?(_ text: String, upTo limit: Int = FrameLimits.name) {
-        let kept = text.unicodeScalars.filter { !Self.isLeftOut($0) }
+        let kept = Array(text.unicodeScalars.filter { !Self.isLeftOut($0) })
+        let start = kept.firstIndex { !Self.isBlank($0) } ?? kept.endIndex
+        let shown = Self.cut(kept[start...], to: limit)
+        // Apps wrap whole names in isolates: those at the beginning stay too, if each is closed within the limit.
+        let wrapped = Self.cut(Self.opened(in: kept[..<start]) + kept[start...], to: limit)
+        guard !shown.isEmpty, !wrapped.isEmpty else { return nil }
+        let closed = [wrapped, shown].first { Self.areIsolatesClosed($0) }
+        self.text = String(String.UnicodeScalarView(closed ?? shown.filter { !Self.isIsolate($0) }))
+    }
+
+    private static func cut(_ scalars: some Sequence<Unicode.Scalar>, to limit: Int) -> [Unicode.Scalar] {
         var size = 0
-        let shown = Array(
-            kept.drop(while: Self.isBlank).prefix { scalar in
-                size += UTF8.width(scalar)
-                return size <= limit
-            })
-        guard !shown.isEmpty else { return nil }
-        let areClosed = Self.areIsolatesClosed(shown)
-        self.text = String(String.UnicodeScalarView(areClosed ? shown : shown.filter { !Self.isIsolate($0) }))
+        return scalars.prefix { scalar in
+            size += UTF8.width(scalar)
+            return size <= limit
+        }
+    }
+
+    /// The directional isolates that begin in `scalars` and do not end there.
+    private static func opened(in scalars: ArraySlice<Unicode.Scalar>) -> [Unicode.Scalar] {
+        var open: [Unicode.Scalar] = []
+        for scalar in scalars where isIsolate(scalar) {
+            if scalar.value != 0x2069 { open.append(scalar) } else { _ = open.popLast() }
+        }
+        return open
     }
 
     /// Whether the scalar is removed: control characters (Cc), line and paragraph separators, bidirectional embeddings

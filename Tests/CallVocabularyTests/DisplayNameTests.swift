@@ -19,11 +19,27 @@ import Testing
         "a directional isolate that is not closed goes, and reaches over no words behind the name",
         arguments: [
             ("a\u{2067}b", "ab"), ("a\u{2066}\u{2067}b\u{2069}", "ab"), ("a\u{2069}\u{2068}b", "ab"),
-            ("\u{2067}\u{5D1}\u{2069}", "\u{5D1}"), ("a\u{2067}\u{5D1}\u{2069}", "a\u{2067}\u{5D1}\u{2069}"),
+            ("\u{2066}\u{2068}b\u{2069}", "b"), ("\u{2067}b", "b"), ("\u{2069}b\u{2067}", "b"),
+            ("a\u{2067}\u{5D1}\u{2069}", "a\u{2067}\u{5D1}\u{2069}"),
         ])
     func isolates(text: String, shown: String) {
         #expect(DisplayName(text)?.text == shown)
         #expect(DisplayName(shown)?.text == shown)
+    }
+
+    @Test("isolates around a name stay, and those within it do")
+    func wrappedNames() {
+        let name = "\u{2067}\u{5D1}\u{2069}"
+        for text in [name, "\u{2068}\(name)\u{2069}", "\(name) \u{2066}N\u{2069}", "\(name) N", "\u{2066}N\u{2069}"] {
+            #expect(DisplayName(text)?.text == text)
+            for blank in Self.blanks { #expect(DisplayName(blank + text)?.text == text) }
+        }
+        #expect(DisplayName("\u{2068} \(name)\u{2069}")?.text == "\u{2068}\(name)\u{2069}")
+        // They do not push the name out of the limit.
+        let many = String(repeating: "\u{2068}", count: 300) + "N" + String(repeating: "\u{2069}", count: 300)
+        #expect(DisplayName(many)?.text == "N")
+        let long = String(repeating: "N", count: 300)
+        #expect(DisplayName("\u{2068}\(long)\u{2069}", upTo: 10)?.text == String(long.prefix(10)))
     }
 
     @Test("no white space, control, format or combining character is a name by itself")
