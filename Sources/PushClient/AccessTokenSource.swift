@@ -105,11 +105,7 @@ final class AccessTokenSource {
                 current = token
                 if lines.allows(.fetched, at: now()) {
                     log.info(
-                        "access token fetched",
-                        metadata: [
-                            "token": .string("\(text.prefix(8))…"),
-                            "seconds": .stringConvertible(life.components.seconds),
-                        ])
+                        "access token fetched", metadata: ["seconds": .stringConvertible(life.components.seconds)])
                 }
                 finish(.success(token))
             }

@@ -402,7 +402,7 @@ package final class PushPool {
     private func signed(_ generation: Int, _ result: Result<String, any Error>) {
         switch result {
         case .success(let text):
-            log.info("provider token signed", metadata: ["token": .string("\(text.prefix(8))…")])
+            log.info("provider token signed", metadata: ["host": .string("\(endpoint.host):\(endpoint.port)")])
             signed(generation, text: text, expiresAt: nil)
         case .failure(let error):
             handle(.providerTokenFailed(generation: generation, reason: String(describing: error)))

@@ -21,7 +21,7 @@ enum SessionOutcome: String, CaseIterable, Sendable {
     case conflict
     /// `session.open` was repeated on a connection that has a session, or while one is being opened.
     case badState = "bad_state"
-    /// The call of a wake token has ended, or does not exist.
+    /// The call of a wake token has ended, or does not exist, or the token is not valid for it any more, as after a logout.
     case callOver = "call_over"
     /// The authorization hook refused the session.
     case denied
