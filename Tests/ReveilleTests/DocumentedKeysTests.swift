@@ -116,6 +116,24 @@ struct DocumentedKeysTests {
         #expect(Set(heads.map(String.init)) == Set(samples.map(\.0)))
     }
 
+    @Test("each view that backends get has its keys in their OpenAPI document")
+    func backendSchemas() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let file = try Data(contentsOf: root.appending(path: "Resources/reveille.backend.openapi.json"))
+        let document = try JSONSerialization.jsonObject(with: file) as? [String: Any]
+        let components = document?["components"] as? [String: Any]
+        let schemas = try #require(components?["schemas"] as? [String: [String: Any]])
+        let samples = Dictionary(uniqueKeysWithValues: try Self.samples())
+        for (schema, view) in [
+            ("CallRecord", "CallView"), ("PushRecord", "PushView"), ("User", "UserView"), ("Group", "GroupView"),
+        ] {
+            let properties = schemas[schema]?["properties"] as? [String: Any] ?? [:]
+            let sample = try #require(samples[view])
+            #expect(try Self.keys(sample) == Set(properties.keys), "\(schema)")
+        }
+    }
+
     /// Every request with all that it can have.
     private static func requests() -> [any AdminRequest] {
         let (bob, device) = (Scenarios.handle("bob"), Scenarios.phone.device)
