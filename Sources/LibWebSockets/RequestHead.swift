@@ -26,8 +26,8 @@ package struct RequestHead {
         case webSocketVersion = "sec-websocket-version"
         case webSocketProtocol = "sec-websocket-protocol"
 
-        /// Whether a repeated header makes the request ambiguous. Values of other repeated headers are joined with
-        /// commas.
+        /// Whether the header has one exact value: repeated, or with bytes beyond ASCII, it makes the request
+        /// ambiguous. Values of other repeated headers are joined with commas.
         fileprivate var isSingle: Bool {
             switch self {
             case .host, .contentLength, .idempotencyKey, .origin, .webSocketKey, .webSocketVersion: true
@@ -82,7 +82,8 @@ package struct RequestHead {
     private(set) var minorVersion = 1
     private var headers: [Header: String] = [:]
 
-    /// With `?` for bytes beyond ASCII, which no header in use has.
+    /// With `?` for bytes beyond ASCII, which only lists and credentials may have here: they are compared with texts
+    /// that have no `?`.
     package func value(of header: Header) -> String? { headers[header] }
 
     /// Whether a proxy has sent it, as far as it says so.
@@ -144,7 +145,8 @@ package struct RequestHead {
             throw Fault(400, "the path must begin with /")
         }
         guard let path = Self.unescaped(target.prefix { $0 != UInt8(ascii: "?") }) else {
-            throw Fault(400, "the path has an invalid percent escape, or is too long for one that is not ASCII")
+            throw Fault(
+                400, "the path has an invalid percent escape, is not UTF-8, or is too long for one that is not ASCII")
         }
         (self.target, self.path) = (String(decoding: target, as: UTF8.self), path)
     }
@@ -157,6 +159,10 @@ package struct RequestHead {
         // RFC 9110, 5.5; other control characters are permitted.
         guard !bytes.contains(0x00), !bytes.contains(0x0D) else { throw Fault(400, "a line break in a header") }
         guard let header = Header(line[..<colon].map(Self.lowercased)) else { return }
+        // Two values must not become one.
+        guard !header.isSingle || bytes.allSatisfy({ $0 < 0x80 }) else {
+            throw Fault(400, "\(header.rawValue): expected ASCII characters only")
+        }
         let ascii = bytes.map { $0 < 0x80 ? $0 : UInt8(ascii: "?") }
         let value = String(decoding: Self.trimmed(ascii[...]), as: UTF8.self)
         guard headers[header] != nil else {
@@ -192,7 +198,7 @@ package struct RequestHead {
 
     /// Resolves percent escapes.
     /// - Parameter text: ASCII.
-    /// - Returns: nil for an invalid escape, and for a result that is neither ASCII nor short.
+    /// - Returns: nil for an invalid escape, and for a result that is not UTF-8, or neither ASCII nor short.
     package static func unescaped(_ text: ArraySlice<UInt8>) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
@@ -209,7 +215,7 @@ package struct RequestHead {
             rest = rest.dropFirst(2)
         }
         guard bytes.count <= longestForeign || bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
-        return String(decoding: bytes, as: UTF8.self)
+        return String(validating: bytes, as: UTF8.self)
     }
 }
 

@@ -174,6 +174,7 @@ struct BackendResourcesTests {
             ("/calls/\(Fixture.call)?bogus=1", "bogus: the query has no such parameter here; there are: after, wait"),
             ("/calls/\(Fixture.call)?a=%zz", "invalid percent escape"),
             ("/calls/\(Fixture.call)?a=%+5", "invalid percent escape"),
+            ("/calls/\(Fixture.call)?after=%FF", "not UTF-8"), ("/calls/\(Fixture.call)?%C3=1", "not UTF-8"),
         ])
     func unreadable(path: String, words: String) async throws {
         let fixture = try await Fixture()

@@ -28,7 +28,7 @@ struct RequestHeadTests {
         #expect(head.value(of: .contentLength) == nil)
         #expect(head.lists("a", in: .connection) && head.lists("upgrade", in: .connection))
         #expect(!head.lists("b", in: .connection) && !head.lists("a", in: .upgrade))
-        #expect(try self.head("GET / HTTP/1.1\r\nHost: é\r\n\r\n").value(of: .host) == "??")
+        #expect(try self.head("GET / HTTP/1.1\r\nHost: h\r\nVia: é\r\n\r\n").value(of: .via) == "??")
         #expect(try self.head("GET /%C3%A9 HTTP/1.1\r\nHost: h\r\n\r\n").path == "/é")
     }
 
@@ -61,6 +61,27 @@ struct RequestHeadTests {
         ])
     func refused(_ text: String, _ status: Int) {
         #expect(self.status(text) == status)
+    }
+
+    @Test("two that differ are never read as one: a value or an escape that cannot be kept is refused")
+    func unambiguous() throws {
+        let single = [
+            "Host", "Content-Length", "Idempotency-Key", "Origin", "Sec-WebSocket-Key", "Sec-WebSocket-Version",
+        ]
+        for header in single {
+            for value in ["best-ä", "best-ö", "é", "a b\u{301}"] {
+                let host = header == "Host" ? "" : "Host: h\r\n"
+                #expect(status("GET / HTTP/1.1\r\n\(host)\(header): \(value)\r\n\r\n") == 400, "\(header): \(value)")
+            }
+        }
+        #expect(
+            try head("GET / HTTP/1.1\r\nHost: h\r\nIdempotency-Key: best-??\r\n\r\n").value(of: .idempotencyKey)
+                == "best-??")
+        for escapes in ["%FF", "%C3", "%C3/%A9", "%ED%A0%80", "%C0%AF", "a%80b"] {
+            #expect(status("GET /\(escapes) HTTP/1.1\r\nHost: h\r\n\r\n") == 400, "\(escapes)")
+            #expect(RequestHead.unescaped(Array(escapes.utf8)[...]) == nil, "\(escapes)")
+        }
+        #expect(try head("GET /%EF%BF%BD HTTP/1.1\r\nHost: h\r\n\r\n").path == "/\u{FFFD}")
     }
 
     @Test("is gathered to its empty line however it is cut; what follows is kept apart", arguments: [1, 2, 5, 1000])

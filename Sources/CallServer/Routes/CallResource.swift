@@ -117,8 +117,8 @@ extension HTTPRequest {
                 else {
                     throw SignalError(
                         .invalidRequest,
-                        "the query has an invalid percent escape, or a value that is too long for one that is not ASCII"
-                    )
+                        "the query has an invalid percent escape, or a value that is not UTF-8 or is too long for one "
+                            + "that is not ASCII")
                 }
                 items[name] = text
             }
