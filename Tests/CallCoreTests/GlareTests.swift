@@ -45,6 +45,18 @@ import Testing
         #expect(alice.answer(low).reply == .won)
     }
 
+    @Test("a device that has left the loser before sees its own end, not the glare")
+    func leftBefore() {
+        let (low, high) = pair()
+        let other = world.online("bob")
+        alice.call(.user(bob.user), id: high)
+        other.decline(high, .busy)
+        bob.call(.user(alice.user), id: low)
+        let view = other.ask(.get(high)).snapshot
+        #expect(view?.reason == .busy && view?.by == other.party && view?.mergedInto == nil)
+        #expect(bob.ask(.get(high)).snapshot?.mergedInto == low)
+    }
+
     @Test("a repeated invite of the loser is answered with its end")
     func repeated() {
         let (low, high) = pair()

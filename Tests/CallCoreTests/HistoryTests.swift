@@ -67,6 +67,69 @@ import Testing
         compare(call, "long over")
     }
 
+    /// How bob's first device leaves a call.
+    enum Leaving: CaseIterable {
+        case declines, declinesForAll, isBusy, hasDoNotDisturb, losesTheRace, isForwarded, logsOut
+    }
+
+    /// What others do then.
+    enum Later: CaseIterable {
+        case nothing, answer, talk, hangUp, decline, siblingDeclines, cancel, timeOut
+    }
+
+    @Test(arguments: Leaving.allCases, Later.allCases)
+    func `a device that has left sees its own end, whatever others do`(_ leaving: Leaving, _ later: Later) {
+        for pause in [Duration.zero, .seconds(1)] { HistoryTests().play(leaving, later, pause: pause) }
+    }
+
+    private func play(_ leaving: Leaving, _ later: Later, pause: Duration) {
+        let (bob, carols) = (bobs[0].user, CallTarget.user(carol.user))
+        if leaving == .declines { world.administer(.setUser(bob, UserPolicyChange(decline: .device))) }
+        if leaving == .isForwarded { world.administer(.forward(bob, busy: nil, noAnswer: carols, after: nil)) }
+        let call = alice.call(leaving == .isForwarded ? .user(bob) : .users([bob, carol.user]))
+        world.advance(pause)
+        switch leaving {
+        case .declines, .declinesForAll: bobs[0].decline(call)
+        case .isBusy: bobs[0].decline(call, .busy)
+        case .hasDoNotDisturb: bobs[0].decline(call, .dnd)
+        case .losesTheRace: bobs[1].answer(call)
+        case .isForwarded: world.advance(world.timers.ring)
+        case .logsOut: bobs[0].ask(.logout)
+        }
+        world.advance(pause)
+        let other = leaving == .losesTheRace ? bobs[1] : carol
+        if [.answer, .talk, .hangUp].contains(later) { other.answer(call) }
+        world.advance(pause)
+        if [.talk, .hangUp].contains(later) { alice.connect(call, with: other) }
+        world.advance(pause)
+        switch later {
+        case .nothing, .answer, .talk: break
+        case .hangUp: other.hangUp(call)
+        case .decline: other.decline(call)
+        case .siblingDeclines: bobs[1].decline(call)
+        case .cancel: alice.hangUp(call)
+        case .timeOut: world.advance(world.timers.ring)
+        }
+        if !bobs[0].isOnline { bobs[0].open() }
+        checkViews(of: call, "\(leaving), \(later), \(pause)")
+        world.advance(.seconds(300))
+        checkViews(of: call, "\(leaving), \(later), \(pause), long after")
+    }
+
+    /// Times follow one another, and an end is as the event told it.
+    private func checkViews(of call: CallID, _ comment: Comment) {
+        for phone in [alice, carol] + bobs {
+            let listed = phone.ask(.list(after: nil, limit: nil)).calls?.first { $0.call == call }
+            for view in [listed, phone.ask(.get(call)).snapshot].compactMap({ $0 }) {
+                let times = [view.createdAt, view.answeredAt, view.connectedAt, view.endedAt].compactMap { $0 }
+                #expect(times == times.sorted(), comment)
+                guard view.state == .ended, let told = phone.endings(of: call).last else { continue }
+                #expect(view.reason == told.reason && view.by == told.by && view.endedAt == told.at, comment)
+                #expect(view.isOwnAct == told.isOwnAct && view.mergedInto == told.mergedInto, comment)
+            }
+        }
+    }
+
     @Test func `calls that end unanswered, and those that nobody was rung for`() {
         // A literal that is a handle.
         let nobody = Handle("nobody")!

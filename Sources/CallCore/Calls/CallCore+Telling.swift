@@ -61,7 +61,7 @@ extension CallCore {
     func snapshot(of call: Call, for party: PartyRole?) -> CallSnapshot {
         let leg: Leg? = if case .callee(let leg) = party { leg } else { nil }
         let role: CallRole = if case .caller = party { .caller } else { .callee }
-        var view = CallSnapshot(call.record, role: role, leg: leg?.record)
+        var view = CallSnapshot(call.record, role: role, leg: leg?.record, legs: call.legs.lazy.map(\.record))
         if call.isLive, call.answer != nil, let role = party?.role {
             view.peerAwaySince = call.absences[role.other]?.lostAt
         }

@@ -5,7 +5,8 @@ extension CallSnapshot {
     /// - Parameters:
     ///   - role: the caller, or a callee.
     ///   - leg: the callee's leg; nil for a member who was never rung.
-    public init(_ call: CallRecord, role: CallRole, leg: LegRecord?) {
+    ///   - legs: those of the callee, and perhaps others.
+    public init(_ call: CallRecord, role: CallRole, leg: LegRecord?, legs: some Sequence<LegRecord>) {
         // A device that lost the call sees it ended, even when the call continues elsewhere.
         let hasLeft = leg?.state == .ended
         self.init(
@@ -34,12 +35,17 @@ extension CallSnapshot {
         }
         push = leg.push
         isOwnAct = leg.isEndedByDevice(call)
-        if let leftAt = leg.endedAt, leftAt != call.endedAt || reason != call.endReason {
+        guard let leftAt = leg.endedAt else { return }
+        if leftAt != call.endedAt || reason != call.endReason {
             // The device left before the call ended: later changes do not concern it.
             endedAt = leftAt
-            (connectedAt, lostAt) = (nil, nil)
+            answeredAt = reason == .answeredElsewhere ? call.answeredAt : nil
+            (connectedAt, lostAt, mergedInto) = (nil, nil, nil)
             by = reason == .answeredElsewhere ? call.answeredBy : nil
         }
+        // A decline is an act of the callee, whoever ended the call.
+        if reason == .declined || reason == .busy { by = leg.party }
+        if reason == .declinedElsewhere { by = legs.first { $0.isDecline(for: leg) }?.party }
     }
 
     /// The snapshot of a call for a user and one of the user's devices. A device without a leg sees its user's other
@@ -48,10 +54,11 @@ extension CallSnapshot {
     public init(_ call: CallRecord, for party: Party, legs: [LegRecord]) {
         let own = legs.first { $0.device.device == party.device }
         if call.caller == party || own == nil && call.caller.user == party.user {
-            self.init(call, role: .caller, leg: nil)
+            self.init(call, role: .caller, leg: nil, legs: legs)
         } else {
-            let answered = legs.first { Party(user: $0.device.user, device: $0.device.device) == call.answeredBy }
-            self.init(call, role: .callee, leg: own ?? answered ?? legs.first { $0.state != .ended } ?? legs.first)
+            let answered = legs.first { $0.party == call.answeredBy }
+            let leg = own ?? answered ?? legs.first { $0.state != .ended } ?? legs.first
+            self.init(call, role: .callee, leg: leg, legs: legs)
         }
         if own == nil, call.caller != party { isOwnAct = false }
     }
@@ -72,13 +79,20 @@ extension CallRecord {
 }
 
 extension LegRecord {
+    fileprivate var party: Party { Party(user: device.user, device: device.device) }
+
+    /// Whether this device declined the call for the other one, which ended as `declinedElsewhere`.
+    fileprivate func isDecline(for other: LegRecord) -> Bool {
+        endReason == .declined && endedAt == other.endedAt && device.user == other.device.user
+    }
+
     /// Whether the device itself declined the call or ended it.
     func isEndedByDevice(_ call: CallRecord) -> Bool {
         switch endReason {
         // Only the device itself has `declined`: its siblings get `declinedElsewhere`.
         case .declined, .busy: true
         case .hangup, .cancelled, .iceFailed, .mediaFailed:
-            call.isEnded(by: Party(user: device.user, device: device.device))
+            call.isEnded(by: party)
         case .ringTimeout, .connectTimeout, .answeredElsewhere, .declinedElsewhere, .noDevices, .unknownCallee, .glare,
             .connectionLost, .forbidden, .admin, .maxDuration, nil:
             false
