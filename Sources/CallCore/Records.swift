@@ -137,7 +137,7 @@ public struct CallRecord: Equatable, Sendable {
         get { compactMaxDuration.duration }
         set { compactMaxDuration = CompactDuration(newValue) }
     }
-    /// When the connection was lost, for a call that ended because of that.
+    /// When the party in ``endedBy`` lost its connection or its session, for a call that ended because of that.
     public var lostAt: Instant?
     /// How many events the call has had.
     public var eventCount = 0

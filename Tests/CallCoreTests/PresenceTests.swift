@@ -50,6 +50,47 @@ import Testing
         #expect(world.store.absences.values.map(\.returnedAt) == [nil])
     }
 
+    /// How bob's phone loses a call that then ends as `connection_lost`.
+    enum Loss: CaseIterable {
+        case windowOver, closed, closedAfterBreak, loggedOut, dropped, deleted, killed, killedAfterBreak, killedTwice
+    }
+
+    @Test("each call that ends as connection_lost was talked until the loss, and says so", arguments: Loss.allCases)
+    func eachLoss(_ loss: Loss) throws {
+        let call = talk()
+        world.advance(.seconds(10))
+        let lostAt = world.now
+        switch loss {
+        case .windowOver: bob.lose()
+        case .closed: bob.ask(.close)
+        case .closedAfterBreak:
+            bob.lose()
+            world.advance(.seconds(5))
+            world.administer(.dropSession(bob.user, bob.id))
+        case .loggedOut: bob.ask(.logout)
+        case .dropped: world.administer(.dropSession(bob.user, bob.id))
+        case .deleted: world.administer(.deleteDevice(bob.user, bob.id))
+        case .killed: bob.open()
+        case .killedAfterBreak:
+            bob.lose()
+            world.advance(.seconds(5))
+            bob.open()
+        case .killedTwice:
+            bob.open()
+            world.advance(.seconds(5))
+            bob.open()
+        }
+        world.advance(world.timers.resume)
+        if bob.isOnline { bob.call(alice) }
+        let record = try #require(world.store.calls[call])
+        #expect(record.endReason == .connectionLost && record.endedBy == bob.party)
+        #expect(record.lostAt == lostAt && record.talkEndedAt == lostAt)
+        let told = alice.ask(.get(call)).snapshot
+        #expect(told?.lostAt == lostAt && told?.endedAt == record.endedAt)
+        let endedAt = try #require(record.endedAt)
+        #expect(lostAt <= endedAt)
+    }
+
     @Test("a winner is told of a caller who is away; before the answer nobody is")
     func callerAway() {
         let call = alice.call(bob)

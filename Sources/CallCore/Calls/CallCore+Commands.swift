@@ -30,7 +30,7 @@ extension CallCore {
     ) {
         let id = command.call
         guard session.mayAct(on: id) else { return refuseStranger(connection, request) }
-        session.inheritedCalls.removeAll { $0 == id }
+        session.inheritedCalls.removeAll { $0.id == id }
         guard let call = calls[id] else {
             if waitsForAnswer(command, session.device, connection, request) { return }
             if !mayBeStored(id) { return refuseStranger(connection, request) }
@@ -139,7 +139,7 @@ extension CallCore {
         guard session.mayAct(on: batch.call), let call = calls[batch.call],
             let party = role(of: session.device, in: call)
         else { return nil }
-        session.inheritedCalls.removeAll { $0 == call.id }
+        session.inheritedCalls.removeAll { $0.id == call.id }
         if case .callee(let leg) = party { noteAct(on: leg, byWakeToken: session.scope != .full) }
         return relay(batch, call, party)
     }

@@ -5,8 +5,12 @@ import Determinism
 extension CallCore {
     /// Ends the call and all legs that have not ended.
     ///
-    /// - Parameter mergedInto: the call that continues in its place, after a glare.
-    func endCall(_ call: Call, _ reason: EndReason, by party: Party?, mergedInto: CallID? = nil) {
+    /// - Parameters:
+    ///   - mergedInto: the call that continues in its place, after a glare.
+    ///   - lostAt: when the party lost its connection, if it has another one since.
+    func endCall(
+        _ call: Call, _ reason: EndReason, by party: Party?, mergedInto: CallID? = nil, lostAt: Instant? = nil
+    ) {
         let wasUnanswered = call.isUnanswered
         cancel(call.deadline)
         call.deadline = nil
@@ -14,7 +18,8 @@ extension CallCore {
         call.huntDeadline = nil
         cancel(call.candidatesDeadline)
         call.candidatesDeadline = nil
-        call.end(reason, by: party, at: now, mergedInto: mergedInto, lostAt: lossThatEnds(call, reason, party))
+        let loss = reason == .connectionLost ? lostAt ?? recordLoss(of: call, by: party) : nil
+        call.end(reason, by: party, at: now, mergedInto: mergedInto, lostAt: loss)
         liveCallCount -= 1
         // `reason` is a member of `allCases`.
         counters.callsEnded[EndReason.allCases.firstIndex(of: reason)!] += 1
@@ -42,12 +47,12 @@ extension CallCore {
         retire(call)
     }
 
-    /// When the party lost its connection, for a call that ends because of that.
-    private func lossThatEnds(_ call: Call, _ reason: EndReason, _ party: Party?) -> Instant? {
-        guard reason == .connectionLost else { return nil }
+    /// Records the absence that ends the call.
+    /// - Returns: when the party lost its connection; a party that was not away closes its session now.
+    private func recordLoss(of call: Call, by party: Party?) -> Instant {
         let role: CallRole = party == call.caller ? .caller : .callee
         recordAbsence(role, of: call)
-        return call.absences[role]?.lostAt
+        return call.absences[role]?.lostAt ?? now
     }
 
     /// Drops the descriptions when media flows: no session needs them any more.

@@ -21,7 +21,8 @@ extension CallCore {
         if let target = permit.to { invite.to = target }
         if let ringTime = permit.ringTime { invite.ringTime = min(ringTime, timers.longestRing) }
         let name = permit.fromName ?? session.displayName
-        guard mayInvite(invite, caller.user, name: name, ending: inheritedCalls(of: session), connection, request),
+        let ending = inheritedCalls(of: session).map { $0.call }
+        guard mayInvite(invite, caller.user, name: name, ending: ending, connection, request),
             isAtHand(wanted(for: invite), for: work, in: .call(invite.call)),
             isAuthorized(invite, caller, connection, request),
             let callees = callees(of: invite, from: caller, name: name, connection, request)
@@ -105,12 +106,17 @@ extension CallCore {
 
     /// Ends the calls of an app that was restarted, does not know them, and now places another call.
     private func endInheritedCalls(of session: Session) {
-        for call in inheritedCalls(of: session) { endCall(call, .connectionLost, by: session.device.party) }
+        for (call, lostAt) in inheritedCalls(of: session) {
+            endCall(call, .connectionLost, by: session.device.party, lostAt: lostAt)
+        }
         session.inheritedCalls = []
     }
 
-    private func inheritedCalls(of session: Session) -> [Call] {
-        session.inheritedCalls.compactMap { calls[$0] }.filter { $0.isLive && $0.isParty(session.device) }
+    private func inheritedCalls(of session: Session) -> [(call: Call, lostAt: Instant)] {
+        session.inheritedCalls.compactMap { inherited in
+            guard let call = calls[inherited.id], call.isLive, call.isParty(session.device) else { return nil }
+            return (call: call, lostAt: inherited.lostAt)
+        }
     }
 
     /// Refuses an invite beyond the limits.

@@ -70,6 +70,7 @@ extension CallCore {
     /// Makes a new session, which replaces the device's present one.
     private func newSession(_ device: Device, _ open: SessionOpen, _ grant: SessionGrant) -> Session {
         let isColdStart = open.resume == nil && device.session?.scope.isWake != true
+        let inheritedBefore = device.session?.inheritedCalls ?? []
         if let old = device.session {
             replace(old, as: grant.scope.isWake && old.scope == .full ? .pingTimeout : .replaced)
             // The device's calls lose this session now, and so have the whole window to be taken up again.
@@ -87,7 +88,13 @@ extension CallCore {
         }
         let session = Session(
             id: makeSessionID(), device: device, scope: grant.scope, resumeToken: makeToken(), openedAt: now)
-        if isColdStart { session.inheritedCalls = device.user.liveCalls.filter { $0.isParty(device) }.map(\.id) }
+        if isColdStart {
+            session.inheritedCalls = device.user.liveCalls.compactMap { call in
+                guard let role = call.partyRole(of: device) else { return nil }
+                let before = inheritedBefore.first { $0.id == call.id }?.lostAt
+                return (id: call.id, lostAt: before ?? call.absences[role]?.lostAt ?? now)
+            }
+        }
         device.session = session
         directory.hold(device.user)
         heldSessions += 1

@@ -61,8 +61,8 @@ final class Session {
     /// When its present or last connection began.
     var connectedAt: Instant
     /// Calls that the device was in before a restarted app opened this session, and that the app has not acted on
-    /// since.
-    var inheritedCalls: [CallID] = []
+    /// since, and when it lost its connection to each.
+    var inheritedCalls: [(id: CallID, lostAt: Instant)] = []
     /// Valid once; each resume replaces it.
     @Secret var resumeToken: String
     var appState = AppState.foreground

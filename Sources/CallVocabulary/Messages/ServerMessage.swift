@@ -166,7 +166,7 @@ public struct CallSnapshot: Equatable, Sendable {
     public var answeredAt: Instant?
     public var connectedAt: Instant?
     public var endedAt: Instant?
-    /// For ``EndReason/connectionLost``: when the connection was lost, which ends the talk time.
+    /// For ``EndReason/connectionLost``: when the connection or the session was lost, which ends the talk time.
     public var lostAt: Instant?
     public var reason: EndReason?
     public var by: Party?
