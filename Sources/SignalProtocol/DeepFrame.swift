@@ -20,7 +20,9 @@ struct DeepFrame {
 
     /// The error to answer with.
     var failure: DecodingFailure {
-        DecodingFailure(id: requestID, Self.error(path))
+        var error = Self.error(path)
+        error.call = callOfCandidates
+        return DecodingFailure(id: requestID, error)
     }
 
     static func error(_ path: String) -> SignalError {
@@ -30,12 +32,24 @@ struct DeepFrame {
                 + "another, the frame's own included")
     }
 
-    /// The request id. The last of duplicate `id` members counts.
     private var requestID: RequestID? {
-        guard let id = members.last(where: { "id" ~= $0.name }), id.depth == 0 else { return nil }
         var envelope = Envelope()
-        envelope.id = try? JSONScanner.document(id.value)
+        envelope.id = Self.value("id", of: members)
         return envelope.requestID
+    }
+
+    /// The call of refused candidates; nil for another method.
+    private var callOfCandidates: CallID? {
+        guard let method = Self.value("method", of: members), "call.candidates" ~= method,
+            let params = members.last(where: { "params" ~= $0.name })
+        else { return nil }
+        return Self.value("call_id", of: Self.members(of: params.value))?.identifier()
+    }
+
+    /// A value that is no array or object. The last of duplicate members counts.
+    private static func value(_ name: StaticString, of members: [Member]) -> JSONValue? {
+        guard let member = members.last(where: { name ~= $0.name }), member.depth == 0 else { return nil }
+        return try? JSONScanner.document(member.value)
     }
 
     private var path: String {

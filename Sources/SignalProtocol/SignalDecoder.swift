@@ -131,7 +131,10 @@ public enum SignalDecoder {
                 return .answeredNotification(id, notification)
             }
         } catch {
-            throw error.error(in: "params")
+            var refusal = error.error(in: "params")
+            // Candidates have no id, so that the call alone says which of them are refused.
+            if method == .callCandidates { refusal.call = (try? params.optionalIdentifier("call_id")) ?? nil }
+            throw refusal
         }
     }
 }

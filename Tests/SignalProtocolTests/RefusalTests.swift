@@ -131,6 +131,30 @@ struct RefusalTests {
         #expect(failure?.error.message.hasPrefix(refusal.message) == true, "\(failure?.error.message ?? "accepted")")
     }
 
+    @Test("refused candidates are told by their call, and no other refusal names a call")
+    func refusedCandidates() {
+        let (deep, large) = ("\(String(repeating: "[", count: 70))\(String(repeating: "]", count: 70))", 61_440)
+        let call = Refusal.call
+        for params in [
+            "{\(call)}", "{\(call),\"candidates\":5}", "{\(call),\"candidates\":[],\"final\":5}",
+            "{\(call),\"candidates\":[\(Refusal.string(large))]}", "{\"candidates\":[\(deep)],\(call)}",
+            "{\(call),\"candidates\":[],\"x\":\(deep)}", "{\"call_id\":1,\"candidates\":\(deep), \(call) }",
+        ] {
+            for id in ["", #""id":1,"#] {
+                let told = failure(#"{"jsonrpc":"2.0",\#(id)"method":"call.candidates","params":\#(params)}"#)
+                #expect(told?.error.call == Samples.call, "\(params.prefix(80))")
+            }
+            let other = failure(#"{"jsonrpc":"2.0","id":1,"method":"call.update","params":\#(params)}"#)
+            #expect(other != nil && other?.error.call == nil, "\(params.prefix(80))")
+        }
+        for params in [
+            "{}", "[]", #"{"call_id":"x","candidates":[]}"#, #"{"call_id":[],"candidates":\#(deep)}"#, deep,
+        ] {
+            let told = failure(#"{"jsonrpc":"2.0","method":"call.candidates","params":\#(params)}"#)
+            #expect(told != nil && told?.error.call == nil, "\(params.prefix(80))")
+        }
+    }
+
     @Test(
         "a registration that cannot be pushed to is refused with the member at fault, in both methods",
         arguments: [

@@ -92,7 +92,8 @@ struct DocumentedWritingTests {
                 #expect(check.problems(frame, schema) == [], "\(code.name)")
                 optional.note(frame, schema, code.name)
             }
-            if case .overloaded = code {
+            // Those of refused candidates.
+            if ["invalid_params", "rate_limited", "too_large", "overloaded"].contains(code.name) {
                 let refusal = try frame(.error(nil, SignalError(code, "why", call: Samples.call)))
                 #expect(check.problems(refusal, schema) == [])
                 optional.note(refusal, schema, code.name)
