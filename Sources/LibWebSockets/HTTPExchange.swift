@@ -172,6 +172,12 @@ final class HTTPExchange {
     /// Refuses what has no valid head. It has a line in the log: a client or a proxy on the way is configured wrongly.
     private func refuseHead(_ refusal: HTTPResponse, _ cause: HandshakeRefusal.Cause) {
         socket?.server?.events.handshakeRefused(HandshakeRefusal(peer: peer, cause: cause))
+        if case .status = cause { refuseRequest(refusal) } else { refuse(refusal) }
+    }
+
+    /// Refuses a request that may be about a resource.
+    private func refuseRequest(_ refusal: HTTPResponse) {
+        socket?.server?.events.requestRefused(status: refusal.status)
         refuse(refusal)
     }
 
@@ -180,7 +186,7 @@ final class HTTPExchange {
         guard let method = HTTPRequest.Method(rawValue: head.method) else {
             var refusal = HTTPResponse.text("unknown method\n", status: 405)
             refusal.headers = [("Allow", "GET, HEAD, POST")]
-            return refuse(refusal)
+            return refuseRequest(refusal)
         }
         number += 1
         let request = HTTPRequest(
@@ -199,19 +205,22 @@ final class HTTPExchange {
         // From here on a refusal knows the method: a response to HEAD has no body.
         state = .readingBody(Body(request: request, length: 0, answering: answering))
         if let origin, let origins = socket.server?.origins {
-            guard origins.allows(origin, at: request.host) else { return refuse(AllowedOrigins.refusal(of: origin)) }
+            guard origins.allows(origin, at: request.host) else {
+                return refuseRequest(AllowedOrigins.refusal(of: origin))
+            }
         }
         let isChunked = head.value(of: .transferEncoding) != nil
         guard let declared = head.value(of: .contentLength) else {
             // Chunked bodies are not decoded.
-            return isChunked ? refuse(.text("send Content-Length\n", status: 411)) : ()
+            return isChunked ? refuseRequest(.text("send Content-Length\n", status: 411)) : ()
         }
         // Transfer-Encoding with Content-Length may be request smuggling (RFC 9112, 6.1).
         guard !isChunked, let length = Int(digits: declared, atMost: .max) else {
-            return refuse(.text("Content-Length is not a number, or Transfer-Encoding is present too\n", status: 400))
+            return refuseRequest(
+                .text("Content-Length is not a number, or Transfer-Encoding is present too\n", status: 400))
         }
         guard length <= HTTPRequest.longestBody else {
-            return refuse(.text("the body is longer than \(HTTPRequest.longestBody) bytes\n", status: 413))
+            return refuseRequest(.text("the body is longer than \(HTTPRequest.longestBody) bytes\n", status: 413))
         }
         state = .readingBody(Body(request: request, length: length, answering: answering))
     }

@@ -447,6 +447,8 @@ package protocol ServerSocketEvents: AnyObject {
     func rateRefusal(of request: HTTPRequest) -> HTTPResponse?
     /// A WebSocket handshake failed: the path or subprotocol is not served, the request is invalid, or it was refused.
     func handshakeRefused(_ refusal: HandshakeRefusal)
+    /// A request that asks for no WebSocket, or whose head cannot be read, was refused by its head.
+    func requestRefused(status: Int)
     /// A request's head is complete. A response now skips its body.
     func requestBegan(_ request: HTTPRequest, _ responder: HTTPResponder)
     /// A complete request.
@@ -456,4 +458,5 @@ package protocol ServerSocketEvents: AnyObject {
 extension ServerSocketEvents {
     package func unlistedProxySent() {}
     package func clientUntold(by peer: PeerAddress) {}
+    package func requestRefused(status: Int) {}
 }

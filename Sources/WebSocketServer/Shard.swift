@@ -457,6 +457,8 @@ extension Shard: ServerSocketEvents {
         handler?.handshakeRefused(refusal)
     }
 
+    func requestRefused(status: Int) { handler?.requestRefused(status: status) }
+
     func requestBegan(_ request: HTTPRequest, _ responder: HTTPResponder) {
         if let refusal = refusal(of: request) {
             counters.requests.add()

@@ -24,6 +24,9 @@ public protocol ShardHandler: AnyObject {
     /// A WebSocket handshake was refused, or any request without the listener's token.
     func handshakeRefused(_ refusal: HandshakeRefusal)
 
+    /// The listener itself refused a plain HTTP request by its head.
+    func requestRefused(status: Int)
+
     /// The response that refuses a request which the listener answers itself, a preflight or one for the WebSockets'
     /// path, beyond a rate; nil to answer it.
     func rateRefusal(of request: HTTPRequest) -> HTTPResponse?
@@ -40,6 +43,8 @@ extension ShardHandler {
     public func batchEnded() {}
 
     public func handshakeRefused(_ refusal: HandshakeRefusal) {}
+
+    public func requestRefused(status: Int) {}
 
     public func takesControlFrame(on connection: WebSocketConnection) -> Bool { true }
 

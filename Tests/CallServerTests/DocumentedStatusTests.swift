@@ -115,6 +115,13 @@ struct DocumentedStatusTests {
         }
     }
 
+    @Test("the refusals that are counted are those that are documented, and that of another method")
+    func labels() throws {
+        var statuses: Set = [405]
+        for name in Self.documents { statuses.formUnion(try Self.document(name).responses.map(\.status)) }
+        #expect(SessionCounters.statuses == statuses.sorted())
+    }
+
     @Test("no error is made that is not documented, but for what no client of the document asks", arguments: documents)
     func undocumented(name: String) throws {
         let (responses, operations) = try Self.document(name)

@@ -112,6 +112,23 @@ struct SessionTraceTests {
         #expect(!program.errors.entries.contains { $0.contains("made-up") })
     }
 
+    @Test("a request that is refused by its head is counted by its status")
+    func headRefusals() async throws {
+        let (_, address, metrics) = try await Self.serve()
+        let push = "/v1/pushes/\(PushID.random())/report"
+        for (options, status) in [
+            (["--header", "Transfer-Encoding: chunked", "--data", "{}"], 411),
+            (["--header", "Expect:", "--data", String(repeating: " ", count: 65_537)], 413),
+            (["--request", "POST", "--header", "Content-Length: many"], 400),
+            (["--header", "X-Long: " + String(repeating: "x", count: 40_000)], 431), (["--request", "BREW"], 405),
+        ] as [([String], Int)] {
+            let series = #"reveille_http_refusals_total{status="\#(status)"}"#
+            #expect(try await HTTPAnswer.metric(series, at: metrics) == 0, "\(status)")
+            #expect(try await HTTPAnswer.curl(options + ["http://\(address)\(push)"]).status == status)
+            #expect(try await HTTPAnswer.metric(series, at: metrics) == 1, "\(status)")
+        }
+    }
+
     @Test("a drop names the administrator in the audit trail and at the close")
     func dropped() async throws {
         let (program, address, _) = try await Self.serve()

@@ -5,7 +5,7 @@ import Synchronization
 /// any thread.
 final class SessionCounters: Sendable {
     /// The HTTP statuses of refusals.
-    static let statuses = [400, 401, 403, 404, 405, 409, 413, 415, 429, 500, 503]
+    static let statuses = [400, 401, 403, 404, 405, 409, 411, 413, 422, 429, 431, 500, 503]
 
     private struct Counts {
         var opens = [UInt64](repeating: 0, count: SessionOutcome.allCases.count)

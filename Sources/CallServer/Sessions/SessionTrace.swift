@@ -101,6 +101,9 @@ final class SessionTrace {
     /// Logs a refused WebSocket handshake, or a failed TLS handshake.
     func refused(_ refusal: HandshakeRefusal) { records.refusals.write(Refusal(refusal), now: clock.now()) }
 
+    /// Counts an HTTP request that the listener refused.
+    func refusedByHead(_ status: Int) { records.counters.countAnswer(status) }
+
     /// Counts an HTTP response about a call; logs a missing or invalid token.
     /// - Parameter user: the user of the token, if known.
     func answered(_ request: HTTPRequest, _ response: HTTPResponse, user: Handle?) {

@@ -233,6 +233,8 @@ final class SignalShard: ShardHandler {
 
     func handshakeRefused(_ refusal: HandshakeRefusal) { trace.refused(refusal) }
 
+    func requestRefused(status: Int) { trace.refusedByHead(status) }
+
     func connectionClosed(_ connection: WebSocketConnection) {
         // Its inputs precede its end.
         passOn()
