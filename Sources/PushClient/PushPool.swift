@@ -111,6 +111,8 @@ package final class PushPool {
         statistics.queueDepth = machine.queueDepth
         statistics.held = machine.heldPushes
         statistics.oldestWaiting = machine.oldestWaiting
+        (statistics.cutOffAt, statistics.overdueAt) = (machine.cutOffAt, machine.overdueAt)
+        statistics.connectionFailure = machine.connectionFailure
         statistics.throttledDevices = machine.throttledDevices
         statistics.circuit = machine.circuit
         statistics.throttledUntil = machine.throttledUntil

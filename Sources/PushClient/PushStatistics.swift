@@ -21,6 +21,12 @@ public struct PushStatistics: Equatable, Sendable {
         public var held = 0
         /// When the longest-waiting push was queued.
         public var oldestWaiting: Instant?
+        /// When a push last left the queue that had waited too long, without a connection or with one; nil once that is
+        /// over.
+        public var cutOffAt: Instant?
+        public var overdueAt: Instant?
+        /// Why the last connection failed; nil once one was opened.
+        public var connectionFailure: String?
         /// Devices that are throttled now or were recently.
         public var throttledDevices = 0
         public var circuit = PushCircuit.closed
@@ -67,6 +73,10 @@ public struct PushStatistics: Equatable, Sendable {
             public var waiting: Int
             public var oldestWaiting: Instant?
             public var openConnections: Int
+            /// As of the pool.
+            public var cutOffAt: Instant?
+            public var overdueAt: Instant?
+            public var connectionFailure: String?
         }
 
         /// One for each push service of the pool that readiness counts; nil for a pool with one destination.
@@ -77,7 +87,8 @@ public struct PushStatistics: Equatable, Sendable {
             webPushQueues ?? [
                 Line(
                     name: name, waiting: queueDepth - held, oldestWaiting: oldestWaiting,
-                    openConnections: openConnections)
+                    openConnections: openConnections, cutOffAt: cutOffAt, overdueAt: overdueAt,
+                    connectionFailure: connectionFailure)
             ]
         }
 

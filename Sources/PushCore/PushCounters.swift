@@ -35,10 +35,12 @@ public struct PushCounters: Equatable, Sendable {
     public var unknown: UInt64 = 0
     public var returned: UInt64 = 0
     public var unsent: UInt64 = 0
-    /// Rejected, unknown and unsent pushes for which the provider is at fault: it could not be reached, did not answer,
-    /// had an error, or throttled the account.
+    /// Rejected, unknown, unsent and given up pushes for which the provider is at fault: it could not be reached, did not
+    /// answer, had an error, or throttled the account.
     public var failed: UInt64 = 0
     public var dropped: UInt64 = 0
+    /// The part of `dropped` and of `failed` that had waited too long for the provider when the call was over.
+    public var givenUp: UInt64 = 0
     public var goAways: UInt64 = 0
     public var connectionsOpened: UInt64 = 0
     public var connectionsFailed: UInt64 = 0
@@ -55,14 +57,14 @@ public struct PushCounters: Equatable, Sendable {
 
     public init() {}
 
-    /// Pushes with an outcome.
-    public var ended: UInt64 { accepted + rejected + unknown + unsent }
+    /// Pushes with an outcome, and those that were given up.
+    public var ended: UInt64 { accepted + rejected + unknown + unsent + givenUp }
 
     /// Adds the counters of another pool.
     public mutating func add(_ other: PushCounters) {
         let sums: [WritableKeyPath<PushCounters, UInt64>] = [
-            \.queued, \.sent, \.accepted, \.rejected, \.unknown, \.unsent, \.failed, \.returned, \.dropped, \.goAways,
-            \.connectionsOpened, \.connectionsFailed, \.tokensSigned, \.tokensFailed, \.circuitsOpened,
+            \.queued, \.sent, \.accepted, \.rejected, \.unknown, \.unsent, \.failed, \.returned, \.dropped, \.givenUp,
+            \.goAways, \.connectionsOpened, \.connectionsFailed, \.tokensSigned, \.tokensFailed, \.circuitsOpened,
         ]
         for sum in sums { self[keyPath: sum] += other[keyPath: sum] }
         unsentByCause.merge(other.unsentByCause, uniquingKeysWith: +)

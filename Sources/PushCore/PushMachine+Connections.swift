@@ -93,6 +93,7 @@ extension PushMachine {
         update(id) { [now] connection in
             if connection.isOpening { connection.opened(streamLimit: streamLimit, now: now) }
         }
+        (cutOffAt, connectionFailure) = (nil, nil)
         counters.connectionsOpened += 1
     }
 
@@ -158,6 +159,7 @@ extension PushMachine {
 
     mutating func closed(_ id: PushConnectionID, reason: String) {
         guard let index = index(of: id) else { return }
+        if connections[index].isOpening { connectionFailure = reason }
         if !connections[index].isProven, !connections[index].isBlamed {
             blame(index)
             effects.append(.alarm(.connectionFailed(reason: reason)))

@@ -34,6 +34,7 @@ extension PushMachine {
     }
 
     private mutating func submit(_ index: PushIndex, on slot: Int, generation: Int) {
+        overdueAt = now - pushes[index].inLineSince > policy.longestWait ? now : nil
         setPhase(index, .submitting(connections[slot].id))
         connections[slot].reserved += 1
         pushes[index].tokenGeneration = generation
@@ -77,6 +78,11 @@ extension PushMachine {
         case .submitting, .open: return
         }
         counters.dropped += 1
+        // The caller has not waited longer than the provider.
+        if isLeftWaiting(index) {
+            counters.givenUp += 1
+            counters.failed += 1
+        }
         forget(index)
     }
 
@@ -151,7 +157,19 @@ extension PushMachine {
         effects.append(.outcome(id, outcome))
     }
 
+    /// Whether the push waits in the queue, and has waited too long for the provider. An open circuit makes it wait for the
+    /// credential, as the want of a token does; ``CredentialHealth`` judges those.
+    private func isLeftWaiting(_ index: PushIndex) -> Bool {
+        guard case .waiting = pushes[index].phase, breaker.isClosed else { return false }
+        let wait = now - pushes[index].inLineSince
+        guard openConnections > 0 else { return wait > policy.longestHandshake }
+        return wait > policy.longestWait && providerToken.usable(now: now) != nil
+    }
+
     private mutating func forget(_ index: PushIndex) {
+        if isLeftWaiting(index) {
+            if openConnections == 0 { cutOffAt = now } else { overdueAt = now }
+        }
         leavePhase(index, isUrgent: pushes[index].terms.isUrgent)
         endDeadline(index)
         breaker.left(pushes.id(at: index))

@@ -64,6 +64,7 @@ extension PushMachine {
         let line: WaitingLines.Line =
             pushes[index].terms.isUrgent ? (isReturned ? .returned : .calls) : .notices
         if pushes[index].waitsSince == nil { pushes[index].waitsSince = now }
+        pushes[index].inLineSince = now
         pushes[index].ticket = lines.append(index, since: now, to: line)
     }
 

@@ -9,6 +9,7 @@ extension PushMachine {
         providerToken.replaceCredential(kind)
         credential = CredentialHealth()
         evidence = TopicEvidence()
+        (cutOffAt, overdueAt, connectionFailure) = (nil, nil, nil)
         breaker.close()
         firstOfCredential = nextConnection
         reconnects.succeeded()

@@ -42,6 +42,8 @@ public struct PushMachine: Sendable {
         var setback: String?
         /// When it was first queued.
         var waitsSince: Instant?
+        /// When it took its current place in the queue.
+        var inLineSince = Instant(milliseconds: .max)
     }
 
     public internal(set) var policy: PushPolicy
@@ -50,6 +52,14 @@ public struct PushMachine: Sendable {
 
     /// Whether the provider accepts the credential.
     public internal(set) var credential = CredentialHealth()
+
+    /// When a push last left the queue unsent that had waited for ``PushPolicy/longestHandshake`` without a connection; nil
+    /// once one was opened. Nobody waits between two calls, and the provider is as far away as before.
+    public internal(set) var cutOffAt: Instant?
+    /// When a push last left the queue that had waited for ``PushPolicy/longestWait``; nil once one was sent sooner.
+    public internal(set) var overdueAt: Instant?
+    /// Why the last connection failed; nil once one was opened.
+    public internal(set) var connectionFailure: String?
 
     var pushes = PushTable(vacant: Push(terms: PushTerms(expiresAt: Instant(milliseconds: .min))))
     var deadlines = DeadlineQueue<PushIndex>()

@@ -23,6 +23,11 @@ public struct PushPolicy: Equatable, Sendable {
     public var requestTimeout = Duration.seconds(10)
     /// From the first packet to the peer's SETTINGS.
     public var connectTimeout = Duration.seconds(8)
+    /// How long a push may wait without a connection: the first one waits for the handshake. One that is given up later
+    /// failed for want of a connection.
+    public var longestHandshake = Duration.seconds(2)
+    /// How long a push may wait while there is a connection.
+    public var longestWait = Duration.seconds(10)
     /// Between the starts of two connections.
     public var connectStagger = Duration.milliseconds(250)
     /// Delay after a failed connection: doubled each time up to the cap, ±50 %.

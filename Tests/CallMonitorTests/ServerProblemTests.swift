@@ -99,6 +99,11 @@ struct ServerProblemTests {
                 ServerFacts.Pool.Line(name: "APNs", waiting: 1, oldest: .milliseconds(10_001), connections: 1)
             ]
         },
+        // Of pushes that were given up; the provider may be back before the next one.
+        Cause(.pushDisconnected, true) { $0.pools[0].lines = [givenUp(.zero, connections: 0)] },
+        Cause(.pushDisconnected, false) { $0.pools[0].lines = [givenUp(.seconds(60), connections: 0)] },
+        Cause(.pushQueueOld, true) { $0.pools[0].lines = [givenUp(.zero, connections: 1)] },
+        Cause(.pushQueueOld, false) { $0.pools[0].lines = [givenUp(.seconds(60), connections: 1)] },
         Cause(.pushesFailing, true) { $0.counts = [.pushesEnded("APNs"): 3, .pushesFailed("APNs"): 3] },
         // Nobody calls through a server that is not ready, so that it would stay so.
         Cause(.pushesFailing, false) {
@@ -120,6 +125,13 @@ struct ServerProblemTests {
         Cause(.certificateEnds, false) { $0.pools[0].certificateEnds = Self.ends(in: .seconds(86_399)) },
         Cause(.certificateExpired, true) { $0.pools[0].certificateEnds = Self.ends(in: .zero) },
     ]
+
+    /// The queue of a provider for which nothing waits any more.
+    private static func givenUp(_ age: Duration, connections: Int) -> ServerFacts.Pool.Line {
+        var line = ServerFacts.Pool.Line(name: "APNs", waiting: 0, connections: connections)
+        if connections == 0 { line.cutOffFor = age } else { line.overdueFor = age }
+        return line
+    }
 
     private static let backendCauses: [Cause] = [
         Cause(.listenerCertificateExpiring, false) {
@@ -185,6 +197,48 @@ struct ServerProblemTests {
     @Test("all have a cause")
     func all() {
         #expect(Set(Self.causes.map(\.code)).union(Self.ofStandbys) == Set(ServerProblem.Code.allCases))
+    }
+
+    @Test(
+        "each outlasts the time after which its alarm fires, when nobody waits any more and nothing more is counted",
+        arguments: causes)
+    func life(cause: Cause) throws {
+        var facts = Self.facts(cause.change)
+        let delay = try Self.delay(of: cause.code)
+        facts.history = CountHistory(start: Self.start)
+        for second in stride(from: -900, to: 0, by: 30) { facts.history.add([:], at: Self.now + .seconds(second)) }
+        for second in stride(from: 0, through: delay, by: 30) {
+            facts.history.add(facts.counts, at: Self.now + .seconds(second))
+        }
+        facts.now = Self.now + .seconds(delay)
+        facts.date = facts.now
+        facts.pools[0].lines = facts.pools[0].lines.map { line in
+            let age = line.cutOffFor ?? line.overdueFor ?? .zero
+            return Self.givenUp(age + .seconds(delay), connections: line.connections)
+        }
+        #expect(facts.problems.map(\.code).contains(cause.code), "\(delay) s later")
+    }
+
+    @Test("a push that was given up is none after ten minutes")
+    func longAgo() {
+        for connections in 0...1 {
+            let facts = Self.facts {
+                $0.pools[0].lines = [Self.givenUp(ServerFacts.refusalsCount, connections: connections)]
+            }
+            #expect(facts.problems == [])
+        }
+    }
+
+    @Test("a provider without a connection is named with the reason and what to check, the same words while none waits")
+    func reason() throws {
+        var waits = ServerFacts.Pool.Line(name: "APNs", waiting: 3, oldest: .seconds(3), connections: 0)
+        var over = Self.givenUp(.zero, connections: 0)
+        (waits.failure, over.failure) = ("connect: Connection refused", "connect: Connection refused")
+        let words = try [waits, over].map { line in
+            try #require(Self.facts { $0.pools[0].lines = [line] }.problems.first).words
+        }
+        for part in ["connect: Connection refused", "network", "DNS", "firewall"] { #expect(words[0].contains(part)) }
+        #expect(words[0].replacing("3 waiting", with: "0 waiting") == words[1])
     }
 
     @Test("a push that waits for the first handshake is none")
@@ -283,6 +337,18 @@ struct ServerProblemTests {
             uniqueKeysWithValues: parts.map { (String($0.prefix { $0 != "\n" }), $0) })
     }
 
+    /// For how many seconds a problem must last until its alarm fires.
+    private static func delay(of code: ServerProblem.Code) throws -> Int {
+        let text = try #require(alarms()[alarm(of: code)])
+        guard let found = text.firstMatch(of: /\n +for: ([0-9]+)([smh])\n/) else { return 0 }
+        let number = try #require(Int(found.1))
+        switch found.2 {
+        case "s": return number
+        case "m": return number * 60
+        default: return number * 3600
+        }
+    }
+
     /// `ReveilleStoreFailing`
     private static func alarm(of code: ServerProblem.Code) -> String {
         "Reveille" + code.rawValue.split(separator: "_").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
@@ -298,7 +364,6 @@ struct ServerProblemTests {
         .standbyCutOff: "reveille_realm_reachable",
         // The series of the same fact, with a label that the alarm shows.
         .credentialRefused: "reveille_push_circuit_open", .tokensRefused: "reveille_push_suspect_topics",
-        .pushQueueOld: "reveille_push_queue_age_seconds",
         .certificateExpiring: "reveille_push_certificate_expiry_timestamp_seconds",
         .listenerCertificateExpiring: "reveille_tls_certificate_expiry_timestamp_seconds",
         .certificateEnds: "reveille_tls_certificate_expiry_timestamp_seconds",
@@ -345,7 +410,6 @@ struct ServerProblemTests {
         "the limits of problems are those of their alarms",
         arguments: [
             (ServerProblem.Code.storeHangs, "> \(ServerFacts.longestCommit.components.seconds)\n"),
-            (.pushQueueOld, "> \(ServerFacts.longestWait.components.seconds)\n"),
             (.certificateExpiring, "< \(ServerFacts.pushWarning.components.seconds / 86_400) * 86400\n"),
             (.listenerCertificateExpiring, "< \(ServerFacts.listenerWarning.components.seconds / 86_400) * 86400\n"),
             (.certificateEnds, "< \(ServerFacts.lastDay.components.seconds),"),

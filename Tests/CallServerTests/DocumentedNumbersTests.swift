@@ -279,7 +279,8 @@ struct DocumentedNumbersTests {
         limits: """
             - has left \(n(AuthorizationCircuit.usersUntilDead)) users in a row without an answer
             - a push has waited longer than \(s(ServerFacts.longestHandshake)) s without a connection
-            - a push has waited longer than \(s(ServerFacts.longestWait)) s |
+            - a push has waited longer than \(s(ServerFacts.longestWait)) s, and
+            - It stays for \(minutes(ServerFacts.refusalsCount)) minutes after the last such push; the server is
             - calls that need it wait up to \(s(push.circuitPatience)) s |
             - a commit has waited for more than \(s(ServerFacts.longestCommit)) s |
             - takes more than \(ms(ServerFacts.slowCommit)) ms, the tables are more than

@@ -149,9 +149,16 @@ struct ReadinessTests {
     func pushes() {
         #expect(Self.problems { _ in } == [])
         let long = Self.now + .milliseconds(-2001)
-        #expect(
-            Self.problems { ($0.queueDepth, $0.oldestWaiting) = (2, long) }.map(\.words)
-                == ["push: 2 waiting, without a connection to APNs production"])
+        let disconnected = Self.problems {
+            ($0.queueDepth, $0.oldestWaiting, $0.connectionFailure) = (2, long, "connect: Connection refused")
+        }
+        #expect(disconnected.map(\.code) == [.pushDisconnected])
+        let words = disconnected.first?.words ?? ""
+        #expect(words.hasPrefix("push: no connection to APNs production (connect: Connection refused), 2 waiting: "))
+        #expect(Self.problems { $0.cutOffAt = Self.now }.map(\.code) == [.pushDisconnected])
+        #expect(Self.problems { ($0.overdueAt, $0.openConnections) = (Self.now, 1) }.map(\.code) == [.pushQueueOld])
+        #expect(PushPolicy().longestHandshake == ServerFacts.longestHandshake)
+        #expect(PushPolicy().longestWait == ServerFacts.longestWait)
         #expect(Self.problems { ($0.queueDepth, $0.oldestWaiting) = (2, Self.now) } == [])
         #expect(Self.problems { ($0.queueDepth, $0.openConnections) = (2, 1) } == [])
         #expect(Self.problems { ($0.queueDepth, $0.held) = (2, 2) } == [])

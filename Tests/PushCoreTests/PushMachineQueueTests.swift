@@ -139,6 +139,58 @@ struct PushMachineQueueTests {
     }
 }
 
+@Suite("Pushes that wait in vain")
+struct PushesInVainTests {
+    @Test("one that is given up without a connection has failed, and that is known until a connection is opened")
+    func cutOff() throws {
+        for isDropped in [true, false] {
+            var bench = MachineBench()
+            bench.queue(push(1), ring: isDropped ? .seconds(45) : .milliseconds(2001))
+            bench.give(.closed(connection(0), reason: "refused"))
+            bench.pass(.milliseconds(2001))
+            if isDropped { bench.give(.dropped(push(1))) }
+            #expect(bench.machine.cutOffAt == bench.now)
+            #expect(bench.machine.connectionFailure == "refused")
+            #expect(bench.machine.counters.failed == 1 && bench.machine.counters.ended == 1)
+            let since = bench.now
+            bench.pass(.seconds(600))
+            #expect(bench.machine.cutOffAt == since)
+            bench.queue(push(2))
+            bench.give(.opened(try #require(bench.opened.first), streamLimit: 100))
+            #expect(bench.machine.cutOffAt == nil && bench.machine.connectionFailure == nil)
+        }
+    }
+
+    @Test("one that is given up during the first handshake has not failed")
+    func handshake() {
+        var bench = MachineBench()
+        bench.queue(push(1))
+        bench.pass(.seconds(2))
+        bench.give(.dropped(push(1)))
+        #expect(bench.machine.cutOffAt == nil && bench.machine.counters.failed == 0)
+        #expect(bench.machine.counters.ended == 0)
+    }
+
+    @Test("one that a provider takes too late, or not before it is given up, is known until one is sent in time")
+    func overdue() {
+        for isDropped in [true, false] {
+            var bench = MachineBench.ready(streamLimit: 0) {
+                ($0.connectStagger, $0.pingAfter) = (.seconds(1000), .seconds(1000))
+            }
+            bench.queue(push(1))
+            bench.pass(.milliseconds(10_001))
+            if isDropped { bench.give(.dropped(push(1))) }
+            bench.give(.streamLimitChanged(connection(0), 10))
+            if !isDropped { bench.transmit(push(1)) }
+            #expect(bench.machine.overdueAt == bench.now && bench.machine.cutOffAt == nil)
+            #expect(bench.machine.counters.failed == (isDropped ? 1 : 0))
+            bench.queue(push(2))
+            bench.transmit(push(2))
+            #expect(bench.machine.overdueAt == nil)
+        }
+    }
+}
+
 @Suite("Figures")
 struct PushFiguresTests {
     @Test("latency is counted from the request to its answer, whatever it says, and not for what has none")

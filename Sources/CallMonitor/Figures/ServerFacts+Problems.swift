@@ -119,20 +119,7 @@ extension ServerFacts {
     // MARK: Pushes and certificates
 
     private func pushProblems(_ pool: Pool) -> [ServerProblem] {
-        var found: [ServerProblem] = []
-        for line in pool.lines {
-            if line.waiting > 0, line.connections == 0, let oldest = line.oldest, oldest > Self.longestHandshake {
-                found.append(
-                    ServerProblem(
-                        .pushDisconnected, of: line.name, isUnready: true, topics: pool.topics,
-                        "push: \(line.waiting) waiting, without a connection to \(line.name)"))
-            } else if let oldest = line.oldest, oldest > Self.longestWait {
-                found.append(
-                    ServerProblem(
-                        .pushQueueOld, of: line.name, isUnready: true, topics: pool.topics,
-                        "push: \(line.waiting) waiting for \(line.name), the oldest for \(seconds(oldest)) s"))
-            }
-        }
+        var found = pool.lines.compactMap { queueProblem($0, of: pool) }
         if let words = pool.credential {
             found.append(
                 ServerProblem(
@@ -161,6 +148,28 @@ extension ServerFacts {
                     "push: \(pool.name): the certificate expires on \(day(end)): order the next one"))
         }
         return found
+    }
+
+    /// A problem lasts longer than the pushes that have it: a call rings for less than a minute, and people are alarmed
+    /// after one.
+    private func queueProblem(_ line: Pool.Line, of pool: Pool) -> ServerProblem? {
+        let wait = line.waiting > 0 ? line.oldest ?? .zero : .zero
+        func isWithin(_ span: Duration, _ age: Duration?) -> Bool { age.map { $0 < span } ?? false }
+        if line.connections == 0, wait > Self.longestHandshake || isWithin(Self.refusalsCount, line.cutOffFor) {
+            let cause = line.failure.map { " (\($0.printable(upTo: 200)))" } ?? ""
+            return ServerProblem(
+                .pushDisconnected, of: line.name,
+                isUnready: wait > Self.longestHandshake || isWithin(Self.pushesCount, line.cutOffFor),
+                topics: pool.topics,
+                "push: no connection to \(line.name)\(cause), \(line.waiting) waiting: no sleeping phone is woken; check network, DNS and firewall (ports 443 and 2197)"
+            )
+        }
+        guard wait > Self.longestWait || isWithin(Self.refusalsCount, line.overdueFor) else { return nil }
+        return ServerProblem(
+            .pushQueueOld, of: line.name,
+            isUnready: wait > Self.longestWait || isWithin(Self.pushesCount, line.overdueFor), topics: pool.topics,
+            "push: pushes wait longer than \(seconds(Self.longestWait)) s for \(line.name), \(line.waiting) now, the oldest for \(seconds(wait)) s; see the provider's status page and reveille pushes list"
+        )
     }
 
     /// Pushes that end without a problem of the connection or the credential: with server errors, without answers, by an

@@ -42,6 +42,13 @@ public struct ServerFacts: Sendable {
             /// How long the oldest has waited.
             public var oldest: Duration?
             public var connections: Int
+            /// How long ago a push last left the queue unsent that had waited too long without a connection; nil once one
+            /// was opened.
+            public var cutOffFor: Duration?
+            /// How long ago a push last left the queue that had waited too long; nil once one was sent sooner.
+            public var overdueFor: Duration?
+            /// Why the last connection failed; nil once one was opened.
+            public var failure: String?
 
             public init(name: String, waiting: Int, oldest: Duration? = nil, connections: Int) {
                 self.name = name
@@ -113,9 +120,10 @@ public struct ServerFacts: Sendable {
     /// How long a push may wait while there is a connection; a call rings for 45 s.
     public static let longestWait = Duration.seconds(10)
     /// How long refusals make the server unready: an unready server gets no calls, whose pushes and questions would clear
-    /// them.
+    /// them. As long a push that waited too long is a problem: nobody waits between two calls.
     public static let refusalsCount = Duration.seconds(600)
-    /// How long failed pushes make the server unready, where all fail: a provider that is back is seen by the next push.
+    /// How long failed pushes make the server unready, where all fail, and such that waited too long: a provider that is
+    /// back is seen by the next push.
     public static let pushesCount = Duration.seconds(60)
     /// The age of the oldest commit from which the store hangs.
     public static let longestCommit = Duration.seconds(3)

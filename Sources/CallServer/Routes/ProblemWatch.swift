@@ -246,9 +246,13 @@ extension ServerFacts.Pool {
         self.init(name: pool.name)
         topics = pool.topics?.sorted()
         lines = pool.lines.map { line in
-            Line(
+            var facts = Line(
                 name: line.name, waiting: line.waiting, oldest: line.oldestWaiting.map { now - $0 },
                 connections: line.openConnections)
+            facts.cutOffFor = line.cutOffAt.map { now - $0 }
+            facts.overdueFor = line.overdueAt.map { now - $0 }
+            facts.failure = line.connectionFailure
+            return facts
         }
         credential = pool.credential.problem(advice: pool.advice)
         suspects = pool.suspectTopics.map { (topic: $0.topic, words: $0.problem) }
