@@ -322,6 +322,62 @@ struct ServerProblemTests {
         #expect(over.map(\.code) == [.noStandby])
     }
 
+    @Test("the log gets a line when a problem is told in other words, not in other numbers, and few in a day")
+    func otherWords() {
+        var known = KnownProblems()
+        func told(_ words: String) -> [String] {
+            known.take([ServerProblem(.authorizationFailing, of: "invite", words)], at: Self.now).told.map(\.words)
+        }
+        #expect(told("the last 5 questions had no answer") == ["the last 5 questions had no answer"])
+        #expect(told("the last 16 questions had no answer") == [])
+        #expect(told("the status 404") == ["the status 404"])
+        #expect(told("the last 17 questions had no answer") == [], "in turns with others")
+        let others = (0..<26).map { "words " + String(UnicodeScalar(UInt8(97 + $0))) }
+        #expect(others.flatMap(told).count == KnownProblems.mostWords - 2)
+        #expect(known.take([], at: Self.now).over.map(\.words) == [others[25]])
+        #expect(told("the status 404") == ["the status 404"], "begun anew")
+    }
+
+    @Test("two problems of one kind and subject have a line each")
+    func sameSubject() {
+        let problems = ["the certificate", "the topic"].map { ServerProblem(.tokensRefused, of: "APNs", $0) }
+        var known = KnownProblems()
+        #expect(known.take(problems, at: Self.now).told == problems)
+        #expect(known.take(problems, at: Self.now).told == [])
+        let (told, over) = known.take([problems[1]], at: Self.now)
+        #expect(told.isEmpty && over.isEmpty)
+        #expect(known.take([], at: Self.now).over == [problems[1]])
+    }
+
+    @Test("a backend that refused everybody and now fails is told to fail, for the question concerned")
+    func refusalsBefore() {
+        for isUnanswered in [false, true] {
+            let facts = Self.facts {
+                $0.authorization.refusing = ["invite": 404, "session": 404]
+                if isUnanswered {
+                    $0.authorization.unanswered = ["invite": .zero]
+                } else {
+                    $0.authorization.inVain = ["invite": 8]
+                }
+            }
+            let found = facts.problems
+            #expect(found.filter { $0.subject == "invite" }.count == 1 && found.count == 2)
+            #expect(found.filter { $0.words.contains("404") }.map(\.subject) == ["session"])
+        }
+    }
+
+    @Test("questions that failed are over after twenty valid answers in a row")
+    func mended() {
+        let cases: [(answers: Int, codes: [ServerProblem.Code])] = [(19, [.authorizationFailing]), (20, [])]
+        for (answers, codes) in cases {
+            let facts = Self.facts {
+                $0.counts = [.authorizationsAsked: 36, .authorizationsFailed: 16]
+                $0.authorization.answersInARow = answers
+            }
+            #expect(facts.problems.map(\.code) == codes)
+        }
+    }
+
     // MARK: Alarms
 
     private static func text(_ path: String) throws -> String {

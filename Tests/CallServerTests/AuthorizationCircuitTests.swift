@@ -72,6 +72,24 @@ struct AuthorizationCircuitTests {
         }
     }
 
+    @Test("that fail for another reason than the log has get a line, at most one in ten seconds")
+    func reasons() {
+        var lines = FailureLines()
+        func tells(_ reason: String, at second: Int64, opens: Bool = false) -> Bool {
+            lines.tells(reason, of: .invite, opens: opens, at: Instant(milliseconds: second * 1000))
+        }
+        #expect(tells("refused", at: 0))
+        #expect(!tells("refused", at: 20))
+        #expect(tells("the status 401", at: 21))
+        #expect(!tells("the status 500", at: 30))
+        #expect(tells("the status 500", at: 31))
+        #expect(tells("the status 500", at: 32, opens: true))
+        #expect(!tells("the status 500", at: 60))
+        #expect(lines.answered(.invite))
+        #expect(!lines.answered(.invite))
+        #expect(tells("the status 500", at: 61))
+    }
+
     @Test("that fail five times in a row leave the backend in doubt, whoever asked, until one is answered")
     func inVain() {
         var circuit = AuthorizationCircuit()

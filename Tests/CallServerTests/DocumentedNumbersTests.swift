@@ -293,6 +293,7 @@ struct DocumentedNumbersTests {
             - took more than \(s(ServerFacts.longestRing)) s to ring
             - in \(minutes(CountHistory.span)) minutes |
             - had no valid answer in \(minutes(CountHistory.span)) minutes
+            - over after \(n(ServerFacts.answersToTrust)) valid answers in a row
             - and \(days(ServerFacts.pushWarning)) days before an APNs certificate does
             - at least \(n(600 - DescriptorLimit.connections(within: 600))) and at most
               \(n(1_000_000 - DescriptorLimit.connections(within: 1_000_000))), is reserved

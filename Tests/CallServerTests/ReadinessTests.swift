@@ -143,6 +143,9 @@ struct ReadinessTests {
         #expect(down.map(\.code) == [.authorizationDown] && down.map(\.isUnready) == [true])
         #expect(problems { $0.inVain = [.session: 5] }.map(\.code) == [.authorizationFailing])
         #expect(problems { $0.refusing = [.invite: 404] }.map(\.code) == [.authorizationFailing])
+        var figures = AuthorizationHook.Figures()
+        figures.answersInARow = [.invite: 30, .session: 7]
+        #expect(ServerFacts.Authorization(figures, now: Self.now).answersInARow == 7)
     }
 
     @Test("of a provider: held pushes need no connection")

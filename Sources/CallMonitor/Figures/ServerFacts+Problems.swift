@@ -242,9 +242,12 @@ extension ServerFacts {
             }
     }
 
-    /// A 4xx is a decision, so that the server stays ready.
+    /// A 4xx is a decision, so that the server stays ready. Failures since then are what the backend does now.
     private var refusedQuestions: [ServerProblem] {
-        authorization.refusing.sorted { $0.key < $1.key }.map { question, status in
+        let others = authorization.refusing.filter {
+            authorization.unanswered[$0.key] == nil && authorization.inVain[$0.key] == nil
+        }
+        return others.sorted { $0.key < $1.key }.map { question, status in
             ServerProblem(
                 .authorizationFailing, of: question,
                 "authorization: the backend at authorize.url refuses every new \(question == "invite" ? "call" : "session") with the status \(status), without a JSON object; check the URL"
@@ -252,9 +255,12 @@ extension ServerFacts {
         }
     }
 
-    /// Answers between failures, as where one of two backends behind an address is down.
+    /// Answers between failures, as where one of two backends behind an address is down. It is mended once many are
+    /// answered in a row.
     private var questionFailures: [ServerProblem] {
-        guard authorization.unanswered.isEmpty, authorization.inVain.isEmpty else { return [] }
+        guard authorization.unanswered.isEmpty, authorization.inVain.isEmpty,
+            authorization.answersInARow < Self.answersToTrust
+        else { return [] }
         let growth = history.growth(to: counts, over: CountHistory.span, at: now).counts
         let (asked, failed) = (growth[.authorizationsAsked] ?? 0, growth[.authorizationsFailed] ?? 0)
         guard isShare(failed, of: asked, without: growth[.authorizationsOfOneUser] ?? 0) else { return [] }

@@ -94,6 +94,8 @@ public struct ServerFacts: Sendable {
         public var inVain: [String: Int] = [:]
         /// The status with which the backend refuses everybody, by question.
         public var refusing: [String: Int] = [:]
+        /// The valid answers since the last question without one, of the kind of question with fewest.
+        public var answersInARow = 0
         /// Whether `authorize.on_failure` is `deny`.
         public var isDenying = false
 
@@ -125,6 +127,8 @@ public struct ServerFacts: Sendable {
     /// How long failed pushes make the server unready, where all fail, and such that waited too long: a provider that is
     /// back is seen by the next push.
     public static let pushesCount = Duration.seconds(60)
+    /// After so many valid answers in a row, questions that failed before them are no problem any more.
+    public static let answersToTrust = 20
     /// The age of the oldest commit from which the store hangs.
     public static let longestCommit = Duration.seconds(3)
     /// One commit in a hundred that takes longer is a slow store.

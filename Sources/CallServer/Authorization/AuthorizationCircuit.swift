@@ -167,6 +167,28 @@ struct QuestionTurns {
     func inFlight(of user: Handle) -> Int { places.count(of: user) }
 }
 
+/// Which failures of the hook get a log line: the first, one with another reason than the line before, and the one that
+/// opens the circuit. A backend that fails and answers in turns makes no line for each. Pure.
+struct FailureLines {
+    private enum Line: Hashable { case failing(AuthorizationHook.Subject), open(AuthorizationHook.Subject) }
+
+    private var lines = LineInterval<Line>()
+    /// The last reason that the log has, until an answer.
+    private var told: [AuthorizationHook.Subject: String] = [:]
+
+    mutating func tells(_ reason: String, of subject: AuthorizationHook.Subject, opens: Bool, at now: Instant) -> Bool {
+        guard opens || told[subject] != reason else { return false }
+        guard lines.allows(opens ? .open(subject) : .failing(subject), at: now) else { return false }
+        told[subject] = reason
+        return true
+    }
+
+    /// - Returns: whether the log has a failure since the last answer.
+    mutating func answered(_ subject: AuthorizationHook.Subject) -> Bool { told.removeValue(forKey: subject) != nil }
+
+    mutating func forget() { told = [:] }
+}
+
 /// Refusals by an HTTP status, such as 404, without a decision of the backend between them. Each counts as a decision;
 /// if the backend decides nothing else, `authorize.url` is probably wrong. Pure.
 struct StatusRefusals: Equatable, Sendable {

@@ -108,6 +108,8 @@ final class AuthorizationHook: Sendable {
         var inVain: [Subject: Int] = [:]
         /// The status with which the backend refuses everybody, by question.
         var refusing: [Subject: Int] = [:]
+        /// The valid answers since the last question without one, by question; none where all were answered.
+        var answersInARow: [Subject: Int] = [:]
         /// Whether an invite or a session without an answer is refused.
         var isDenying = false
         /// Times from a request to its answer or failure.
@@ -165,10 +167,8 @@ private final class Asker {
     private var timers: [AuthorizationHook.Subject: LoopTimer] = [:]
     private var hasStopped = false
     private var recent = RecentAnswers()
-    private var failing: Set<AuthorizationHook.Subject> = []
-    private enum Line: Hashable { case failing(AuthorizationHook.Subject), open(AuthorizationHook.Subject) }
-    /// A backend that fails and answers in turns makes no line for each.
-    private var lines = LineInterval<Line>()
+    private var lines = FailureLines()
+    private var answersInARow: [AuthorizationHook.Subject: Int] = [:]
     private var failingUsers = BusiestUser()
     /// When the last question failed, and whether it found no connection, with no other of its user in flight.
     private var lastFailures: [AuthorizationHook.Subject: (at: Instant, isLone: Bool)] = [:]
@@ -202,7 +202,7 @@ private final class Asker {
         self.configuration = configuration
         circuits = [:]
         recent = RecentAnswers()
-        failing = []
+        lines.forget()
         lastFailures = [:]
         refusingStatuses = []
         statusRefusals = [:]
@@ -301,7 +301,8 @@ private final class Asker {
             }
             settle(question, .refused(question.refusal), .denied)
         case .success(let web) where !(200...299).contains(web.status):
-            failed("the response has the status \(web.status)", question)
+            let advice = web.status == 401 ? ": it does not accept the signature; compare authorize.secret_file" : ""
+            failed("the response has the status \(web.status)\(advice)", question)
         case .success(let web):
             do throws(SignalError) {
                 let found = try AuthorizationBody.decode(web.body, refusal: question.refusal)
@@ -325,7 +326,7 @@ private final class Asker {
     private func noteAnswer(to question: AuthorizationHook.Question) {
         circuits[question.subject] = nil
         lastFailures[question.subject] = nil
-        if failing.remove(question.subject) != nil {
+        if lines.answered(question.subject) {
             log.notice("the authorization hook answers again", metadata: Self.about(question))
         }
     }
@@ -340,14 +341,13 @@ private final class Asker {
         lastFailures[question.subject] = (clock.now(), isLone)
         var metadata = Self.about(question)
         metadata["reason"] = .string(reason)
-        // One line when it begins, and one when the circuit opens.
-        if wasOpen || !circuit.isOpen {
-            if !failing.contains(question.subject), lines.allows(.failing(question.subject), at: clock.now()) {
-                failing.insert(question.subject)
-                log.warning("the authorization hook does not answer as it should", metadata: metadata)
-            }
-        } else if lines.allows(.open(question.subject), at: clock.now()) {
-            failing.insert(question.subject)
+        let opens = !wasOpen && circuit.isOpen
+        guard lines.tells(reason, of: question.subject, opens: opens, at: clock.now()) else {
+            return settle(question, .failed, .failed)
+        }
+        if !opens {
+            log.warning("the authorization hook does not answer as it should", metadata: metadata)
+        } else {
             metadata["failures"] = .stringConvertible(circuit.failures)
             log.error(
                 "the authorization hook keeps failing; until it answers, authorize.on_failure decides at once for the users concerned",
@@ -360,6 +360,11 @@ private final class Asker {
         _ question: AuthorizationHook.Question, _ answer: AuthorizationAnswer, _ outcome: AuthorizationHook.Outcome
     ) {
         if [.failed, .crowded, .unasked].contains(answer) { failingUsers.add(question.user, at: clock.now()) }
+        switch outcome {
+        case .allowed, .denied: answersInARow[question.subject]? += 1
+        case .failed, .skipped: answersInARow[question.subject] = 0
+        case .cached: break
+        }
         report { figures in
             figures.counts[outcome, default: 0] += 1
             figures.failedOfOneUser = failingUsers.total
@@ -369,6 +374,7 @@ private final class Asker {
                 .mapValues { $0.at }
             figures.inVain = circuits.compactMapValues(\.inVain)
             figures.refusing = statusRefusals.compactMapValues(\.ofAll)
+            figures.answersInARow = answersInARow
         }
         self.answer(question, answer)
     }

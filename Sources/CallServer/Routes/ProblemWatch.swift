@@ -228,6 +228,7 @@ extension ServerFacts.Authorization {
         unanswered = Dictionary(uniqueKeysWithValues: hook.unanswered.map { ($0.key.rawValue, now - $0.value) })
         inVain = Dictionary(uniqueKeysWithValues: hook.inVain.map { ($0.key.rawValue, $0.value) })
         refusing = Dictionary(uniqueKeysWithValues: hook.refusing.map { ($0.key.rawValue, $0.value) })
+        answersInARow = hook.answersInARow.values.min() ?? 0
         isDenying = hook.isDenying
     }
 }
