@@ -165,8 +165,9 @@ public final class CallServer: Sendable {
         await parts.core.run(configuration, parts.clock, recovered, parts.store.recordLog, outputs, log)
         let certificates = ListenerCertificates(webSockets: webSockets, admin: admin, metrics: metrics)
         let watch = ProblemWatch(
-            parts, webSockets, certificates, logLinesDropped: configuration.logLinesDropped,
-            hasRefusedReload: configuration.hasRefusedReload, monitor: { await admin.liveFigures() })
+            parts, webSockets, certificates, adminSocket: adminSocket,
+            logLinesDropped: configuration.logLinesDropped, hasRefusedReload: configuration.hasRefusedReload,
+            monitor: { await admin.liveFigures() })
         parts.routes.attach(
             MetricsReport(
                 webSockets: webSockets, parts: parts, shards: mailboxes.inOrder, configuration: configuration,

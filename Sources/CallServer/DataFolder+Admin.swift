@@ -1,6 +1,10 @@
+import CallStore
 import EventLoop
 
 extension DataFolder {
+    /// The process that has the store in this folder open for writing, mostly a server; nil where none is found.
+    public var process: Int32? { CallStore.process(on: path) }
+
     /// The admin socket of the server on this folder.
     /// - Throws: ``Failure`` when its path is too long for a Unix socket.
     public func adminSocket() throws(Failure) -> SocketAddress {

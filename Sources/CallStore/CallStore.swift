@@ -247,6 +247,9 @@ public final class CallStore {
         }
     }
 
+    /// The process that has the store in the folder open for writing; nil for none, and for one in another container.
+    package static func process(on folder: String) -> Int32? { FolderLock.holder(of: folder) }
+
     /// Closes the connections and releases the folder. The database file then holds the whole store, unless it could
     /// not be written. No effect on a closed store.
     public func close() {

@@ -69,6 +69,14 @@ struct FolderLock: ~Copyable {
         close(descriptor)
     }
 
+    /// The process that holds the lock on a folder, without taking it; nil for none, and for one in another container.
+    static func holder(of folder: String) -> Int32? {
+        let descriptor = open(StoreFolder.lock(in: folder), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        return holder(of: descriptor)
+    }
+
     /// The process that holds the lock, by `/proc/locks` (proc(5)); nil when it is in another container.
     private static func holder(of descriptor: Int32) -> Int32? {
         var status = stat()

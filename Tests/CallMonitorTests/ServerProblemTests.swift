@@ -44,6 +44,7 @@ struct ServerProblemTests {
         storeCauses + pushCauses + backendCauses + [
             Cause(.coreStopped, true) { $0.core = nil },
             Cause(.draining, true) { $0.core?.isDraining = true },
+            Cause(.adminSocketMissing, false) { $0.missingAdminSocket = "/var/lib/reveille/admin.sock" },
             Cause(.ledgerViolated, true) { $0.core?.violations = ["a law"] },
             Cause(.coreBehind, false) { $0.queues[0].depth = 51 },
             Cause(.coreBehind, false) { $0.counts[.coreRefused] = 1 },

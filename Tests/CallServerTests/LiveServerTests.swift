@@ -8,6 +8,7 @@ import ChildProcess
 import ClientTokens
 import EventJournal
 import EventLoop
+import Foundation
 import LibWebSockets
 import LogCapture
 import OutgoingHTTP
@@ -104,12 +105,18 @@ struct LiveServerTests {
         let server = try await CallServer.start(configuration, log: .none)
         let certificates = ListenerCertificates(webSockets: server.webSockets, admin: server.admin, metrics: nil)
         let watch = ProblemWatch(
-            server.parts, server.webSockets, certificates, logLinesDropped: { 7 }, hasRefusedReload: { true },
+            server.parts, server.webSockets, certificates, adminSocket: try configuration.data.adminSocket(),
+            logLinesDropped: { 7 }, hasRefusedReload: { true },
             monitor: { [admin = server.admin] in await admin.liveFigures() })
         await watch.ask()
         let facts = watch.facts(await server.parts.core.snapshot())
+        let socket = configuration.data.path + "/admin.sock"
+        try FileManager.default.removeItem(atPath: socket)
+        await watch.ask()
+        let missingSocket = watch.facts(nil).missingAdminSocket
         await server.stop()
         #expect(facts.core != nil && facts.missingTurnSecret == secret && facts.identity?.hasKeys == false)
+        #expect(facts.missingAdminSocket == nil && missingSocket == socket)
         #expect(facts.hasRefusedReload && facts.openFiles > 0 && facts.maxFiles > 0)
         #expect(facts.queues.map(\.name) == ["core", "store", "commits"])
         #expect(facts.counts[.logLinesDropped] == 7)

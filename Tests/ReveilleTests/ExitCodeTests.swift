@@ -41,6 +41,19 @@ struct ExitCodeTests {
         }
     }
 
+    @Test(
+        "a server whose socket was removed: 2, with its process",
+        arguments: ["stats", "check", "phone alice --script /dev/null"])
+    func socketGone(line: String) async throws {
+        let folder = try Scenarios.Folder()
+        let store = try CallStore.open(folder: folder.path)
+        defer { store.close() }
+        let run = await CommandRun.of(line, data: folder.path)
+        #expect(run.exit == 2)
+        let words = "process \(getpid()) runs on \(folder.path), but the socket \(folder.path)/admin.sock is gone; "
+        #expect((run.output + run.complaints).joined().contains(words), "\(run.output) \(run.complaints)")
+    }
+
     @Test("no server to read from: 2", arguments: reading)
     func noServerToReadFrom(line: String) async {
         let run = await CommandRun.of("\(line) --server \(Self.nowhere)")

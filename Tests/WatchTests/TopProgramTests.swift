@@ -55,6 +55,9 @@ struct TopProgramTests {
         stats.problems = []
         program = self.program(stats)
         #expect(Samples.screen(&program).text.contains("ready"))
+        _ = program.received(.link(.lost), at: Samples.time(1))
+        let gone = Samples.screen(&program, at: 2).text
+        #expect(gone.contains("server gone since") && !gone.contains("ready") && gone.contains("live"))
     }
 
     @Test("a problem is there with its cause, however long it is, and many are counted out")

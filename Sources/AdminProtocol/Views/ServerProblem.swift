@@ -14,6 +14,7 @@ public struct ServerProblem: Codable, Equatable, Sendable {
     public enum Code: String, Codable, Sendable, CaseIterable {
         case coreStopped = "core_stopped"
         case draining
+        case adminSocketMissing = "admin_socket_missing"
         case storeFailing = "store_failing"
         case storeHangs = "store_hangs"
         case storeDamaged = "store_damaged"
@@ -65,7 +66,8 @@ public struct ServerProblem: Codable, Equatable, Sendable {
                 .tokensRefused, .certificateEnds, .certificateExpired, .authorizationDown, .authorizationFailing,
                 .identityKeysAbsent, .callsFailing, .ringingSlow, .connectionsFull, .descriptorsLow:
                 .critical
-            case .draining, .storeBehind, .noStandby, .standbyCutOff, .secretsDiffer, .pushesUnreported,
+            case .adminSocketMissing,
+                .draining, .storeBehind, .noStandby, .standbyCutOff, .secretsDiffer, .pushesUnreported,
                 .devicesSuspended, .certificateExpiring, .listenerCertificateExpiring, .identityKeysOld,
                 .turnSecretMissing, .reloadRefused, .webhookFailing, .webhookBacklog, .sessionsRefused, .limitsHit,
                 .clockSet, .machineSuspended, .logLinesDropped:

@@ -17,6 +17,7 @@ extension ServerFacts {
         found += loadProblems
         found += callProblems
         found += machineProblems
+        found += adminProblems
         return ServerProblem.sorted(found)
     }
 
@@ -298,6 +299,16 @@ extension ServerFacts {
             ServerProblem(
                 .turnSecretMissing,
                 "turn: \(missingTurnSecret) is missing, empty or unreadable: the next start fails; put the secret of the TURN servers there"
+            )
+        ]
+    }
+
+    private var adminProblems: [ServerProblem] {
+        guard let missingAdminSocket else { return [] }
+        return [
+            ServerProblem(
+                .adminSocketMissing,
+                "admin: the socket \(missingAdminSocket) was removed: no command on this machine reaches the server; restart it"
             )
         ]
     }

@@ -154,6 +154,8 @@ public struct ServerFacts: Sendable {
     public var authorization = Authorization()
     /// nil without an identity provider that serves its keys.
     public var identity: IdentityKeys?
+    /// The admin socket, if its file is gone.
+    public var missingAdminSocket: String?
     /// The file with the secret of the TURN servers, if it cannot be read any more.
     public var missingTurnSecret: String?
     /// Whether the settings of the last reload were refused.

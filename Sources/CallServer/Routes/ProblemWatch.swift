@@ -23,6 +23,7 @@ final class ProblemWatch: Sendable {
         var webhooks: [WebhookView] = []
         var identity: ServerFacts.IdentityKeys?
         var missingTurnSecret: String?
+        var missingAdminSocket: String?
         var openFiles = 0
         var rings: (all: UInt64, slow: UInt64) = (0, 0)
         var history: CountHistory
@@ -32,6 +33,7 @@ final class ProblemWatch: Sendable {
     private let parts: ServerParts
     private let webSockets: WebSocketServer
     private let certificates: ListenerCertificates
+    private let adminSocket: SocketAddress
     private let logLinesDropped: @Sendable () -> UInt64
     private let hasRefusedReload: @Sendable () -> Bool
     private let monitor: @Sendable () async -> LiveFigures?
@@ -41,12 +43,13 @@ final class ProblemWatch: Sendable {
     /// - Parameter monitor: returns nil once the monitor has stopped.
     init(
         _ parts: ServerParts, _ webSockets: WebSocketServer, _ certificates: ListenerCertificates,
-        logLinesDropped: @escaping @Sendable () -> UInt64, hasRefusedReload: @escaping @Sendable () -> Bool,
-        monitor: @escaping @Sendable () async -> LiveFigures?
+        adminSocket: SocketAddress, logLinesDropped: @escaping @Sendable () -> UInt64,
+        hasRefusedReload: @escaping @Sendable () -> Bool, monitor: @escaping @Sendable () async -> LiveFigures?
     ) {
         self.parts = parts
         self.webSockets = webSockets
         self.certificates = certificates
+        self.adminSocket = adminSocket
         self.logLinesDropped = logLinesDropped
         self.hasRefusedReload = hasRefusedReload
         self.monitor = monitor
@@ -79,9 +82,11 @@ final class ProblemWatch: Sendable {
         let identity = await parts.tokens.identityKeys()
         let rings = await monitor().map { Self.rings($0.stages) }
         let (missing, files) = (parts.turn.missingSecret, ProcessFigures.now().openFiles ?? 0)
+        let missingSocket = adminSocket.path.flatMap { FileStatus(path: $0) == nil ? $0 : nil }
         kept.withLock { kept in
             (kept.webhooks, kept.identity) = (webhooks, identity)
             (kept.missingTurnSecret, kept.openFiles) = (missing, files)
+            kept.missingAdminSocket = missingSocket
             if let rings { kept.rings = rings }
         }
     }
@@ -120,6 +125,7 @@ final class ProblemWatch: Sendable {
             facts.webhooks = kept.webhooks
             facts.identity = kept.identity
             facts.missingTurnSecret = kept.missingTurnSecret
+            facts.missingAdminSocket = kept.missingAdminSocket
             facts.openFiles = kept.openFiles
             facts.history = kept.history
             (facts.counts[.rings], facts.counts[.slowRings]) = (kept.rings.all, kept.rings.slow)

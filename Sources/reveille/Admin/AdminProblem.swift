@@ -32,6 +32,12 @@ struct AdminProblem: Error {
             words = refusal.code == .notFound ? missing ?? refusal.message : refusal.message
         case .notRunning:
             kind = .unreachable
+            if case .folder(let folder) = address, let process = folder.process {
+                words =
+                    "process \(process) runs \(address.words), but the socket \(folder.path)/admin.sock is gone; if it does "
+                    + "not just start, the file was removed: restart the server"
+                return
+            }
             words =
                 "no server is running \(address.words); start one with reveille serve, "
                 + "or name its data folder with --data, or its socket or URL with --server"

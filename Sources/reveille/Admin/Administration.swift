@@ -45,6 +45,7 @@ struct Administration: Sendable {
         } catch {
             await client.close()
             switch error {
+            case .notRunning where folder.process != nil: return .silent(AdminProblem(error, address).words)
             case .notRunning, .unreachable: return .none
             case .timedOut, .lost: return .silent(AdminProblem(error, address).words)
             case .notAllowed, .tokenRefused, .untrusted, .refused, .notTaken: throw AdminProblem(error, address)

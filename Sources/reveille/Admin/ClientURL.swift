@@ -26,7 +26,7 @@ struct ClientURL {
         switch answer {
         case .success(let info):
             return ClientURL(text: info.clientURL ?? "ws://\(info.address)", source: "the server \(address.words)")
-        case .failure(.notRunning):
+        case .failure(.notRunning) where folder.process == nil:
             throw AdminProblem(
                 .unreachable,
                 "no server is running \(address.words); start one with reveille serve, or name its data folder with "

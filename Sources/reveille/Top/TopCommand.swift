@@ -65,7 +65,7 @@ struct TopCommand: AsyncParsableCommand {
             var buffer = ScreenBuffer(width: Self.standardWidth, height: 100, isUnicode: isUnicode)
             var figures = TopFigures()
             figures.take(stats)
-            TopLayout.draw(figures, rows: 0..<100, in: &buffer)
+            TopLayout.draw(figures, isUp: true, rows: 0..<100, in: &buffer)
             return buffer.lines
         }
     }

@@ -12,12 +12,13 @@ enum TopLayout {
 
     private static let mostProblemLines = 6
 
-    static func draw(_ figures: TopFigures, rows: Range<Int>, in buffer: inout ScreenBuffer) {
+    /// - Parameter isUp: whether the server answers. What was wrong with one that does not says nothing about it now.
+    static func draw(_ figures: TopFigures, isUp: Bool, rows: Range<Int>, in buffer: inout ScreenBuffer) {
         guard let stats = figures.stats else { return }
         let (width, isUnicode) = (buffer.width, buffer.isUnicode)
         var top = TopText.calls(stats, width: width)
         top += TopText.rates(figures, width: width, isUnicode: isUnicode)
-        top += TopText.problems(stats, width: width, most: mostProblemLines)
+        if isUp { top += TopText.problems(stats, width: width, most: mostProblemLines) }
         let rest = [
             Section(lines: TopText.pushes(stats), least: 2),
             Section(lines: TopText.pools(stats), least: min(3, stats.pushPools.count + 1)),

@@ -96,7 +96,7 @@ struct TopProgram: ScreenProgram {
         if isHelping {
             KeyHelp.top.draw(rows: body, in: &buffer)
         } else if (frozen ?? figures).stats != nil {
-            TopLayout.draw(frozen ?? figures, rows: body, in: &buffer)
+            TopLayout.draw(frozen ?? figures, isUp: link.isUp, rows: body, in: &buffer)
         }
         if !link.isUp { buffer.dim(rows: body) }
         if let trouble = link.trouble { ScreenFrame.drawTrouble(trouble, row: 1, in: &buffer) }

@@ -28,7 +28,7 @@ struct CheckCommand: AsyncParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("How long to wait for the server's answer: 1s to 5m.", valueName: "time"),
-        transform: TimeSpan.parse) var timeout = Duration.seconds(10)
+        transform: TimeSpan.parse) var timeout = Duration.seconds(8)
     @OptionGroup(title: "Limits") var limits: CheckOptions
     @OptionGroup var server: ServerOptions
 
@@ -37,6 +37,8 @@ struct CheckCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        // Monitoring systems stop a plugin, mostly after ten seconds.
+        let end = ContinuousClock.now + timeout
         let report: CheckReport
         do {
             let stats = try await Administration.with(server, patience: timeout) {
@@ -44,8 +46,9 @@ struct CheckCommand: AsyncParsableCommand {
             }
             report = CheckReport(stats, limits)
         } catch let problem as AdminProblem {
-            if problem.kind == .unreachable, let socket = try server.address().socket,
-                let standby = ReadinessView.read(at: socket), !standby.isHome
+            let left = Int(ContinuousClock.now.duration(to: end).components.seconds)
+            if problem.kind == .unreachable, left > 0, let socket = try server.address().socket,
+                let standby = ReadinessView.read(at: socket, seconds: min(2, left)), !standby.isHome
             {
                 report = CheckReport(standby, limits)
             } else {
