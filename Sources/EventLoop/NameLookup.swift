@@ -67,7 +67,8 @@ private func finish(
     if addresses.isEmpty {
         // libuv's EAI codes are not errno values, so the text is kept and the errno is a fixed one.
         let reason = status == 0 ? "no address" : String(cString: uv_strerror(status))
-        pending.completion(.failure(SystemError(operation: "look up \(pending.host) (\(reason))", errno: EHOSTUNREACH)))
+        pending.completion(
+            .failure(SystemError(operation: "look up \(pending.host)", errno: EHOSTUNREACH, reason: reason)))
     } else {
         pending.completion(.success(addresses))
     }

@@ -7,13 +7,21 @@ public struct SystemError: Error, CustomStringConvertible, Sendable {
     public let operation: String
     /// The system's `errno`, positive.
     public let errno: Int32
+    /// The reason in words; that of `errno` where it has one.
+    private let reason: String
 
     public init(operation: String, errno: Int32) {
-        self.operation = operation
-        self.errno = errno
+        self.init(operation: operation, errno: errno, reason: String(cString: strerror(errno)))
     }
 
-    public var description: String { "\(operation): \(String(cString: strerror(errno)))" }
+    /// - Parameter reason: of an error that is none of the system's, for which `errno` stands.
+    init(operation: String, errno: Int32, reason: String) {
+        self.operation = operation
+        self.errno = errno
+        self.reason = reason
+    }
+
+    public var description: String { "\(operation): \(reason)" }
 
     /// Returns a libuv result, or throws the error of a negative one.
     @discardableResult

@@ -435,7 +435,7 @@ package final class PushPool {
             log.warning(
                 "\(provider) refuses the address (\(reason.clause)): \(endpoint.addressAdvice)", metadata: metadata)
         case .configurationSuspected(let suspect):
-            log.error("\(provider) \(suspect.problem)", metadata: place)
+            log.error("\(provider) \(suspect.problem(hasEnvironments: endpoint.provider == .apns))", metadata: place)
         case .signingFailed(let reason):
             log.error("cannot get a provider token for \(provider): \(reason)", metadata: place)
         case .providerThrottled(let reason):

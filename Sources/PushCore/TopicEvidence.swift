@@ -16,9 +16,14 @@ public struct SuspectTopic: Equatable, Sendable {
     }
 
     /// The problem and advice as text, to follow the provider's name.
-    public var problem: String {
-        "has refused the last \(refusals) pushes to \(topic) (\(reason.clause)): the configuration is wrong rather than "
-            + "the tokens, which are kept; check host, environment, and the app that the credential is for"
+    /// - Parameter hasEnvironments: whether the provider has a host for each environment, as APNs.
+    public func problem(hasEnvironments: Bool) -> String {
+        let advice =
+            hasEnvironments
+            ? "check host, environment, and the app that the credential is for"
+            : "check that the credential is of the project that the app is built for, and that the project can send to it"
+        return "has refused the last \(refusals) pushes to \(topic) (\(reason.clause)): the configuration is wrong rather "
+            + "than the tokens, which are kept; \(advice)"
     }
 }
 

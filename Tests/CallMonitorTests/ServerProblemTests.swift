@@ -242,6 +242,26 @@ struct ServerProblemTests {
         #expect(words[0].replacing("3 waiting", with: "0 waiting") == words[1])
     }
 
+    @Test("a failure of the store is not named twice, and is no whole sentence")
+    func storeWords() {
+        let failure = "store /data: a write failed. Check the disk."
+        for facts in [Self.facts { $0.store.failure = failure }, Self.facts { $0.store.damage = failure }] {
+            #expect(facts.problems.map(\.words) == ["store /data: a write failed. Check the disk"])
+        }
+        let other = Self.facts { $0.store.failure = "no space left" }
+        #expect(other.problems.map(\.words) == ["store: no space left"])
+    }
+
+    @Test("the end of a certificate has a time of day within two days of it")
+    func timeOfDay() {
+        // The clock of these tests stands at 09:00.
+        for (time, words) in [(Duration.seconds(75), "2027-01-15 09:01 UTC"), (.seconds(2 * 86_400), "2027-01-17:")] {
+            let facts = Self.facts { $0.certificates[0].ends = Self.ends(in: time) }
+            #expect(facts.problems.allSatisfy { $0.words.contains(words) }, "\(facts.problems.map(\.words))")
+            #expect(facts.problems.count == 1)
+        }
+    }
+
     @Test("a push that waits for the first handshake is none")
     func handshake() {
         for oldest in [nil, .zero, .milliseconds(2000)] as [Duration?] {

@@ -182,6 +182,8 @@ struct ReadinessTests {
         #expect(found.isUnready)
         let begin = "push: APNs production has refused the last 3 pushes to a.voip (BadDeviceToken): "
         #expect(found.words.hasPrefix(begin) && found.words.contains("environment") && found.words.contains("kept"))
+        let project = SuspectTopic(topic: "a", reason: "SENDER_ID_MISMATCH", refusals: 3)
+        #expect(!project.problem(hasEnvironments: false).contains("environment"))
     }
 
     @Test(

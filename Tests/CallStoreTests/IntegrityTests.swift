@@ -552,6 +552,21 @@ private struct KilledServer {
         await committer.close()
     }
 
+    @Test func `a check that finds the database moved away says nothing about the store`() throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        defer { store.close() }
+        try store.commit([.call(.live(createdAt: at(0)))])
+        let files = StoreFiles(folder.database)
+        let (other, manager) = (folder.path + "/other", FileManager.default)
+        try manager.moveItem(atPath: folder.database, toPath: other)
+        // Its log alone looks like that of a truncated database.
+        #expect(PageChecker.damage(in: folder.database)?.reason == .corrupted)
+        #expect(PageChecker.verdict(on: folder.database, files) == .unknown)
+        try manager.moveItem(atPath: other, toPath: folder.database)
+        #expect(PageChecker.verdict(on: folder.database, files) == .sound)
+    }
+
     /// A store with many calls, whose check takes a while, and after them a damaged table.
     private static func damagedStore() throws -> TemporaryFolder {
         let folder = try TemporaryFolder()

@@ -221,11 +221,15 @@ struct SocketTests {
                 journal.append(isFound ? "found" : "lost")
             }
             NameLookup.resolve(loop: loop, host: "no.such.name.invalid", port: 80) { result in
-                if case .failure(let error) = result { journal.append("errno \(error.errno)") }
+                guard case .failure(let error) = result else { return }
+                journal.append("\(error)")
+                journal.append("errno \(error.errno)")
             }
         }
         try await journal.wait(for: "found")
         try await journal.wait(for: "errno \(EHOSTUNREACH)", limit: .seconds(30))
+        let words = journal.entries.filter { $0.hasPrefix("look up no.such.name.invalid: ") }
+        #expect(words.count == 1 && !words.contains { $0.contains("route") }, "\(journal.entries)")
         await loop.stopAndWait()
     }
 

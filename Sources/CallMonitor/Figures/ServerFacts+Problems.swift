@@ -29,7 +29,7 @@ extension ServerFacts {
     private var storeProblems: [ServerProblem] {
         var found: [ServerProblem] = []
         if let failure = store.failure {
-            found.append(ServerProblem(.storeFailing, isUnready: true, "store: \(failure)"))
+            found.append(ServerProblem(.storeFailing, isUnready: true, ofStore(failure)))
         } else {
             if !store.isLeaseHeld {
                 found.append(
@@ -50,12 +50,14 @@ extension ServerFacts {
                         .storeFailing, "store: \(failures) commits failed in 5 minutes and were repeated; see the log"))
             }
         }
-        if let damage = store.damage { found.append(ServerProblem(.storeDamaged, isUnready: true, "store: \(damage)")) }
+        if let damage = store.damage {
+            found.append(ServerProblem(.storeDamaged, isUnready: true, ofStore(damage)))
+        }
         if let failure = store.checkpointFailure {
             found.append(
                 ServerProblem(
                     .checkpointsFail,
-                    "store: the write-ahead log cannot be merged into its database (\(failure)): it grows until the disk is full; check the disk"
+                    "store: the write-ahead log cannot be merged into its database (\(failure.clause)): it grows until the disk is full; check the disk"
                 ))
         }
         if store.standbys == 0 {
@@ -65,6 +67,11 @@ extension ServerFacts {
                     "realm: no server stands by: the loss of this one stops all calls; start the second node"))
         }
         return found + slowStoreProblems
+    }
+
+    /// A failure of the store, which mostly names it.
+    private func ofStore(_ failure: String) -> String {
+        (failure.hasPrefix("store ") ? failure : "store: \(failure)").clause
     }
 
     private var slowStoreProblems: [ServerProblem] {
@@ -349,8 +356,12 @@ extension ServerFacts {
 
     func seconds(_ duration: Duration) -> Int64 { duration.wholeMilliseconds / 1000 }
 
-    /// `2027-01-15`
-    private func day(_ instant: Instant) -> String { String(Timestamp(instant).rfc3339.prefix(10)) }
+    /// `2027-01-15`; `2027-01-15 09:30 UTC` within two days of it.
+    private func day(_ instant: Instant) -> String {
+        let text = Timestamp(instant).rfc3339
+        let isNear = max(instant - date, date - instant) < Self.lastDay * 2
+        return isNear ? "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) UTC" : String(text.prefix(10))
+    }
 }
 
 extension ServerProblem {

@@ -262,7 +262,9 @@ extension ServerFacts.Pool {
             return facts
         }
         credential = pool.credential.problem(advice: pool.advice)
-        suspects = pool.suspectTopics.map { (topic: $0.topic, words: $0.problem) }
+        suspects = pool.suspectTopics.map {
+            (topic: $0.topic, words: $0.problem(hasEnvironments: pool.provider == .apns))
+        }
         allRefusedFor = pool.allRefusedAt.map { now - $0 }
         certificateEnds = pool.certificateExpiresAt
         isOfDevices = pool.provider == .webpush

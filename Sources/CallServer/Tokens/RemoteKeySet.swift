@@ -1,3 +1,4 @@
+import AdminProtocol
 import CallMonitor
 import CallVocabulary
 import ClientTokens
@@ -169,6 +170,10 @@ package final class RemoteKeySet {
             environment.counters.countFetch(succeeded: false)
             var metadata = metadata
             metadata["reason"] = .string(failure.description)
+            // A withdrawn key among them too, also when an operator asked.
+            if set != nil, let end = schedule.end {
+                metadata["earlier_keys_count_until"] = .string(Timestamp(environment.clock.wall(end)).rfc3339)
+            }
             environment.log.warning("cannot fetch the identity provider's keys", metadata: metadata)
             answerWaiting(isNewer: false, isSettled: false)
         }

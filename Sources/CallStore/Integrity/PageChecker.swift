@@ -11,6 +11,8 @@ struct PageCheckPace {
     var firstAfter = Duration.seconds(1)
     /// From the end of a pass to the start of the next.
     var every = Duration.seconds(6 * 3600)
+    /// The same while damage is known, and after a pass that could say nothing.
+    var again = Duration.seconds(300)
     /// Between two looks whether a read has met a damaged page, which starts a pass at once.
     var betweenLooks = Duration.seconds(1)
 }
@@ -20,7 +22,17 @@ struct PageCheckPace {
 ///
 /// A damaged page is detected only when it is read, which for an old call may never happen.
 final class PageChecker {
+    /// What a pass says of the store.
+    enum Verdict: Equatable {
+        /// Every page is valid, or the database cannot be read for another reason.
+        case sound
+        case damaged(StoreFailure)
+        /// The database is missing or was replaced: what is found there says nothing about the store.
+        case unknown
+    }
+
     private let path: String
+    private let files: StoreFiles
     private let loop: EventLoop
     private let pace: PageCheckPace
     private let shared: CommitterState
@@ -39,6 +51,7 @@ final class PageChecker {
     ) {
         self.mismatches = mismatches
         self.path = path
+        files = StoreFiles(path)
         self.loop = loop
         self.pace = pace
         self.shared = shared
@@ -64,7 +77,14 @@ final class PageChecker {
     }
 
     private func pass() {
-        let damage = Self.damage(in: path, stop)
+        let damage: StoreFailure?
+        switch Self.verdict(on: path, files, stop) {
+        case .sound: damage = nil
+        case .damaged(let failure): damage = failure
+        case .unknown:
+            timer?.start(after: min(pace.every, pace.again))
+            return
+        }
         let isNew = shared.pages.withLock { pages in
             defer { pages.damage = damage }
             pages.passes += 1
@@ -72,7 +92,13 @@ final class PageChecker {
         }
         mismatches = PageChecksums.mismatches
         if let damage, isNew { onDamage(damage) }
-        timer?.start(after: pace.every)
+        timer?.start(after: damage == nil ? pace.every : min(pace.every, pace.again))
+    }
+
+    static func verdict(on path: String, _ files: StoreFiles, _ stop: QueryStop = QueryStop()) -> Verdict {
+        guard let damage = damage(in: path, stop) else { return .sound }
+        // Afterwards: the file may have been moved during the check.
+        return (try? files.check()) == nil ? .unknown : .damaged(damage)
     }
 
     /// - Returns: nil when every page is valid, or the database cannot be read for another reason.

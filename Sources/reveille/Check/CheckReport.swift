@@ -58,7 +58,7 @@ struct CheckReport: Encodable {
         summary =
             bad.isEmpty
             ? "\(PartyText.count(live, "live call")), \(PartyText.count(stats.sessions.online, "session"))"
-            : bad.map(\.words).joined(separator: "; ")
+            : Self.joined(bad.map { $0.words })
     }
 
     /// Of a standby, which has a list of problems and no figures of its own.
@@ -67,8 +67,11 @@ struct CheckReport: Encodable {
         figures = Self.counts(problems)
         let bad = Self.judged(problems)
         status = bad.map(\.status).max() ?? .ok
-        summary = ([standby.standsBy].compactMap { $0 } + bad.map(\.words)).joined(separator: "; ")
+        summary = Self.joined([standby.standsBy].compactMap { $0 } + bad.map { $0.words })
     }
+
+    /// Whole sentences too.
+    private static func joined(_ words: [String]) -> String { words.map(\.clause).joined(separator: "; ") }
 
     private static func counts(_ problems: [ServerProblem]) -> [Figure] {
         let severe = problems.filter { $0.severity == .critical }.count
