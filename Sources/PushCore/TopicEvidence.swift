@@ -21,9 +21,9 @@ public struct SuspectTopic: Equatable, Sendable {
         let advice =
             hasEnvironments
             ? "check host, environment, and the app that the credential is for"
-            : "check that the credential is of the project that the app is built for, and that the project can send to it"
-        return "has refused the last \(refusals) pushes to \(topic) (\(reason.clause)): the configuration is wrong rather "
-            + "than the tokens, which are kept; \(advice)"
+            : "check that the credential is of the app's project, and that this project can send to the app"
+        return "has refused the last \(refusals) pushes to \(topic) (\(reason.clause)): the configuration is wrong "
+            + "rather than the tokens, which are kept; \(advice)"
     }
 }
 
