@@ -156,7 +156,8 @@ struct PushesInVainTests {
             bench.pass(.seconds(600))
             #expect(bench.machine.cutOffAt == since)
             bench.queue(push(2))
-            bench.give(.opened(try #require(bench.opened.first), streamLimit: 100))
+            let opened = try #require(bench.opened.first)
+            bench.give(.opened(opened, streamLimit: 100))
             #expect(bench.machine.cutOffAt == nil && bench.machine.connectionFailure == nil)
         }
     }

@@ -196,6 +196,7 @@ struct MisuseTests {
         "what is wrong with a value names the option, and what it takes",
         arguments: [
             ("serve --port x", "--port", "port to listen on"), ("serve --port 80x", "--port", "it is no number"),
+            ("serve --port -1", "--port", "it is negative"), ("calls list --limit -1", "--limit", "it is negative"),
             ("serve --apns-port 70000", "--apns-port", "it is not whole, or out of range"),
             ("check --oldest-push 5:1", "--oldest-push", "the warning, 5, is above the critical value, 1"),
             ("check --oldest-push a:b", "--oldest-push", "one or two numbers from 0 on"),

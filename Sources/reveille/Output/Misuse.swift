@@ -15,7 +15,8 @@ struct Misuse {
     ///   - arguments: without the program's name.
     init(_ error: any Error, _ arguments: [String]) {
         let place = Place(arguments)
-        let words = Self.words(error, place)
+        let message = Self.words(error, place)
+        let words = Self.negative(message, arguments) ?? message
         // The word may be an argument of the command that is meant without a name.
         let isArgument =
             place.command.configuration.defaultSubcommand != nil && !words.contains("nexpected argument")
@@ -156,6 +157,15 @@ struct Misuse {
         if match.2.hasPrefix("--interval") { return "it is no time such as 2s or 500ms" }
         let isNumber = !value.isEmpty && value.allSatisfy { "0123456789.+-".contains($0) }
         return isNumber ? "it is not whole, or out of range" : "it is no number"
+    }
+
+    /// The words for a negative number, which the library takes for an option, so that it misses the value.
+    private static func negative(_ message: String, _ arguments: [String]) -> String? {
+        guard let option = message.firstMatch(of: #/^Missing value for '(-[^ ']+)/#)?.output.1,
+            let value = arguments.drop(while: { $0 != option }).dropFirst().first,
+            value.wholeMatch(of: #/-[0-9.]+/#) != nil
+        else { return nil }
+        return "The value '\(value)' is invalid for '\(option)': it is negative"
     }
 
     /// The words for an unknown option that looks like a setting. Most settings have no option.
