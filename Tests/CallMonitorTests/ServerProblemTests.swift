@@ -71,6 +71,7 @@ struct ServerProblemTests {
         Cause(.storeFailing, true) { $0.store.failure = "no space left" },
         Cause(.storeFailing, false) { $0.counts[.storeFailures] = 4 },
         Cause(.storeHangs, true) { $0.store.commitWaits = .milliseconds(3001) },
+        Cause(.storeHangs, false) { $0.counts = [.commits: 2, .hungCommits: 2] },
         Cause(.storeDamaged, true) { $0.store.damage = "page 7" },
         Cause(.checkpointsFail, false) { $0.store.checkpointFailure = "no space left" },
         Cause(.storeBehind, false) { $0.store.behind = .milliseconds(5001) },
@@ -448,7 +449,7 @@ struct ServerProblemTests {
         .webhookBacklog: "reveille_webhook_oldest_seconds", .limitsHit: "reveille_limits_hit_total",
         // The series of the same fact, which other tools know too.
         .ledgerViolated: "reveille_ledger_violations", .draining: "reveille_draining",
-        .storeFailing: "reveille_store_failing", .storeHangs: "reveille_store_commit_waiting_seconds",
+        .storeFailing: "reveille_store_failing",
         .storeDamaged: "reveille_store_damaged", .checkpointsFail: "reveille_store_checkpoints_failing",
         .coreBehind: "reveille_calls_refused_by_overload_total",
         .clockSet: "reveille_clock_steps_total", .machineSuspended: "reveille_clock_suspensions_total",
@@ -486,10 +487,9 @@ struct ServerProblemTests {
     @Test(
         "the limits of problems are those of their alarms",
         arguments: [
-            (ServerProblem.Code.storeHangs, "> \(ServerFacts.longestCommit.components.seconds)\n"),
+            (ServerProblem.Code.certificateEnds, "< \(ServerFacts.lastDay.components.seconds),"),
             (.certificateExpiring, "< \(ServerFacts.pushWarning.components.seconds / 86_400) * 86400\n"),
             (.listenerCertificateExpiring, "< \(ServerFacts.listenerWarning.components.seconds / 86_400) * 86400\n"),
-            (.certificateEnds, "< \(ServerFacts.lastDay.components.seconds),"),
             (.storeBehind, "> \(ServerFacts.longestBehind.components.seconds)\n"),
             (.ringingSlow, "> \(ServerFacts.longestRing.components.seconds)\n"),
             (.webhookBacklog, "> \(ServerFacts.oldestEvent.components.seconds)\n"),

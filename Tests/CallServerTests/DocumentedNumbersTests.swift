@@ -282,7 +282,7 @@ struct DocumentedNumbersTests {
             - a push has waited longer than \(s(ServerFacts.longestWait)) s, and
             - It stays for \(minutes(ServerFacts.refusalsCount)) minutes after the last such push; the server is
             - calls that need it wait up to \(s(push.circuitPatience)) s |
-            - a commit has waited for more than \(s(ServerFacts.longestCommit)) s |
+            - a commit has waited for more than \(s(ServerFacts.longestCommit)) s; or
             - takes more than \(ms(ServerFacts.slowCommit)) ms, the tables are more than
               \(s(ServerFacts.longestBehind)) s behind
             - a push certificate expires within \(days(ServerFacts.pushWarning)) days |

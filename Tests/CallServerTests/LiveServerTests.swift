@@ -122,6 +122,7 @@ struct LiveServerTests {
         #expect(facts.counts[.logLinesDropped] == 7)
         var counters: Set<Counter> = [
             .sessionsAsked, .sessionsRefused, .callsEnded, .rings, .slowRings, .commits, .slowCommits, .storeFailures,
+            .hungCommits,
             .coreRefused, .connectionsEvicted, .devicesSuspended, .clockSteps, .suspensions, .logLinesDropped,
             .connectionsShutOut, .callsRefused, .acceptPauses, .authorizationsAsked, .authorizationsFailed,
             .authorizationsOfOneUser, .limit("connections"), .busy("core"),

@@ -11,6 +11,8 @@ public struct CountHistory: Equatable, Sendable {
         /// Times from the invite to the first ring, and those above ``ServerFacts/longestRing``.
         case rings, slowRings
         case commits, slowCommits, storeFailures
+        /// Commits that surely took longer than ``ServerFacts/longestCommit``.
+        case hungCommits
         case coreRefused, connectionsEvicted, devicesSuspended, clockSteps, suspensions, logLinesDropped
         /// Connections beyond the limit, where all others have a session.
         case connectionsShutOut

@@ -37,12 +37,7 @@ extension ServerFacts {
                         .noHome, isUnready: true,
                         "store: the lease has run out; another server may be the realm's home"))
             }
-            if let waits = store.commitWaits, waits > Self.longestCommit {
-                found.append(
-                    ServerProblem(
-                        .storeHangs, isUnready: true,
-                        "store: a commit has waited for \(seconds(waits)) s: the \(store.storage) does not answer"))
-            }
+            if let hangs = storeHangs { found.append(hangs) }
             let failures = grown(.storeFailures, over: .seconds(300))
             if failures > 3 {
                 found.append(
@@ -67,6 +62,21 @@ extension ServerFacts {
                     "realm: no server stands by: the loss of this one stops all calls; start the second node"))
         }
         return found + slowStoreProblems
+    }
+
+    /// A commit that does not return, or several that did so late.
+    private var storeHangs: ServerProblem? {
+        if let waits = store.commitWaits, waits > Self.longestCommit {
+            return ServerProblem(
+                .storeHangs, isUnready: true,
+                "store: a commit has waited for \(seconds(waits)) s: the \(store.storage) does not answer")
+        }
+        let hung = grown(.hungCommits, over: Self.hangsCount)
+        guard hung > 1 else { return nil }
+        return ServerProblem(
+            .storeHangs,
+            "store: \(hung) commits of the last minute took longer than \(seconds(Self.longestCommit)) s each: the \(store.storage) hangs again and again; find out why (dmesg, iostat -x 1)"
+        )
     }
 
     /// A failure of the store, which mostly names it.

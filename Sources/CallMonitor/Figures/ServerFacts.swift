@@ -131,6 +131,8 @@ public struct ServerFacts: Sendable {
     public static let answersToTrust = 20
     /// The age of the oldest commit from which the store hangs.
     public static let longestCommit = Duration.seconds(3)
+    /// How long commits that have hung are a problem: each lasts only until the disk answers, and hangs again.
+    public static let hangsCount = Duration.seconds(60)
     /// One commit in a hundred that takes longer is a slow store.
     public static let slowCommit = Duration.milliseconds(250)
     public static let longestBehind = Duration.seconds(5)

@@ -174,10 +174,9 @@ extension ServerFacts {
     }
 
     private mutating func count(_ commits: CommitStatistics, _ parts: ServerParts) {
-        // Each bound is twice the one before it, so that these buckets have no duration below the limit.
-        let first = LatencyCounts.bounds.firstIndex { $0 >= Self.slowCommit * 2 } ?? LatencyCounts.bounds.count
         counts[.commits] = commits.latency.count
-        counts[.slowCommits] = commits.latency.buckets[first...].reduce(0, +)
+        counts[.slowCommits] = Self.above(Self.slowCommit, commits.latency)
+        counts[.hungCommits] = Self.above(Self.longestCommit, commits.latency)
         counts[.storeFailures] = commits.failures
         counts[.callsRefused] = parts.counters.lateCalls
         count(parts.sessions.counters)
@@ -190,6 +189,12 @@ extension ServerFacts {
         let clock = parts.clock.figures
         counts[.clockSteps] = clock.stepsForward + clock.stepsBackward
         counts[.suspensions] = clock.suspensions
+    }
+
+    private static func above(_ limit: Duration, _ times: LatencyCounts) -> UInt64 {
+        // Each bound is twice the one before it, so that these buckets have no duration below the limit.
+        let first = LatencyCounts.bounds.firstIndex { $0 >= limit * 2 } ?? LatencyCounts.bounds.count
+        return times.buckets[first...].reduce(0, +)
     }
 
     mutating func count(_ sessions: SessionCounters) {
