@@ -388,6 +388,19 @@ struct ServerProblemTests {
         }
     }
 
+    @Test("pushes that failed are over after twenty in a row that did not")
+    func mendedPushes() {
+        let cases: [(ended: UInt64, codes: [ServerProblem.Code])] = [(35, [.pushesFailing]), (36, [])]
+        for (ended, codes) in cases {
+            let facts = Self.facts {
+                $0.history.add([.pushesEnded("APNs"): 16, .pushesFailed("APNs"): 16], at: Self.now + .seconds(-90))
+                $0.history.add([.pushesEnded("APNs"): 20, .pushesFailed("APNs"): 16], at: Self.now + .seconds(-60))
+                $0.counts = [.pushesEnded("APNs"): ended, .pushesFailed("APNs"): 16]
+            }
+            #expect(facts.problems.map(\.code) == codes)
+        }
+    }
+
     @Test("questions that failed are over after twenty valid answers in a row")
     func mended() {
         let cases: [(answers: Int, codes: [ServerProblem.Code])] = [(19, [.authorizationFailing]), (20, [])]

@@ -64,4 +64,11 @@ public struct CountHistory: Equatable, Sendable {
         }
         return (Counts(uniqueKeysWithValues: grown), now - base.at)
     }
+
+    /// How much a counter has grown at least since another one last grew.
+    func growth(of counter: Counter, to counts: Counts, since other: Counter) -> UInt64 {
+        guard let base = samples.first(where: { $0.counts[other] ?? 0 == counts[other] ?? 0 }) else { return 0 }
+        let (before, count) = (base.counts[counter] ?? 0, counts[counter] ?? 0)
+        return count > before ? count - before : 0
+    }
 }

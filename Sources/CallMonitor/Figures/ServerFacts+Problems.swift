@@ -191,13 +191,14 @@ extension ServerFacts {
     }
 
     /// Pushes that end without a problem of the connection or the credential: with server errors, without answers, by an
-    /// account's quota. None waits then.
+    /// account's quota. None waits then. It is mended once many in a row have ended otherwise.
     private var pushFailures: [ServerProblem] {
         let growth = history.growth(to: counts, over: Self.refusalsCount, at: now).counts
         let found = growth.compactMap { counter, failed -> ServerProblem? in
             guard case .pushesFailed(let pool) = counter, failed > 2 else { return nil }
             let ended = growth[.pushesEnded(pool)] ?? failed
-            guard failed * 5 > ended else { return nil }
+            let since = history.growth(of: .pushesEnded(pool), to: counts, since: counter)
+            guard failed * 5 > ended, since < Self.answersToTrust else { return nil }
             let isOfDevices = pools.contains { $0.name == pool && $0.isOfDevices }
             let areAll = failed == ended && grown(counter, over: Self.pushesCount) > 0
             return ServerProblem(

@@ -127,7 +127,7 @@ public struct ServerFacts: Sendable {
     /// How long failed pushes make the server unready, where all fail, and such that waited too long: a provider that is
     /// back is seen by the next push.
     public static let pushesCount = Duration.seconds(60)
-    /// After so many valid answers in a row, questions that failed before them are no problem any more.
+    /// After so many valid answers in a row, questions that failed before them are no problem any more, nor are pushes.
     public static let answersToTrust = 20
     /// The age of the oldest commit from which the store hangs.
     public static let longestCommit = Duration.seconds(3)
