@@ -154,8 +154,6 @@ package final class AdminService: Sendable {
         configuration.bearerToken = listener.token
         configuration.readingToken = listener.readToken
         configuration.isPublic = environment.isPublic
-        // Of web pages only the server's own may use it.
-        configuration.origins = .only([])
         configuration.firstSerial = firstSerialOfNetwork
         return WebSocketServer(configuration: configuration, loop: slot.loop) { _, _ in
             guard let shard = slot.value.shard else { preconditionFailure("the socket's listener has the shard") }

@@ -20,7 +20,7 @@ public struct ServerRole {
     unowned(unsafe) let events: any ServerSocketEvents
 
     package init(
-        path: String, upgradeRefusal: HTTPResponse? = nil, subprotocol: String, origins: AllowedOrigins = .any,
+        path: String, upgradeRefusal: HTTPResponse? = nil, subprotocol: String, origins: AllowedOrigins = .only([]),
         maxFrameBytes: Int = 65_536,
         reservedPaths: Set<String> = [], refusalForm: @escaping @Sendable (HTTPResponse) -> HTTPResponse = { $0 },
         tls: TLSCertificate?, clients: ClientAuthorities? = nil, events: any ServerSocketEvents

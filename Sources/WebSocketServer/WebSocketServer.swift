@@ -47,8 +47,8 @@ public final class WebSocketServer: Sendable {
         public var connectRate: RateLimiter?
         /// The proxies whose word for a client's address is taken. They have no such limit themselves.
         public var proxies = TrustedProxies()
-        /// The web pages that may connect.
-        public var origins = AllowedOrigins.any
+        /// The web pages of other servers that may connect and read answers; by default none.
+        public var origins = AllowedOrigins.only([])
         /// Paths that the reserve of connections serves when all others are in use.
         public var reservedPaths: Set<String> = []
         /// Turns a refusal by the listener itself, which is plain text, into the form of the handlers' errors.

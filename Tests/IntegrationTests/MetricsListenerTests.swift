@@ -2,6 +2,7 @@ import CallServer
 import CallVocabulary
 import EventLoop
 import Foundation
+import LibWebSockets
 import TestCleanup
 import Testing
 
@@ -40,6 +41,37 @@ struct MetricsListenerTests {
             "Sec-WebSocket-Version: 13", "--header", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
             "--header", "Sec-WebSocket-Protocol: reveille.v1", listener + "/")
         #expect(upgrade.status == 404)
+    }
+
+    @Test("a page of another server reads nothing of operators, whatever pages may be clients")
+    func pages() async throws {
+        for origins in [AllowedOrigins.any, .only(["https://evil.example"]), .only(["https://app.example.com"])] {
+            let server = try await world.startServer {
+                $0.origins = origins
+                // The literal is a numeric address.
+                $0.admin = AdminListenerConfiguration(
+                    address: SocketAddress(host: "127.0.0.1", port: 0)!, token: "0123456789abcdef")
+            }
+            let admin = "http://\(try #require(server.adminAddress))"
+            let listeners: [(name: String, arguments: [String])] = [
+                ("clients", ["http://\(server.address)"]),
+                ("metrics", ["http://\(try #require(server.metricsAddress))"]),
+                ("admin", ["--header", "Authorization: Bearer 0123456789abcdef", admin]),
+                ("socket", ["--unix-socket", world.folder + "/admin.sock", "http://reveille"]),
+            ]
+            for (listener, arguments) in listeners {
+                for (origin, path) in [("https://evil.example", "/metrics"), ("null", "/readyz")] {
+                    let url = try #require(arguments.last) + path
+                    let answer = try await HTTPAnswer.curl(
+                        ["--header", "Origin: \(origin)"] + arguments.dropLast() + [url])
+                    let mayRead = listener == "clients" && (origins == .any || origins == .only([origin]))
+                    #expect((answer.status == 403) == !mayRead, "\(listener), \(origin), \(origins)")
+                    let allowed = answer.headers["access-control-allow-origin"]
+                    #expect(allowed == (mayRead ? origin : nil), "\(listener), \(origin), \(origins)")
+                }
+            }
+            await server.stop()
+        }
     }
 
     @Test("a port in use stops the start if it is configured, and is a warning otherwise")

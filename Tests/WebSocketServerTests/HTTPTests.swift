@@ -190,6 +190,17 @@ struct HTTPTests {
         #expect(try await evil.handshake(more: "Origin: null\r\n").hasPrefix("HTTP/1.1 403 "))
     }
 
+    @Test("a listener that was told of no origins serves its own pages only")
+    func noOrigins() async throws {
+        let server = try await TestServer.start()
+        for origin in ["https://evil.example", "null"] {
+            let refused = try await curl(server, "/echo", ["-H", "Origin: \(origin)"])
+            #expect(refused.hasPrefix("HTTP/1.1 403 Forbidden\r\n") && !refused.contains("Access-Control"))
+        }
+        let own = try await curl(server, "/echo", ["-H", "Origin: http://\(server.address)"])
+        #expect(own.hasPrefix("HTTP/1.1 200 OK\r\n") && !own.contains("Access-Control"))
+    }
+
     @Test("each refusal by the listener itself has the form that it was given, and a handler's has its own")
     func refusalForm() async throws {
         let server = try await TestServer.start {
