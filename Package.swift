@@ -161,8 +161,6 @@ let package = Package(
                 "TLS", "CallVocabulary", "CallCore", "CallServer", "ClientTokens", "StoreInterface", "EventLoop",
                 "HTTP2", "LibWebSockets", "OutgoingHTTP",
                 "PushClient", "PushCore", "WebPages", "WebSocketServer", "WebhookClient", configuration, log,
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "X509", package: "swift-certificates"),
                 .product(name: "Yams", package: "Yams"),
             ]),
         library(

@@ -164,6 +164,9 @@ package final class AdminService: Sendable {
     /// The TCP listener's certificate; nil without TLS.
     package var certificate: TLSCertificate? { network?.certificate }
 
+    /// Those of the certificates that the TCP listener asks for; nil if it asks for none.
+    package var clientAuthorities: ClientAuthorities? { network?.configuration.clientAuthorities }
+
     /// Applies the values that are not nil to new connections, and closes those of tokens that are gone. A certificate
     /// requires a listener with TLS.
     /// - Parameter readToken: goes with `token`; nil for none.

@@ -3,6 +3,8 @@ import COpenSSL
 /// The authorities whose certificates a listener asks of its clients. A client without one, or with one that names
 /// nobody on the list, fails the handshake. Any thread.
 public final class ClientAuthorities: Sendable {
+    /// An authority whose certificate has ended lets in nobody.
+    public let list: TLSCertificateList
     // Proof: set in init and only read afterwards; OpenSSL counts their references atomically.
     private nonisolated(unsafe) let certificates: [OpaquePointer]
     /// Common names or DNS names; empty lets in every client with a certificate.
@@ -13,6 +15,7 @@ public final class ClientAuthorities: Sendable {
     /// - Throws: `TLSCertificate.Failure` for a file without certificates.
     public init(file: String, names: [String] = []) throws(TLSCertificate.Failure) {
         certificates = TLSCertificate.certificates(in: file)
+        list = TLSCertificateList(certificates)
         self.names = names
         try TLSCertificate.checkAccess(file)
         if certificates.isEmpty {

@@ -13,10 +13,10 @@ public final class TLSCertificate: Sendable {
     }
 
     public let identity: TLSFiles
-    /// The end of its validity, in seconds since 1970.
-    public let expiresAt: Int64
-    // Proof for the three: set in init and only read afterwards; OpenSSL counts their references atomically.
     /// Its own, then the intermediate ones.
+    public let list: TLSCertificateList
+    // Proof for the three: set in init and only read afterwards; OpenSSL counts their references atomically.
+    /// As in ``list``.
     private nonisolated(unsafe) let certificates: [OpaquePointer]
     /// nil only in an init that throws.
     private nonisolated(unsafe) let key: OpaquePointer?
@@ -32,7 +32,7 @@ public final class TLSCertificate: Sendable {
         key = Self.key(in: identity.keyFile)
         chain = OPENSSL_sk_new_null()
         for certificate in certificates.dropFirst() { OPENSSL_sk_push(chain, UnsafeRawPointer(certificate)) }
-        expiresAt = certificates.first.flatMap { Self.seconds(X509_get0_notAfter($0)) } ?? 0
+        list = TLSCertificateList(certificates)
         // All is set from here on, so that what throws below frees it.
         try check(mayBeExpired: mayBeExpired)
     }
@@ -42,6 +42,9 @@ public final class TLSCertificate: Sendable {
         EVP_PKEY_free(key)
         OPENSSL_sk_free(chain)
     }
+
+    /// When the first of its certificates ends, in seconds since 1970.
+    public var expiresAt: Int64 { list.firstToEnd?.expiresAt ?? 0 }
 
     /// Has one handshake show this certificate and no other.
     /// - Returns: whether OpenSSL takes it.
@@ -67,14 +70,14 @@ public final class TLSCertificate: Sendable {
             throw Failure(file: keyFile, problem: "the key does not belong to the certificate in \(certificateFile)")
         }
         let now = Int64(time(nil))
-        if expiresAt <= now, !mayBeExpired {
+        if let ended = list.firstToEnd, ended.expiresAt <= now, !mayBeExpired {
             throw Failure(
-                file: certificateFile, problem: "the certificate expired on \(Self.day(expiresAt)); get a new one")
+                file: certificateFile, problem: "\(ended.name) expired on \(Self.day(ended.expiresAt)); get a new one")
         }
-        if let begin = Self.seconds(X509_get0_notBefore(certificate)), begin > now {
+        if let late = list.lastToBegin, late.beginsAt > now {
             throw Failure(
                 file: certificateFile,
-                problem: "the certificate is good from \(Self.day(begin)) on only; check this machine's clock")
+                problem: "\(late.name) is good from \(Self.day(late.beginsAt)) on only; check this machine's clock")
         }
         try tryOut(certificateFile)
     }
@@ -110,12 +113,6 @@ public final class TLSCertificate: Sendable {
         defer { BIO_free(source) }
         defer { ERR_clear_error() }
         return PEM_read_bio_PrivateKey(source, nil, refusePassphrase, nil)
-    }
-
-    private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
-        var parts = tm()
-        guard ASN1_TIME_to_tm(time, &parts) == 1 else { return nil }
-        return Int64(timegm(&parts))
     }
 
     private static func day(_ seconds: Int64) -> String {

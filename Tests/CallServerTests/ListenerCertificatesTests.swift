@@ -1,4 +1,5 @@
 import AdminProtocol
+import CallMonitor
 import CallVocabulary
 import EventLoop
 import Foundation
@@ -14,8 +15,35 @@ struct ListenerCertificatesTests {
     @Test("are reported once, however many listeners share one")
     func shared() {
         let (first, other) = (Instant(milliseconds: 1_800_000_000_000), Instant(milliseconds: 1_900_000_000_000))
-        let ends = ListenerCertificates.distinct([("signal", first), ("admin", other), ("metrics", first)])
-        #expect(ends.map(\.listener) == ["signal", "admin"] && ends.map(\.at) == [first, other])
+        let all = [("signal", first), ("admin", other), ("metrics", first), ("admin.client_ca", first)].map {
+            ServerFacts.Certificate(listener: $0, ends: $1)
+        }
+        #expect(ListenerCertificates.distinct(all) == [all[0], all[1], all[3]])
+    }
+
+    @Test("are those of the whole file, and of the authorities of administrators")
+    func wholeFile() async throws {
+        let identity = try await TestIdentity()
+        let files = try await identity.chain(middleDays: 1)
+        let address = try #require(SocketAddress(host: "127.0.0.1", port: 0))
+        var configuration = ServerConfiguration(address: address, data: DataFolder(path: identity.path("data")))
+        configuration.tls = files
+        configuration.admin = AdminListenerConfiguration(address: address, token: "0123456789abcdef", tls: files)
+        // Two days.
+        configuration.admin?.clientAuthorities = identity.files.certificateFile
+        func problems(inDays days: Double) -> [ServerProblem] {
+            let date = Instant(milliseconds: Int64((Date().timeIntervalSince1970 + days * 86_400) * 1000))
+            return StandbyFiles(of: configuration).problems(at: date, hasRefusedReload: false)
+        }
+        let ended = problems(inDays: 1.5)
+        #expect(ended.map(\.code) == [.certificateExpired, .certificateEnds])
+        #expect(ended.map(\.subject) == ["signal", "admin.client_ca"] && ended.first?.isUnready == true)
+        #expect(ended.first?.words.contains("certificate 2 of the file (/CN=middle) has expired") == true)
+        let later = problems(inDays: 3)
+        #expect(later.map(\.code) == [.certificateExpired, .certificateExpired])
+        #expect(later.last?.words.hasPrefix("admin.client_ca: the certificate has expired on") == true)
+        configuration.admin?.clientAuthorities = identity.files.keyFile
+        #expect(problems(inDays: 0).map(\.code) == [.reloadRefused, .certificateEnds])
     }
 
     @Test("are problems of a standby too, as are files that a take-over could not use")

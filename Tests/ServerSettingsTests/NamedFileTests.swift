@@ -95,6 +95,61 @@ struct NamedFileTests {
         }
     }
 
+    @Test("an issuer's certificate that is over is refused, and one that is missing or another's is a warning")
+    func chain() throws {
+        let root = try TestCertificate(days: 90, name: "root")
+        func faults(middleDays: Double, _ chain: (_ leaf: String, _ middle: String) -> String) throws -> [String] {
+            let middle = try TestCertificate(days: middleDays, name: "middle", issuer: root)
+            let leaf = try TestCertificate(days: 90, issuer: middle)
+            let scene = try scene(
+                certificate: chain(leaf.certificatePEM, middle.certificatePEM), key: leaf.keyPEM)
+            let loaded = try scene.load()
+            #expect(loaded.warningsToLog.count == loaded.faults.count { $0.kind == .warning })
+            return try scene.faults()
+        }
+        let place = "DIR/reveille.yaml:1: tls.certificate: DIR/server.pem: "
+        let advice = "; clients that do not know the issuer refuse it: give the whole chain, such as fullchain.pem"
+        #expect(try faults(middleDays: 90) { $0 + $1 } == [])
+        #expect(try faults(middleDays: 90) { $0 + $1 + root.certificatePEM } == [])
+        #expect(
+            try faults(middleDays: -1.5) { $0 + $1 } == [
+                "\(place)certificate 2 of the file (/CN=middle) has expired on \(TestCertificate.day(in: -1.5)); "
+                    + "clients refuse it: renew it and send SIGHUP"
+            ])
+        #expect(
+            try faults(middleDays: 20.5) { $0 + $1 } == [
+                "warning: \(place)certificate 2 of the file (/CN=middle) expires on \(TestCertificate.day(in: 20.5)); "
+                    + "renew it and send SIGHUP"
+            ])
+        #expect(
+            try faults(middleDays: 90) { leaf, _ in leaf } == [
+                "warning: \(place)the certificate stands alone, without that of its issuer (/CN=middle)\(advice)"
+            ])
+        #expect(
+            try faults(middleDays: 90) { leaf, _ in leaf + root.certificatePEM } == [
+                "warning: \(place)certificate 2 of the file (/CN=root) has not signed the one before it\(advice)"
+            ])
+    }
+
+    @Test("an authority of administrators' certificates that is over, or soon is, is a warning")
+    func authorities() throws {
+        let pair = try TestCertificate(days: 90)
+        let scene = try scene(certificate: pair.certificatePEM, key: pair.keyPEM)
+        try scene.write("0123456789abcdef\n", to: "token")
+        let old = try TestCertificate(days: -1.5, name: "old").certificatePEM
+        let next = try TestCertificate(days: 20.5, name: "next").certificatePEM
+        try scene.write(
+            "admin.listen: 127.0.0.1:7351\nadmin.token_file: token\nadmin.client_ca: admins.pem\n" + Self.tls)
+        try scene.write(pair.certificatePEM + old + next, to: "admins.pem")
+        let place = "warning: DIR/reveille.yaml:3: admin.client_ca: DIR/admins.pem: certificate "
+        #expect(
+            try scene.faults() == [
+                "\(place)2 of the file (/CN=old) has expired on \(TestCertificate.day(in: -1.5)); "
+                    + "its administrators cannot connect: renew or remove it and restart",
+                "\(place)3 of the file (/CN=next) expires on \(TestCertificate.day(in: 20.5)); renew it and restart",
+            ])
+    }
+
     @Test("a key that every user can read is a warning")
     func permissions() throws {
         let pair = try TestCertificate(days: 90)

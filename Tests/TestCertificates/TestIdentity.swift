@@ -51,6 +51,27 @@ public struct TestIdentity: Sendable {
         if result.ending != .exit(0) { throw Failure(description: result.output) }
     }
 
+    /// A certificate for 30 days whose issuer, `middle`, has one of this identity, in `chain.pem`: first its own, then the
+    /// issuer's. Alone it is in `leaf.pem`, and the issuer's in `middle.pem`.
+    /// - Parameter middleDays: how long the issuer's is good; less than nothing: since when it is not.
+    public func chain(middleDays: Int) async throws -> TLSFiles {
+        for (name, issuer, issuerKey, days) in [
+            ("middle", "certificate.pem", "key.pem", middleDays), ("leaf", "middle.pem", "middle-key.pem", 30),
+        ] {
+            try await openssl(
+                ["req", "-new"] + Key.elliptic.arguments + [
+                    "-nodes", "-subj", "/CN=\(name)", "-keyout", path("\(name)-key.pem"), "-out", path("\(name).csr"),
+                ])
+            try await openssl([
+                "x509", "-req", "-in", path("\(name).csr"), "-CA", path(issuer), "-CAkey", path(issuerKey),
+                "-CAcreateserial", "-days", "\(days)", "-out", path("\(name).pem"),
+            ])
+        }
+        let both = try ["leaf.pem", "middle.pem"].map { try String(contentsOfFile: path($0), encoding: .utf8) }
+        try both.joined().write(toFile: path("chain.pem"), atomically: true, encoding: .utf8)
+        return TLSFiles(certificateFile: path("chain.pem"), keyFile: path("leaf-key.pem"))
+    }
+
     /// What `openssl s_client` sees of a server.
     /// - Parameter filter: a command that reads it.
     public static func seen(

@@ -102,6 +102,50 @@ struct TLSCertificateTests {
                 == "\(future): the certificate is good from 2090-01-01 on only; check this machine's clock")
     }
 
+    @Test("end with the first of their chain, which is named")
+    func chain() async throws {
+        let identity = try await TestIdentity()
+        let files = try await identity.chain(middleDays: 3)
+        let certificate = try TLSCertificate(files)
+        #expect(certificate.list.entries.map(\.subject) == ["/CN=leaf", "/CN=middle"])
+        #expect(certificate.list.firstToEnd?.name == "certificate 2 of the file (/CN=middle)")
+        let left = certificate.expiresAt - Int64(Date().timeIntervalSince1970)
+        #expect((3 * 86_400 - 120...3 * 86_400).contains(Int(left)))
+        let expired = try await identity.chain(middleDays: -1)
+        let words = try #require(failure(expired))
+        #expect(words.contains("/chain.pem: certificate 2 of the file (/CN=middle) expired on 20"), "\(words)")
+        #expect(try TLSCertificate(expired, mayBeExpired: true).expiresAt < Int64(Date().timeIntervalSince1970))
+    }
+
+    @Test("are a chain if each has signed the one before it; a leaf alone is none, but for one that has signed itself")
+    func order() async throws {
+        let identity = try await TestIdentity()
+        _ = try await identity.chain(middleDays: 3)
+        func problem(_ files: String...) throws -> String? {
+            let texts = try files.map { try String(contentsOfFile: identity.path($0), encoding: .utf8) }
+            return try TLSCertificateList(pem: texts.joined()).chainProblem
+        }
+        #expect(try problem("leaf.pem", "middle.pem") == nil)
+        #expect(try problem("leaf.pem", "middle.pem", "certificate.pem") == nil)
+        #expect(try problem("certificate.pem") == nil)
+        #expect(
+            try problem("leaf.pem")
+                == "the certificate stands alone, without that of its issuer (/CN=middle)")
+        #expect(
+            try problem("leaf.pem", "certificate.pem")
+                == "certificate 2 of the file (/CN=localhost) has not signed the one before it")
+        #expect(
+            try problem("leaf.pem", "middle.pem", "leaf.pem")
+                == "certificate 3 of the file (/CN=leaf) has not signed the one before it")
+        // A renewed issuer of the same name has another key.
+        let old = try String(contentsOfFile: identity.path("leaf.pem"), encoding: .utf8)
+        _ = try await identity.chain(middleDays: 3)
+        let renewed = try String(contentsOfFile: identity.path("middle.pem"), encoding: .utf8)
+        #expect(
+            try TLSCertificateList(pem: old + renewed).chainProblem
+                == "certificate 2 of the file (/CN=middle) has not signed the one before it")
+    }
+
     @Test("with a key that OpenSSL finds too short are refused in its words")
     func short() async throws {
         let identity = try await TestIdentity()

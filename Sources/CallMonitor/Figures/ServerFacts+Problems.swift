@@ -210,21 +210,23 @@ extension ServerFacts {
     }
 
     private func certificateProblems(_ certificate: Certificate) -> [ServerProblem] {
-        let (listener, end) = (certificate.listener, certificate.ends)
+        let (listener, end, isOfAuthorities) = (certificate.listener, certificate.ends, certificate.isOfAuthorities)
+        let place = isOfAuthorities ? listener : "the \(listener) listener"
         guard end > date else {
-            let others = listener == "signal" ? "clients" : "they"
+            let others = isOfAuthorities ? "its administrators" : listener == "signal" ? "clients" : "they"
             return [
                 ServerProblem(
                     .certificateExpired, of: listener, isUnready: listener == "signal",
-                    "the \(listener) listener: the certificate has expired on \(day(end)): \(others) cannot connect; renew it and reload"
-                )
+                    "\(place): \(certificate.name) has expired on \(day(end)): \(others) cannot connect; "
+                        + (isOfAuthorities ? "renew or remove it and restart" : "renew it and reload"))
             ]
         }
         guard end - date < Self.listenerWarning else { return [] }
         return [
             ServerProblem(
                 end - date < Self.lastDay ? .certificateEnds : .listenerCertificateExpiring, of: listener,
-                "the \(listener) listener: the certificate expires on \(day(end)): renew it and reload")
+                "\(place): \(certificate.name) expires on \(day(end)): renew it and "
+                    + (isOfAuthorities ? "restart" : "reload"))
         ]
     }
 

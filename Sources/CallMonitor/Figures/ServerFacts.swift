@@ -76,15 +76,23 @@ public struct ServerFacts: Sendable {
         public init(name: String) { self.name = name }
     }
 
-    /// The certificate of a listener: `signal`, `admin` or `metrics`.
-    public struct Certificate: Sendable {
+    /// The certificates of a listener, `signal`, `admin` or `metrics`, or those of ``authorities``.
+    public struct Certificate: Equatable, Sendable {
+        /// The authorities of administrators' certificates, by their setting.
+        public static let authorities = "admin.client_ca"
+
         public var listener: String
+        /// The one that ends first.
+        public var name: String
         public var ends: Instant
 
-        public init(listener: String, ends: Instant) {
+        public init(listener: String, name: String = "the certificate", ends: Instant) {
             self.listener = listener
+            self.name = name
             self.ends = ends
         }
+
+        var isOfAuthorities: Bool { listener == Self.authorities }
     }
 
     public struct Authorization: Sendable {

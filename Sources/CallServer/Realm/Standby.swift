@@ -157,25 +157,32 @@ struct StandbyFiles: Sendable {
 
     /// Blocks on the disk.
     init(of configuration: ServerConfiguration) {
-        var ends: [(listener: String, at: Instant)] = []
         var unusable: [ServerProblem] = []
-        let listeners = [
-            ("signal", configuration.tls), ("admin", configuration.admin?.tls), ("metrics", configuration.metrics?.tls),
-        ]
-        for case (let listener, let files?) in listeners {
+        func list(_ place: String, of subject: String, _ read: () throws -> TLSCertificateList?) -> TLSCertificateList?
+        {
             do {
-                let certificate = try TLSCertificate(files, mayBeExpired: true)
-                ends.append((listener, Instant(milliseconds: certificate.expiresAt * 1000)))
+                return try read()
             } catch {
                 unusable.append(
                     ServerProblem(
-                        .reloadRefused, of: listener, isUnready: true,
-                        "the \(listener) listener: \(error): a take-over fails; put the file right and reload"))
+                        .reloadRefused, of: subject, isUnready: true,
+                        "\(place): \(error): a take-over fails; put the file right and reload"))
+                return nil
             }
         }
-        certificates = ListenerCertificates.distinct(ends).map {
-            ServerFacts.Certificate(listener: $0.listener, ends: $0.at)
+        func shown(_ listener: String, _ files: TLSFiles?) -> TLSCertificateList? {
+            list("the \(listener) listener", of: listener) {
+                try files.map { try TLSCertificate($0, mayBeExpired: true).list }
+            }
         }
+        let admin = configuration.admin
+        let found = ListenerCertificates.facts(
+            signal: shown("signal", configuration.tls), admin: shown("admin", admin?.tls),
+            metrics: shown("metrics", configuration.metrics?.tls),
+            authorities: list("admin.client_ca", of: ServerFacts.Certificate.authorities) {
+                try admin?.clientAuthorities.map { try ClientAuthorities(file: $0).list }
+            })
+        certificates = ListenerCertificates.distinct(found)
         self.unusable = unusable
         missingTurnSecret = configuration.turn?.missingSecret
     }

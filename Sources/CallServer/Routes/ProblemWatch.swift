@@ -118,7 +118,7 @@ final class ProblemWatch: Sendable {
 
     func facts(_ core: CoreSnapshot?) -> ServerFacts {
         var facts = ServerFacts(of: parts, core: core, start: start)
-        facts.certificates = certificates.distinct.map { ServerFacts.Certificate(listener: $0.listener, ends: $0.at) }
+        facts.certificates = certificates.distinct
         facts.maxFiles = DescriptorLimit.current
         facts.hasRefusedReload = hasRefusedReload()
         kept.withLock { kept in

@@ -1,9 +1,7 @@
 import Foundation
 import HTTP2
 import LibWebSockets
-import SwiftASN1
 import TLS
-import X509
 
 /// The clients' listener's certificate and key.
 extension ConfigurationBuilder {
@@ -26,10 +24,10 @@ extension ConfigurationBuilder {
         let chain = file(certificatePath, .tlsCertificate, isPrivate: false)
         let key = file(keyPath, .tlsKey, isPrivate: true)
         guard let chain, let key else { return nil }
-        let certificate = certificate(chain, path: certificatePath)
+        let certificates = certificates(chain, path: certificatePath)
         let isKey = checkKey(key, path: keyPath)
-        guard let certificate, isKey else { return nil }
-        warnOfExpiry(certificate, path: certificatePath)
+        guard let certificates, isKey else { return nil }
+        checkValidity(of: certificates, path: certificatePath)
         do {
             _ = try TLSServerContext(identity: TLSIdentity(certificateChainPEM: chain, privateKeyPEM: key))
         } catch {
@@ -41,13 +39,8 @@ extension ConfigurationBuilder {
         return TLSFiles(certificateFile: certificatePath, keyFile: keyPath)
     }
 
-    private mutating func certificate(_ pem: String, path: String) -> Certificate? {
-        let (begin, end) = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----")
-        if let start = pem.range(of: begin), let stop = pem.range(of: end, range: start.upperBound..<pem.endIndex),
-            let certificate = try? Certificate(pemEncoded: String(pem[start.lowerBound..<stop.upperBound]))
-        {
-            return certificate
-        }
+    private mutating func certificates(_ pem: String, path: String) -> TLSCertificateList? {
+        if let certificates = try? TLSCertificateList(pem: pem) { return certificates }
         fault(
             .content, .tlsCertificate, "\(path) holds no certificate in PEM",
             "give a file with -----BEGIN CERTIFICATE-----")
@@ -71,22 +64,53 @@ extension ConfigurationBuilder {
     /// How long before the expiry warnings begin; automatic renewals come 30 days before it.
     private static let warningTime: TimeInterval = 21 * 24 * 3600
 
-    private mutating func warnOfExpiry(_ certificate: Certificate, path: String) {
-        let now = Date()
-        let (start, end) = (certificate.notValidBefore, certificate.notValidAfter)
-        if end <= now {
+    private mutating func checkValidity(of certificates: TLSCertificateList, path: String) {
+        // It has at least one.
+        guard let first = certificates.firstToEnd, let last = certificates.lastToBegin else { return }
+        func place(_ entry: TLSCertificateList.Entry) -> String { entry.number == 1 ? path : "\(path): \(entry.name)" }
+        let left = Self.time(until: first.expiresAt)
+        if left <= 0 {
             fault(
-                .content, .tlsCertificate, "\(path) has expired on \(Self.day(end))",
+                .content, .tlsCertificate, "\(place(first)) has expired on \(Self.day(first.expiresAt))",
                 "clients refuse it: renew it and send SIGHUP")
-        } else if end.timeIntervalSince(now) < Self.warningTime {
+        } else if left < Self.warningTime {
             fault(
-                .expiry, .tlsCertificate, "\(path) expires on \(Self.day(end))", "renew it and send SIGHUP")
-        } else if start > now {
+                .expiry, .tlsCertificate, "\(place(first)) expires on \(Self.day(first.expiresAt))",
+                "renew it and send SIGHUP")
+        } else if Self.time(until: last.beginsAt) > 0 {
             fault(
-                .content, .tlsCertificate, "\(path) is not valid before \(Self.day(start))",
+                .content, .tlsCertificate, "\(place(last)) is not valid before \(Self.day(last.beginsAt))",
                 "clients refuse it until then: check the clock of this machine")
+        }
+        if let problem = certificates.chainProblem {
+            fault(
+                .warning, .tlsCertificate, "\(path): \(problem)",
+                "clients that do not know the issuer refuse it: give the whole chain, such as fullchain.pem")
         }
     }
 
-    private static func day(_ date: Date) -> String { date.formatted(.iso8601.year().month().day()) }
+    /// Warns only: others of the file may be in use.
+    mutating func warnOfAuthorities(_ authorities: TLSCertificateList, path: String) {
+        for authority in authorities.entries {
+            let (left, day) = (Self.time(until: authority.expiresAt), Self.day(authority.expiresAt))
+            if left <= 0 {
+                fault(
+                    .expiry, .adminClientCA, "\(path): \(authority.name) has expired on \(day)",
+                    "its administrators cannot connect: renew or remove it and restart")
+            } else if left < Self.warningTime {
+                fault(
+                    .expiry, .adminClientCA, "\(path): \(authority.name) expires on \(day)", "renew it and restart")
+            }
+        }
+    }
+
+    /// In seconds.
+    /// - Parameter seconds: since 1970.
+    private static func time(until seconds: Int64) -> TimeInterval {
+        TimeInterval(seconds) - Date().timeIntervalSince1970
+    }
+
+    private static func day(_ seconds: Int64) -> String {
+        Date(timeIntervalSince1970: TimeInterval(seconds)).formatted(.iso8601.year().month().day())
+    }
 }

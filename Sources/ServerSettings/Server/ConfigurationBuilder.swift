@@ -298,7 +298,7 @@ struct ConfigurationBuilder {
         }
         guard file(path, .adminClientCA, isPrivate: false) != nil else { return nil }
         do throws(TLSCertificate.Failure) {
-            _ = try ClientAuthorities(file: path)
+            warnOfAuthorities(try ClientAuthorities(file: path).list, path: path)
         } catch {
             fault(.content, .adminClientCA, "\(error)", "give a file with the authorities' certificates in PEM")
         }

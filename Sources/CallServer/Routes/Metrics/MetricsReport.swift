@@ -52,8 +52,8 @@ struct MetricsReport: Sendable {
         PushMetrics.add(parts.push.statistics, now: parts.clock.now(), to: &report)
         report.metric(
             "reveille_tls_certificate_expiry_timestamp_seconds", .gauge,
-            "Expiry of a listener's certificate, in Unix time.",
-            certificates.ends.map { ("listener=\"\($0.listener)\"", Double($0.at.wholeSeconds)) })
+            "When the first of a listener's certificates expires, in Unix time.",
+            certificates.all.map { ("listener=\"\($0.listener)\"", Double($0.ends.wholeSeconds)) })
         queues(monitor).add(to: &report)
         let loops = LoopMetrics.loops(core: parts.core.loop, shards: webSockets.shardLoops)
         LoopMetrics.add(loops.map { ($0.name, $0.loop.statistics) }, to: &report)
