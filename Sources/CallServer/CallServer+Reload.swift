@@ -23,7 +23,10 @@ extension CallServer {
         }
         let checked = try reload.checked(in: parts.data)
         try checkListeners(reload)
+        let missing = reload.tokens.map { TokenAuthority.missingSecrets(of: parts.data, $0) } ?? []
         let tokens = try reload.tokens.map { try parts.tokens.verifier(for: $0) }
+        // Of the other one there is none before the next start.
+        for secret in missing where PrivateFile.isThere(secret.path) { secret.tell(parts.log) }
         // First, because it writes a file, and may fail.
         if let endpoints = reload.webhooks { try await parts.webhooks.reload(endpoints) }
         if let certificate = checked.certificate {

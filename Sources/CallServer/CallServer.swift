@@ -105,8 +105,10 @@ public final class CallServer: Sendable {
                 let anchor = ClockAnchor(in: configuration.data, of: clocks) { log.error("\($0)") }
                 clock = ServerClock(clocks, anchor: anchor)
             }
+            let missing = TokenAuthority.missingSecrets(of: configuration.data, configuration.tokens)
             let tokens = try await TokenAuthority(
                 folder: configuration.data, clock: clock, tokens: configuration.tokens)
+            if !missing.isEmpty, await store.hasUsers { for secret in missing { secret.tell(log) } }
             for exposure in configuration.data.exposures() { log.warning("\(exposure)") }
             parts = try await ServerParts.start(configuration, clock, tokens, store, log)
             parts.backends.tokens.replaceShared(with: shared)

@@ -81,6 +81,19 @@ struct ServerStore: Sendable {
         }
     }
 
+    /// Whether the store has a device or an event, so that it is not a new server's; true for one that cannot be read.
+    var hasUsers: Bool {
+        get async {
+            do throws(StoreFailure) {
+                let devices = try await queries.devices(DeviceFilter(limit: 1))
+                let last = try await queries.lastEvent()
+                return !devices.isEmpty || last > 0
+            } catch {
+                return true
+            }
+        }
+    }
+
     private static func noteHealth(_ failure: StoreFailure?, _ log: Logger) {
         guard let failure else { return log.notice("the store can be written again") }
         log.error("the store cannot be written; it is tried again", metadata: ["error": .string("\(failure)")])

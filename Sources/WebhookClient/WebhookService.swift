@@ -78,14 +78,15 @@ public final class WebhookService: Sendable {
     public func start(_ endpoints: [WebhookEndpoint]) async throws {
         let bytes = try environment.load()
         let state = bytes.flatMap { DeliveryState($0) }
-        if bytes != nil, state == nil, !endpoints.isEmpty {
+        let last = try await environment.queries.lastEvent()
+        // Events are recorded only where there are webhooks, and so a state.
+        if state == nil, !endpoints.isEmpty, bytes != nil || last > 0 {
             environment.log.error(
                 """
-                the state of the webhooks is damaged; all stored events are sent again. To go on from an earlier state, \
-                stop the server and restore the file from a backup
+                the state of the webhooks is \(bytes == nil ? "missing" : "damaged"); all stored events are sent again. \
+                To go on from an earlier state, stop the server and restore the file from a backup
                 """, metadata: ["file": .string(environment.place)])
         }
-        let last = try await environment.queries.lastEvent()
         newest.store(last, ordering: .releasing)
         // Without any state, no stored event is known to be delivered.
         try await open(endpoints, state?.endpoints ?? [:], newFrom: state == nil ? 0 : last)

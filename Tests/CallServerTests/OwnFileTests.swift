@@ -1,3 +1,5 @@
+import CallCore
+import CallStore
 import CallVocabulary
 import EventLoop
 import Foundation
@@ -61,6 +63,40 @@ struct OwnFileTests {
             #expect(failure?.description.hasPrefix("\(path) cannot be read (") == true, "\(failure!)")
             #expect(failure?.description.contains("make it a file that this user can read") == true)
         }
+    }
+
+    @Test("a secret that is missing beside a store with users is told of, unless it is elsewhere")
+    func secrets() async throws {
+        let folder = try DataFolder.temporary()
+        func told(secretFile: String? = nil) async throws -> [String] {
+            let lines = LogLines()
+            var configuration = ServerConfiguration(address: .anyPort, data: folder, shards: 1)
+            configuration.tokens.secretFile = secretFile
+            let server = try await CallServer.start(configuration, log: lines.logger())
+            await server.stop()
+            return lines.take().filter { $0.hasPrefix("error a secret was missing") }
+        }
+        func remove(_ file: String) throws { try FileManager.default.removeItem(atPath: folder.path + "/" + file) }
+        let (ofUsers, ofPushes) = ("client-token.key", "wake-token.key")
+        #expect(try await told() == [], "it makes them")
+        for file in [ofUsers, ofPushes] { try remove(file) }
+        #expect(try await told() == [], "it has no users")
+        let store = try CallStore.open(folder: folder.path)
+        let device = DeviceRecord(
+            key: DeviceKey(user: Handle("bob")!, device: DeviceID(high: 1, low: 1)), platform: .ios, app: nil,
+            name: nil, tokens: [], seenAt: Instant(milliseconds: 1), unreportedStreak: 0, suspendedAt: nil)
+        try store.commit([.device(device)])
+        store.close()
+        #expect(try await told() == [])
+        for file in [ofUsers, ofPushes] { try remove(file) }
+        let lines = try await told()
+        #expect(lines.count == 2 && lines.allSatisfy { $0.contains("put it back from a backup, and restart") })
+        #expect(lines.first?.hasSuffix("file=\(folder.path)/\(ofUsers)") == true)
+        #expect(lines.last?.hasSuffix("file=\(folder.path)/\(ofPushes)") == true)
+        #expect(try await told() == [])
+        let elsewhere = folder.path + "/elsewhere.key"
+        try FileManager.default.moveItem(atPath: folder.path + "/" + ofUsers, toPath: elsewhere)
+        #expect(try await told(secretFile: elsewhere) == [])
     }
 
     private struct Kept: Encodable {

@@ -7,6 +7,8 @@ import EventLoop
 import Foundation
 import Glibc
 import LibWebSockets
+import LogCapture
+import Logging
 import OutgoingHTTP
 import StoreInterface
 import Synchronization
@@ -44,7 +46,7 @@ struct WebhookServiceTests {
         return WebhookEndpoint(name: name, address: address, secrets: [secret], kinds: kinds)
     }
 
-    private func service() throws -> WebhookService {
+    private func service(_ log: Logger = .none) throws -> WebhookService {
         let clock = ServerClock()
         let queries = try SQLiteQueries.open(folder: folder.path, thread: "test")
         atEnd { await queries.close() }
@@ -52,7 +54,7 @@ struct WebhookServiceTests {
             WebhookService.Environment(
                 queries: queries, now: { clock.now() }, wall: { clock.wall($0) }, wallTime: { clock.wallTime() },
                 load: { [state] in state.bytes.withLock { $0 } },
-                save: { [state] in try state.save($0) }, userAgent: "test", log: .none))
+                save: { [state] in try state.save($0) }, userAgent: "test", log: log))
     }
 
     /// - Parameter members: of the endpoint `a`.
@@ -204,6 +206,24 @@ struct WebhookServiceTests {
         try await next.start([try endpoint("a")])
         #expect(await backlogs(next) == ["a": 3])
         await next.stop()
+    }
+
+    @Test("a state that is missing beside stored events has the same line as a damaged one; a new server has none")
+    func missingState() async throws {
+        func told(_ endpoints: [WebhookEndpoint]) async throws -> [String] {
+            state.bytes.withLock { $0 = nil }
+            let lines = LogLines()
+            let service = try service(lines.logger())
+            try await service.start(endpoints)
+            await service.stop()
+            return lines.take().filter { $0.hasPrefix("error ") }
+        }
+        try commit(0)
+        #expect(try await told([try endpoint("a")]) == [])
+        try commit(1)
+        #expect(try await told([]) == [])
+        let lines = try await told([try endpoint("a")])
+        #expect(lines.count == 1 && lines.first?.contains("is missing; all stored events are sent again") == true)
     }
 
     @Test("a test message under way is answered when the service stops")

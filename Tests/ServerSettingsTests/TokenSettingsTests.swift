@@ -73,6 +73,17 @@ struct TokenSettingsTests {
         #expect(try scene.faults() == [])
     }
 
+    @Test("warn of a file of backends' tokens that is empty, as on a full disk, but not of one without a token")
+    func emptyBackends() throws {
+        try write("node: one\n")
+        try scene.write("", to: "data/backend-tokens")
+        let faults = try scene.faults()
+        #expect(faults.count == 1 && faults.first?.hasPrefix("warning: ") == true, "\(faults)")
+        #expect(faults.first?.contains("backend-tokens is empty: all requests of backends are refused") == true)
+        try scene.write("# NAME ROLE USERS SHA256\n", to: "data/backend-tokens")
+        #expect(try scene.faults() == [])
+    }
+
     @Test("name what is missing, and what is of no use")
     func incomplete() throws {
         for (text, faults) in [

@@ -119,6 +119,32 @@ public struct TokenAuthority: Redacted, Sendable {
         users = Users(TokenVerifier(secrets: secrets))
     }
 
+    // MARK: Secrets
+
+    /// A secret that the folder lacks, so that another one is made.
+    struct MissingSecret: Sendable {
+        let path: String
+        /// What the other one means for users of before.
+        let effect: String
+
+        func tell(_ log: Logger) {
+            log.error(
+                "a secret was missing, and another one was made: \(effect); put it back from a backup, and restart",
+                metadata: ["file": .string(path)])
+        }
+    }
+
+    static func missingSecrets(of folder: DataFolder, _ tokens: TokenConfiguration) -> [MissingSecret] {
+        let ofUsers = MissingSecret(
+            path: folder.path + "/" + TokenConfiguration.standardSecretFile,
+            effect: "user tokens of the earlier one are refused")
+        let ofPushes = MissingSecret(
+            path: folder.path + "/" + wakeSecretFile,
+            effect: "phones that were just woken are refused, and a repeated Idempotency-Key starts another call")
+        let secrets = tokens.secretFile == nil ? [ofUsers, ofPushes] : [ofPushes]
+        return secrets.filter { !PrivateFile.isThere($0.path) }
+    }
+
     // MARK: Keys
 
     /// Changes whenever the keys of user tokens change: a token that was good may be good no more.

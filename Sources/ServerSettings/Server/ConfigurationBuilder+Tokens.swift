@@ -41,6 +41,11 @@ extension ConfigurationBuilder {
         else { return [] }
         do {
             let tokens = try BackendToken.read(text)
+            if text.utf8.isEmpty {
+                fault(
+                    .warning, .backendTokensFile, "\(path) is empty: all requests of backends are refused",
+                    "put it back from a backup, or remove it if there is no backend")
+            }
             if !isNamed, !tokens.isEmpty, settings.text(.store) != nil {
                 fault(
                     .warning, .backendTokensFile,
