@@ -168,7 +168,8 @@ public final class CallServer: Sendable {
         let certificates = ListenerCertificates(webSockets: webSockets, admin: admin, metrics: metrics)
         let watch = ProblemWatch(
             parts, webSockets, certificates, adminSocket: adminSocket,
-            logLinesDropped: configuration.logLinesDropped, hasRefusedReload: configuration.hasRefusedReload,
+            logLinesDropped: configuration.logLinesDropped, logFailure: configuration.logFailure,
+            hasRefusedReload: configuration.hasRefusedReload,
             monitor: { await admin.liveFigures() })
         parts.routes.attach(
             MetricsReport(

@@ -70,6 +70,8 @@ public struct ServerConfiguration: Sendable {
     public var metrics: MetricsListenerConfiguration?
     /// The number of log lines dropped since the start, for metrics. May be called from any thread.
     public var logLinesDropped: @Sendable () -> UInt64 = { 0 }
+    /// Why the log cannot be written; nil while it can. May be called from any thread.
+    public var logFailure: @Sendable () -> String? = { nil }
     /// Whether the settings of the last reload were refused, so that a restart would fail. May be called from any thread.
     public var hasRefusedReload: @Sendable () -> Bool = { false }
 

@@ -23,6 +23,8 @@ final class LogDesk {
         let waiting = Atomic<Int>(0)
         let dropped = Atomic<UInt64>(0)
         let errorsDropped = Atomic<UInt64>(0)
+        /// Why the last bytes could not be written, by `errno`; 0 if they were.
+        let failure = Atomic<Int32>(0)
     }
 
     private let descriptor: Int32
@@ -53,17 +55,21 @@ final class LogDesk {
             case .entry(let entry): layout.append(entry, to: &bytes)
             case .lines(let lines, _): bytes.append(contentsOf: lines)
             }
-            if bytes.count >= 64 * 1024 { put(&bytes) }
+            if bytes.count >= 64 * 1024 { putLines() }
         }
-        let dropped = counts.dropped.load(ordering: .relaxed)
-        if dropped > linesSaid {
-            let errorsDropped = counts.errorsDropped.load(ordering: .relaxed)
-            layout.append(Self.note(dropped - linesSaid, errors: errorsDropped - errorsSaid), to: &bytes)
-            linesSaid = dropped
-            errorsSaid = errorsDropped
-        }
-        put(&bytes)
+        putLines()
+        report()
         if isOfProcess { CrashHandler.waiting.subtract(count, ordering: .relaxed) }
+    }
+
+    /// Says how many lines were dropped, until that is written.
+    private func report() {
+        let dropped = counts.dropped.load(ordering: .relaxed)
+        guard dropped > linesSaid else { return }
+        let errorsDropped = counts.errorsDropped.load(ordering: .relaxed)
+        layout.append(Self.note(dropped - linesSaid, errors: errorsDropped - errorsSaid), to: &bytes)
+        guard put() == 0 else { return }
+        (linesSaid, errorsSaid) = (dropped, errorsDropped)
     }
 
     private static func note(_ lines: UInt64, errors: UInt64) -> LogEntry {
@@ -73,22 +79,33 @@ final class LogDesk {
             metadata: errors > 0 ? ["errors": .stringConvertible(errors)] : [:])
     }
 
-    /// Writes all of it, however long that takes, or none of it once the other end has gone.
-    private func put(_ bytes: inout [UInt8]) {
+    private func putLines() {
+        let lost = put()
+        if lost > 0 { counts.dropped.add(UInt64(lost), ordering: .relaxed) }
+    }
+
+    /// Writes all bytes, however long that takes, or no more of them once the other end has gone or the disk is full.
+    /// - Returns: the number of lines that are not written, or not to their end.
+    private func put() -> Int {
         defer { bytes.removeAll(keepingCapacity: true) }
-        bytes.withUnsafeBytes { buffer in
+        guard !bytes.isEmpty else { return 0 }
+        return bytes.withUnsafeBytes { buffer -> Int in
             var rest = buffer[...]
             while !rest.isEmpty {
                 let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                let failure = errno
                 if count >= 0 {
                     rest = rest.dropFirst(count)
-                } else if errno == EAGAIN {
+                } else if failure == EAGAIN {
                     var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                     Glibc.poll(&poll, 1, 1000)
-                } else if errno != EINTR {
-                    return
+                } else if failure != EINTR {
+                    counts.failure.store(failure, ordering: .relaxed)
+                    return rest.reduce(0) { $0 + ($1 == UInt8(ascii: "\n") ? 1 : 0) }
                 }
             }
+            counts.failure.store(0, ordering: .relaxed)
+            return 0
         }
     }
 }

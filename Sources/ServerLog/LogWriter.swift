@@ -48,6 +48,12 @@ final class LogWriter: Sendable {
     /// Lines that were never written, since the start.
     var linesDropped: UInt64 { counts.dropped.load(ordering: .relaxed) }
 
+    /// Why the last lines could not be written; nil if they were.
+    var failure: String? {
+        let failure = counts.failure.load(ordering: .relaxed)
+        return failure == 0 ? nil : String(cString: strerror(failure))
+    }
+
     func take(_ entry: LogEntry) {
         let isError = entry.level >= .error
         if post(.entry(entry), room: isError ? capacity + Self.errorReserve : capacity) { return }

@@ -30,8 +30,11 @@ public final class ServerLog: Sendable {
         Logger(label: label) { ServerLogHandler(label: $0, levels: self.levels, writer: self.writer) }
     }
 
-    /// Lines that were dropped because nothing took them, since the start.
+    /// Lines that were dropped because nothing took them, or that could not be written, since the start.
     public var linesDropped: UInt64 { writer.linesDropped }
+
+    /// Why the last lines could not be written, such as a full disk; nil if they were.
+    public var failure: String? { writer.failure }
 
     /// Returns once all that was logged before is written, or the time is over. Not on a loop's thread.
     /// - Returns: whether it is written.

@@ -263,6 +263,17 @@ struct ServerProblemTests {
         }
     }
 
+    @Test("log lines that are lost have the reason while there is one")
+    func logFailure() {
+        for failure in [nil, "No space left on device"] {
+            let problem = Self.facts {
+                ($0.counts[.logLinesDropped], $0.logFailure) = (7, failure)
+            }.problems.first
+            #expect(problem?.words.contains("7 lines were dropped") == true)
+            #expect(problem?.words.contains("cannot be written: No space left on device") == (failure != nil))
+        }
+    }
+
     @Test("a push that waits for the first handshake is none")
     func handshake() {
         for oldest in [nil, .zero, .milliseconds(2000)] as [Duration?] {

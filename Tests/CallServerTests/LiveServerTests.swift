@@ -106,7 +106,7 @@ struct LiveServerTests {
         let certificates = ListenerCertificates(webSockets: server.webSockets, admin: server.admin, metrics: nil)
         let watch = ProblemWatch(
             server.parts, server.webSockets, certificates, adminSocket: try configuration.data.adminSocket(),
-            logLinesDropped: { 7 }, hasRefusedReload: { true },
+            logLinesDropped: { 7 }, logFailure: { "full" }, hasRefusedReload: { true },
             monitor: { [admin = server.admin] in await admin.liveFigures() })
         await watch.ask()
         let facts = watch.facts(await server.parts.core.snapshot())
@@ -117,7 +117,7 @@ struct LiveServerTests {
         await server.stop()
         #expect(facts.core != nil && facts.missingTurnSecret == secret && facts.identity?.hasKeys == false)
         #expect(facts.missingAdminSocket == nil && missingSocket == socket)
-        #expect(facts.hasRefusedReload && facts.openFiles > 0 && facts.maxFiles > 0)
+        #expect(facts.logFailure == "full" && facts.hasRefusedReload && facts.openFiles > 0 && facts.maxFiles > 0)
         #expect(facts.queues.map(\.name) == ["core", "store", "commits"])
         #expect(facts.counts[.logLinesDropped] == 7)
         var counters: Set<Counter> = [

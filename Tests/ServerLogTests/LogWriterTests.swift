@@ -91,7 +91,7 @@ struct LogWriterTests {
             #expect(
                 line.contains("\"logger\":\"part\",\"message\":\"line \(number)\",\"a\":\"logger\",\"b\":\"line\"}"))
         }
-        #expect(log.linesDropped == 0)
+        #expect(log.linesDropped == 0 && log.failure == nil)
     }
 
     @Test("a level changed at run time holds for loggers and copies made before; one with a level of its own keeps it")
@@ -181,6 +181,28 @@ struct LogWriterTests {
         #expect(dup2(nothing, pipe.reading) == pipe.reading)
         log.logger("a").info("nobody hears this")
         #expect(log.flush(within: .seconds(40)))
+        #expect(log.linesDropped == 1 && log.failure == String(cString: strerror(EPIPE)))
+    }
+
+    @Test("lines that a full disk does not take are counted, each once")
+    func full() throws {
+        let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
+        try #require(full >= 0)
+        defer { close(full) }
+        let log = ServerLog(
+            levels: LogLevels(.info), writer: try LogWriter(descriptor: full, layout: LogLayout(.json)))
+        let sheet = LineSheet(log.logger("a"))
+        for round in 1...3 {
+            log.logger("a").info("one line")
+            for number in 0..<2 {
+                sheet.begin(.info, "line \(number)")
+                sheet.end()
+            }
+            sheet.flush()
+            #expect(log.flush(within: .seconds(40)))
+            #expect(log.linesDropped == UInt64(3 * round))
+            #expect(log.failure == String(cString: strerror(ENOSPC)))
+        }
     }
 
     @Test("what was logged right before its log is released is written")

@@ -122,10 +122,11 @@ extension ServerFacts {
                 ))
         }
         if dropped > 0 {
-            found.append(
-                ServerProblem(
-                    .logLinesDropped,
-                    "log: \(dropped) lines were dropped in 15 minutes; its reader is too slow"))
+            let lost = "log: \(dropped) lines were dropped in 15 minutes"
+            let words =
+                logFailure.map { "\(lost): the log cannot be written: \($0); see to its reader and its disk" }
+                ?? "\(lost); its reader was too slow, or the log could not be written for a time"
+            found.append(ServerProblem(.logLinesDropped, words))
         }
         return found
     }

@@ -170,6 +170,8 @@ public struct ServerFacts: Sendable {
     public var missingTurnSecret: String?
     /// Whether the settings of the last reload were refused.
     public var hasRefusedReload = false
+    /// Why the log cannot be written; nil while it can.
+    public var logFailure: String?
     public var webhooks: [WebhookView] = []
     public var queues: [StatsView.Queue] = []
     public var openFiles = 0

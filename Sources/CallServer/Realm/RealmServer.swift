@@ -238,7 +238,7 @@ extension ServerConfiguration {
         var new = new
         (new.address, new.data, new.database, new.realmNode) = (address, data, database, realmNode)
         (new.shards, new.metrics, new.node) = (shards, metrics, node)
-        (new.adminHooks, new.logLinesDropped) = (adminHooks, logLinesDropped)
+        (new.adminHooks, new.logLinesDropped, new.logFailure) = (adminHooks, logLinesDropped, logFailure)
         new.hasRefusedReload = hasRefusedReload
         return new
     }

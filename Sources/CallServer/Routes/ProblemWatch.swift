@@ -35,6 +35,7 @@ final class ProblemWatch: Sendable {
     private let certificates: ListenerCertificates
     private let adminSocket: SocketAddress
     private let logLinesDropped: @Sendable () -> UInt64
+    private let logFailure: @Sendable () -> String?
     private let hasRefusedReload: @Sendable () -> Bool
     private let monitor: @Sendable () async -> LiveFigures?
     private let start: Instant
@@ -44,13 +45,15 @@ final class ProblemWatch: Sendable {
     init(
         _ parts: ServerParts, _ webSockets: WebSocketServer, _ certificates: ListenerCertificates,
         adminSocket: SocketAddress, logLinesDropped: @escaping @Sendable () -> UInt64,
-        hasRefusedReload: @escaping @Sendable () -> Bool, monitor: @escaping @Sendable () async -> LiveFigures?
+        logFailure: @escaping @Sendable () -> String?, hasRefusedReload: @escaping @Sendable () -> Bool,
+        monitor: @escaping @Sendable () async -> LiveFigures?
     ) {
         self.parts = parts
         self.webSockets = webSockets
         self.certificates = certificates
         self.adminSocket = adminSocket
         self.logLinesDropped = logLinesDropped
+        self.logFailure = logFailure
         self.hasRefusedReload = hasRefusedReload
         self.monitor = monitor
         let now = parts.clock.now()
@@ -121,6 +124,7 @@ final class ProblemWatch: Sendable {
         facts.certificates = certificates.distinct
         facts.maxFiles = DescriptorLimit.current
         facts.hasRefusedReload = hasRefusedReload()
+        facts.logFailure = logFailure()
         kept.withLock { kept in
             facts.webhooks = kept.webhooks
             facts.identity = kept.identity

@@ -47,6 +47,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
         configuration.adminHooks = Self.hooks(log.levels)
         configuration.logLinesDropped = { log.linesDropped }
+        configuration.logFailure = { log.failure }
         for warning in loaded.warningsToLog { logger.warning("\(warning)") }
         provideDescriptors(&configuration, isAsked: loaded.settings.isSet(.connections), logger)
         let service = ServerService(

@@ -58,7 +58,8 @@ struct MetricsReport: Sendable {
         let loops = LoopMetrics.loops(core: parts.core.loop, shards: webSockets.shardLoops)
         LoopMetrics.add(loops.map { ($0.name, $0.loop.statistics) }, to: &report)
         report.metric(
-            "reveille_log_lines_dropped_total", .counter, "Log lines dropped because the log's buffer was full.",
+            "reveille_log_lines_dropped_total", .counter,
+            "Log lines dropped because the log's buffer was full, or that could not be written.",
             configuration.logLinesDropped())
         ClockMetrics.add(parts.clock.figures, to: &report)
         ProcessFigures.now().add(to: &report)
