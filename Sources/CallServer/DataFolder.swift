@@ -48,9 +48,10 @@ public struct DataFolder: Sendable {
             try PrivateFile.write([UInt8](), to: probe)
             try FileManager.default.removeItem(atPath: probe)
         } catch {
+            let remedy = (error as? SystemError)?.machineRemedy ?? "make it writable for this user"
             throw Failure(
                 description: "the data folder \(path) cannot be written (\(Self.reason(error))); "
-                    + "name another with --data, or make it writable for this user")
+                    + "name another with --data, or \(remedy)")
         }
     }
 
@@ -165,7 +166,8 @@ public struct DataFolder: Sendable {
         } catch {
             let remedy =
                 error.errno == EISDIR
-                ? "move the folder \(path)/\(file) away" : "make the data folder writable for this user"
+                ? "move the folder \(path)/\(file) away"
+                : error.machineRemedy ?? "make the data folder writable for this user"
             throw Failure(description: "cannot write \(path)/\(file) (\(error)); \(remedy)")
         }
     }
@@ -192,10 +194,14 @@ public struct DataFolder: Sendable {
         do throws(SystemError) {
             return try PrivateFile.read(path)
         } catch {
-            let otherwise = without.map { ", or move it away: \($0)" } ?? ""
-            throw Failure(
-                description: "\(path) cannot be read (\(error)); make it a file that this user can read\(otherwise)")
+            throw unreadable(path, error, without: without)
         }
+    }
+
+    static func unreadable(_ path: String, _ error: SystemError, without: String?) -> Failure {
+        let otherwise = without.map { ", or move it away: \($0)" } ?? ""
+        let remedy = error.machineRemedy ?? "make it a file that this user can read\(otherwise)"
+        return Failure(description: "\(path) cannot be read (\(error)); \(remedy)")
     }
 
     /// The secrets in the file at `path`, which must exist.

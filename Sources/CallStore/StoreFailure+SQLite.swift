@@ -13,6 +13,8 @@ extension StoreFailure {
             case SQLITE_CORRUPT: .corrupted
             // Of a page: see `PageChecksums`.
             case SQLITE_IOERR where code == ResultCode.SQLITE_IOERR_DATA.rawValue: .corrupted
+            // The index of a write-ahead log, which is made before the first write.
+            case SQLITE_IOERR where code == ResultCode.SQLITE_IOERR_SHMSIZE.rawValue: .diskFull
             case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH: .cannotWrite
             case SQLITE_BUSY, SQLITE_LOCKED: .busy
             case SQLITE_IOERR: .inputOutput
@@ -35,6 +37,7 @@ extension StoreFailure {
         case .SQLITE_IOERR_WRITE: ", a write failed"
         case .SQLITE_IOERR_FSYNC, .SQLITE_IOERR_DIR_FSYNC: ", a sync failed"
         case .SQLITE_IOERR_TRUNCATE: ", the file cannot be truncated"
+        case .SQLITE_IOERR_SHMSIZE: ", the index of the write-ahead log cannot grow"
         default: ""
         }
     }

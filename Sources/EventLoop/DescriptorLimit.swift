@@ -13,6 +13,22 @@ public enum DescriptorLimit {
     /// each of their listeners, and each loop's own.
     private static let fewestBesides = 256
 
+    /// The fewest with which a server starts: enough for 64 connections.
+    public static let fewest = fewestBesides + 64
+
+    /// This process may have fewer.
+    public struct TooFew: Error, CustomStringConvertible, Sendable {
+        /// The limit, after it was raised as far as it can be.
+        public let limit: Int
+
+        public init(limit: Int) { self.limit = limit }
+
+        public var description: String {
+            "this process may open \(limit) files, and a server needs \(DescriptorLimit.fewest) at least: "
+                + "raise its hard limit (LimitNOFILE, ulimit -Hn)"
+        }
+    }
+
     /// The most client connections under a limit on descriptors. The rest is reserved for the store, pushes and
     /// administrators.
     public static func connections(within limit: Int) -> Int {

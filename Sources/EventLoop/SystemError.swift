@@ -23,6 +23,18 @@ public struct SystemError: Error, CustomStringConvertible, Sendable {
 
     public var description: String { "\(operation): \(reason)" }
 
+    /// What to do where the process, the machine or the disk is the cause, and no file or setting; nil for other errors.
+    public var machineRemedy: String? {
+        switch errno {
+        case EMFILE: "raise the process's limit of open files (LimitNOFILE, ulimit -Hn)"
+        case ENFILE: "raise the machine's limit of open files (sysctl fs.file-max)"
+        case ENOMEM: "free some memory"
+        case ENOSPC, EDQUOT: "free some space on the disk"
+        case EIO: "check the disk and the kernel's log (dmesg)"
+        default: nil
+        }
+    }
+
     /// Returns a libuv result, or throws the error of a negative one.
     @discardableResult
     static func check(_ result: Int32, _ operation: @autoclosure () -> String) throws -> Int32 {

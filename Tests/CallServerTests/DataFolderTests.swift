@@ -1,3 +1,4 @@
+import EventLoop
 import Foundation
 import StoreInterface
 import Synchronization
@@ -72,6 +73,14 @@ import Testing
         try FileManager.default.createDirectory(atPath: folder.path + "/key", withIntermediateDirectories: false)
         let failure = #expect(throws: DataFolder.Failure.self) { try folder.secret("key") }
         #expect(failure?.description.hasPrefix("\(folder.path)/key cannot be read (") == true, "\(failure!)")
+    }
+
+    @Test(arguments: [EMFILE, ENFILE, ENOMEM, ENOSPC, EDQUOT, EIO, EACCES])
+    func `for a shortage of the machine no file is to be moved away`(code: Int32) {
+        let error = SystemError(operation: "open /data/webhooks.json", errno: code)
+        let words = DataFolder.unreadable("/data/webhooks.json", error, without: "all is lost").description
+        #expect(words.contains("move it away") == (code == EACCES), "\(words)")
+        #expect(words.hasSuffix(error.machineRemedy ?? "all is lost"), "\(words)")
     }
 
     @Test func `what a server keeps is its owner's alone`() throws {

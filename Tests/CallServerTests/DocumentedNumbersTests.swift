@@ -286,7 +286,7 @@ struct DocumentedNumbersTests {
             - takes more than \(ms(ServerFacts.slowCommit)) ms, the tables are more than
               \(s(ServerFacts.longestBehind)) s behind
             - a push certificate expires within \(days(ServerFacts.pushWarning)) days |
-            - a listener's certificate expires within \(days(ServerFacts.listenerWarning)) days |
+            - or an authority of `admin.client_ca` expires within \(days(ServerFacts.listenerWarning)) days |
             - those of all users, for \(minutes(ServerFacts.refusalsCount)) minutes |
             - for \(minutes(ServerFacts.refusalsCount)) minutes after the last question |
             - oldest event waits for more than \(minutes(ServerFacts.oldestEvent)) minutes |
@@ -297,6 +297,7 @@ struct DocumentedNumbersTests {
             - and \(days(ServerFacts.pushWarning)) days before an APNs certificate does
             - at least \(n(600 - DescriptorLimit.connections(within: 600))) and at most
               \(n(1_000_000 - DescriptorLimit.connections(within: 1_000_000))), is reserved
+            - With fewer than \(n(DescriptorLimit.fewest)) the server does not start
             - A connection has \(s(listener.requestTimeout)) s from accept to complete
             - A message must end within \(s(listener.requestTimeout)) s of its first byte, and a client has
               \(s(listener.answerTimeout)) s to read an answer

@@ -131,6 +131,7 @@ struct LimitRelationTests {
             #expect(connections + WebSocketServer.reserve + 2 * 64 + 64 <= limit, "\(limit)")
             #expect(connections > 0)
         }
+        #expect(DescriptorLimit.connections(within: DescriptorLimit.fewest) == 64)
         #expect(DescriptorLimit.connections(within: 600) == 344)
         #expect(DescriptorLimit.connections(within: 1_024) == 768)
         let needed = DescriptorLimit.needed(forConnections: 100_000)

@@ -41,6 +41,16 @@ private struct OpenFile {
 
 /// One file of the store cannot be written; the others can.
 @Suite("A disk that fails under one file") struct DiskFaultTests {
+    @Test("a start on a full disk is told as such, whichever file cannot grow")
+    func full() {
+        // SQLITE_FULL, SQLITE_IOERR_SHMSIZE
+        for code: Int32 in [13, 4874] {
+            let failure = StoreFailure(code: code, path: "/data", detail: "disk I/O error")
+            #expect(failure.reason == .diskFull && failure.description.contains("Free some space"), "\(failure)")
+        }
+        #expect(StoreFailure(code: 10, path: "/data", detail: "disk I/O error").reason == .inputOutput)
+    }
+
     @Test(
         "while the mark cannot be written, nothing is acknowledged, and no row is written twice",
         arguments: [false, true])

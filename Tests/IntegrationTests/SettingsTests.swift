@@ -130,6 +130,18 @@ struct SettingsTests {
         #expect(start.contains(#""connections":100,"#))
     }
 
+    @Test("a server that may open too few files for its own refuses to start, in words, and makes nothing")
+    func tooFewDescriptors() async throws {
+        for limit in [64, 319] {
+            let few = #"ulimit -n \#(limit); exec "$0" serve --data "$1" --port 0"#
+            let refused = try await Program.run("/bin/bash", ["-c", few, Program.reveille, world.folder])
+            #expect(refused.ending == .exit(2))
+            let words = "this process may open \(limit) files, and a server needs 320 at least"
+            #expect(refused.errors.contains(words), "\(refused.errors)")
+            #expect(!FileManager.default.fileExists(atPath: world.folder + "/reveille.sqlite3"))
+        }
+    }
+
     @Test("the first start does not complain of descriptors, and ends with the line of all addresses")
     func firstLines() async throws {
         let few = #"ulimit -n 5000; exec "$0" serve --data "$1" --port 0 --metrics-listen 127.0.0.1:0"#

@@ -38,16 +38,17 @@ struct SettingsFiles: Sendable {
     }
 
     private func content(of path: String) throws(Failure) -> [UInt8] {
-        var reason = "cannot read \(path)"
+        var (reason, remedy) = ("cannot read \(path)", "check the path and its permissions")
         do throws(SystemError) {
             if let bytes = try PrivateFile.read(path, longest: Self.longest) { return bytes }
         } catch {
             reason = "cannot \(error)"
+            remedy = error.machineRemedy ?? remedy
         }
         // A text that is no path may be a key given instead of its file.
         let isPath = (path.contains("/") || !path.contains(":")) && !ShownText.mayHaveSecret(path)
         throw Failure(
             reason: isPath ? reason : "cannot read what was given; it takes the path of a file",
-            advice: "check the path and its permissions")
+            advice: remedy)
     }
 }

@@ -38,7 +38,7 @@ struct SettingsFile {
         do throws(SystemError) {
             found = try PrivateFile.read(path, longest: Self.longest)
         } catch {
-            throw Unreadable(description: "\(path): cannot be read (\(error)); \(remedy)")
+            throw Unreadable(description: "\(path): cannot be read (\(error)); \(error.machineRemedy ?? remedy)")
         }
         guard let bytes = found else { throw Unreadable(description: "\(path): cannot be read; \(remedy)") }
         guard let text = String(data: Data(bytes), encoding: .utf8) else {

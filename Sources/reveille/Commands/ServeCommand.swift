@@ -49,11 +49,11 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.logLinesDropped = { log.linesDropped }
         configuration.logFailure = { log.failure }
         for warning in loaded.warningsToLog { logger.warning("\(warning)") }
-        provideDescriptors(&configuration, isAsked: loaded.settings.isSet(.connections), logger)
-        let service = ServerService(
-            configuration: configuration, settings: loaded, loader: loader, hangups: hangups,
-            setLogLevel: { log.levels.set($0) }, log: logger)
         do {
+            try provideDescriptors(&configuration, isAsked: loaded.settings.isSet(.connections), logger)
+            let service = ServerService(
+                configuration: configuration, settings: loaded, loader: loader, hangups: hangups,
+                setLogLevel: { log.levels.set($0) }, log: logger)
             try await Foreground.run(service, log: logger)
         } catch {
             guard log.writesJSON, let words = Terminal.words(of: error) else { throw error }
@@ -105,9 +105,13 @@ struct ServeCommand: AsyncParsableCommand {
 
     /// Each connection takes a descriptor. With fewer than the standard limit needs there are fewer connections, which is no
     /// news; with fewer than somebody has asked for it is.
-    private func provideDescriptors(_ configuration: inout ServerConfiguration, isAsked: Bool, _ logger: Logger) {
+    /// - Throws: ``DescriptorLimit/TooFew``: what fails first then, and in which words, is a matter of chance.
+    private func provideDescriptors(
+        _ configuration: inout ServerConfiguration, isAsked: Bool, _ logger: Logger
+    ) throws(DescriptorLimit.TooFew) {
         let needed = DescriptorLimit.needed(forConnections: configuration.maxConnections)
         let descriptors = DescriptorLimit.set(to: needed)
+        guard descriptors >= DescriptorLimit.fewest else { throw DescriptorLimit.TooFew(limit: descriptors) }
         let connections = min(configuration.maxConnections, DescriptorLimit.connections(within: descriptors))
         logger.info(
             "connection limit",
