@@ -24,10 +24,11 @@ public struct SettingsLoader: Sendable {
         let reader = try SettingsReader(sources)
         var builder = ConfigurationBuilder(settings: reader.settings, sources: sources, simulator: simulator)
         let configuration = builder.configuration()
+        if let path = reader.path { builder.areBlank[path] = reader.isBlank }
         return LoadedSettings(
             settings: reader.settings, path: reader.path,
             faults: (reader.faults + builder.faults).sorted { $0.origin.order < $1.origin.order },
-            fileMarks: builder.files.marks, configuration: configuration)
+            fileMarks: builder.files.marks, areBlank: builder.areBlank, configuration: configuration)
     }
 }
 
@@ -39,16 +40,19 @@ public struct LoadedSettings: Sendable {
     /// Warnings among them; by file and line, then environment, flags and the rest.
     public let faults: [SettingsFault]
     var fileMarks: [String: [Int]]
+    /// The files without which settings are the defaults, by path, and whether they have nothing, not even a comment.
+    var areBlank: [String: Bool]
     private let configuration: ServerConfiguration
 
     init(
         settings: EffectiveSettings, path: String?, faults: [SettingsFault], fileMarks: [String: [Int]],
-        configuration: ServerConfiguration
+        areBlank: [String: Bool], configuration: ServerConfiguration
     ) {
         self.settings = settings
         self.path = path
         self.faults = faults
         self.fileMarks = fileMarks
+        self.areBlank = areBlank
         self.configuration = configuration
     }
 

@@ -56,6 +56,11 @@ public actor SettingsReloader {
                 log.error("\(path) is missing; the server keeps its current settings (a start would use the defaults)")
                 return .refused
             }
+            if let path = emptied(in: loaded) {
+                log.error(
+                    "\(path) is empty; the server keeps its current settings (for none, put a comment into the file)")
+                return .refused
+            }
             for warning in loaded.warningsToLog { log.warning("\(warning)") }
             configuration = try loaded.serverConfiguration()
         } catch let invalid as InvalidSettings {
@@ -87,6 +92,7 @@ public actor SettingsReloader {
             return .refused
         }
         take(taken, of: loaded)
+        current.areBlank = loaded.areBlank
         if isSecretMade {
             current.fileMarks[Setting.tokenSecretFile.key] = loaded.fileMarks[Setting.tokenSecretFile.key]
         }
@@ -95,6 +101,11 @@ public actor SettingsReloader {
         }
         if changes.isEmpty { log.info("the configuration was read again; no setting changed") }
         return changes.isEmpty ? .unchanged : .done
+    }
+
+    /// A file that present settings come from and that has nothing now, as on a full disk.
+    private func emptied(in loaded: LoadedSettings) -> String? {
+        loaded.areBlank.keys.sorted().first { loaded.areBlank[$0] == true && current.areBlank[$0] == false }
     }
 
     private func take(_ changes: [SettingChange], of loaded: LoadedSettings) {

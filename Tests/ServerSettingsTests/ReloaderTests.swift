@@ -129,7 +129,7 @@ struct ReloaderTests {
         let reloader = try reloader()
         await reloader.reload()
         #expect(server.count == 1 && server.last?.tokens == nil)
-        try scene.write("")
+        try scene.write("# none\n")
         await reloader.reload()
         #expect(server.count == 2)
         await reloader.reload()
@@ -162,7 +162,7 @@ struct ReloaderTests {
     @Test("a setting that is taken out is the default again")
     func removal() async throws {
         let reloader = try reloader()
-        try scene.write("")
+        try scene.write("# none\n")
         await reloader.reload()
         #expect(server.last?.timers == CallTimers())
         #expect(takeLines() == ["notice a setting changed from=50 setting=calls.ring_seconds to=45"])
@@ -213,6 +213,37 @@ struct ReloaderTests {
         try scene.write("calls.ring_seconds: 60\n")
         await reloader.reload()
         #expect(takeLines() == ["notice a setting changed from=50 setting=calls.ring_seconds to=60"])
+    }
+
+    @Test("a file that is emptied, as by a full disk, changes nothing; one with only a comment has no settings")
+    func emptied() async throws {
+        let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+        let endpoint = "- name: a\n  url: https://a.example/\n  secrets: [\(secret)]\n"
+        try scene.write(endpoint, to: "webhooks.yaml")
+        let settings = "calls.ring_seconds: 50\nwebhooks.file: webhooks.yaml\n"
+        try scene.write(settings)
+        let reloader = try reloader()
+        for blank in ["", " \n\n"] {
+            for (file, text) in [("reveille.yaml", settings), ("webhooks.yaml", endpoint)] {
+                try scene.write(blank, to: file)
+                #expect(await reloader.reload() == false)
+                #expect(server.count == 0)
+                #expect(
+                    takeLines("refused") == [
+                        "error \(scene.folder)/\(file) is empty; the server keeps its current settings "
+                            + "(for none, put a comment into the file)"
+                    ])
+                try scene.write(text, to: file)
+                #expect(await reloader.reload())
+                _ = takeLines("unchanged")
+            }
+        }
+        try scene.write("# none\n", to: "webhooks.yaml")
+        #expect(await reloader.reload())
+        #expect(server.last?.webhooks?.isEmpty == true)
+        try scene.write("# none\n")
+        #expect(await reloader.reload())
+        #expect(server.last?.timers == CallTimers())
     }
 
     @Test("what needs a restart is warned of, each time, and the rest is taken over")

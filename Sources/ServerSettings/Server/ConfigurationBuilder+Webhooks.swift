@@ -11,6 +11,7 @@ extension ConfigurationBuilder {
         guard let path = settings.text(.webhooksFile),
             let text = file(path, .webhooksFile, isPrivate: true)
         else { return [] }
+        areBlank[path] = SettingsFile.isBlank(text)
         let root: Node?
         do {
             root = try SettingsFile.composeOnce(text)

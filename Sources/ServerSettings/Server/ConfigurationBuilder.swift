@@ -13,6 +13,8 @@ struct ConfigurationBuilder {
     let sources: SettingsSources
     let simulator: SettingsLoader.Simulator
     var files = SettingsFiles()
+    /// See ``LoadedSettings/areBlank``.
+    var areBlank: [String: Bool] = [:]
     private(set) var faults: [SettingsFault] = []
     /// What was said of folders: several files are in one.
     private var toldFolders: Set<String> = []

@@ -30,6 +30,8 @@ struct SettingsFile {
     /// The line of each setting in the file, valid or not.
     private(set) var lines: [String: Int] = [:]
     private(set) var faults: [SettingsFault] = []
+    /// Whether it has not even a comment, as a full disk or a broken deployment leaves it.
+    let isBlank: Bool
 
     /// - Throws: ``Unreadable``.
     init(path: String) throws {
@@ -49,6 +51,7 @@ struct SettingsFile {
 
     init(path: String, text: String) {
         self.path = path
+        isBlank = Self.isBlank(text)
         do {
             guard let root = try Self.compose(text) else { return }
             guard let mapping = root.mapping else {
@@ -63,6 +66,8 @@ struct SettingsFile {
             faults.append(Self.fault(error, path: path))
         }
     }
+
+    static func isBlank(_ text: String) -> Bool { text.utf8.allSatisfy { $0 <= UInt8(ascii: " ") } }
 
     /// Parses the text. Repeated keys are marked, so that one of them does not hide the file's other faults.
     private static func compose(_ text: String) throws -> Node? {

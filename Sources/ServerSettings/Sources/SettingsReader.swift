@@ -7,6 +7,8 @@ struct SettingsReader {
     private(set) var faults: [SettingsFault] = []
     /// The file that was read.
     let path: String?
+    /// See ``SettingsFile/isBlank``; false without a file.
+    let isBlank: Bool
 
     /// One source, asked by the setting.
     private struct Source {
@@ -20,6 +22,7 @@ struct SettingsReader {
     init(_ sources: SettingsSources) throws {
         path = sources.path
         let file = try path.map { try SettingsFile(path: $0) }
+        isBlank = file?.isBlank ?? false
         faults = file?.faults ?? []
         let all = [Self.flags(sources), Self.environment(sources)] + (file.map { [Self.file($0)] } ?? [])
         for setting in Setting.all { resolve(setting, all) }
