@@ -169,7 +169,7 @@ public final class CallServer: Sendable {
         let watch = ProblemWatch(
             parts, webSockets, certificates, adminSocket: adminSocket,
             logLinesDropped: configuration.logLinesDropped, logFailure: configuration.logFailure,
-            hasRefusedReload: configuration.hasRefusedReload,
+            hasRefusedReload: configuration.hasRefusedReload, missingFiles: configuration.missingFiles,
             monitor: { await admin.liveFigures() })
         parts.routes.attach(
             MetricsReport(

@@ -74,6 +74,9 @@ public struct ServerConfiguration: Sendable {
     public var logFailure: @Sendable () -> String? = { nil }
     /// Whether the settings of the last reload were refused, so that a restart would fail. May be called from any thread.
     public var hasRefusedReload: @Sendable () -> Bool = { false }
+    /// The files that the settings name and that the next start would not find, with their settings. Blocks on the disk. May
+    /// be called from any thread.
+    public var missingFiles: @Sendable () -> [(setting: String, path: String)] = { [] }
 
     public init(address: SocketAddress, data: DataFolder, shards: Int = Self.standardShards) {
         self.address = address

@@ -25,10 +25,12 @@ public struct SettingsLoader: Sendable {
         var builder = ConfigurationBuilder(settings: reader.settings, sources: sources, simulator: simulator)
         let configuration = builder.configuration()
         if let path = reader.path { builder.areBlank[path] = reader.isBlank }
+        let own = reader.path.map { [NamedFile(setting: "the settings", path: $0, isEmpty: reader.isBlank)] } ?? []
         return LoadedSettings(
             settings: reader.settings, path: reader.path,
             faults: (reader.faults + builder.faults).sorted { $0.origin.order < $1.origin.order },
-            fileMarks: builder.files.marks, areBlank: builder.areBlank, configuration: configuration)
+            fileMarks: builder.files.marks, areBlank: builder.areBlank,
+            namedFiles: own + builder.files.named, configuration: configuration)
     }
 }
 
@@ -42,17 +44,20 @@ public struct LoadedSettings: Sendable {
     var fileMarks: [String: [Int]]
     /// The files without which settings are the defaults, by path, and whether they have nothing, not even a comment.
     var areBlank: [String: Bool]
+    /// The files that were read, the settings file first.
+    public internal(set) var namedFiles: [NamedFile]
     private let configuration: ServerConfiguration
 
     init(
         settings: EffectiveSettings, path: String?, faults: [SettingsFault], fileMarks: [String: [Int]],
-        areBlank: [String: Bool], configuration: ServerConfiguration
+        areBlank: [String: Bool], namedFiles: [NamedFile], configuration: ServerConfiguration
     ) {
         self.settings = settings
         self.path = path
         self.faults = faults
         self.fileMarks = fileMarks
         self.areBlank = areBlank
+        self.namedFiles = namedFiles
         self.configuration = configuration
     }
 

@@ -42,6 +42,9 @@ public actor SettingsReloader {
         return result != .refused
     }
 
+    /// The files that the settings in effect, and those that need a restart, were read from.
+    public var namedFiles: [NamedFile] { current.namedFiles }
+
     private enum Outcome: String {
         case done, unchanged, refused
     }
@@ -93,6 +96,7 @@ public actor SettingsReloader {
         }
         take(taken, of: loaded)
         current.areBlank = loaded.areBlank
+        current.namedFiles = loaded.namedFiles
         if isSecretMade {
             current.fileMarks[Setting.tokenSecretFile.key] = loaded.fileMarks[Setting.tokenSecretFile.key]
         }

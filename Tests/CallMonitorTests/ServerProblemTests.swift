@@ -171,7 +171,7 @@ struct ServerProblemTests {
         Cause(.identityKeysAbsent, true) {
             $0.identity = ServerFacts.IdentityKeys(hasKeys: false, failures: 1)
         },
-        Cause(.turnSecretMissing, false) { $0.missingTurnSecret = "/etc/reveille/turn-secret" },
+        Cause(.filesMissing, false) { $0.missingFiles = [("turn.secret_file", "/etc/reveille/turn-secret")] },
         Cause(.reloadRefused, false) { $0.hasRefusedReload = true },
         Cause(.webhookFailing, false) { $0.webhooks[0].state = .failing },
         Cause(.webhookFailing, false) { $0.webhooks[0].state = .disabled },

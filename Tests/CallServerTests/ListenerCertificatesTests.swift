@@ -69,7 +69,7 @@ struct ListenerCertificatesTests {
         try FileManager.default.removeItem(atPath: secret)
         try "no key\n".write(toFile: identity.files.keyFile, atomically: true, encoding: .utf8)
         let unusable = problems(inDays: 0)
-        #expect(unusable.map(\.code) == [.reloadRefused, .turnSecretMissing])
+        #expect(unusable.map(\.code) == [.reloadRefused, .filesMissing])
         #expect(unusable.first?.isUnready == true)
         #expect(unusable.first?.words.contains(identity.files.keyFile) == true)
     }

@@ -131,6 +131,29 @@ struct NamedFileTests {
             ])
     }
 
+    @Test("the files that were read are those that the next start needs, and one that is gone or empty is missing")
+    func needed() throws {
+        let pair = try TestCertificate(days: 90)
+        let scene = try scene(certificate: pair.certificatePEM, key: pair.keyPEM)
+        try scene.write("0123456789abcdef\n", to: "token")
+        try scene.write("", to: "webhooks.yaml")
+        try scene.write(
+            "admin.listen: 127.0.0.1:7351\nadmin.token_file: token\nwebhooks.file: webhooks.yaml\n" + Self.tls)
+        let files = try scene.load().namedFiles
+        let settings = ["admin.token_file", "the settings", "tls.certificate", "tls.key", "webhooks.file"]
+        #expect(files.map(\.setting).sorted() == settings)
+        #expect(files.allSatisfy { !$0.isMissing })
+        for file in files {
+            try Data().write(to: URL(fileURLWithPath: file.path))
+            // It was empty at the start.
+            #expect(file.isMissing == (file.setting != "webhooks.file"), "\(file.setting)")
+            try FileManager.default.removeItem(atPath: file.path)
+            #expect(file.isMissing, "\(file.setting)")
+            try FileManager.default.createDirectory(atPath: file.path, withIntermediateDirectories: false)
+            #expect(file.isMissing, "\(file.setting)")
+        }
+    }
+
     @Test("an authority of administrators' certificates that is over, or soon is, is a warning")
     func authorities() throws {
         let pair = try TestCertificate(days: 90)

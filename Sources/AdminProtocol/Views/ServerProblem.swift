@@ -45,7 +45,7 @@ public struct ServerProblem: Codable, Equatable, Sendable {
         case authorizationFailing = "authorization_failing"
         case identityKeysOld = "identity_keys_old"
         case identityKeysAbsent = "identity_keys_absent"
-        case turnSecretMissing = "turn_secret_missing"
+        case filesMissing = "files_missing"
         case reloadRefused = "reload_refused"
         case webhookFailing = "webhook_failing"
         case webhookBacklog = "webhook_backlog"
@@ -69,7 +69,7 @@ public struct ServerProblem: Codable, Equatable, Sendable {
             case .adminSocketMissing,
                 .draining, .storeBehind, .noStandby, .standbyCutOff, .secretsDiffer, .pushesUnreported,
                 .devicesSuspended, .certificateExpiring, .listenerCertificateExpiring, .identityKeysOld,
-                .turnSecretMissing, .reloadRefused, .webhookFailing, .webhookBacklog, .sessionsRefused, .limitsHit,
+                .filesMissing, .reloadRefused, .webhookFailing, .webhookBacklog, .sessionsRefused, .limitsHit,
                 .clockSet, .machineSuspended, .logLinesDropped:
                 .warning
             }
@@ -81,7 +81,7 @@ public struct ServerProblem: Codable, Equatable, Sendable {
     public var severity: Severity
     /// Whether the server is not ready because of it.
     public var isUnready: Bool
-    /// The listener, endpoint, provider, thread or limit; nil where there is one only.
+    /// The listener, endpoint, provider, thread, limit or setting; nil where there is one only.
     public var subject: String?
     /// The topics of a provider's pushes that it concerns: certificates of several apps have one subject. nil for all.
     public var topics: [String]?

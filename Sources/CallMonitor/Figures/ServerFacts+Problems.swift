@@ -11,7 +11,7 @@ extension ServerFacts {
         found += certificates.flatMap { certificateProblems($0) }
         found += authorizationProblems
         found += identityProblems
-        found += turnProblems
+        found += fileProblems
         if hasRefusedReload { found.append(.refusedReload) }
         found += webhooks.compactMap { webhookProblem($0) }
         found += loadProblems
@@ -313,14 +313,13 @@ extension ServerFacts {
         ]
     }
 
-    private var turnProblems: [ServerProblem] {
-        guard let missingTurnSecret else { return [] }
-        return [
+    private var fileProblems: [ServerProblem] {
+        missingFiles.map { setting, path in
             ServerProblem(
-                .turnSecretMissing,
-                "turn: \(missingTurnSecret) is missing, empty or unreadable: the next start fails; put the secret of the TURN servers there"
+                .filesMissing, of: setting,
+                "\(setting): \(path) is missing, empty or unreadable: the next start fails, or does without it; put it back from a backup"
             )
-        ]
+        }
     }
 
     private var adminProblems: [ServerProblem] {

@@ -166,8 +166,8 @@ public struct ServerFacts: Sendable {
     public var identity: IdentityKeys?
     /// The admin socket, if its file is gone.
     public var missingAdminSocket: String?
-    /// The file with the secret of the TURN servers, if it cannot be read any more.
-    public var missingTurnSecret: String?
+    /// The files that the next start needs and would not find, by the settings that name them.
+    public var missingFiles: [(setting: String, path: String)] = []
     /// Whether the settings of the last reload were refused.
     public var hasRefusedReload = false
     /// Why the log cannot be written; nil while it can.

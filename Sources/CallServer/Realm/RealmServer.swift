@@ -239,7 +239,7 @@ extension ServerConfiguration {
         (new.address, new.data, new.database, new.realmNode) = (address, data, database, realmNode)
         (new.shards, new.metrics, new.node) = (shards, metrics, node)
         (new.adminHooks, new.logLinesDropped, new.logFailure) = (adminHooks, logLinesDropped, logFailure)
-        new.hasRefusedReload = hasRefusedReload
+        (new.hasRefusedReload, new.missingFiles) = (hasRefusedReload, missingFiles)
         return new
     }
 }

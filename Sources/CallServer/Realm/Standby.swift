@@ -153,7 +153,7 @@ struct Standby: Sendable {
 struct StandbyFiles: Sendable {
     private let certificates: [ServerFacts.Certificate]
     private let unusable: [ServerProblem]
-    private let missingTurnSecret: String?
+    private let missing: [(setting: String, path: String)]
 
     /// Blocks on the disk.
     init(of configuration: ServerConfiguration) {
@@ -184,7 +184,8 @@ struct StandbyFiles: Sendable {
             })
         certificates = ListenerCertificates.distinct(found)
         self.unusable = unusable
-        missingTurnSecret = configuration.turn?.missingSecret
+        missing = ProblemWatch.distinct(
+            configuration.missingFiles() + TurnConfiguration.missing(configuration.turn?.missingSecret))
     }
 
     /// - Parameter date: by the system clock.
@@ -193,7 +194,7 @@ struct StandbyFiles: Sendable {
         // A standby has none, and misses none.
         facts.core = ServerFacts.Core()
         facts.certificates = certificates
-        facts.missingTurnSecret = missingTurnSecret
+        facts.missingFiles = missing
         facts.hasRefusedReload = hasRefusedReload
         return unusable + facts.problems
     }
@@ -252,7 +253,7 @@ private final class SightBox: Sendable {
 
     /// Why this process should not become the home, for the others of the realm; nil for nothing.
     var hindrance: String? {
-        let words = ownProblems.filter { $0.isUnready || $0.code == .turnSecretMissing }.map(\.words)
+        let words = ownProblems.filter { $0.isUnready || $0.code == .filesMissing }.map(\.words)
         return words.isEmpty ? nil : words.joined(separator: "; ")
     }
 

@@ -22,8 +22,8 @@ final class ProblemWatch: Sendable {
     private struct Kept {
         var webhooks: [WebhookView] = []
         var identity: ServerFacts.IdentityKeys?
-        var missingTurnSecret: String?
         var missingAdminSocket: String?
+        var missingFiles: [(setting: String, path: String)] = []
         var openFiles = 0
         var rings: (all: UInt64, slow: UInt64) = (0, 0)
         var history: CountHistory
@@ -37,6 +37,7 @@ final class ProblemWatch: Sendable {
     private let logLinesDropped: @Sendable () -> UInt64
     private let logFailure: @Sendable () -> String?
     private let hasRefusedReload: @Sendable () -> Bool
+    private let missingFiles: @Sendable () -> [(setting: String, path: String)]
     private let monitor: @Sendable () async -> LiveFigures?
     private let start: Instant
     private let kept: Mutex<Kept>
@@ -46,6 +47,7 @@ final class ProblemWatch: Sendable {
         _ parts: ServerParts, _ webSockets: WebSocketServer, _ certificates: ListenerCertificates,
         adminSocket: SocketAddress, logLinesDropped: @escaping @Sendable () -> UInt64,
         logFailure: @escaping @Sendable () -> String?, hasRefusedReload: @escaping @Sendable () -> Bool,
+        missingFiles: @escaping @Sendable () -> [(setting: String, path: String)],
         monitor: @escaping @Sendable () async -> LiveFigures?
     ) {
         self.parts = parts
@@ -55,6 +57,7 @@ final class ProblemWatch: Sendable {
         self.logLinesDropped = logLinesDropped
         self.logFailure = logFailure
         self.hasRefusedReload = hasRefusedReload
+        self.missingFiles = missingFiles
         self.monitor = monitor
         let now = parts.clock.now()
         start = now
@@ -84,14 +87,24 @@ final class ProblemWatch: Sendable {
         let webhooks = await parts.webhooks.endpoints()
         let identity = await parts.tokens.identityKeys()
         let rings = await monitor().map { Self.rings($0.stages) }
-        let (missing, files) = (parts.turn.missingSecret, ProcessFigures.now().openFiles ?? 0)
+        let missing = Self.distinct(
+            missingFiles() + TurnConfiguration.missing(parts.turn.missingSecret)
+                // Those of a realm are in its database.
+                + (parts.store.homeLease == nil ? parts.tokens.missingSecrets : []))
         let missingSocket = adminSocket.path.flatMap { FileStatus(path: $0) == nil ? $0 : nil }
+        let files = ProcessFigures.now().openFiles ?? 0
         kept.withLock { kept in
             (kept.webhooks, kept.identity) = (webhooks, identity)
-            (kept.missingTurnSecret, kept.openFiles) = (missing, files)
+            (kept.missingFiles, kept.openFiles) = (missing, files)
             kept.missingAdminSocket = missingSocket
             if let rings { kept.rings = rings }
         }
+    }
+
+    /// Each file once.
+    static func distinct(_ files: [(setting: String, path: String)]) -> [(setting: String, path: String)] {
+        var paths: Set<String> = []
+        return files.filter { paths.insert($0.path).inserted }
     }
 
     private func look() async {
@@ -128,7 +141,7 @@ final class ProblemWatch: Sendable {
         kept.withLock { kept in
             facts.webhooks = kept.webhooks
             facts.identity = kept.identity
-            facts.missingTurnSecret = kept.missingTurnSecret
+            facts.missingFiles = kept.missingFiles
             facts.missingAdminSocket = kept.missingAdminSocket
             facts.openFiles = kept.openFiles
             facts.history = kept.history

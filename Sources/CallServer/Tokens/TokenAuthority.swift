@@ -47,6 +47,8 @@ public struct TokenAuthority: Redacted, Sendable {
 
         private let state: Mutex<State>
         let generation = Atomic<UInt64>(0)
+        /// Where the secrets are; nil if that is nobody's concern.
+        let secretPath = Mutex<String?>(nil)
         let counters = TokenCounters()
 
         init(_ verifier: TokenVerifier) { state = Mutex(State(configured: verifier, verifier: verifier)) }
@@ -103,6 +105,7 @@ public struct TokenAuthority: Redacted, Sendable {
         self.folder = folder
         users = Users(try Self.verifier(tokens, folder))
         wakeTokens = WakeTokens(secret: try folder.secret(Self.wakeSecretFile))
+        users.secretPath.withLock { $0 = Self.secretPath(tokens, folder) }
     }
 
     /// Mints user tokens from the client secret alone; it neither checks nor mints wake tokens.
@@ -136,13 +139,26 @@ public struct TokenAuthority: Redacted, Sendable {
 
     static func missingSecrets(of folder: DataFolder, _ tokens: TokenConfiguration) -> [MissingSecret] {
         let ofUsers = MissingSecret(
-            path: folder.path + "/" + TokenConfiguration.standardSecretFile,
+            path: secretPath(tokens, folder),
             effect: "user tokens of the earlier one are refused")
         let ofPushes = MissingSecret(
             path: folder.path + "/" + wakeSecretFile,
             effect: "phones that were just woken are refused, and a repeated Idempotency-Key starts another call")
         let secrets = tokens.secretFile == nil ? [ofUsers, ofPushes] : [ofPushes]
         return secrets.filter { !PrivateFile.isThere($0.path) }
+    }
+
+    private static func secretPath(_ tokens: TokenConfiguration, _ folder: DataFolder) -> String {
+        tokens.secretFile ?? folder.path + "/" + TokenConfiguration.standardSecretFile
+    }
+
+    /// The secrets that the next start would not find. Blocks on the disk.
+    var missingSecrets: [(setting: String, path: String)] {
+        let ofPushes = folder.map { $0.path + "/" + Self.wakeSecretFile }
+        let secrets = [("tokens.secret_file", users.secretPath.withLock { $0 }), (Self.wakeSecretFile, ofPushes)]
+        return secrets.compactMap { setting, path in
+            path.flatMap { PrivateFile.isThere($0) ? nil : (setting: setting, path: $0) }
+        }
     }
 
     // MARK: Keys
@@ -163,6 +179,7 @@ public struct TokenAuthority: Redacted, Sendable {
     /// Reads the secrets for new settings. Blocks on the disk.
     func verifier(for configuration: TokenConfiguration) throws -> TokenVerifier {
         guard let folder else { preconditionFailure("only a server's authority has settings") }
+        users.secretPath.withLock { $0 = Self.secretPath(configuration, folder) }
         return try Self.verifier(configuration, folder)
     }
 

@@ -40,6 +40,11 @@ public struct TurnConfiguration: Equatable, Sendable {
         guard let content = try? PrivateFile.read(secretFile) else { return secretFile }
         return Self.secret(in: String(decoding: content, as: UTF8.self)) == nil ? secretFile : nil
     }
+
+    /// A ``missingSecret`` with its setting.
+    static func missing(_ path: String?) -> [(setting: String, path: String)] {
+        path.map { [(setting: "turn.secret_file", path: $0)] } ?? []
+    }
 }
 
 /// Makes credentials for TURN servers ("A REST API For Access To TURN Services", draft-uberti-behave-turn-rest). May be

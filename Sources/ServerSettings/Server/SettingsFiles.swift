@@ -1,6 +1,23 @@
 import EventLoop
 import Foundation
 
+/// A file that a setting names, or the settings file: the next start needs it.
+public struct NamedFile: Equatable, Sendable {
+    /// The key of the setting.
+    public let setting: String
+    public let path: String
+    /// Whether it was empty when it was read.
+    let isEmpty: Bool
+
+    /// Whether a start would not find it, or find it empty. Blocks on the disk.
+    public var isMissing: Bool {
+        guard let status = FileStatus(path: path), status.mode & S_IFMT == S_IFREG, access(path, R_OK) == 0 else {
+            return true
+        }
+        return status.size == 0 && !isEmpty
+    }
+}
+
 /// The contents of the files that settings name: a renewed certificate keeps its path.
 struct SettingsFiles: Sendable {
     struct File {
@@ -19,6 +36,8 @@ struct SettingsFiles: Sendable {
 
     /// A fingerprint of the files' contents by setting key, valid within this process.
     private(set) var marks: [String: [Int]] = [:]
+    /// Those that were read.
+    private(set) var named: [NamedFile] = []
 
     mutating func read(_ path: String, for setting: Setting) throws(Failure) -> File {
         let bytes = try content(of: path)
@@ -27,6 +46,7 @@ struct SettingsFiles: Sendable {
         }
         // Of the bytes: Swift sorts the combining marks of a text before it hashes it.
         marks[setting.key, default: []].append(bytes.hashValue)
+        named.append(NamedFile(setting: setting.key, path: path, isEmpty: bytes.isEmpty))
         return File(text: text, permissions: Self.permissions(of: path))
     }
 

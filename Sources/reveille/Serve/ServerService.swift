@@ -16,9 +16,11 @@ struct ServerService: Service {
     let setLogLevel: @Sendable (Logger.Level) -> Void
     let log: Logger
 
-    /// Whether the settings of the last reload were refused.
     private final class LastReload: Sendable {
+        /// Whether its settings were refused.
         let isRefused = Atomic(false)
+        /// Of the last reload that was not refused, or of the start.
+        let files = Mutex<[NamedFile]>([])
     }
 
     private let lastReload = LastReload()
@@ -26,6 +28,10 @@ struct ServerService: Service {
     func run() async throws {
         var configuration = self.configuration
         configuration.hasRefusedReload = { [lastReload] in lastReload.isRefused.load(ordering: .relaxed) }
+        lastReload.files.withLock { $0 = settings.namedFiles }
+        configuration.missingFiles = { [lastReload] in
+            lastReload.files.withLock { $0 }.filter(\.isMissing).map { (setting: $0.setting, path: $0.path) }
+        }
         if configuration.database == nil {
             let server = try await CallServer.start(configuration, log: log)
             await reload { reload, _ in try await server.reload(reload) }
@@ -44,6 +50,8 @@ struct ServerService: Service {
         for await _ in hangups.cancelOnGracefulShutdown() {
             let isTaken = await reloader.reload()
             lastReload.isRefused.store(!isTaken, ordering: .relaxed)
+            let files = await reloader.namedFiles
+            lastReload.files.withLock { $0 = files }
         }
     }
 }
