@@ -91,9 +91,11 @@ package final class PushPool {
     var isIdle: Bool { load == 0 }
     /// Grows with each push that takes the pool, over all pools.
     var lastUse: UInt64 = 0
-    /// Whether this is a push service that a device may have invented: a name below a `*` of `push.webpush.hosts` that has
-    /// never accepted a push.
-    var isUnproven: Bool { !endpoint.isListed && machine.counters.accepted == 0 }
+    /// Whether this is a push service that a device may have invented: a name below a `*` of `push.webpush.hosts`, not
+    /// that of a browser, that has never accepted a push.
+    var isUnproven: Bool { !endpoint.isKnown && machine.counters.accepted == 0 }
+    /// Whether what fails here counts for readiness: the configuration names the host, or a push was accepted.
+    var isTrusted: Bool { endpoint.isListed || machine.counters.accepted > 0 }
     /// The user whose push the pool was made for, if it is one of a push service.
     var opener: Handle?
 
@@ -119,7 +121,7 @@ package final class PushPool {
         statistics.streamsInFlight = machine.streamsInFlight
         statistics.openConnections = machine.openConnections
         statistics.counters = machine.counters
-        if !isUnproven { (statistics.ended, statistics.failed) = (machine.counters.ended, machine.counters.failed) }
+        if isTrusted { (statistics.ended, statistics.failed) = (machine.counters.ended, machine.counters.failed) }
         statistics.credential = machine.credential
         statistics.suspectTopics = machine.suspectTopics
         statistics.allRefusedAt = machine.allRefusedAt

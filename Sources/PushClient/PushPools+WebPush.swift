@@ -35,7 +35,7 @@ extension PushPools {
     }
 
     /// Closes an idle pool when there are as many as there may be: first one whose service never accepted a push, else
-    /// the least recently used. Devices choose the names below a `*`, so new ones never displace the pools of listed
+    /// the least recently used. Devices choose the names below a `*`, so new ones never displace the pools of known
     /// hosts, and few are tried at a time: for one user no more than are left for the others. An idle pool has no
     /// outcome to tell when it closes.
     mutating func makeRoom(for route: PushRoute, of user: Handle) throws(NoWay) {
@@ -43,16 +43,16 @@ extension PushPools {
         let unproven = pools.filter(\.isUnproven)
         let tried = unproven.filter { !$0.isIdle }
         guard
-            route.isListed
+            route.isKnown
                 || tried.count(where: { $0.opener == user }) < WebPushEndpoint.mostUnproven - tried.count
         else { throw NoWay(reason: Self.tooManyServices) }
         let evicted: PushPool?
-        if !route.isListed, unproven.count >= WebPushEndpoint.mostUnproven {
+        if !route.isKnown, unproven.count >= WebPushEndpoint.mostUnproven {
             evicted = leastRecentlyUsed(unproven)
         } else if pools.count >= WebPushEndpoint.mostOrigins {
             evicted =
-                leastRecentlyUsed(unproven) ?? leastRecentlyUsed(pools.filter { !$0.endpoint.isListed })
-                ?? (route.isListed ? leastRecentlyUsed(pools) : nil)
+                leastRecentlyUsed(unproven) ?? leastRecentlyUsed(pools.filter { !$0.endpoint.isKnown })
+                ?? (route.isKnown ? leastRecentlyUsed(pools) : nil)
         } else {
             return
         }
@@ -91,7 +91,7 @@ extension PushPools {
             var sum = PushStatistics.Pool(webPush: name)
             if let before = closed[name] { sum.count(before) }
             for pool in pools where pool.endpoint.credentialName == name {
-                sum.add(pool.statistics, isTrusted: !pool.isUnproven)
+                sum.add(pool.statistics, isTrusted: pool.isTrusted)
             }
             statistics.append(sum)
         }

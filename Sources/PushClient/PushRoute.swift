@@ -32,6 +32,8 @@ package struct PushRoute: Sendable {
     let registrations: HTTPSHost?
     /// Whether the configuration names this very host; false for a push service below a `*`, which devices choose.
     let isListed: Bool
+    /// Whether no device has invented the host.
+    var isKnown: Bool { isListed || WebPushEndpoint.browserHosts.contains(host) }
     private let origin: Origin
 
     /// The input of the route: routes with equal input are unchanged.

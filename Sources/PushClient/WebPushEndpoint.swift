@@ -8,9 +8,11 @@ public struct WebPushEndpoint: Sendable {
     public static let standardHosts = [
         "fcm.googleapis.com", "*.push.services.mozilla.com", "*.push.apple.com", "*.notify.windows.com",
     ]
+    /// The names below the patterns to which Firefox and Safari subscribe. No device has invented them.
+    static let browserHosts = ["updates.push.services.mozilla.com", "web.push.apple.com"]
     /// The most push services, by host and port, with connections at a time. Devices choose them among the hosts.
     public static let mostOrigins = 64
-    /// The most of these that have never accepted a push and are named by a `*` only.
+    /// The most of these that have never accepted a push and are named by a `*` only, those of browsers apart.
     public static let mostUnproven = 8
     /// The part of the queue capacity for the pushes to them.
     static let unprovenShare = 8

@@ -79,7 +79,11 @@ extension PushMachine {
 
     private mutating func accept(_ push: PushIndex, isOld: Bool) {
         quotaRefusals.succeeded()
-        if throttledUsers > 0 { (throttledInARow, throttledUsers) = ([], 0) }
+        if policy.mayInferQuota, let user = pushes[push].terms.user { quotaProbes.remember(user) }
+        if quotaProbes.hasThrottled {
+            throttledInARow = []
+            quotaProbes.succeeded()
+        }
         if !isQuietForCertain { quietUntil = nil }
         if !throttle.isEmpty, let token = pushes[push].terms.token { throttle.accepted(token) }
         if !isOld, !isMapped(push) { evidence.accepted(pushes[push].terms.token) }

@@ -108,10 +108,9 @@ extension PushMachine {
     /// account's quota. A user one of whose devices was throttled before says nothing new.
     mutating func throttled(_ push: PushIndex, _ answer: PushAnswer) {
         let (terms, token) = (pushes[push].terms, pushes[push].terms.token)
-        if !throttle.knows(terms), !throttledInARow.hasUser(of: terms) {
-            throttledInARow.append(terms)
-            throttledUsers += 1
-        }
+        let isFirst = !throttle.knows(terms) && !throttledInARow.hasUser(of: terms)
+        if isFirst { throttledInARow.append(terms) }
+        quotaProbes.throttled(terms, isFirst: isFirst)
         if let token {
             throttle.refused(token, of: terms.user, retryAfter: retryAfter(of: answer), now: now, random: &random)
         }
@@ -153,7 +152,8 @@ extension PushMachine {
         let until = max(quietUntil ?? now, now + wait)
         quietUntil = until
         isQuietForCertain = isCertain || (isQuiet && isQuietForCertain)
-        quotaProbedFrom = max(quotaProbedFrom, now + quotaProbePause)
+        // Not again for each three of them: they would put off the probes without an end.
+        if !isQuiet { quotaProbes.begin(now: now) }
         let (policy, throttle, holdsAll) = (policy, throttle, isQuietForCertain)
         finishWaiting(.quotaExceeded, reason: Self.quotaReason) { _, _, terms in
             !policy.isWorthWaiting(terms, until: until) && (holdsAll || throttle.knows(terms))
@@ -163,18 +163,6 @@ extension PushMachine {
     /// Whether the account's backoff is only inferred: pushes to users without a throttled device probe it, and the
     /// first that is accepted ends it.
     var isQuotaProbed: Bool { quietUntil != nil && !isQuietForCertain && breaker.isClosed }
-
-    /// Takes the turn of a probe.
-    mutating func isQuotaProbeDue() -> Bool {
-        guard isQuotaProbed, quotaProbedFrom <= now else { return false }
-        quotaProbedFrom = now + quotaProbePause
-        return true
-    }
-
-    /// 10 ms, doubled with every 64 users who are throttled: many of them do not make the others wait.
-    private var quotaProbePause: Duration {
-        min(Duration.milliseconds(10) * (1 << min(throttledUsers / 64, 20)), policy.quotaBackoff.cap)
-    }
 
     /// Whether the account's backoff holds the push back.
     func isHeldBack(_ terms: PushTerms) -> Bool {

@@ -119,12 +119,11 @@ extension PushMachine {
         }
         if let until = quietUntil, until <= now { quietUntil = nil }
         // Without a free stream none is announced, but pushes to throttled devices may still be set aside.
-        let isWorthLooking = !throttle.isEmpty || hasFreeStream
-        let isProbeDue = isQuotaProbeDue()
-        if isWorthLooking, quietUntil == nil || isProbeDue, providerToken.usable(now: now) != nil {
-            if isProbeDue {
-                announceQuotaProbe()
-            } else if let probe = waitingProbe {
+        let isWorthLooking = (!throttle.isEmpty || hasFreeStream) && providerToken.usable(now: now) != nil
+        if quietUntil != nil {
+            if isQuotaProbed { announceQuotaProbes(isWorthLooking: isWorthLooking) }
+        } else if isWorthLooking {
+            if let probe = waitingProbe {
                 // Its entry in the queue is skipped later.
                 _ = announce(probe)
             } else {
@@ -136,10 +135,18 @@ extension PushMachine {
         if wantsConnection, now >= opensFrom { openConnection() }
     }
 
-    /// Announces the first push to a user without a throttled device.
-    private mutating func announceQuotaProbe() {
-        // Its entry in the queue is skipped later.
-        if let first = firstWaiting(where: { !throttle.knows($0) }) { _ = announce(first.push) }
+    /// Announces one push to a user without a throttled device, for each kind of users whose turn it is. A turn ends
+    /// without a push too, so that the next deadline is in the future.
+    private mutating func announceQuotaProbes(isWorthLooking: Bool) {
+        for users in QuotaProbes.Users.allCases where quotaProbes.isDue(users, now: now) {
+            let isNewest = quotaProbes.isOfNewest(users)
+            let probe =
+                isWorthLooking
+                ? firstWaiting(isNewest: isNewest) { quotaProbes.users(of: $0) == users && !throttle.knows($0) } : nil
+            quotaProbes.endTurn(of: users, hasPush: probe != nil, now: now)
+            // Its entry in the queue is skipped later.
+            if let probe { _ = announce(probe.push) }
+        }
     }
 
     private mutating func announceInOrder(_ line: WaitingLines.Line) {
@@ -259,10 +266,17 @@ extension PushMachine {
         if let entry = firstWaiting(where: { _ in true }) { breaker.probe(with: pushes.id(at: entry.push), now: now) }
     }
 
-    private func firstWaiting(where isWanted: (PushTerms) -> Bool) -> WaitingLines.Entry? {
-        for line in WaitingLines.Line.allCases {
-            let first = lines[line].first { isWaiting($0) && isWanted(pushes[$0.push].terms) }
-            if let first { return first }
+    /// - Parameter isNewest: whether the newest of a line is wanted, of new calls first, rather than the oldest.
+    private func firstWaiting(
+        isNewest: Bool = false, where isWanted: (PushTerms) -> Bool
+    ) -> WaitingLines.Entry? {
+        let order: [WaitingLines.Line] = isNewest ? [.calls, .returned, .notices] : WaitingLines.Line.allCases
+        for line in order {
+            let found =
+                isNewest
+                ? lines[line].last { isWaiting($0) && isWanted(pushes[$0.push].terms) }
+                : lines[line].first { isWaiting($0) && isWanted(pushes[$0.push].terms) }
+            if let found { return found }
         }
         return nil
     }

@@ -90,10 +90,8 @@ public struct PushMachine: Sendable {
     /// Pushes throttled in a row, since the last acceptance, by answers that do not tell whose quota it was: one for each
     /// user, whose devices say nothing about those of others, or for each token of no known user.
     var throttledInARow: [PushTerms] = []
-    /// The number of such users since the last acceptance, none of whose devices was throttled before.
-    var throttledUsers = 0
-    /// While the account's backoff is only inferred, no push is announced before.
-    var quotaProbedFrom = Instant(milliseconds: .min)
+    /// While the account's backoff is only inferred, no other pushes are announced.
+    var quotaProbes: QuotaProbes
     /// Pushes whose credential was refused since it was last accepted, likewise; see ``PushPolicy/isChosenByDevices``.
     var refusedInARow: [PushTerms] = []
     var quotaRefusals: Backoff
@@ -114,6 +112,7 @@ public struct PushMachine: Sendable {
         breaker = CircuitBreaker(policy: policy)
         throttle = DeviceThrottle(policy: policy)
         quotaRefusals = Backoff(policy.quotaBackoff)
+        quotaProbes = QuotaProbes(policy: policy)
         random = SeededGenerator(seed: seed)
     }
 
@@ -165,7 +164,7 @@ public struct PushMachine: Sendable {
         guard waitingCount > 0 else { return next }
         if mayAnnounce {
             if let quietUntil { consider(quietUntil) }
-            if isQuotaProbed { consider(quotaProbedFrom) }
+            if isQuotaProbed { consider(quotaProbes.next) }
             if let due = providerToken.nextSigning { consider(due) }
             if wantsConnection { consider(opensFrom) }
         }

@@ -72,6 +72,8 @@ public struct PushPolicy: Equatable, Sendable {
     /// for each user, and costs no connection: the service judges the token of each request (RFC 8292). It opens no
     /// circuit: anybody can register devices that the service refuses.
     public var isChosenByDevices = false
+    /// Whether an answer may leave open whose quota is used up, as those of FCM and of Web Push services.
+    @inline(__always) var mayInferQuota: Bool { isChosenByDevices || credential == .fetchedToken }
     public var providerToken = ProviderTokenPolicy()
     public var accessToken = AccessTokenPolicy()
 

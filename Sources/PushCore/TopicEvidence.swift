@@ -44,7 +44,7 @@ struct TopicEvidence: Sendable {
 
     /// How many users' pushes must be refused in a row, over all topics, before the provider counts as refusing all:
     /// few before any acceptance, many after one. Devices choose their topics and tokens, so one user's registrations
-    /// say nothing about other users.
+    /// say nothing about other users, and after an acceptance those of new users say nothing at all.
     static let usersUntilAllRefused = (unproven: 3, proven: 20)
 
     private struct Topic: Sendable {
@@ -66,7 +66,7 @@ struct TopicEvidence: Sendable {
     private var refusedUsers: Set<Int> = []
     private var lastRefusal: Instant?
 
-    /// When the last push was refused, while all are; nil after an acceptance, or with too few users refused.
+    /// When the last push that counts was refused, while all are; nil after an acceptance, or with too few users.
     var allRefusedAt: Instant? {
         let limit = hasAccepted ? Self.usersUntilAllRefused.proven : Self.usersUntilAllRefused.unproven
         return refusedUsers.count >= limit ? lastRefusal : nil
@@ -102,8 +102,11 @@ struct TopicEvidence: Sendable {
     /// Records a refusal for token, topic or request that the configuration may have caused.
     /// - Returns: whether the token is at fault and must not be used again.
     mutating func refused(_ token: PushToken?, of user: Handle?, _ answer: PushAnswer, now: Instant) -> Bool {
-        lastRefusal = now
-        if let user, refusedUsers.count < Self.usersUntilAllRefused.proven { refusedUsers.insert(user.hashValue) }
+        // Anybody can register any number of new users.
+        if !hasAccepted || wasAccepted(token) {
+            lastRefusal = now
+            if let user, refusedUsers.count < Self.usersUntilAllRefused.proven { refusedUsers.insert(user.hashValue) }
+        }
         let name = token?.topic ?? ""
         guard var topic = topics[name] ?? (topics.count < Self.mostTopics ? Topic() : nil) else { return false }
         let others = topic.refused.count { $0 != token || token == nil }

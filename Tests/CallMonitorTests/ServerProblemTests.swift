@@ -117,9 +117,24 @@ struct ServerProblemTests {
             $0.pools[0].isOfDevices = true
             $0.counts = [.pushesEnded("APNs"): 3, .pushesFailed("APNs"): 3]
         },
+        Cause(.pushQueueOld, false) {
+            $0.pools[0].isOfDevices = true
+            $0.pools[0].lines = [
+                ServerFacts.Pool.Line(name: "APNs", waiting: 1, oldest: .milliseconds(10_001), connections: 1)
+            ]
+        },
         Cause(.credentialRefused, true) { $0.pools[0].credential = "has refused" },
+        Cause(.credentialRefused, false) {
+            $0.pools[0].isOfDevices = true
+            $0.pools[0].credential = "has refused"
+        },
         Cause(.tokensRefused, false) { $0.pools[0].suspects = [(topic: "a.voip", words: "has refused")] },
         Cause(.tokensRefused, true) {
+            $0.pools[0].suspects = [(topic: "a.voip", words: "has refused")]
+            $0.pools[0].allRefusedFor = .zero
+        },
+        Cause(.tokensRefused, false) {
+            $0.pools[0].isOfDevices = true
             $0.pools[0].suspects = [(topic: "a.voip", words: "has refused")]
             $0.pools[0].allRefusedFor = .zero
         },

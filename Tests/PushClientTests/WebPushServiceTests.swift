@@ -394,6 +394,19 @@ struct WebPushConfigurationTests {
         #expect(endpoint.hosts.map(\.description) == WebPushEndpoint.standardHosts)
     }
 
+    @Test(
+        "the push services of Chrome, Firefox and Safari take no place of those that a device may have invented",
+        arguments: [
+            ("fcm.googleapis.com", true), ("updates.push.services.mozilla.com", true), ("web.push.apple.com", true),
+            ("x.push.services.mozilla.com", false), ("web2.push.apple.com", false), ("a.notify.windows.com", false),
+        ])
+    func known(host: String, isKnown: Bool) throws {
+        let routes = try #require(
+            try WebPushRoutes(WebPushEndpoint(key: .random(), subject: "mailto:a@b.example")))
+        let route = try #require(routes.route(host: host, port: 443))
+        #expect(route.isKnown == isKnown && route.isListed == (host == "fcm.googleapis.com"))
+    }
+
     @Test("a contact is a mail address or a page")
     func subjects() {
         for subject in ["mailto:a@b.example", "https://example.org/contact"] {

@@ -216,48 +216,87 @@ struct PushMachineThrottleTests {
         #expect(bench.machine.throttledUntil != nil)
     }
 
+    private static let victim = push(1_000_000)
+
+    /// Submits what was announced, and what that leads to, until the victim's push is accepted. All others are throttled.
+    private func serve(_ announced: inout [PushID], on bench: inout MachineBench) {
+        while !announced.isEmpty, bench.outcomes[Self.victim] == nil {
+            let next = announced.removeFirst()
+            bench.give(.cleared(next))
+            announced += bench.announced
+            guard let place = bench.carryOutSubmit(of: next) else { continue }
+            bench.answer(place, next == Self.victim ? providerAnswer(201, "", .accepted) : Self.unclear(nil))
+            announced += bench.announced
+        }
+    }
+
+    /// Queues a push to the victim, which must go out and be accepted within two seconds.
+    private func expectVictim(_ user: Handle?, _ announced: [PushID], on bench: inout MachineBench) {
+        var announced = announced
+        bench.queue(Self.victim, to: device(1_000_000), of: user)
+        announced += bench.announced
+        for _ in 0..<200 where bench.outcomes[Self.victim] == nil {
+            serve(&announced, on: &bench)
+            bench.pass(.milliseconds(10))
+            announced += bench.announced
+        }
+        #expect(bench.outcomes[Self.victim] == [.accepted])
+        #expect(bench.machine.throttledUntil == nil)
+    }
+
+    /// The users whose devices are throttled.
+    enum Accounts: CaseIterable, Sendable {
+        /// The same ones again and again.
+        case old
+        case new
+        /// Pushes to them were accepted before.
+        case proven
+    }
+
     @Test(
         "pushes to others go out within two seconds, however many users' devices are throttled, old ones or new ones",
-        arguments: [3, 12, 100], [true, false])
-    func manyUsersAreNotAll(users: Int, areNew: Bool) {
+        arguments: [3, 12, 100, 300, 640], Accounts.allCases)
+    func manyUsersAreNotAll(users: Int, accounts: Accounts) throws {
         var bench = MachineBench.ready(streamLimit: 1000) {
             $0.isChosenByDevices = true
             $0.idlePingAfter = .seconds(100_000)
         }
-        let victim = push(1_000_000)
-        var announced: [PushID] = []
-        func serve() {
-            while !announced.isEmpty {
-                let next = announced.removeFirst()
-                bench.give(.cleared(next))
-                announced += bench.announced
-                guard let place = bench.carryOutSubmit(of: next) else { continue }
-                bench.answer(place, next == victim ? providerAnswer(201, "", .accepted) : Self.unclear(nil))
-                announced += bench.announced
-            }
+        for user in 0..<users where accounts == .proven {
+            let place = try bench.send(push(UInt64(10_000 + user)), to: device(user), of: Handle("mallory\(user)"))
+            bench.answer(place, 200)
         }
+        let alice = Handle("alice")
+        try bench.answer(bench.send(push(20_000), to: device(1_000_000), of: alice), 200)
+        var announced: [PushID] = []
         for wave in 0..<4 {
             for user in 0..<users {
                 let number = 1000 * wave + user
-                let name = areNew ? "mallory\(number)" : "mallory\(user)"
+                let name = accounts == .new ? "mallory\(number)" : "mallory\(user)"
                 bench.queue(push(UInt64(number)), to: device(number), of: Handle(name))
                 announced += bench.announced
             }
-            serve()
-            guard wave < 3 else { break }
+            serve(&announced, on: &bench)
+            guard wave < 3, accounts != .proven else { break }
             // Until the end of each backoff, in which their pushes expire.
             bench.pass(.seconds(100))
             announced = []
         }
-        bench.queue(victim, to: device(1_000_000), of: Handle("alice"))
-        announced += bench.announced
-        for _ in 0..<200 where bench.outcomes[victim] == nil {
-            serve()
-            bench.pass(.milliseconds(10))
+        expectVictim(alice, announced, on: &bench)
+    }
+
+    @Test(
+        "a user who was never pushed to does not wait for all new users who came before",
+        arguments: [3, 12, 100, 300, 640], [3, 1000])
+    func newestIsProbed(users: Int, streams: Int) {
+        var bench = MachineBench.ready(streamLimit: streams) { $0.isChosenByDevices = true }
+        var announced: [PushID] = []
+        for user in 0..<users {
+            bench.queue(push(UInt64(user)), to: device(user), of: Handle("mallory\(user)"))
             announced += bench.announced
         }
-        #expect(bench.outcomes[victim] == [.accepted])
-        #expect(bench.machine.throttledUntil == nil)
+        serve(&announced, on: &bench)
+        #expect(bench.machine.throttledUntil != nil)
+        expectVictim(Handle("alice"), announced, on: &bench)
     }
 
     @Test("while the account's quota is assumed, a user with a throttled device waits, and the others probe one by one")

@@ -55,6 +55,7 @@ extension SourceRules {
         "PushPolicy.throttledDevices": "pushes held for a device",
         "PushPolicy.heldPerDevice": "pushes held for a device",
         "PushPolicy.refusalsUntilThrottled": "a provider's quota",
+        "QuotaProbes.mostProven": "a provider's quota",
         "PushMachine+Credential.mostRefused": "a Web Push service's credential",
         "CredentialHealth.failuresUntilBad": "a Web Push service's credential",
         "TopicEvidence.mostTopics": "topics whose refused tokens",

@@ -138,14 +138,16 @@ extension ServerFacts {
 
     private func pushProblems(_ pool: Pool) -> [ServerProblem] {
         var found = pool.lines.compactMap { queueProblem($0, of: pool) }
+        // Devices choose the addresses of Web Push, and with them what is refused.
+        let isOurs = !pool.isOfDevices
         if let words = pool.credential {
             found.append(
                 ServerProblem(
-                    .credentialRefused, of: pool.name, isUnready: true, topics: pool.topics,
+                    .credentialRefused, of: pool.name, isUnready: isOurs, topics: pool.topics,
                     "push: \(pool.name) \(words)"))
         }
         // A suspect topic alone does not make the server unready: a client may have invented it.
-        let isUnready = pool.allRefusedFor.map { $0 < Self.refusalsCount } ?? false
+        let isUnready = isOurs && pool.allRefusedFor.map { $0 < Self.refusalsCount } ?? false
         found += pool.suspects.map {
             ServerProblem(
                 .tokensRefused, of: pool.name, isUnready: isUnready, topics: [$0.topic],
@@ -185,7 +187,9 @@ extension ServerFacts {
         guard wait > Self.longestWait || isWithin(Self.refusalsCount, line.overdueFor) else { return nil }
         return ServerProblem(
             .pushQueueOld, of: line.name,
-            isUnready: wait > Self.longestWait || isWithin(Self.pushesCount, line.overdueFor), topics: pool.topics,
+            // Devices choose the addresses of Web Push, and may choose some for whose quota their pushes wait.
+            isUnready: !pool.isOfDevices && (wait > Self.longestWait || isWithin(Self.pushesCount, line.overdueFor)),
+            topics: pool.topics,
             "push: pushes wait longer than \(seconds(Self.longestWait)) s for \(line.name), \(line.waiting) now, the oldest for \(seconds(wait)) s; see the provider's status page and reveille pushes list"
         )
     }
