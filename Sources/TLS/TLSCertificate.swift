@@ -69,15 +69,18 @@ public final class TLSCertificate: Sendable {
         guard X509_check_private_key(certificate, key) == 1 else {
             throw Failure(file: keyFile, problem: "the key does not belong to the certificate in \(certificateFile)")
         }
-        let now = Int64(time(nil))
-        if let ended = list.firstToEnd, ended.expiresAt <= now, !mayBeExpired {
-            throw Failure(
-                file: certificateFile, problem: "\(ended.name) expired on \(Self.day(ended.expiresAt)); get a new one")
-        }
-        if let late = list.lastToBegin, late.beginsAt > now {
-            throw Failure(
-                file: certificateFile,
-                problem: "\(late.name) is good from \(Self.day(late.beginsAt)) on only; check this machine's clock")
+        // The others are a problem, and are not refused: not every client needs each of them.
+        if let own = list.entries.first {
+            let now = Int64(time(nil))
+            if own.expiresAt <= now, !mayBeExpired {
+                throw Failure(
+                    file: certificateFile, problem: "\(own.name) expired on \(Self.day(own.expiresAt)); get a new one")
+            }
+            if own.beginsAt > now {
+                throw Failure(
+                    file: certificateFile,
+                    problem: "\(own.name) is good from \(Self.day(own.beginsAt)) on only; check this machine's clock")
+            }
         }
         try tryOut(certificateFile)
     }

@@ -39,9 +39,6 @@ public struct TLSCertificateList: Equatable, Sendable {
     /// The one that ends first: from then on clients refuse the file's owner. nil only for an empty list.
     public var firstToEnd: Entry? { entries.min { $0.expiresAt < $1.expiresAt } }
 
-    /// The one that begins last.
-    public var lastToBegin: Entry? { entries.max { $0.beginsAt < $1.beginsAt } }
-
     /// RFC 5246, 7.4.2: each certificate certifies the one before it. Only the authority's own may be left out.
     private static func chainProblem(_ certificates: [OpaquePointer], _ entries: [Entry]) -> String? {
         for index in certificates.indices.dropFirst() where !hasSigned(certificates[index], certificates[index - 1]) {

@@ -66,20 +66,24 @@ extension ConfigurationBuilder {
 
     private mutating func checkValidity(of certificates: TLSCertificateList, path: String) {
         // It has at least one.
-        guard let first = certificates.firstToEnd, let last = certificates.lastToBegin else { return }
+        guard let first = certificates.firstToEnd, let own = certificates.entries.first else { return }
         func place(_ entry: TLSCertificateList.Entry) -> String { entry.number == 1 ? path : "\(path): \(entry.name)" }
         let left = Self.time(until: first.expiresAt)
-        if left <= 0 {
+        if Self.time(until: own.expiresAt) <= 0 {
             fault(
-                .content, .tlsCertificate, "\(place(first)) has expired on \(Self.day(first.expiresAt))",
+                .content, .tlsCertificate, "\(path) has expired on \(Self.day(own.expiresAt))",
                 "clients refuse it: renew it and send SIGHUP")
+        } else if left <= 0 {
+            fault(
+                .expiry, .tlsCertificate, "\(place(first)) has expired on \(Self.day(first.expiresAt))",
+                "clients that need it refuse the server: renew it, or leave it out, and send SIGHUP")
         } else if left < Self.warningTime {
             fault(
                 .expiry, .tlsCertificate, "\(place(first)) expires on \(Self.day(first.expiresAt))",
                 "renew it and send SIGHUP")
-        } else if Self.time(until: last.beginsAt) > 0 {
+        } else if Self.time(until: own.beginsAt) > 0 {
             fault(
-                .content, .tlsCertificate, "\(place(last)) is not valid before \(Self.day(last.beginsAt))",
+                .content, .tlsCertificate, "\(path) is not valid before \(Self.day(own.beginsAt))",
                 "clients refuse it until then: check the clock of this machine")
         }
         if let problem = certificates.chainProblem {
