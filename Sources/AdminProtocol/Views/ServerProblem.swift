@@ -18,6 +18,7 @@ public struct ServerProblem: Codable, Equatable, Sendable {
         case storeHangs = "store_hangs"
         case storeDamaged = "store_damaged"
         case checkpointsFail = "checkpoints_fail"
+        case storeLinked = "store_linked"
         case storeBehind = "store_behind"
         case coreBehind = "core_behind"
         case loopBusy = "loop_busy"
@@ -65,7 +66,7 @@ public struct ServerProblem: Codable, Equatable, Sendable {
                 .tokensRefused, .certificateEnds, .certificateExpired, .authorizationDown, .authorizationFailing,
                 .identityKeysAbsent, .callsFailing, .ringingSlow, .connectionsFull, .descriptorsLow:
                 .critical
-            case .draining, .storeBehind, .noStandby, .standbyCutOff, .secretsDiffer, .pushesUnreported,
+            case .draining, .storeLinked, .storeBehind, .noStandby, .standbyCutOff, .secretsDiffer, .pushesUnreported,
                 .devicesSuspended, .certificateExpiring, .listenerCertificateExpiring, .identityKeysOld,
                 .turnSecretMissing, .reloadRefused, .webhookFailing, .webhookBacklog, .sessionsRefused, .limitsHit,
                 .clockSet, .machineSuspended, .logLinesDropped:
