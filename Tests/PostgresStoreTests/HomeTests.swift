@@ -91,6 +91,21 @@ import Testing
         try PostgresStore.open(address, name: "second").close()
     }
 
+    @Test func `a home whose row is gone is told by the renewal of its lease, before a commit`() async throws {
+        let address = try await PostgresServer.freshAddress()
+        let store = try PostgresStore.open(address, name: "first")
+        store.keeper.stop(givesBack: false)
+        let session = try Session(address)
+        try session.run("CREATE TEMPORARY TABLE held AS SELECT * FROM home")
+        try session.run("DELETE FROM home")
+        let key = store.term.key
+        let failure = #expect(throws: StoreFailure.self) { try Lease.renew(session.connection, key) }
+        #expect(failure?.reason == .corrupted && failure?.detail.contains("the table home has no row") == true)
+        try session.run("INSERT INTO home SELECT * FROM held")
+        #expect(try Lease.renew(session.connection, key) != nil)
+        store.close()
+    }
+
     @Test func `a lease that an administrator has edited is told in words, and quoted on one line`() async throws {
         let address = try await PostgresServer.freshAddress()
         try PostgresStore.open(address, name: "first").close()
