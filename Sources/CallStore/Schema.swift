@@ -62,21 +62,39 @@ package enum Schema {
             detail: "it was written by a later version (its schema has \(unknown.joined(separator: ", ")))")
     }
 
-    /// Refuses a trigger that this program does not make, and an object by the name of its own with another definition: commits
-    /// would change or lose records by them. Somebody's own views and tables are in no commit's way.
+    /// Refuses every object that this program does not make, or makes otherwise, and the lack of one of its own: commits
+    /// would fail, or change or lose records. Somebody's own views, and tables with their indexes, are in no commit's way.
     /// - Throws: ``StoreFailure/Reason/corrupted``.
     static func refuseForeign(_ database: Database, path: String) throws {
         guard let version = try version(of: database) else { return }
         let made = try DatabaseQueue()
         try migrator.migrate(made, upTo: version)
-        let own = Dictionary(try made.read { try objects($0) }.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
-        for object in try objects(database) where own[object.name] != object {
-            let isOwn = own[object.name].map { $0.type != "view" || object.type != "view" } ?? false
-            guard isOwn || object.type == "trigger" else { continue }
-            let what = "the \(object.type) \(object.name.printable(upTo: 100)) is not as this program makes it"
+        let all = try made.read { try objects($0) }
+        let own = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+        let found = try objects(database)
+        if let object = found.first(where: { own[$0.name] != $0 && !isSomebodys($0, own) }) {
+            let place = own[object.table] == nil || object.table == object.name ? "" : " on \(object.table)"
+            let what = "the \(object.type.printable(upTo: 20)) \(object.name.printable(upTo: 100))\(place)"
             throw StoreFailure(
                 .corrupted, path: path,
-                detail: "\(what), and may lose records; drop it with sqlite3 if it is yours")
+                detail: "\(what) is not as this program makes it, and may lose records or fail commits; "
+                    + "drop it with sqlite3 if it is yours")
+        }
+        let names = Set(found.map(\.name))
+        if let object = all.first(where: { $0.type != "view" && !names.contains($0.name) }) {
+            throw StoreFailure(
+                .corrupted, path: path,
+                detail: "the \(object.type) \(object.name) is missing; make it again as a new store has it")
+        }
+    }
+
+    /// Whether an object is a view, a table of somebody's own, or an index on one.
+    private static func isSomebodys(_ object: Object, _ own: [String: Object]) -> Bool {
+        switch object.type {
+        case "view": own[object.name].map { $0.type == "view" } ?? true
+        case "table": own[object.name] == nil
+        case "index": own[object.name] == nil && own[object.table] == nil
+        default: false
         }
     }
 
@@ -87,14 +105,14 @@ package enum Schema {
         let text: String
     }
 
-    /// With names in small letters: SQLite does not tell them apart by case.
+    /// All objects of a database, with names in small letters: SQLite does not tell them apart by case.
     private static func objects(_ database: Database) throws -> [Object] {
         let rows = try Row.fetchAll(
             database,
             sql: """
-                SELECT coalesce(lower(name), ''), coalesce(type, ''), coalesce(lower(tbl_name), ''), coalesce(sql, '')
+                SELECT coalesce(lower(name), ''), CAST(coalesce(type, '') AS TEXT), coalesce(lower(tbl_name), ''),
+                    CAST(coalesce(sql, '') AS TEXT)
                 FROM sqlite_schema
-                WHERE type = 'trigger' OR name NOT LIKE 'sqlite~_%' ESCAPE '~' AND name <> 'grdb_migrations'
                 """)
         return rows.map { Object(name: $0[0], type: $0[1], table: $0[2], text: $0[3]) }
     }

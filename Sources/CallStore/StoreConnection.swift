@@ -21,7 +21,6 @@ enum StoreConnection {
     /// The configuration of a writer: WAL mode, each commit synced.
     static func writing(_ label: String) -> Configuration {
         var configuration = common(label)
-        configuration.foreignKeysEnabled = false
         configuration.prepareDatabase { database in
             let mode = try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
             guard mode == "wal" else {
@@ -50,6 +49,8 @@ enum StoreConnection {
     static func common(_ label: String) -> Configuration {
         var configuration = Configuration()
         configuration.label = label
+        // The store has none, and those of somebody's own tables stop no row of it.
+        configuration.foreignKeysEnabled = false
         // An `sqlite3` session that holds the write lock delays commits instead of failing them. A server that locks
         // the WAL for a moment, at its start and end, is awaited.
         configuration.busyMode = .timeout(5)

@@ -22,6 +22,8 @@ public struct CommitStatistics: Equatable, Sendable {
     public package(set) var behindSince: ContinuousClock.Instant?
     /// Why checkpoints fail, so that a write-ahead log grows; nil while they succeed.
     public package(set) var checkpointFailure: StoreFailure?
+    /// Why the next start is refused although commits succeed: a file has become a link, or has a name in another folder.
+    public package(set) var linked: StoreFailure?
 
     public init() {}
 }

@@ -30,6 +30,17 @@ struct AdminFrameTests {
         }
     }
 
+    @Test("a notification of figures that several have in common is as one that is written whole")
+    func figures() {
+        struct Params: Encodable {
+            var subscription = 7
+            var stats = ["\u{7}": "\u{202E}/"]
+        }
+        let stats = AdminFrameWriter.json(Params().stats)
+        let whole = AdminFrameWriter.notification(of: .statsSubscribe, Params())
+        #expect(AdminFrameWriter.statsChanged(subscription: 7, stats) == whole)
+    }
+
     @Test(
         "a frame costs as much as it is long, whatever text it has",
         arguments: [

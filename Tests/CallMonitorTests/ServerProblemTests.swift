@@ -74,6 +74,7 @@ struct ServerProblemTests {
         Cause(.storeHangs, false) { $0.counts = [.commits: 2, .hungCommits: 2] },
         Cause(.storeDamaged, true) { $0.store.damage = "page 7" },
         Cause(.checkpointsFail, false) { $0.store.checkpointFailure = "no space left" },
+        Cause(.storeLinked, false) { $0.store.linked = "a file has two names" },
         Cause(.storeBehind, false) { $0.store.behind = .milliseconds(5001) },
         Cause(.storeBehind, false) { $0.counts = [.commits: 99, .slowCommits: 1] },
         Cause(.storeBehind, false) {

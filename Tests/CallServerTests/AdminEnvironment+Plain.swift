@@ -10,7 +10,7 @@ extension AdminShard.Environment {
     /// The environment of a minimal server: an empty store in `folder`, and no log.
     static func plain(
         _ folder: DataFolder, core: Mailbox<CoreInput>,
-        hooks: AdminHooks, log: Logger,
+        hooks: AdminHooks, log: Logger, figures: FigureSources = .plain(nil),
         settle: @escaping @Sendable (@escaping @Sendable (Bool) -> Void) -> Void = { $0(true) }
     ) throws -> Self {
         try CallStore.open(folder: folder.path).close()
@@ -18,6 +18,6 @@ extension AdminShard.Environment {
         let reads = AdminReads(
             queries: try SQLiteQueries.open(folder: folder.path, thread: "test"), settle: settle,
             wallTime: { clock.time() }, log: log)
-        return Self(core: core, reads: reads, hooks: hooks, figures: .plain(nil), now: { clock.now() }, log: log)
+        return Self(core: core, reads: reads, hooks: hooks, figures: figures, now: { clock.now() }, log: log)
     }
 }

@@ -40,7 +40,8 @@ final class AdminFixture: Sendable {
     ///   - settle: lets a list of groups or aliases be read.
     init(
         inboxCapacity: Int = 1000, listener: AdminListenerConfiguration? = nil, log: Logger = .none,
-        endpoint: String? = nil, _ reply: @escaping @Sendable (AdminCommand) -> Answer? = { _ in nil },
+        endpoint: String? = nil, figures: FigureSources = .plain(nil),
+        _ reply: @escaping @Sendable (AdminCommand) -> Answer? = { _ in nil },
         settle: @escaping @Sendable (@escaping @Sendable (Bool) -> Void) -> Void = { $0(true) }
     ) async throws {
         folder = try .temporary()
@@ -58,7 +59,7 @@ final class AdminFixture: Sendable {
         }
         let hooks = AdminHooks(setLogLevel: { $0 ?? "info" }, stop: {})
         var environment = try AdminShard.Environment.plain(
-            folder, core: inbox, hooks: hooks, log: log, settle: settle)
+            folder, core: inbox, hooks: hooks, log: log, figures: figures, settle: settle)
         queries = environment.reads.queries
         environment.webhooks = try await Self.webhooks(environment.reads.queries, endpoint)
         service = try await AdminService.start(

@@ -155,6 +155,33 @@ struct AdminNetworkTests {
         for client in readers + [writer] { await client.close() }
     }
 
+    @Test("connections with the token for reading share a number of subscriptions, and each has what a board needs")
+    func subscriptionsOfReaders() async throws {
+        var listener = AdminListenerConfiguration(address: .anyPort, token: Self.token)
+        listener.readToken = "for-dashboards-only"
+        let fixture = try await AdminFixture(listener: listener)
+        var clients: [AdminClient] = []
+        for _ in 0..<SubscriptionDriver.mostOfReaders / SubscriptionDriver.mostPerConnection {
+            let reader = try AdminClient(url: fixture.url(), token: "for-dashboards-only")
+            for _ in 0..<SubscriptionDriver.mostPerConnection {
+                try await reader.subscribe(SubscribeToCalls()) { _ in }
+            }
+            clients.append(reader)
+        }
+        let board = try AdminClient(url: fixture.url(), token: "for-dashboards-only")
+        try await board.subscribe(SubscribeToCalls()) { _ in }
+        try await board.subscribe(SubscribeToStats()) { _ in }
+        let words = "The connections with the token for reading have 64 subscriptions; beyond it each has at most 2."
+        await #expect(throws: AdminFailure.refused(AdminRefusal(.limitReached, words))) {
+            try await board.subscribe(SubscribeToCalls()) { _ in }
+        }
+        let administrator = try AdminClient(url: fixture.url(), token: Self.token)
+        for _ in 0..<SubscriptionDriver.mostPerConnection {
+            try await administrator.subscribe(SubscribeToStats()) { _ in }
+        }
+        for client in clients + [board, administrator] { await client.close() }
+    }
+
     private static let sales = Handle("sales")!  // The literal is a handle.
 
     /// A request of each kind of change.

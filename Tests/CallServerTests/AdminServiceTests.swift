@@ -39,6 +39,30 @@ struct AdminServiceTests {
         #expect(await outcome == .success(response))
     }
 
+    @Test("figures that are due together are made once for all subscriptions")
+    func figuresForAll() async throws {
+        let (made, frames) = (Journal<Instant>(), Journal<Int>())
+        let figures = FigureSources { completion in
+            FigureSources.plain(nil).askCore { gather in
+                completion { live, now in
+                    made.append(now)
+                    return gather(live, now)
+                }
+            }
+        }
+        let fixture = try await AdminFixture(figures: figures)
+        let client = try fixture.client()
+        for _ in 0..<SubscriptionDriver.mostPerConnection {
+            try await client.subscribe(SubscribeToStats(intervalMilliseconds: 200)) { event in
+                if case .notification(let frame) = event { frames.append(frame.subscription) }
+            }
+        }
+        let (told, before) = (frames.entries.count, made.entries.count)
+        try await frames.wait(for: "four of each") { $0.count >= told + 64 }
+        #expect(made.entries.count - before <= 16)
+        await client.close()
+    }
+
     @Test("every request reaches the core unchanged, and its answer comes back")
     func commands() async throws {
         let fixture = try await AdminFixture()

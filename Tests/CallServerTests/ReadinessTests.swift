@@ -124,6 +124,7 @@ struct ReadinessTests {
         #expect(codes(nil) { $0.waitingSince = long } == [.storeHangs])
         #expect(codes(nil) { $0.pages.damage = failure } == [.storeDamaged])
         #expect(codes(nil) { $0.statistics.checkpointFailure = failure } == [.checkpointsFail])
+        #expect(codes(nil) { $0.statistics.linked = failure } == [.storeLinked])
         #expect(codes(nil) { $0.statistics.behindSince = long } == [.storeBehind])
         #expect(codes((isHeld: false, standbys: 1)) == [.noHome])
         #expect(codes((isHeld: true, standbys: 0)) == [.noStandby])

@@ -137,25 +137,67 @@ import Testing
             handle TEXT PRIMARY KEY ON CONFLICT IGNORE, issued_before INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID
         """,
+        "CREATE UNIQUE INDEX Mine ON Call (caller_user)", "CREATE INDEX mine ON event (abs(at))",
+        "CREATE INDEX mine ON call (members COLLATE NOCASE)",
+        "CREATE UNIQUE INDEX mine ON grdb_migrations (identifier)",
+        "ALTER TABLE alias ADD COLUMN twice TEXT AS (user || user)", "ALTER TABLE alias ADD COLUMN mine TEXT CHECK (0)",
+        "CREATE TABLE note (text); CREATE TRIGGER lost AFTER INSERT ON note BEGIN DELETE FROM call; END",
+        "DROP TRIGGER group_is_deleted", "DROP INDEX call_by_time", "DROP TABLE alias",
     ])
-    func `what changes records behind commits is refused in a store and in a backup`(_ change: String) throws {
+    func `what changes or fails commits is refused in a store and in a backup`(_ change: String) throws {
         let folder = try TemporaryFolder()
         let store = try CallStore.open(folder: folder.path)
         try store.tables.queue.write { try $0.execute(sql: change) }
         store.close()
         let opened = failure { () throws(StoreFailure) in try CallStore.open(folder: folder.path) }
-        #expect(opened?.reason == .corrupted && opened?.detail.contains("is not as this program makes it") == true)
+        let isMissing = change.hasPrefix("DROP") && !change.contains("CREATE")
+        let words = isMissing ? "is missing" : "is not as this program makes it"
+        #expect(opened?.reason == .corrupted && opened?.detail.contains(words) == true)
         let refused = failure { () throws(StoreFailure) in try Self.write(folder, to: folder.parent + "/backup") }
         #expect(refused?.reason == .corrupted)
         let restored = failure { () throws(StoreFailure) in try StoreContents(file: folder.database) }
         #expect(restored?.reason == .corrupted)
     }
 
+    /// As an editor of the file can make them: SQLite reads types in any case, and checks no name when it reads a schema.
+    @Test(arguments: [
+        """
+        CREATE TRIGGER lost AFTER INSERT ON device BEGIN DELETE FROM device; END;
+        PRAGMA writable_schema = ON;
+        UPDATE sqlite_schema SET type = 'TRIGGER' WHERE name = 'lost'
+        """,
+        """
+        CREATE UNIQUE INDEX mine ON call (caller_user);
+        PRAGMA writable_schema = ON;
+        UPDATE sqlite_schema SET name = 'sqlite_mine', sql = replace(sql, 'mine', 'sqlite_mine') WHERE name = 'mine'
+        """,
+    ])
+    func `what has another type or a name of SQLite's own is refused too`(_ change: String) throws {
+        let folder = try TemporaryFolder()
+        let store = try CallStore.open(folder: folder.path)
+        try store.tables.queue.writeWithoutTransaction {
+            try $0.execute(sql: change)
+            try $0.execute(sql: "PRAGMA writable_schema = OFF")
+        }
+        store.close()
+        for thrown in [
+            failure({ () throws(StoreFailure) in try CallStore.open(folder: folder.path) }),
+            failure({ () throws(StoreFailure) in try StoreContents(file: folder.database) }),
+        ] {
+            #expect(thrown?.reason == .corrupted && thrown?.detail.contains("is not as this program makes it") == true)
+        }
+    }
+
     @Test func `somebody's own views and tables are in no way`() throws {
         let folder = try TemporaryFolder()
         let store = try CallStore.open(folder: folder.path)
         try store.tables.queue.write {
-            try $0.execute(sql: "CREATE VIEW mine AS SELECT user FROM device; CREATE TABLE note (text)")
+            try $0.execute(
+                sql: """
+                    CREATE VIEW mine AS SELECT user FROM device;
+                    CREATE TABLE note (text UNIQUE, alias REFERENCES alias (handle)); CREATE INDEX by_alias ON note (alias);
+                    ANALYZE
+                    """)
         }
         store.close()
         try CallStore.open(folder: folder.path).close()

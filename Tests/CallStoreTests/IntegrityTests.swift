@@ -365,6 +365,19 @@ private struct KilledServer {
         #expect(StoreFolder.exists(StoreFolder.mark(of: folder.database)), "the next start is to look")
     }
 
+    @Test func `a copy by hard links, which keeps the next start off, is told until it is removed`() async throws {
+        let (folder, other) = (try TemporaryFolder(), try TemporaryFolder())
+        let committer = try GroupCommitter(store: try CallStore.open(folder: folder.path))
+        try FileManager.default.createDirectory(atPath: other.path, withIntermediateDirectories: true)
+        let copy = StoreFolder.database(in: other.path)
+        try FileManager.default.linkItem(atPath: folder.database, toPath: copy)
+        await eventually("it is told") { committer.statistics.linked?.reason == .linkedFile }
+        #expect(committer.statistics.linked?.path == folder.database && committer.isHealthy)
+        try FileManager.default.removeItem(atPath: copy)
+        await eventually("it is over") { committer.statistics.linked == nil }
+        await committer.close()
+    }
+
     /// Writes over the file that is there, as `cp` does. The handle is to be closed after the store, whose locks go with
     /// it.
     private static func overwrite(_ path: String, with bytes: Data) throws -> FileHandle {

@@ -16,6 +16,7 @@ extension SourceRules {
         "RequestShares.mostOfConnection": "requests over the admin API",
         "AdminService.mostConnections": "connections for operators",
         "AdminService.mostWithReaders": "connections for operators",
+        "SubscriptionDriver.mostOfReaders": "subscriptions over the admin API",
         "MetricsListener.mostConnections": "connections for operators",
         "Standby.mostConnections": "connections for operators",
         "KnownCalls.mostBytes": "ids of past calls",

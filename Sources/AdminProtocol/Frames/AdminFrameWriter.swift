@@ -35,6 +35,13 @@ public enum AdminFrameWriter {
         return write(NotificationFrame(method: name, params: params))
     }
 
+    /// A notification of ``AdminMethod/statsSubscribe`` that has figures in JSON, which several have in common.
+    package static func statsChanged(subscription: Int, _ stats: [UInt8]) -> [UInt8] {
+        // Members are sorted.
+        Array(#"{"jsonrpc":"2.0","method":"stats.changed","params":{"stats":"#.utf8) + stats
+            + Array(#","subscription":\#(subscription)}}"#.utf8)
+    }
+
     /// A view without a frame, as HTTP has it.
     package static func json(_ view: some Encodable) -> [UInt8] { write(view) }
 

@@ -19,6 +19,7 @@ public struct ServerProblem: Codable, Equatable, Sendable {
         case storeHangs = "store_hangs"
         case storeDamaged = "store_damaged"
         case checkpointsFail = "checkpoints_fail"
+        case storeLinked = "store_linked"
         case storeBehind = "store_behind"
         case coreBehind = "core_behind"
         case loopBusy = "loop_busy"
@@ -66,8 +67,8 @@ public struct ServerProblem: Codable, Equatable, Sendable {
                 .tokensRefused, .certificateEnds, .certificateExpired, .authorizationDown, .authorizationFailing,
                 .identityKeysAbsent, .callsFailing, .ringingSlow, .connectionsFull, .descriptorsLow:
                 .critical
-            case .adminSocketMissing,
-                .draining, .storeBehind, .noStandby, .standbyCutOff, .secretsDiffer, .pushesUnreported,
+            case .adminSocketMissing, .draining, .storeLinked, .storeBehind, .noStandby, .standbyCutOff, .secretsDiffer,
+                .pushesUnreported,
                 .devicesSuspended, .certificateExpiring, .listenerCertificateExpiring, .identityKeysOld,
                 .filesMissing, .reloadRefused, .webhookFailing, .webhookBacklog, .sessionsRefused, .limitsHit,
                 .clockSet, .machineSuspended, .logLinesDropped:

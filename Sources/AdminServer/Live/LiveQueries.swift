@@ -64,13 +64,13 @@ final class LiveQueries {
             case let request as SubscribeToCalls:
                 guard let connection else { return false }
                 let interval = try Self.interval(request.intervalMilliseconds, Self.callIntervals, 250)
-                let number = subscriptions.subscribe(request, interval, on: connection)
-                send(AdminFrameWriter.result(id: call.id, try Self.started(number)))
+                let number = try subscriptions.subscribe(request, interval, on: connection)
+                send(AdminFrameWriter.result(id: call.id, SubscriptionStarted(subscription: number)))
             case let request as SubscribeToStats:
                 guard let connection else { return false }
                 let interval = try Self.interval(request.intervalMilliseconds, Self.statsIntervals, 1000)
-                let number = subscriptions.subscribeToStats(interval, on: connection)
-                send(AdminFrameWriter.result(id: call.id, try Self.started(number)))
+                let number = try subscriptions.subscribeToStats(interval, on: connection)
+                send(AdminFrameWriter.result(id: call.id, SubscriptionStarted(subscription: number)))
             case let request as Unsubscribe:
                 guard let connection else { return false }
                 subscriptions.unsubscribe(request.subscription, on: connection)
@@ -142,14 +142,6 @@ final class LiveQueries {
                 .invalidParams, "params.interval_ms: expected \(range.lowerBound) to \(range.upperBound)")
         }
         return .milliseconds(milliseconds)
-    }
-
-    private static func started(_ number: Int?) throws(AdminRefusal) -> SubscriptionStarted {
-        guard let number else {
-            throw AdminRefusal(
-                .limitReached, "A connection has at most \(SubscriptionDriver.mostPerConnection) subscriptions.")
-        }
-        return SubscriptionStarted(subscription: number)
     }
 }
 

@@ -9,6 +9,14 @@ import WebSocketServer
 final class SubscriptionDriver {
     /// The most subscriptions of one connection.
     static let mostPerConnection = 16
+    /// The subscriptions of all connections with the token for reading beyond which each may have ``fewestPerConnection``.
+    static let mostOfReaders = 64
+    /// As many as the board has.
+    static let fewestPerConnection = 2
+    /// Statistics are sent at multiples of this time, so that those of all subscriptions are made and encoded once.
+    private static let statsStep = Duration.milliseconds(100)
+    /// New subscriptions get figures of this age at most.
+    private static let longestStatsAge = Duration.milliseconds(50)
     private static let framesInATurn = 2
     /// How soon a connection with queued bytes is tried again.
     private static let drainPause = Duration.milliseconds(50)
@@ -30,6 +38,11 @@ final class SubscriptionDriver {
     /// Connections that have ever subscribed.
     private var connections: [UInt64: Connection] = [:]
     private var stats: [SubscriptionKey: StatsSubscription] = [:]
+    /// The subscriptions that get the figures that were asked for.
+    private var told: Set<SubscriptionKey> = []
+    private var isAsking = false
+    /// The figures that were sent last, in JSON.
+    private var lastStats: (json: [UInt8], at: Instant)?
     private var timer: LoopTimer?
     private var isScheduled = false
     /// The subscription served last; the others precede it in the next turn.
@@ -43,16 +56,18 @@ final class SubscriptionDriver {
         timer = LoopTimer(loop: loop) { [weak self] in self?.turn() }
     }
 
-    /// - Returns: the subscription's number; nil when the connection has ``mostPerConnection``.
-    func subscribe(_ request: SubscribeToCalls, _ interval: Duration, on socket: WebSocketConnection) -> Int? {
-        guard let key = begin(on: socket) else { return nil }
+    /// - Returns: the subscription's number.
+    func subscribe(
+        _ request: SubscribeToCalls, _ interval: Duration, on socket: WebSocketConnection
+    ) throws(AdminRefusal) -> Int {
+        let key = try begin(on: socket)
         monitor.subscribe(key, user: request.user, interval: interval, now: now())
         return key.number
     }
 
     /// As ``subscribe(_:_:on:)``.
-    func subscribeToStats(_ interval: Duration, on socket: WebSocketConnection) -> Int? {
-        guard let key = begin(on: socket) else { return nil }
+    func subscribeToStats(_ interval: Duration, on socket: WebSocketConnection) throws(AdminRefusal) -> Int {
+        let key = try begin(on: socket)
         stats[key] = StatsSubscription(interval: interval, nextAt: now())
         return key.number
     }
@@ -76,14 +91,30 @@ final class SubscriptionDriver {
         loop.inNextTurn { [weak self] in self?.turn() }
     }
 
-    private func begin(on socket: WebSocketConnection) -> SubscriptionKey? {
+    private func begin(on socket: WebSocketConnection) throws(AdminRefusal) -> SubscriptionKey {
         let serial = socket.serial
-        let held = monitor.subscriptions(of: serial) + stats.keys.count { $0.connection == serial }
-        guard held < Self.mostPerConnection else { return nil }
+        let held = subscriptions(of: serial)
+        guard held < Self.mostPerConnection else {
+            throw AdminRefusal(.limitReached, "A connection has at most \(Self.mostPerConnection) subscriptions.")
+        }
+        guard !socket.isReading || held < Self.fewestPerConnection || heldByReaders < Self.mostOfReaders else {
+            throw AdminRefusal(
+                .limitReached,
+                "The connections with the token for reading have \(Self.mostOfReaders) subscriptions; beyond it each has at most "
+                    + "\(Self.fewestPerConnection).")
+        }
         connections[serial, default: Connection(socket: socket)].lastNumber += 1
         // The result is sent first, before the next turn.
         changed()
         return SubscriptionKey(connection: serial, number: connections[serial]?.lastNumber ?? 0)
+    }
+
+    private func subscriptions(of serial: UInt64) -> Int {
+        monitor.subscriptions(of: serial) + stats.keys.count { $0.connection == serial }
+    }
+
+    private var heldByReaders: Int {
+        connections.reduce(0) { $0 + ($1.value.socket.isReading ? subscriptions(of: $1.key) : 0) }
     }
 
     private func turn() {
@@ -126,18 +157,45 @@ final class SubscriptionDriver {
     private func tellStats(_ now: Instant) -> Instant? {
         for (key, subscription) in stats where subscription.nextAt <= now {
             // A slow reader skips updates: it gets the next one that is due.
-            stats[key]?.nextAt = now + subscription.interval
+            stats[key]?.nextAt = Self.next(subscription, now)
             guard let socket = connections[key.connection]?.socket, socket.isOpen, socket.queuedBytes == 0 else {
                 continue
             }
-            figures.get { [weak self] stats in
-                guard let self, self.stats[key] != nil else { return }
-                let changed = StatsChanged(subscription: key.number, stats: stats)
-                connections[key.connection]?.socket.send(
-                    AdminFrameWriter.notification(of: .statsSubscribe, changed))
+            told.insert(key)
+        }
+        if !told.isEmpty, !isAsking {
+            if let lastStats, now - lastStats.at < Self.longestStatsAge {
+                tell(lastStats.json)
+            } else {
+                isAsking = true
+                figures.get { [weak self] in self?.take($0) }
             }
         }
         return stats.values.map(\.nextAt).min()
+    }
+
+    /// When a subscription is due again that is due now.
+    private static func next(_ subscription: StatsSubscription, _ now: Instant) -> Instant {
+        // Of one that is late the next is not due at once.
+        let earliest = max(
+            subscription.nextAt + subscription.interval, now + (subscription.interval - statsStep))
+        let step = statsStep.wholeMilliseconds
+        let rest = earliest.milliseconds % step
+        return rest == 0 ? earliest : earliest + .milliseconds(step - rest)
+    }
+
+    private func take(_ stats: StatsView) {
+        isAsking = false
+        let json = AdminFrameWriter.json(stats)
+        lastStats = (json, now())
+        tell(json)
+    }
+
+    private func tell(_ json: [UInt8]) {
+        for key in told where stats[key] != nil {
+            connections[key.connection]?.socket.send(AdminFrameWriter.statsChanged(subscription: key.number, json))
+        }
+        told = []
     }
 
     private func arm(_ next: Instant?, _ now: Instant) {

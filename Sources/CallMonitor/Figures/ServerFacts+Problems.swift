@@ -55,6 +55,12 @@ extension ServerFacts {
                     "store: the write-ahead log cannot be merged into its database (\(failure.clause)): it grows until the disk is full; check the disk"
                 ))
         }
+        if let linked = store.linked {
+            found.append(
+                ServerProblem(
+                    .storeLinked,
+                    "store: \(linked): the next start is refused; remove the other name (copy with reveille backup)"))
+        }
         if store.standbys == 0 {
             found.append(
                 ServerProblem(

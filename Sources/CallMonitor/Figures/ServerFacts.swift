@@ -16,6 +16,8 @@ public struct ServerFacts: Sendable {
         /// Damage found by the store's page checks.
         public var damage: String?
         public var checkpointFailure: String?
+        /// The file of the store that has become a link, and how.
+        public var linked: String?
         /// How far the tables lag behind the write-ahead log.
         public var behind = Duration.zero
         /// The servers that stand by; nil without a realm.

@@ -112,19 +112,36 @@ struct BackendExport: Sendable {
         return response
     }
 
-    /// A CSV field (RFC 4180). A text that a spreadsheet would read as a formula gets an apostrophe.
+    /// A CSV field (RFC 4180). A text that a spreadsheet would read as a formula gets an apostrophe, and so does a part
+    /// of it that would be a cell of its own where another separator is set, which does not know these quotation marks.
     static func quoted(_ text: String) -> String {
-        let text = isFormula(text) ? "'" + text : text
-        guard text.utf8.contains(where: { ",\"\r\n'".utf8.contains($0) }) else { return text }
+        let text = (isFormula(text) ? "'" : "") + withoutFormulas(text)
+        guard text.utf8.contains(where: { ",;|\t\"\r\n'".utf8.contains($0) }) else { return text }
         return "\"" + text.replacingBytes("\"", with: "\"\"") + "\""
     }
 
-    /// Whether a spreadsheet would read the text as a formula, by its first sign, which may have full width. Some programs
-    /// remove blanks and quotation marks before it.
+    /// With which a formula begins, also in full width.
+    private static let signs = Set("=+-@\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}".unicodeScalars)
+    /// Between cells and rows, as readers of CSV may be set.
+    private static let separators = Set(",;|\t\r\n".unicodeScalars)
+    /// What some programs remove before the first sign.
+    private static let removed = Set(" \"'".unicodeScalars)
+
+    /// Whether a spreadsheet would read the text as a formula, by its first sign.
     private static func isFormula(_ text: String) -> Bool {
-        let signs = "=+-@\t\r\n\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}".unicodeScalars
-        let first = text.unicodeScalars.first { !" \"'".unicodeScalars.contains($0) }
-        return first.map { signs.contains($0) } == true && Int64(text) == nil
+        guard let first = text.unicodeScalars.first(where: { !removed.contains($0) }) else { return false }
+        return (signs.contains(first) || "\t\r\n".unicodeScalars.contains(first)) && Int64(text) == nil
+    }
+
+    /// The text with an apostrophe before each sign that would be the first of a cell behind a separator.
+    private static func withoutFormulas(_ text: String) -> String {
+        var (result, isStart) = (String.UnicodeScalarView(), false)
+        for scalar in text.unicodeScalars {
+            if isStart, signs.contains(scalar) { result.append("'") }
+            result.append(scalar)
+            isStart = separators.contains(scalar) || isStart && removed.contains(scalar)
+        }
+        return String(result)
     }
 }
 

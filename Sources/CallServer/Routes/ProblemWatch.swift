@@ -245,6 +245,7 @@ extension ServerFacts.Store {
         storage = lease == nil ? "disk" : "database"
         damage = log.pages.damage.map { "\($0)" }
         checkpointFailure = commits.checkpointFailure.map { "\($0)" }
+        linked = commits.linked.map { "\($0.path): \($0.detail)" }
         behind = commits.behindSince.map { $0.duration(to: .now) } ?? .zero
         standbys = lease?.standbys
     }

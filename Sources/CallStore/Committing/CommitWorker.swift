@@ -158,11 +158,18 @@ final class CommitWorker {
     func watchFiles() {
         let timer = LoopTimer(loop: loop) { [weak self] in
             guard let self else { return }
+            if !isClosed { noteLinks() }
             if !isClosed, !isPausing { _ = areFilesInPlace() }
             filesTimer?.start(after: Self.betweenLooks)
         }
         timer.start(after: Self.betweenLooks)
         filesTimer = timer
+    }
+
+    private func noteLinks() {
+        var linked: StoreFailure?
+        do throws(StoreFailure) { try StoreFolder.refuseLinks(in: store.folder) } catch { linked = error }
+        shared.statistics.withLock { [linked] in $0.linked = linked }
     }
 
     /// - Returns: false when files are displaced: commits would be lost, so none is made until the files are back.

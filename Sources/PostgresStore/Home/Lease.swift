@@ -72,8 +72,10 @@ package enum Lease {
         WHERE application_name IN (?, ?) AND datname = current_database() AND usename = current_user
             AND pid <> pg_backend_pid()
         """
+    /// Without a row of `home` no commit succeeds, so that the lease ends also while nothing is committed.
     private static let renew = """
-        UPDATE lease SET until = now() + \(period) WHERE epoch = ? AND term = ? AND until > '-infinity'
+        UPDATE lease SET until = now() + \(period)
+        WHERE epoch = ? AND term = ? AND until > '-infinity' AND EXISTS (SELECT 1 FROM home)
         RETURNING handover_to IS NOT NULL, \(clock)
         """
     private static let giveBack = """
