@@ -61,8 +61,7 @@ package final class PostgresStore {
     /// - Parameters:
     ///   - node: this process, for others that find it as the home.
     ///   - patience: how long to wait for the end of the lease of a home that was killed.
-    /// - Throws: ``StoreFailure``: ``StoreFailure/Reason/livingHome`` when another process is the home,
-    ///   ``StoreFailure/Reason/corrupted`` when its tables have an index or a trigger that this program does not make.
+    /// - Throws: ``StoreFailure``: ``StoreFailure/Reason/livingHome`` when another process is the home.
     package static func open(
         _ address: PostgresAddress, _ node: RealmNode, patience: Duration = longestLease
     ) throws(StoreFailure) -> PostgresStore {
@@ -92,7 +91,6 @@ package final class PostgresStore {
         try PoolerCheck.run(connection)
         // The lease is in the tables. Later versions of them are made by the home only.
         if try PostgresSchema.knownVersion(connection) == nil { try PostgresSchema.migrate(connection) }
-        if let foreign = try PostgresSchema.foreign(connection) { throw foreign }
         let term: Lease.Term
         do throws(StoreFailure) {
             term = try Lease.take(connection, node, patience: patience)

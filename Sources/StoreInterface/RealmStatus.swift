@@ -118,6 +118,6 @@ public enum RealmSight: Equatable, Sendable {
     case home(String)
     /// The lease has ended, or was handed over to this process.
     case free
-    /// The database does not answer, or no process should become the home of its tables.
+    /// The database does not answer.
     case unreachable(StoreFailure)
 }

@@ -47,50 +47,6 @@ import Testing
         try PostgresStore.open(address, name: "second").close()
     }
 
-    @Test func `what fails or changes commits is refused, and somebody's own tables are not`() async throws {
-        let address = try await PostgresServer.freshAddress()
-        try PostgresStore.open(address, name: "first").close()
-        let session = try Session(address)
-        try session.run(
-            """
-            CREATE TABLE note (text text UNIQUE CHECK (text <> ''), alias text); CREATE INDEX by_alias ON note (alias);
-            CREATE VIEW mine AS SELECT id FROM call;
-            CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
-            CREATE TRIGGER lose BEFORE INSERT ON note FOR EACH ROW EXECUTE FUNCTION lose()
-            """)
-        #expect(throws: Never.self) { try Realm.warnings(address) }
-        for (make, drop) in [
-            ("CREATE UNIQUE INDEX mine_too ON call (caller_user)", "DROP INDEX mine_too"),
-            ("CREATE INDEX mine_too ON event (abs(at))", "DROP INDEX mine_too"),
-            (
-                "CREATE TRIGGER lose BEFORE INSERT ON token_revocation FOR EACH ROW EXECUTE FUNCTION lose()",
-                "DROP TRIGGER lose ON token_revocation"
-            ),
-            ("CREATE RULE lose AS ON INSERT TO alias DO INSTEAD NOTHING", "DROP RULE lose ON alias"),
-            ("ALTER TABLE leg ADD CHECK (state <> 'ended')", "ALTER TABLE leg DROP CONSTRAINT leg_state_check"),
-            (
-                "ALTER TABLE note ADD FOREIGN KEY (alias) REFERENCES alias",
-                "ALTER TABLE note DROP CONSTRAINT note_alias_fkey"
-            ),
-            (
-                "ALTER TABLE device ADD COLUMN mine bigint GENERATED ALWAYS AS (1 / seen_at) STORED",
-                "ALTER TABLE device DROP COLUMN mine"
-            ),
-        ] {
-            try session.run(make)
-            let failures = [
-                #expect(throws: StoreFailure.self) { try PostgresStore.open(address, name: "second") },
-                #expect(throws: StoreFailure.self) { try Realm.warnings(address) },
-            ]
-            for failure in failures {
-                #expect(failure?.reason == .corrupted, "\(make)")
-                #expect(failure?.detail.contains("is not as this program makes it") == true, "\(make)")
-            }
-            try session.run(drop)
-        }
-        try PostgresStore.open(address, name: "second").close()
-    }
-
     @Test func `a home whose row is gone is told by the renewal of its lease, before a commit`() async throws {
         let address = try await PostgresServer.freshAddress()
         let store = try PostgresStore.open(address, name: "first")

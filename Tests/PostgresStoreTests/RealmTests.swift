@@ -121,20 +121,6 @@ import Testing
         store.close()
     }
 
-    @Test func `a standby tells an index that a take-over would refuse, and leaves the lease`() async throws {
-        let address = try await PostgresServer.freshAddress()
-        try PostgresStore.open(address, name: "first").close()
-        let session = try Session(address)
-        try session.run("CREATE UNIQUE INDEX mine ON call (caller_user)")
-        let failure = #expect(throws: StoreFailure.self) { try PostgresStore.open(address, name: "second") }
-        let refused = try #require(failure)
-        let sights = Reports<RealmSight>()
-        let watch = try StandbyWatch(address, RealmNode(name: "third"), .init([]) { _ in nil }) { sights.add($0) }
-        try await eventually("others see it") { try Realm.status(address).members.map(\.problem) == ["\(refused)"] }
-        await eventually("it tells it") { sights.all == [.unreachable(refused)] }
-        await watch.stop()
-    }
-
     @Test func `a standby goes on without the database, and sees the realm when it is back`() async throws {
         let server = try await PostgresServer.start()
         let address = server.address(realm: "reveille")

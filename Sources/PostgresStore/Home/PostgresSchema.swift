@@ -67,67 +67,6 @@ enum PostgresSchema {
             detail: "it was written by a later version (its schema has version \(version))")
     }
 
-    /// The indexes, triggers and CHECKs of the tables of the newest version.
-    private static let objects: [String: [String]] = [
-        "alias": ["alias_pkey", "alias_by_user"],
-        "call": ["call_pkey", "call_id_key", "call_by_time", "call_live", "call_by_end", "call_has_new_members"],
-        "call_absence": ["call_absence_pkey", "call_absence_call_serial_role_lost_at_key"],
-        "call_candidates": ["call_candidates_pkey", "call_candidates_by_call"],
-        "call_descriptions": ["call_descriptions_pkey"],
-        "call_group": ["call_group_pkey", "group_has_members"],
-        "call_party": ["call_party_pkey"],
-        "call_rules": ["call_rules_pkey"],
-        "device": ["device_pkey", "device_suspended"],
-        "event": ["event_pkey"],
-        "event_position": [],
-        "group_member": ["group_member_pkey", "group_member_by_group"],
-        "home": ["home_pkey", "home_one_check"],
-        "journal": ["journal_pkey"],
-        "kept": ["kept_pkey"],
-        "lease": ["lease_pkey", "lease_one_check"],
-        "leg": ["leg_pkey", "leg_call_serial_user_device_key"],
-        "missed_call": ["missed_call_pkey", "missed_call_by_time"],
-        "node": ["node_pkey"],
-        "push": ["push_pkey", "push_id_key", "push_by_call", "push_by_time", "push_open", "push_sync_by_user"],
-        "push_token": ["push_token_pkey", "push_token_by_end"],
-        "schema_version": ["schema_version_pkey"],
-        "token_revocation": ["token_revocation_pkey"],
-        "user_policy": ["user_policy_pkey"],
-    ]
-    /// What may change or fail the statements of a table, in a schema ?1.
-    private static let attached = """
-        SELECT found.kind, c.relname, found.name FROM (
-            SELECT 'index' AS kind, x.indrelid AS place, i.relname AS name
-            FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
-            UNION ALL SELECT 'trigger', tgrelid, tgname FROM pg_trigger
-            UNION ALL SELECT 'rule', ev_class, rulename FROM pg_rewrite
-            UNION ALL SELECT 'policy', polrelid, polname FROM pg_policy
-            UNION ALL SELECT 'constraint', conrelid, conname FROM pg_constraint WHERE contype IN ('c', 'f')
-            UNION ALL SELECT 'foreign key', confrelid, conname FROM pg_constraint WHERE contype = 'f'
-            UNION ALL SELECT 'generated column', attrelid, attname FROM pg_attribute
-            WHERE attgenerated <> '' AND NOT attisdropped
-        ) found JOIN pg_class c ON c.oid = found.place JOIN pg_namespace n ON n.oid = c.relnamespace
-        WHERE n.nspname = ? ORDER BY 1, 2, 3
-        """
-
-    /// Finds an index, trigger, rule, policy or constraint on the realm's tables that this program does not make: commits
-    /// would fail, or change or lose records. Somebody's own tables and views are in no commit's way.
-    /// - Returns: why no process should become the home; nil for nothing.
-    static func foreign(_ connection: PostgresConnection) throws(StoreFailure) -> StoreFailure? {
-        var realm = PostgresParameters()
-        realm.bind(connection.address.realm)
-        let rows = try connection.run(attached, realm)
-        for row in 0..<rows.rowCount {
-            let (kind, table) = (rows.text(row, 0) ?? "", rows.text(row, 1) ?? "")
-            guard let own = objects[table], let name = rows.words(row, 2), !own.contains(name) else { continue }
-            return StoreFailure(
-                .corrupted, path: connection.path,
-                detail: "the \(kind) \(name) on \(table) is not as this program makes it, and may lose records or fail "
-                    + "commits; drop it with psql if it is yours")
-        }
-        return nil
-    }
-
     /// The order of texts is that of their bytes, as in SQLite. Truth values are 0 and 1, times are milliseconds.
     private static let version1 = """
         CREATE TABLE schema_version (version integer PRIMARY KEY, since timestamptz NOT NULL DEFAULT now());

@@ -35,7 +35,6 @@ package enum Realm {
         let connection = try PostgresConnection(
             address, PostgresConnection.Purpose(name: "reveille check", patience: checkPatience))
         try PoolerCheck.run(connection)
-        if let foreign = try PostgresSchema.foreign(connection) { throw foreign }
         return try DatabaseState.warnings(connection)
     }
 

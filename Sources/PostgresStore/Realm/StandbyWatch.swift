@@ -76,8 +76,6 @@ private final class Watcher {
     private var connection: PostgresConnection?
     private var timer: LoopTimer?
     private var last: RealmSight?
-    /// What a take-over would refuse of the tables.
-    private var foreign: StoreFailure?
     /// The lease as it was seen since, without an interruption.
     private var unrenewed: (mark: Lease.Mark, since: ContinuousClock.Instant)?
     /// The home that was seen last.
@@ -138,7 +136,7 @@ private final class Watcher {
         }
         let seen = try Lease.sight(connection, node)
         try endUnrenewed(seen.mark, connection)
-        return foreign.map { RealmSight.unreachable($0) } ?? seen.sight
+        return seen.sight
     }
 
     /// Ends a lease that nobody renews, although it goes on by the clock of the database, which is another machine's after
@@ -152,8 +150,7 @@ private final class Watcher {
     }
 
     private func take(_ connection: PostgresConnection) throws(StoreFailure) {
-        foreign = try PostgresSchema.foreign(connection)
-        let problem = shared.take(try KeptContent.read(shared.names, connection)) ?? foreign?.description
+        let problem = shared.take(try KeptContent.read(shared.names, connection))
         if version >= PostgresSchema.firstWithProblems {
             try RealmTable.note(problem: problem, of: node, connection)
         }
