@@ -30,7 +30,7 @@ struct DeliveryQueue {
     /// The most attempts in flight that began less than ``promptness`` ago, or are of failing users.
     static let mostInFlight = 8
     /// The most attempts in flight.
-    static let mostOpen = 128
+    static let mostOpen = 256
     /// How long an attempt counts for ``mostInFlight``, unless its user is failing.
     static let promptness = Duration.milliseconds(100)
     /// The most users kept as proven, and as failing, when they have no events: the last ones, up to twice this number.

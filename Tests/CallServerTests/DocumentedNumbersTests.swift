@@ -261,6 +261,8 @@ struct DocumentedNumbersTests {
             - two notifications: \(n(LiveQueries.callIntervals.lowerBound)) to
               \(n(LiveQueries.callIntervals.upperBound)) for calls, \(n(LiveQueries.statsIntervals.lowerBound)) to
               \(n(LiveQueries.statsIntervals.upperBound)) for figures.
+            - A connection has at most \(n(SubscriptionDriver.mostPerConnection)) subscriptions. Those with the token for
+              reading have \(n(SubscriptionDriver.mostOfReaders)) together; beyond it
             - : at most \(n(Drain.longestMilliseconds)) |
             - the socket is closed with \(p(CloseCode.dropped.rawValue)) |
             - its session is closed with \(p(CloseCode.loggedOut.rawValue)),
@@ -281,17 +283,18 @@ struct DocumentedNumbersTests {
             - a push has waited longer than \(s(ServerFacts.longestHandshake)) s without a connection
             - a push has waited longer than \(s(ServerFacts.longestWait)) s, and
             - It stays for \(minutes(ServerFacts.refusalsCount)) minutes after the last such push; the server is
-            - calls that need it wait up to \(s(push.circuitPatience)) s |
+            - calls that need it wait up to \(s(push.circuitPatience)) s. Of
             - a commit has waited for more than \(s(ServerFacts.longestCommit)) s; or
             - takes more than \(ms(ServerFacts.slowCommit)) ms, the tables are more than
               \(s(ServerFacts.longestBehind)) s behind
             - a push certificate expires within \(days(ServerFacts.pushWarning)) days |
             - or an authority of `admin.client_ca` expires within \(days(ServerFacts.listenerWarning)) days |
-            - those of all users, for \(minutes(ServerFacts.refusalsCount)) minutes |
+            - those of all users, for \(minutes(ServerFacts.refusalsCount)) minutes, unless
             - for \(minutes(ServerFacts.refusalsCount)) minutes after the last question |
             - oldest event waits for more than \(minutes(ServerFacts.oldestEvent)) minutes |
             - took more than \(s(ServerFacts.longestRing)) s to ring
             - in \(minutes(CountHistory.span)) minutes |
+            - were dropped in \(minutes(CountHistory.span)) minutes:
             - had no valid answer in \(minutes(CountHistory.span)) minutes
             - over after \(n(ServerFacts.answersToTrust)) valid answers in a row
             - and \(days(ServerFacts.pushWarning)) days before an APNs certificate does
@@ -418,6 +421,7 @@ struct DocumentedNumbersTests {
             - doubles from 1 s to \(s(DeliveryQueue.longestProbePause)) s.
             - at a time, \(ms(DeliveryQueue.shortestProbePause)) ms after each other.
             - when events of \(n(DeliveryQueue.usersUntilSlower)) more users have failed
+            - a turn of their own, in which it stays \(ms(DeliveryQueue.shortestProbePause)) ms.
             - took longer than \(s(DeliveryQueue.slowAfter)) s,
             - half of the memory and of the \(n(DeliveryQueue.mostInFlight)), all
             - The server holds \(n(DeliveryQueue.mostHeld)) events or \(mib(DeliveryQueue.mostBytes)) MiB of an endpoint

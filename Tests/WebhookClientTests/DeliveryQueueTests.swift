@@ -264,7 +264,8 @@ struct DeliveryQueueTests {
         queue.rewind(to: 3, now: Self.start)
         #expect(queue.cursor == 3 && queue.unsettled.map(\.position) == [1])
         take((4...6).map { Self.event($0, of: Self.call(UInt64($0))) })
-        #expect(started() == [1, 4, 5, 6])
+        // The first is of a user of whom nothing is known, the others in turns with it.
+        #expect(started().sorted() == [1, 4, 5, 6])
     }
 
     // MARK: Users
@@ -527,11 +528,12 @@ struct DeliveryQueueTests {
 
     @Test(
         "users whose events were taken get theirs within two seconds, however many new accounts have one that is not",
-        arguments: [.tooMany, .error, .slow, .unanswered] as [Fault], [9, 100, 300, 640])
+        arguments: [.tooMany, .error, .slow, .unanswered] as [Fault], [9, 100, 300, 900])
     mutating func manyNewAccounts(fault: Fault, accounts: Int) {
         for victim in Self.victims { store(by: victim) }
         #expect(deliver(to: Self.start, fault).taken.count == Self.victims.count)
-        for round in 0..<3 {
+        // More than 1,000 users cannot be behind.
+        for round in 0..<min(3, 1000 / accounts) {
             let begin = Self.start + .seconds(20 * (round + 1))
             for account in 0..<accounts { store(by: "mallory\(round)-\(account)") }
             // Once the attack is under way, and again.

@@ -1,6 +1,7 @@
 import AdminKit
 import AdminProtocol
 import ArgumentParser
+import CallServer
 import CallVocabulary
 
 /// The error of a request to the server, with advice.
