@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("a small run reads and writes each frame of a call", .timeLimit(.minutes(1)))
+    @Test("a small run reads and writes each frame of a call", .timeLimit(.minutes(5)))
     func codec() async throws {
         var rounds: [Int] = []
         let report = try await CodecBenchmark(settings: settings).run { rounds.append($0) }
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("a small run makes each kind of call", .timeLimit(.minutes(1)))
+    @Test("a small run makes each kind of call", .timeLimit(.minutes(5)))
     func core() async throws {
         var benchmark = CoreBenchmark(settings: settings)
         benchmark.smallCall = 2
@@ -100,7 +100,7 @@ import Testing
         #expect(scene.liveCalls == 2, "the one that no phone was woken for, and this")
     }
 
-    @Test("a small run adds, cancels and lets expire", .timeLimit(.minutes(1)))
+    @Test("a small run adds, cancels and lets expire", .timeLimit(.minutes(5)))
     func timers() async throws {
         var benchmark = TimersBenchmark(settings: settings)
         benchmark.few = 50
@@ -115,7 +115,7 @@ import Testing
         check(report, .timers, operations: operations)
     }
 
-    @Test("a small run makes a VoIP push, a data message and a Web Push for each profile", .timeLimit(.minutes(1)))
+    @Test("a small run makes a VoIP push, a data message and a Web Push for each profile", .timeLimit(.minutes(5)))
     func payloads() async throws {
         let report = try await PayloadsBenchmark(settings: settings).run { _ in }
         var operations: [String: Int] = [:]
@@ -128,7 +128,7 @@ import Testing
         #expect(report.figures.allSatisfy { $0.also.first.map { $0.name == "bytes" && $0.value > 300 } == true })
     }
 
-    @Test("a small run commits each record in both modes", .timeLimit(.minutes(1)))
+    @Test("a small run commits each record in both modes", .timeLimit(.minutes(5)))
     func store() async throws {
         let report = try await StoreBenchmark(settings: settings).run { _ in }
         var operations: [String: Int] = [:]
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test("only what goes to the journal first is durable before it is in the tables", .timeLimit(.minutes(1)))
+    @Test("only what goes to the journal first is durable before it is in the tables", .timeLimit(.minutes(5)))
     func modes() async throws {
         let folder = NSTemporaryDirectory() + "modes-\(UUID().uuidString.prefix(8))"
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test("a small run makes each call, from the bytes of its requests to the store", .timeLimit(.minutes(1)))
+    @Test("a small run makes each call, from the bytes of its requests to the store", .timeLimit(.minutes(5)))
     func calls() async throws {
         var benchmark = CallsBenchmark(settings: settings)
         benchmark.pairs = 3

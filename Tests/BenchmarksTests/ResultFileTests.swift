@@ -14,7 +14,7 @@ import Testing
             Self.bench, ["codec", "--rounds", "1", "--seconds", "0", "--json", json], areErrorsApart: true)
     }
 
-    @Test("that cannot be written is told of before anything is measured: 64", .timeLimit(.minutes(1)))
+    @Test("that cannot be written is told of before anything is measured: 64", .timeLimit(.minutes(5)))
     func early() async throws {
         let result = try await run(json: "/no/such/r.json")
         #expect(result.ending == .exit(64))
@@ -26,7 +26,7 @@ import Testing
             "\(result.errors)")
     }
 
-    @Test("that is - is standard output, with nothing else there", .timeLimit(.minutes(1)))
+    @Test("that is - is standard output, with nothing else there", .timeLimit(.minutes(5)))
     func standardOutput() async throws {
         let result = try await run(json: "-")
         #expect(result.ending == .exit(0), "\(result.errors)")

@@ -10,7 +10,7 @@ import Testing
 @testable import CallServer
 
 @Suite("Reads of administrators", .cleanup) struct AdminReadsTests {
-    @Test("a reset picture has all committed records, even those not yet in the tables", .timeLimit(.minutes(1)))
+    @Test("a reset picture has all committed records, even those not yet in the tables", .timeLimit(.minutes(5)))
     func settled() async throws {
         let folder = try DataFolder.temporary()
         var behind = WriteBehind()

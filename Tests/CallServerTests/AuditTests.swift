@@ -13,7 +13,7 @@ import Testing
 @testable import AdminServer
 @testable import CallServer
 
-@Suite("The audit trail", .cleanup, .timeLimit(.minutes(1)))
+@Suite("The audit trail", .cleanup, .timeLimit(.minutes(5)))
 struct AuditTests {
     private static let alice = Handle("alice")!  // The literals are handles.
     private static let sales = Handle("sales")!

@@ -108,7 +108,7 @@ private final class Fixture {
     }
 }
 
-@Suite("Requests of backends", .cleanup, .timeLimit(.minutes(1)))
+@Suite("Requests of backends", .cleanup, .timeLimit(.minutes(5)))
 struct BackendResourcesTests {
     @Test("a request that waits for a change is answered 204 at its end, and withdrawn from the core")
     func unchanged() async throws {

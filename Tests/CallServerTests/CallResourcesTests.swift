@@ -113,7 +113,7 @@ private final class Fixture {
     }
 }
 
-@Suite("Requests about calls by HTTP", .cleanup, .timeLimit(.minutes(1)))
+@Suite("Requests about calls by HTTP", .cleanup, .timeLimit(.minutes(5)))
 struct CallResourcesTests {
     private static let ringing = ServerMessage.reply(.number(0), .callState(.ringing, nil))
 

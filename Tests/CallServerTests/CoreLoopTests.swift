@@ -19,7 +19,7 @@ import Testing
 @testable import CallServer
 @testable import PushClient
 
-@Suite("The core's loop with a real store", .cleanup, .timeLimit(.minutes(1)))
+@Suite("The core's loop with a real store", .cleanup, .timeLimit(.minutes(5)))
 struct CoreLoopTests {
     // The literals are handles.
     private static let (alice, bob) = (Handle("alice")!, Handle("bob")!)

@@ -39,7 +39,7 @@ private final class Watch: Sendable {
     }
 }
 
-@Suite("The live picture of a server", .cleanup, .timeLimit(.minutes(1)))
+@Suite("The live picture of a server", .cleanup, .timeLimit(.minutes(5)))
 struct LivePictureTests {
     // The literals are handles.
     private static let (alice, bob) = (Handle("alice")!, Handle("bob")!)

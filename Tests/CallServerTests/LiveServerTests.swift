@@ -22,7 +22,7 @@ import WebSocketServer
 @testable import AdminServer
 @testable import CallServer
 
-@Suite("Watching a whole server", .timeLimit(.minutes(1)))
+@Suite("Watching a whole server", .timeLimit(.minutes(5)))
 struct LiveServerTests {
     private static func phone(_ user: String, at server: CallServer, _ runtime: SoftphoneRuntime) async throws
         -> Softphone

@@ -53,7 +53,7 @@ private final class Fixture {
     }
 }
 
-@Suite("Lookups in the store", .cleanup, .timeLimit(.minutes(1)))
+@Suite("Lookups in the store", .cleanup, .timeLimit(.minutes(5)))
 struct LookUpsTests {
     private static let bob = Handle("bob")!  // The literals are handles.
     private static let number = Handle("+1")!

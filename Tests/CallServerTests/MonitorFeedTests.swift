@@ -8,7 +8,7 @@ import Testing
 @testable import AdminServer
 @testable import CallServer
 
-@Suite("The feed of the live calls", .cleanup, .timeLimit(.minutes(1)))
+@Suite("The feed of the live calls", .cleanup, .timeLimit(.minutes(5)))
 struct MonitorFeedTests {
     private let loop: EventLoop
     /// The notifications to the monitor.

@@ -9,7 +9,7 @@ import WebSocketServer
 @testable import CallServer
 @testable import PushClient
 
-@Suite("The threads of a listener", .cleanup, .timeLimit(.minutes(1))) struct ServerThreadsTests {
+@Suite("The threads of a listener", .cleanup, .timeLimit(.minutes(5))) struct ServerThreadsTests {
     private final class Nobody: ShardHandler {
         func connectionOpened(_: WebSocketConnection) {}
         func received(_: UnsafeRawBufferPointer, on _: WebSocketConnection) {}

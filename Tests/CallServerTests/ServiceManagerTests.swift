@@ -44,7 +44,7 @@ private final class WatchdogSlot {
     var watchdog: Watchdog?
 }
 
-@Suite("Notifications to the service manager", .cleanup, .timeLimit(.minutes(1)))
+@Suite("Notifications to the service manager", .cleanup, .timeLimit(.minutes(5)))
 struct ServiceManagerTests {
     @Test("nothing is sent without a service manager, and another process's watchdog is ignored")
     func environment() throws {

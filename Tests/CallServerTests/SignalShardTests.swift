@@ -12,7 +12,7 @@ import WebSocketServer
 
 @testable import CallServer
 
-@Suite("A shard between its clients and the core", .cleanup, .timeLimit(.minutes(1)))
+@Suite("A shard between its clients and the core", .cleanup, .timeLimit(.minutes(5)))
 struct SignalShardTests {
     /// A real listener with one shard, and a mailbox in place of the core. It is not drained until its loop is started.
     private final class World: Sendable {

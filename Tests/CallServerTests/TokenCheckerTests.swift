@@ -14,7 +14,7 @@ import WebSocketServer
 @testable import CallServer
 
 /// A JWT is verified off the loop once, and then answered from a cache while it is valid.
-@Suite("The check of a token", .cleanup, .timeLimit(.minutes(1))) struct TokenCheckerTests {
+@Suite("The check of a token", .cleanup, .timeLimit(.minutes(5))) struct TokenCheckerTests {
     private final class Clock: Sendable {
         let ahead = Mutex(0.0)
     }

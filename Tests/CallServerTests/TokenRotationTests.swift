@@ -10,7 +10,7 @@ import WebSocketServer
 @testable import CallServer
 
 /// Keys change while the server runs: both secrets are taken during a rotation, and no verdict outlives its key.
-@Suite("Keys of user tokens that change", .cleanup, .timeLimit(.minutes(1)))
+@Suite("Keys of user tokens that change", .cleanup, .timeLimit(.minutes(5)))
 struct TokenRotationTests {
     private let folder: DataFolder
     private let authority: TokenAuthority

@@ -21,7 +21,7 @@ import WebhookClient
 
 /// The places of endpoints in the stored events, across starts, changes and restored stores. The address refuses
 /// connections unless a test has a receiver.
-@Suite("The places of webhook endpoints", .cleanup, .timeLimit(.minutes(1)))
+@Suite("The places of webhook endpoints", .cleanup, .timeLimit(.minutes(5)))
 struct WebhookServiceTests {
     private let folder: DataFolder
     private let state = State()

@@ -5,7 +5,7 @@ import Synchronization
 import TestCleanup
 import Testing
 
-@Suite("Other programs, run as children", .timeLimit(.minutes(1)))
+@Suite("Other programs, run as children", .timeLimit(.minutes(5)))
 struct ChildProcessTests {
     private static let patience = Duration.seconds(40)
 

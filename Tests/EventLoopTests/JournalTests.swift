@@ -2,7 +2,7 @@ import EventJournal
 import Testing
 
 @Suite("What tests wait with") struct JournalTests {
-    @Test("what never comes is waited for in vain, with what came instead", .timeLimit(.minutes(1)))
+    @Test("what never comes is waited for in vain, with what came instead", .timeLimit(.minutes(5)))
     func inVain() async throws {
         let journal = Journal<Int>()
         journal.append(1)
@@ -13,7 +13,7 @@ import Testing
         #expect(failure?.waitedFor == "2")
     }
 
-    @Test("what comes later ends the wait, and what is there already needs none", .timeLimit(.minutes(1)))
+    @Test("what comes later ends the wait, and what is there already needs none", .timeLimit(.minutes(5)))
     func comes() async throws {
         let journal = Journal<Int>()
         async let found = journal.first("an even number") { $0.isMultiple(of: 2) ? $0 : nil }

@@ -2,7 +2,7 @@ import EventJournal
 import EventLoop
 import Testing
 
-@Suite("What a loop says of its turns", .timeLimit(.minutes(1)))
+@Suite("What a loop says of its turns", .timeLimit(.minutes(5)))
 struct LoopStatisticsTests {
     /// What a turn begins with.
     enum Beginning: CaseIterable {

@@ -7,7 +7,7 @@ import TestCleanup
 import Testing
 
 /// The push client with nghttpd, which supports HTTP/2 but not APNs: a token is an existing or a missing file.
-@Suite("The push client with a generic HTTP/2 server", .cleanup, .timeLimit(.minutes(1)))
+@Suite("The push client with a generic HTTP/2 server", .cleanup, .timeLimit(.minutes(5)))
 struct ForeignPushServerTests {
     private final class NGHTTPD: Sendable {
         private let program: Program

@@ -10,7 +10,7 @@ import Testing
 struct PhoneKindsTests {
     @Test(
         "an iPhone registers one token for calls and one for alerts, an Android phone one for messages",
-        .timeLimit(.minutes(1)))
+        .timeLimit(.minutes(5)))
     func tokens() async throws {
         let (simulator, server) = try await world.startPushing()
         let ann = try await world.sleepingPhone("ann", at: server.address) { $0.takesAlerts = true }

@@ -13,7 +13,7 @@ import Testing
 struct SleepingPhoneTests {
     @Test(
         "that never reports and never connects lets the call end with ring_timeout and its push unreported",
-        .timeLimit(.minutes(1)))
+        .timeLimit(.minutes(5)))
     func neverWakes() async throws {
         let (simulator, server) = try await world.startPushing {
             $0.timers.ring = .seconds(1)

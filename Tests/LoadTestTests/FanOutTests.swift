@@ -40,7 +40,7 @@ import Testing
         #expect(try #require(report.timed("first_ring")).max <= #require(report.timed("last_ring")).max)
     }
 
-    @Test("all devices of a user ring, one answers, and each other is told once", .timeLimit(.minutes(1)))
+    @Test("all devices of a user ring, one answers, and each other is told once", .timeLimit(.minutes(5)))
     func devices() async throws {
         // More than a server allows one user, unless it is told.
         let report = try await ScenarioRunner.report(plan(.devices, 20))
@@ -55,12 +55,12 @@ import Testing
             ])
     }
 
-    @Test("all members of a group ring, one answers, and each other is told once", .timeLimit(.minutes(1)))
+    @Test("all members of a group ring, one answers, and each other is told once", .timeLimit(.minutes(5)))
     func members() async throws {
         try check(try await ScenarioRunner.report(plan(.members, 12)), devices: 12)
     }
 
-    @Test("each group that is set is a step of the opening", .timeLimit(.minutes(1)))
+    @Test("each group that is set is a step of the opening", .timeLimit(.minutes(5)))
     func groups() async throws {
         let counters = RunCounters()
         let folder = try RunFolder()
@@ -87,7 +87,7 @@ import Testing
         #expect(await server.process.stop() == nil)
     }
 
-    @Test("fifty devices that sleep are all woken, and told that another has answered", .timeLimit(.minutes(1)))
+    @Test("fifty devices that sleep are all woken, and told that another has answered", .timeLimit(.minutes(5)))
     func asleep() async throws {
         let report = try await ScenarioRunner.report(plan(.devices, 50, asleep: true))
         try check(report, devices: 50)
@@ -100,7 +100,7 @@ import Testing
         #expect(try #require(report.timed("last_push_accepted")).max <= #require(report.timed("last_online")).max)
     }
 
-    @Test("all members of a group that sleep are woken, each by a push of its own", .timeLimit(.minutes(1)))
+    @Test("all members of a group that sleep are woken, each by a push of its own", .timeLimit(.minutes(5)))
     func membersAsleep() async throws {
         let report = try await ScenarioRunner.report(plan(.members, 12, asleep: true))
         try check(report, devices: 12)
@@ -108,7 +108,7 @@ import Testing
         #expect(report.figure("provider_received") == Double(calls * 12))
     }
 
-    @Test("a server that allows a user too few devices is told apart, with what to raise", .timeLimit(.minutes(1)))
+    @Test("a server that allows a user too few devices is told apart, with what to raise", .timeLimit(.minutes(5)))
     func limited() async throws {
         var plan = plan(.devices, 20)
         guard case .own(var own) = plan.target else { return }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LoadTest
 
-@Suite("The question for a server's metrics", .timeLimit(.minutes(1))) struct MetricsClientTests {
+@Suite("The question for a server's metrics", .timeLimit(.minutes(5))) struct MetricsClientTests {
     private typealias Found = (Result<[SocketAddress], SystemError>) -> Void
 
     @Test("is given up when the look-up of the name takes too long, and an address that comes after that is not used")

@@ -12,7 +12,7 @@ import Testing
         return plan
     }
 
-    @Test("each scenario gets its share, and a phone serves one of them only", .timeLimit(.minutes(1)))
+    @Test("each scenario gets its share, and a phone serves one of them only", .timeLimit(.minutes(5)))
     func shares() async throws {
         let report = try await ScenarioRunner.report(plan([.online: 2, .wake: 2, .fanout: 1]))
         #expect(report.failures.isEmpty && report.violations.isEmpty, "\(report.failures) \(report.violations)")
@@ -25,7 +25,7 @@ import Testing
         #expect(report.figure("server_descriptors_max") ?? 0 > 6)
     }
 
-    @Test("with faults, each kind comes to an end it allows, and nothing else suffers", .timeLimit(.minutes(1)))
+    @Test("with faults, each kind comes to an end it allows, and nothing else suffers", .timeLimit(.minutes(5)))
     func faults() async throws {
         var plan = plan([.online: 1, .wake: 1])
         plan.faults = true
@@ -49,7 +49,7 @@ import Testing
 
     private static let nonsense: [[LoadPlan.Scenario: Int]] = [[:], [.mixed: 1], [.register: 1]]
 
-    @Test("weights that make no mix are refused", .timeLimit(.minutes(1)), arguments: nonsense)
+    @Test("weights that make no mix are refused", .timeLimit(.minutes(5)), arguments: nonsense)
     func refused(_ weights: [LoadPlan.Scenario: Int]) async throws {
         await #expect(throws: LoadError.self) { try await ScenarioRunner.report(plan(weights)) }
     }

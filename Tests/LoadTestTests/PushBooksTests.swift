@@ -4,7 +4,7 @@ import Testing
 @testable import LoadTest
 @testable import PushSimulator
 
-@Suite("The books of the push provider", .timeLimit(.minutes(1))) struct PushBooksTests {
+@Suite("The books of the push provider", .timeLimit(.minutes(5))) struct PushBooksTests {
     /// Gives one after the other, the last one for ever, and counts how often.
     private final class Provider: Sendable {
         private let counts: [PushBooks.Counts]

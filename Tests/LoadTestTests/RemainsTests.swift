@@ -4,7 +4,7 @@ import Testing
 
 @testable import LoadTest
 
-@Suite("What is left of a run", .timeLimit(.minutes(1))) struct RemainsTests {
+@Suite("What is left of a run", .timeLimit(.minutes(5))) struct RemainsTests {
     @Test("is ended and removed at once, but for what is somebody's else to end")
     func removed() async throws {
         let remains = Remains()

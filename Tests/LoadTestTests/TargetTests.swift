@@ -8,7 +8,7 @@ import Testing
 @testable import LoadTest
 
 /// Ways to the server, and what it keeps besides the load; against real server processes, one after the other.
-@Suite("The server under load", .serialized, .timeLimit(.minutes(1))) struct TargetTests {
+@Suite("The server under load", .serialized, .timeLimit(.minutes(5))) struct TargetTests {
     private func own(_ change: (inout LoadTarget.OwnServer) -> Void = { _ in }) -> LoadTarget.OwnServer {
         var server = LoadTarget.OwnServer(executable: ScenarioRunner.reveille)
         change(&server)

@@ -4,7 +4,7 @@ import Testing
 
 /// Calls to phones that sleep, against real processes of the server and of the push simulator, one after the other.
 @Suite(.serialized) struct WakeTests {
-    @Test("each call wakes its phone by one push, which is reported, and passes all stages", .timeLimit(.minutes(1)))
+    @Test("each call wakes its phone by one push, which is reported, and passes all stages", .timeLimit(.minutes(5)))
     func wakes() async throws {
         var plan = ScenarioRunner.plan(.wake, .closed(concurrency: 3))
         plan.hold = .milliseconds(20)
@@ -38,7 +38,7 @@ import Testing
         #expect(report.figure("provider_kills") == 0)
     }
 
-    @Test("what happens on the way happens in its order", .timeLimit(.minutes(1)))
+    @Test("what happens on the way happens in its order", .timeLimit(.minutes(5)))
     func order() async throws {
         var plan = ScenarioRunner.plan(.wake, .closed(concurrency: 1))
         plan.warmUp = .zero
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(
-        "calls that are declined or given up wake their phones too, and all ends are as meant", .timeLimit(.minutes(1)))
+        "calls that are declined or given up wake their phones too, and all ends are as meant", .timeLimit(.minutes(5)))
     func unanswered() async throws {
         var plan = ScenarioRunner.plan(.wake, .closed(concurrency: 3))
         plan.answerRatio = 0.3
@@ -65,7 +65,7 @@ import Testing
         #expect(report.figure("pushes_received") == report.figure("provider_reported"))
     }
 
-    @Test("in an open loop each call that is due is begun, and wakes its phone", .timeLimit(.minutes(1)))
+    @Test("in an open loop each call that is due is begun, and wakes its phone", .timeLimit(.minutes(5)))
     func open() async throws {
         var plan = ScenarioRunner.plan(.wake, .open(rate: 40))
         plan.warmUp = .zero

@@ -11,7 +11,7 @@ import Testing
 
 @testable import PushClient
 
-@Suite("APNs by certificate", .timeLimit(.minutes(1)))
+@Suite("APNs by certificate", .timeLimit(.minutes(5)))
 struct APNSCertificateTests {
     private static func certificate(
         subject: String = "/CN=VoIP Services", _ extensions: String = PushTestCertificates.twoTopics, days: Int = 90

@@ -88,7 +88,7 @@ private struct AssertionClaims: JWTPayload {
     func verify(using _: some JWTAlgorithm) {}
 }
 
-@Suite("Pushes by FCM against a real HTTP/2 server", .timeLimit(.minutes(1)))
+@Suite("Pushes by FCM against a real HTTP/2 server", .timeLimit(.minutes(5)))
 struct FCMServiceTests {
     private static let unregisteredBody = """
         {"error":{"code":404,"status":"NOT_FOUND",\

@@ -11,7 +11,7 @@ import Testing
 
 @testable import PushClient
 
-@Suite("A push service that is given another configuration", .timeLimit(.minutes(1)))
+@Suite("A push service that is given another configuration", .timeLimit(.minutes(5)))
 struct PushReloadTests {
     /// The key a request was signed with, by the header of its token.
     private func keyID(_ request: HTTP2ServerRequest) throws -> String? {

@@ -149,7 +149,7 @@ private struct ProviderClaims: JWTPayload {
     func verify(using _: some JWTAlgorithm) {}
 }
 
-@Suite("The push service against a real HTTP/2 server", .timeLimit(.minutes(1)))
+@Suite("The push service against a real HTTP/2 server", .timeLimit(.minutes(5)))
 struct PushServiceTests {
     @Test("a push waits for the core's word, and reaches APNs with its headers, payload and a valid provider token")
     func accepted() async throws {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushClient
 
-@Suite("Web Push", .timeLimit(.minutes(1)))
+@Suite("Web Push", .timeLimit(.minutes(5)))
 struct WebPushServiceTests {
     private static let key = WebPushKey.random()
     private static let browser = WebPushTestBrowser()

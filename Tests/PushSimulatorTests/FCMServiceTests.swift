@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushSimulator
 
-@Suite("FCM, its OAuth endpoint and the phones behind it", .simulator, .timeLimit(.minutes(1)))
+@Suite("FCM, its OAuth endpoint and the phones behind it", .simulator, .timeLimit(.minutes(5)))
 struct FCMServiceTests {
     typealias Harness = SimulatorHarness
 

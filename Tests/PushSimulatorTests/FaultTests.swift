@@ -5,7 +5,7 @@ import PushSimulator
 import PushVocabulary
 import Testing
 
-@Suite("Faults on demand", .simulator, .timeLimit(.minutes(1)))
+@Suite("Faults on demand", .simulator, .timeLimit(.minutes(5)))
 struct FaultTests {
     typealias Harness = SimulatorHarness
 

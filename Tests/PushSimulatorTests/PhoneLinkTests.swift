@@ -5,7 +5,7 @@ import HTTP2
 import PushSimulator
 import Testing
 
-@Suite("The phones' link", .simulator, .timeLimit(.minutes(1)))
+@Suite("The phones' link", .simulator, .timeLimit(.minutes(5)))
 struct PhoneLinkTests {
     typealias Harness = SimulatorHarness
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushSimulator
 
-@Suite("Pushes by certificate", .simulator, .timeLimit(.minutes(1)))
+@Suite("Pushes by certificate", .simulator, .timeLimit(.minutes(5)))
 struct ProviderCertificateTests {
     typealias Harness = SimulatorHarness
 

@@ -7,7 +7,7 @@ import PushSimulator
 import PushVocabulary
 import Testing
 
-@Suite("A provider's connection to the simulator", .simulator, .timeLimit(.minutes(1)))
+@Suite("A provider's connection to the simulator", .simulator, .timeLimit(.minutes(5)))
 struct ProviderConnectionTests {
     typealias Harness = SimulatorHarness
 

@@ -4,7 +4,7 @@ import Logging
 import PushSimulator
 import Testing
 
-@Suite("The simulator's data folder", .timeLimit(.minutes(1)))
+@Suite("The simulator's data folder", .timeLimit(.minutes(5)))
 struct SimulatorFolderTests {
     private func mode(_ path: String) throws -> Int {
         try #require(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)

@@ -5,7 +5,7 @@ import PushSimulator
 import PushVocabulary
 import Testing
 
-@Suite("Faults of the connection", .simulator, .timeLimit(.minutes(1)))
+@Suite("Faults of the connection", .simulator, .timeLimit(.minutes(5)))
 struct TransportFaultTests {
     typealias Harness = SimulatorHarness
 

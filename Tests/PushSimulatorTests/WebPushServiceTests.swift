@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushSimulator
 
-@Suite("The Web Push service and the browsers behind it", .simulator, .timeLimit(.minutes(1)))
+@Suite("The Web Push service and the browsers behind it", .simulator, .timeLimit(.minutes(5)))
 struct WebPushServiceTests {
     private func scene() async throws -> (sender: WebPushSender, client: TestClient, browser: String) {
         let sender = WebPushSender(origin: try #require(harness.manifest.webpush).origin)
@@ -241,7 +241,7 @@ struct WebPushServiceTests {
     }
 }
 
-@Suite("Browsers that show nothing", .timeLimit(.minutes(1)))
+@Suite("Browsers that show nothing", .timeLimit(.minutes(5)))
 struct SilentBrowserTests {
     @Test("the third push without a notification ends the subscription")
     func revoked() async throws {

@@ -39,7 +39,7 @@ struct ManualTests {
         #expect(text.contains("\nend \\e\n"))
     }
 
-    @Test("each page keeps the lines of its help that stand in or have columns", .timeLimit(.minutes(1)))
+    @Test("each page keeps the lines of its help that stand in or have columns", .timeLimit(.minutes(5)))
     func columns() async throws {
         let folder = NSTemporaryDirectory() + "manual-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }

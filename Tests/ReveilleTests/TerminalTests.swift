@@ -65,7 +65,7 @@ struct TerminalTests {
 
     @Test(
         "Ctrl-C ends a load test with the report of what was done so far: 130; nothing of its own stays behind",
-        .timeLimit(.minutes(1)))
+        .timeLimit(.minutes(5)))
     func interruptedLoad() async throws {
         let folder = try EmptyFolder()
         let (ending, trouble) = try await run(
@@ -79,7 +79,7 @@ struct TerminalTests {
         #expect(try folder.contents == [])
     }
 
-    @Test("a second Ctrl-C right behind the first is none: the report comes all the same", .timeLimit(.minutes(1)))
+    @Test("a second Ctrl-C right behind the first is none: the report comes all the same", .timeLimit(.minutes(5)))
     func interruptedTwice() async throws {
         let (ending, trouble) = try await run(
             "load online --concurrency 2 --warmup 0 --duration 60",
@@ -88,7 +88,7 @@ struct TerminalTests {
         #expect(ending == .exit(130))
     }
 
-    @Test("the progress of a load test is one line, which is gone in the end", .timeLimit(.minutes(1)))
+    @Test("the progress of a load test is one line, which is gone in the end", .timeLimit(.minutes(5)))
     func loadProgress() async throws {
         let (ending, trouble) = try await run(
             "load online --concurrency 1 --warmup 0 --duration 1500ms",

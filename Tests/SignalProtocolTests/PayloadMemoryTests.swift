@@ -129,7 +129,7 @@ struct PayloadMemoryTests {
         #expect((100...4_900).contains(accepted))
     }
 
-    @Test("memory is used again while another thread reads and drops what it held", .timeLimit(.minutes(1)))
+    @Test("memory is used again while another thread reads and drops what it held", .timeLimit(.minutes(5)))
     func threads() {
         let memory = PayloadMemory(shelfBytes: 64 * 1024)
         let reader = DispatchQueue(label: "reader")

@@ -5,7 +5,7 @@ import SoftphoneSession
 import Testing
 
 /// A whole phone over real sockets, against a server that shares no code with it.
-@Suite(.timeLimit(.minutes(1))) struct ForeignServerTests {
+@Suite(.timeLimit(.minutes(5))) struct ForeignServerTests {
     private static func configuration(port: Int) -> Softphone.Configuration {
         var configuration = Softphone.Configuration(
             url: "ws://127.0.0.1:\(port)", token: .provider { "jwt" },

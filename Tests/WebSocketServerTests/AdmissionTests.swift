@@ -7,7 +7,7 @@ import Testing
 import WebSocketServer
 
 /// Who comes in, and who goes, when all connections are taken.
-@Suite("A full listener", .cleanup, .timeLimit(.minutes(1)))
+@Suite("A full listener", .cleanup, .timeLimit(.minutes(5)))
 struct AdmissionTests {
     private func get(_ server: TestServer, _ path: String) async throws -> String {
         let client = try RawClient(port: server.address.port)

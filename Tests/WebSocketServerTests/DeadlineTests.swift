@@ -9,7 +9,7 @@ import Testing
 import WebSocketServer
 
 /// How long a connection may take to say what it wants.
-@Suite("Deadlines of a connection", .cleanup, .timeLimit(.minutes(1)))
+@Suite("Deadlines of a connection", .cleanup, .timeLimit(.minutes(5)))
 struct DeadlineTests {
     private static let timeout = Duration.milliseconds(300)
 

@@ -10,7 +10,7 @@ import Testing
 @testable import WebSocketServer
 
 /// The addresses of clients behind a proxy that sends PROXY protocol headers.
-@Suite("A listener behind a proxy", .cleanup, .timeLimit(.minutes(1)))
+@Suite("A listener behind a proxy", .cleanup, .timeLimit(.minutes(5)))
 struct ProxyTests {
     private static let line = "PROXY TCP4 203.0.113.9 192.0.2.1 56789 443\r\n"
 

@@ -4,7 +4,7 @@ import TestCleanup
 import Testing
 import WebSocketServer
 
-@Suite("Clients that do not read, all together", .cleanup, .timeLimit(.minutes(1)))
+@Suite("Clients that do not read, all together", .cleanup, .timeLimit(.minutes(5)))
 struct SlowReaderTests {
     private static let limit = 400_000
 

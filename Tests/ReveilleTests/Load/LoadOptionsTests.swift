@@ -364,7 +364,7 @@ struct LoadOptionsTests {
         #expect(Self.refusal("online --json /dev/null --html /dev/null") == (0, ""))
     }
 
-    @Test("- is standard output, where nothing but the JSON comes, and no file of that name", .timeLimit(.minutes(1)))
+    @Test("- is standard output, where nothing but the JSON comes, and no file of that name", .timeLimit(.minutes(5)))
     func standardOutput() async throws {
         let folder = try EmptyFolder()
         let executable = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
