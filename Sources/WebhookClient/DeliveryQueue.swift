@@ -14,9 +14,11 @@ import StoreInterface
 /// Users whose events are due take turns. An attempt that is not answered at once makes room for another one: many
 /// users whose events the receiver never answers do not make the others wait.
 ///
-/// Users whose events fail, or take long, have at most half of the queue and of the attempts, all together. They take
-/// turns with the others, and each has one attempt in flight. What fails for them says nothing about the others:
-/// while the endpoint fails, events of users without a failure are tried first, and the first success ends it.
+/// Users whose events fail, or take long, have at most half of the queue, and of the attempts that begin, all together;
+/// one who holds nothing may always hold an event. They take turns with the others, and each has one attempt in flight.
+/// After a failure a user rests, the longer the more attempts failed and the longer they took: somebody whose events
+/// fail for good does not stand before those for whom an outage is over. What fails for a user says nothing about the
+/// others: while the endpoint fails, events of users without a failure are tried at once, and the first success ends it.
 ///
 /// Users whose last event was taken take turns with those of whom nothing is known, so that however many new accounts
 /// have events that fail, they do not make the others wait.
@@ -27,11 +29,11 @@ struct DeliveryQueue {
         .seconds(5), .seconds(5 * 60), .seconds(30 * 60), .seconds(2 * 3600), .seconds(5 * 3600), .seconds(10 * 3600),
         .seconds(14 * 3600), .seconds(20 * 3600), .seconds(24 * 3600),
     ]
-    /// The most attempts in flight that began less than ``promptness`` ago, or are of failing users.
+    /// The most attempts in flight that began less than ``promptness`` ago.
     static let mostInFlight = 8
-    /// The most attempts in flight.
+    /// The most attempts in flight; half for those of whom nothing is known, a quarter for failing users.
     static let mostOpen = 256
-    /// How long an attempt counts for ``mostInFlight``, unless its user is failing.
+    /// How long an attempt counts for ``mostInFlight``.
     static let promptness = Duration.milliseconds(100)
     /// The most users kept as proven, and as failing, when they have no events: the last ones, up to twice this number.
     static let mostKnown = 1024
@@ -42,11 +44,14 @@ struct DeliveryQueue {
     /// No event is read while this many users are behind, except for these users.
     static let mostBehind = 1000
     /// Failures in a row after which the endpoint fails: if none of them made a connection, or if the events of
-    /// ``usersUntilProbing`` users failed for the first time. Failing users have only one attempt at a time then, with a
-    /// pause after each. So have all, if no connection was made.
+    /// ``usersUntilProbing`` users failed for the first time. Failing users have one attempt in ``failingProbePause``
+    /// then. If no connection was made, there is one attempt at a time for all, with a pause after each.
     static let failuresUntilProbing = 5
     static let usersUntilProbing = 3
+    /// Also the longest rest of a user.
     static let longestProbePause = Duration.seconds(60)
+    /// It doubles as the one for users of whom nothing is known, twice at most.
+    static let failingProbePause = Duration.seconds(1)
     /// The pause between attempts for users without a failure, while the endpoint fails. For users of whom nothing is
     /// known it doubles when ``usersUntilSlower`` more of them have failed.
     static let shortestProbePause = Duration.milliseconds(10)
@@ -109,8 +114,8 @@ struct DeliveryQueue {
         var hasFailed: Bool
         /// When the attempt in flight began.
         var began: Instant?
-        /// Its place in ``DeliveryQueue/prompt``.
-        var prompt: DeadlineQueue<Int64>.Token?
+        /// Its place in ``DeliveryQueue/prompt`` or ``DeliveryQueue/promptOfFailing``.
+        var prompt: (token: DeadlineQueue<Int64>.Token, isOfFailing: Bool)?
 
         var isInFlight: Bool { began != nil }
     }
@@ -181,6 +186,10 @@ struct DeliveryQueue {
         var servedAt = Instant(milliseconds: .min)
         /// No event of the user is sent before: the receiver's `Retry-After` for one of them.
         var heeds = Instant(milliseconds: .min)
+        /// The attempts that failed since one of the user's events was taken.
+        var failures = 0
+        /// No event of the user is sent before, because the last attempt failed.
+        var rests = Instant(milliseconds: .min)
         /// As many attempts are in flight as the user may have.
         var isBlocked = false
 
@@ -210,8 +219,10 @@ struct DeliveryQueue {
     /// Whether the last page was read for all users.
     private var hasReadAll = false
     private var inFlight = 0
-    /// The attempts in flight of users who were not failing, by the time until which they count for ``mostInFlight``.
+    /// The attempts in flight of users who were not failing, and of those who were, by the time until which they count
+    /// for ``mostInFlight``.
     private var prompt = DeadlineQueue<Int64>()
+    private var promptOfFailing = DeadlineQueue<Int64>()
     /// Attempts that failed since the last success.
     private(set) var failures = 0
     /// The users of those that reached the receiver, if no event of the user had failed before.
@@ -220,9 +231,9 @@ struct DeliveryQueue {
     private var goneUsers = 0
     /// The last attempts that made no connection, one after the other.
     private var unreachable = 0
-    /// No attempt for a failing user is made before: the pause of a failing endpoint.
+    /// No attempt is made before: the pause while no connection is made.
     private var rests: Instant?
-    /// No attempt for another user is made before, while the endpoint fails.
+    /// No attempt for a user of this standing is made before, while the endpoint fails.
     private var probesFrom: [Standing: Instant] = [:]
     /// Whether events of ``usersUntilProbing`` users in a row were ``Outcome/gone``: the receiver seems to want none any
     /// more. Those of failing users wait until another user's is taken.
@@ -284,6 +295,7 @@ struct DeliveryQueue {
             behind[event.user]?.count += 1
         } else if mayHold(event) {
             hold(event, attempts: 0, due: now)
+            shed()
         } else {
             guard hasRoom else { return false }
             behind[event.user] = Lag(position: cursor, count: 1)
@@ -307,6 +319,7 @@ struct DeliveryQueue {
                     return
                 }
                 hold(event, attempts: 0, due: now)
+                shed()
                 lag.count = max(1, lag.count - 1)
             }
             lag.position = event.position
@@ -355,7 +368,7 @@ struct DeliveryQueue {
         if outdated(by: event) != nil { return true }
         let line = line(of: event.user)
         let (places, size) = free(for: line)
-        return line.load.count < places && line.load.bytes < size
+        return line.load.count < places && line.load.bytes < size || holdsNothing(line)
     }
 
     /// Whether a page is read for a user who is behind: not for each single place that becomes free.
@@ -363,6 +376,14 @@ struct DeliveryQueue {
         let line = line(of: user)
         let (places, size) = free(for: line)
         return places > 0 && size > 0 && 2 * line.load.count <= places && 2 * line.load.bytes <= size
+            || holdsNothing(line)
+    }
+
+    /// Whether the user holds nothing, and may hold an event beyond the half of failing users: ``shed()`` then takes
+    /// one of a user who holds more. Where nobody does, they have three quarters.
+    private func holdsNothing(_ line: Line) -> Bool {
+        line.load.count == 0 && held.count < room && bytes < Self.mostBytes && failing.count < room - room / 4
+            && failing.bytes < Self.mostBytes / 4 * 3
     }
 
     /// Whether the failing users have more than their half.
@@ -483,7 +504,7 @@ struct DeliveryQueue {
     /// Gives the user a turn for the first event that is ready.
     private mutating func lineUp(_ user: Handle?) {
         guard var line = lines[user], !line.isBlocked, let due = line.ready.next else { return }
-        let at = max(due, line.servedAt, line.heeds)
+        let at = max(due, line.servedAt, line.heeds, line.rests)
         if let turn = line.turn {
             guard at < turn.at else { return }
             turns[line.standing.rawValue].cancel(turn.token)
@@ -508,6 +529,7 @@ struct DeliveryQueue {
     mutating func next(at now: Instant) -> StoredEvent? {
         var hasRoom = false
         while prompt.popDue(now: now) != nil { hasRoom = true }
+        while promptOfFailing.popDue(now: now) != nil { hasRoom = true }
         if hasRoom { unblock() }
         let (all, last) = (Standing.allCases, served.rawValue)
         for standing in all.suffix(from: last + 1) + all.prefix(through: last) {
@@ -534,9 +556,12 @@ struct DeliveryQueue {
                 line.servedAt = now
             }
             held[position]?.began = now
-            if standing != .failing { held[position]?.prompt = prompt.add(position, at: now + Self.promptness) }
+            held[position]?.prompt =
+                standing == .failing
+                ? (promptOfFailing.add(position, at: now + Self.promptness), true)
+                : (prompt.add(position, at: now + Self.promptness), false)
             served = standing
-            if isProbing, standing != .failing { probesFrom[standing] = now + probePause(of: standing) }
+            if isProbing { probesFrom[standing] = now + probePause(of: standing) }
             lineUp(user)
             return held[position]?.event
         }
@@ -556,22 +581,28 @@ struct DeliveryQueue {
 
     /// When the next attempt in flight stops counting for ``mostInFlight``.
     private func roomDue(for standing: Standing) -> Instant? {
-        standing != .failing && inFlight < mostOpen(of: standing) ? prompt.next : nil
+        guard isOpen(to: standing) else { return nil }
+        return standing == .failing ? promptOfFailing.next : prompt.next
     }
 
-    /// The most attempts in flight beside which one of this standing may begin.
-    private func mostOpen(of standing: Standing) -> Int {
-        isUnreachable ? 1 : standing == .proven ? Self.mostOpen : Self.mostOpen / 2
+    /// Whether the attempts in flight, however long they take, leave room for one of this standing.
+    private func isOpen(to standing: Standing) -> Bool {
+        guard !isUnreachable else { return inFlight == 0 }
+        switch standing {
+        case .proven: return inFlight < Self.mostOpen
+        case .unknown: return inFlight < Self.mostOpen / 2
+        case .failing: return !isGone && failing.inFlight < Self.mostOpen / 4 && inFlight < Self.mostOpen
+        }
     }
 
     /// Whether users of this standing may have another attempt in flight. Those without a failure always have half.
     private func mayBegin(_ standing: Standing) -> Bool {
-        guard inFlight < mostOpen(of: standing) else { return false }
+        guard isOpen(to: standing) else { return false }
         let half = Self.mostInFlight / 2
         switch standing {
         case .proven, .unknown:
-            return prompt.count < (isProbing ? half : max(half, Self.mostInFlight - failing.inFlight))
-        case .failing: return !isGone && failing.inFlight < (isProbing ? 1 : half)
+            return prompt.count < (isProbing ? half : max(half, Self.mostInFlight - promptOfFailing.count))
+        case .failing: return promptOfFailing.count < half
         }
     }
 
@@ -584,17 +615,16 @@ struct DeliveryQueue {
     }
 
     private func pauseEnd(of standing: Standing) -> Instant? {
-        guard isProbing else { return nil }
-        switch standing {
-        case .proven, .unknown: return isUnreachable ? rests : probesFrom[standing]
-        case .failing: return rests
-        }
+        isUnreachable ? rests : isProbing ? probesFrom[standing] : nil
     }
 
     private func probePause(of standing: Standing) -> Duration {
-        guard standing == .unknown else { return Self.shortestProbePause }
-        let doublings = min(failingUsers / Self.usersUntilSlower, 16)
-        return min(Self.shortestProbePause * (1 << doublings), Self.longestProbePause)
+        let doublings = failingUsers / Self.usersUntilSlower
+        return switch standing {
+        case .proven: Self.shortestProbePause
+        case .unknown: min(Self.shortestProbePause * (1 << min(doublings, 16)), Self.longestProbePause)
+        case .failing: Self.failingProbePause * (1 << min(doublings, 2))
+        }
     }
 
     /// Ends the attempt for the event at `position`.
@@ -604,7 +634,9 @@ struct DeliveryQueue {
         guard var event = held[position], event.isInFlight else { preconditionFailure("no attempt for \(position)") }
         let user = event.event.user
         inFlight -= 1
-        if let token = event.prompt.take() { prompt.cancel(token) }
+        if let place = event.prompt.take() {
+            if place.isOfFailing { promptOfFailing.cancel(place.token) } else { prompt.cancel(place.token) }
+        }
         change(user) { $0.load.inFlight -= 1 }
         unblock()
         let wasProbing = isProbing
@@ -669,6 +701,7 @@ struct DeliveryQueue {
                 line.hasFailed = line.failed > (event.hasFailed ? 1 : 0)
                 line.isSlow = isSlow
                 line.isProven = true
+                (line.failures, line.rests) = (0, Instant(milliseconds: .min))
             }
             if lines[user]?.standing == .proven {
                 proven.insert(user)
@@ -682,6 +715,7 @@ struct DeliveryQueue {
                 line.isProven = false
             }
             proven.remove(user)
+            rest(user, after: event.began.map { now - $0 } ?? .zero, now)
             if case .failed(let retryAfter?) = outcome { heed(now + min(retryAfter, Self.longestRetryAfter), of: user) }
         // It says nothing about the user.
         case .unreachable: break
@@ -696,12 +730,25 @@ struct DeliveryQueue {
         lineUp(user)
     }
 
+    /// Notes that the user's attempt failed after `duration`. One that is refused at once is no burden, unless the
+    /// receiver refuses everybody.
+    private mutating func rest(_ user: Handle?, after duration: Duration, _ now: Instant) {
+        let pause = isProbing ? max(duration, Self.failingProbePause) : duration
+        loseTurn(user)
+        if var line = lines[user] {
+            line.rests = now + min(pause * (1 << min(line.failures, 6)), Self.longestProbePause)
+            line.failures += 1
+            lines[user] = line
+        }
+        lineUp(user)
+    }
+
     private mutating func rest(_ now: Instant) {
         guard isProbing else { return (rests, probesFrom) = (nil, [:]) }
         let doublings = min(max(0, failures - Self.failuresUntilProbing), 6)
         rests = max(rests ?? now, now + min(.seconds(1 << doublings), Self.longestProbePause))
-        for standing in [.proven, .unknown] as [Standing] {
-            probesFrom[standing] = max(probesFrom[standing] ?? now, now + probePause(of: standing))
+        for standing in Standing.allCases where probesFrom[standing] == nil {
+            probesFrom[standing] = now + probePause(of: standing)
         }
     }
 
@@ -727,18 +774,22 @@ struct DeliveryQueue {
     /// Makes all retries due now, whatever the receiver asked for: an administrator resumed the endpoint.
     mutating func hasten(_ now: Instant) {
         (rests, probesFrom, goneUsers, isGone) = (nil, [:], 0, false)
-        for user in Array(lines.keys) { lines[user]?.heeds = Instant(milliseconds: .min) }
+        for user in Array(lines.keys) {
+            lines[user]?.heeds = Instant(milliseconds: .min)
+            lines[user]?.rests = Instant(milliseconds: .min)
+        }
         hastenRetries(now)
     }
 
-    /// Makes all retries due now. A pause that is cut short does not use up an attempt: otherwise a receiver that comes
-    /// and goes would use up all attempts within minutes.
+    /// Makes all retries due now, but for users who rest because the receiver took long to fail. A pause that is cut
+    /// short does not use up an attempt: otherwise a receiver that comes and goes would use up all within minutes.
     private mutating func hastenRetries(_ now: Instant) {
         (turns, blocked) = (turns.map { _ in DeadlineQueue<Handle?>() }, [])
         for user in Array(lines.keys) {
             lines[user]?.ready = DeadlineQueue()
             lines[user]?.turn = nil
             lines[user]?.isBlocked = false
+            if lines[user]?.isSlow == false { lines[user]?.rests = Instant(milliseconds: .min) }
         }
         for (_, positions) in subjects.sorted(by: { ($0.value.first ?? 0) < ($1.value.first ?? 0) }) {
             guard let first = positions.first, var event = held[first], !event.isInFlight else { continue }
@@ -763,7 +814,7 @@ struct DeliveryQueue {
 
     /// Ends all attempts in flight without a result; their events are sent again.
     mutating func abandonAttempts(now: Instant) {
-        (inFlight, prompt) = (0, DeadlineQueue())
+        (inFlight, prompt, promptOfFailing) = (0, DeadlineQueue(), DeadlineQueue())
         for user in Array(lines.keys) { change(user) { $0.load.inFlight = 0 } }
         for (position, event) in held.sorted(by: { $0.key < $1.key }) where event.isInFlight {
             held[position]?.began = nil

@@ -424,6 +424,8 @@ struct DocumentedNumbersTests {
             - a turn of their own, in which it stays \(ms(DeliveryQueue.shortestProbePause)) ms.
             - took longer than \(s(DeliveryQueue.slowAfter)) s,
             - half of the memory and of the \(n(DeliveryQueue.mostInFlight)), all
+            - together, of the \(n(DeliveryQueue.mostOpen)) a quarter
+            - whose attempt took more than \(s(DeliveryQueue.slowAfter)) s to fail rest on
             - The server holds \(n(DeliveryQueue.mostHeld)) events or \(mib(DeliveryQueue.mostBytes)) MiB of an endpoint
               in memory, and sends \(n(DeliveryQueue.mostInFlight)) at a time.
             - and of the \(n(DeliveryQueue.mostInFlight)), as are free

@@ -118,14 +118,14 @@ struct DeliveryQueueTests {
         #expect(Set(started(at: probe)) == [1, 2, 3, 4, 11, 12, 13, 10])
     }
 
-    @Test("the probe's pause grows to a minute, and no more")
+    @Test("while no connection is made, the probe's pause grows to a minute, and no more")
     mutating func probePauses() {
         take((1...60).map { Self.event($0, of: Self.call(UInt64($0)), by: "u\($0 % 3)") })
         var now = Self.start
         var pauses: [Duration] = []
         for _ in 0..<20 {
             guard let position = queue.next(at: now)?.position else { break }
-            _ = finish(position, .failed(retryAfter: nil), at: now)
+            _ = finish(position, .unreachable, at: now)
             let next = queue.nextDue ?? now
             if queue.isProbing { pauses.append(next - now) }
             now = max(now, next)
@@ -133,6 +133,40 @@ struct DeliveryQueueTests {
         #expect(pauses.first == .seconds(1))
         #expect(pauses.last == DeliveryQueue.longestProbePause)
         #expect(pauses == pauses.sorted())
+    }
+
+    @Test("a user whose events fail for everybody, or late, rests for longer and longer, up to a minute")
+    mutating func rests() {
+        take((1...60).map { Self.event($0, of: Self.call(UInt64($0)), by: "u\($0 % 3)") })
+        var now = Self.start
+        var begun: [[Instant]] = [[], [], []]
+        while now < Self.start + .seconds(600) {
+            if let position = queue.next(at: now)?.position {
+                begun[Int(position) % 3].append(now)
+                _ = finish(position, .failed(retryAfter: nil), at: now)
+            } else {
+                now = max(now, queue.nextDue ?? now + .seconds(600))
+            }
+        }
+        for times in begun {
+            let pauses = zip(times.dropFirst(), times).suffix(3).map { $0 - $1 }
+            #expect(pauses.allSatisfy { $0 >= DeliveryQueue.longestProbePause && $0 < .seconds(70) }, "\(pauses)")
+        }
+        // One user's only: each attempt takes ten seconds.
+        queue = DeliveryQueue(cursor: 0)
+        take(Self.events(1...20, by: "mallory"))
+        now = Self.start
+        var ends: [Duration] = []
+        for _ in 0..<4 {
+            guard let position = queue.next(at: now)?.position else { break }
+            now = now + .seconds(10)
+            _ = finish(position, .failed(retryAfter: nil), at: now)
+            for other in started(at: now) { Issue.record("\(other) is sent at once") }
+            let next = queue.nextDue ?? now
+            ends.append(next - now)
+            now = next
+        }
+        #expect(ends == [.seconds(10), .seconds(20), .seconds(40), .seconds(60)])
     }
 
     @Test("Retry-After for an event of one user holds back that user's events, and those of no other")
@@ -437,6 +471,8 @@ struct DeliveryQueueTests {
         case gone
         case error
         case slow
+        /// Just above what counts as slow.
+        case late
         case unanswered
         case nothing
 
@@ -446,6 +482,7 @@ struct DeliveryQueueTests {
             case .gone: (.gone, .zero)
             case .error: (.failed(retryAfter: nil), .zero)
             case .slow: (.taken, .seconds(9))
+            case .late: (.taken, .milliseconds(1200))
             case .unanswered: (.failed(retryAfter: nil), EndpointSender.patience)
             case .nothing: (.taken, .zero)
             }
@@ -469,7 +506,7 @@ struct DeliveryQueueTests {
     /// Reads and sends stored events until `end`, in virtual time.
     /// - Returns: the users whose events were taken, one for each, and the number of attempts.
     private mutating func deliver(
-        from begin: Instant = start, to end: Instant, _ fault: Fault
+        from begin: Instant = start, to end: Instant, _ fault: Fault, others: Fault = .nothing
     ) -> (taken: [String], attempts: Int) {
         var (now, taken, attempts) = (begin, [String](), 0)
         while now <= end {
@@ -486,7 +523,7 @@ struct DeliveryQueueTests {
             } else if let event = queue.next(at: now) {
                 attempts += 1
                 let isOfAttack = event.user?.text.hasPrefix("mallory") == true
-                let answer = isOfAttack ? fault.answer : Fault.nothing.answer
+                let answer = isOfAttack ? fault.answer : others.answer
                 _ = answers.add((event, answer.outcome), at: now + answer.after)
             } else {
                 guard let next = [answers.next, queue.nextDue].compactMap(\.self).min() else { break }
@@ -555,6 +592,56 @@ struct DeliveryQueueTests {
             #expect(Set(taken).isSuperset(of: Self.victims), "second \(second)")
             _ = deliver(from: begin + .seconds(2), to: begin + .milliseconds(9999), .slow)
         }
+    }
+
+    @Test(
+        "so they are when the receiver has failed for all before, or was slow",
+        arguments: [.error, .unanswered, .slow, .late] as [Fault], [1, 3, 12, 50])
+    mutating func manyAccountsAfterOutage(outage: Fault, accounts: Int) {
+        for victim in Self.victims { store(by: victim) }
+        _ = deliver(to: Self.start, .nothing)
+        let down = Self.start + .seconds(10)
+        for victim in Self.victims { for _ in 0..<3 { store(by: victim) } }
+        storeAttack(by: accounts, each: 8)
+        _ = deliver(from: down, to: down + .seconds(8), outage, others: outage)
+        // The victims' attempts of the outage end, and their rests: of a receiver that took long to fail, a minute.
+        let up = down + .seconds(outage == .unanswered ? 8 + 15 + 60 : 8 + 15)
+        _ = deliver(from: down + .seconds(8), to: up, .unanswered)
+        for round in 0..<20 {
+            for victim in Self.victims { store(by: victim) }
+            let begin = up + .seconds(3 * round)
+            let taken = deliver(from: begin, to: begin + .seconds(2), .unanswered).taken
+            #expect(Set(taken).isSuperset(of: Self.victims), "round \(round)")
+            _ = deliver(from: begin + .seconds(2), to: begin + .seconds(3), .unanswered)
+        }
+    }
+
+    @Test("accounts that fill the part of failing users leave a place to a user whose last event was taken late")
+    mutating func fullHalf() {
+        storeAttack(by: 12, each: 100)
+        _ = deliver(to: Self.start + .seconds(10), .error)
+        var others = 0
+        while queue.unsettled.count < DeliveryQueue.mostHeld / 2, others < 100 {
+            others += 1
+            store(by: "mallory-\(others)")
+            _ = deliver(from: Self.start + .seconds(10), to: Self.start + .seconds(11), .error)
+        }
+        #expect(queue.unsettled.count == DeliveryQueue.mostHeld / 2)
+        for round in 0..<3 {
+            for victim in Self.victims { store(by: victim) }
+            let begin = Self.start + .seconds(20 * (round + 1))
+            // Late at first.
+            _ = deliver(from: begin, to: begin + .seconds(18), .error, others: round == 0 ? .slow : .nothing)
+            #expect(queue.unsettled.count <= DeliveryQueue.mostHeld / 2)
+        }
+        #expect(queue.behind.keys.allSatisfy { $0?.text.hasPrefix("victim") != true })
+        #expect(queue.count == 1200 + others)
+    }
+
+    @Test("a receiver that takes a second and more for each event gets those of many users side by side")
+    mutating func slowForAll() {
+        for _ in 0..<10 { for user in 0..<30 { store(by: "user\(user)") } }
+        #expect(deliver(to: Self.start + .seconds(20), .nothing, others: .late).taken.count == 300)
     }
 
     @Test(
