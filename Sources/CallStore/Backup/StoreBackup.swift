@@ -47,7 +47,8 @@ public enum StoreBackup {
             return contents
         }
         try StoreFolder.sync(StoreFolder.folder(of: file))
-        contents.hasDamagedPages = PageChecksums.mismatches != mismatches
+        // Without salvaging a damaged page fails the copy; another store of the process may have some.
+        contents.hasDamagedPages = salvaging && PageChecksums.mismatches != mismatches
         return contents
     }
 
