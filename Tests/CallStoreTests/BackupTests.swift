@@ -303,6 +303,31 @@ import Testing
         }
     }
 
+    @Test(arguments: [Int64.max, Int64.max / 2, EventTable.lastRestored + 1, EventTable.lastRestored])
+    func `a backup with a position of an event that no server reaches is refused, by a check too`(
+        position: Int64
+    ) throws {
+        try withStore(Sample().records) { _, _, folder throws in
+            let good = folder.parent + "/good", bad = folder.parent + "/bad"
+            try Self.write(folder, to: good)
+            for sql in [
+                "INSERT INTO sqlite_sequence (name, seq) VALUES ('event', \(position))",
+                "INSERT INTO event (position, id, kind, at, body) VALUES (\(position), x'', 'call.invited', 0, '{}')",
+            ] {
+                try FileManager.default.copyItem(atPath: good, toPath: bad)
+                let writing = try StoreConnection.open(bad, Configuration())
+                try writing.write { try $0.execute(sql: sql) }
+                try writing.close()
+                let refused = failure { () throws(StoreFailure) in try StoreContents(file: bad) }
+                #expect(refused?.reason == (position > EventTable.lastRestored ? .unreadableRow : nil))
+                let other = try TemporaryFolder()
+                let restored = failure { () throws(StoreFailure) in try Self.restore(bad, into: other) }
+                #expect(restored == refused)
+                try FileManager.default.removeItem(atPath: bad)
+            }
+        }
+    }
+
     @Test func `a store is replaced only on request, and kept with all it has, its log too`() throws {
         let (sample, later) = (Sample(), CallRecord.live(createdAt: at(99)))
         try withStore(sample.records) { store, _, folder throws in

@@ -24,8 +24,8 @@ public struct StoreContents: Equatable, Sendable {
     /// The audit of its push ledger. A store may be undamaged and its ledger inconsistent.
     public var audit: StoreAudit
 
-    /// Checks a whole file: every page and index, the schema version, and the ledger. Takes seconds for millions of
-    /// rows.
+    /// Checks a whole file: every page and index, the schema version, the last position of events, and the ledger. Takes
+    /// seconds for millions of rows.
     ///
     /// - Throws: ``StoreFailure`` when the file is missing, is no store, is damaged, or was written by a later version.
     public init(file: String) throws(StoreFailure) {
@@ -41,6 +41,8 @@ public struct StoreContents: Equatable, Sendable {
                 throw StoreFailure(.noBackup, path: file, detail: "the file holds no store")
             }
             try Schema.refuseForeign(database, path: file)
+            // Otherwise the restored store would be refused by a start.
+            if try database.tableExists("event") { try TableQueries(database).refuseLatePositions() }
             return try Self(database, version: version, size: StoreFolder.size(file))
         }
     }

@@ -30,6 +30,18 @@ extension TableQueries {
         try source.statement(source.dialect.lastEvent).first(EventTable.readPosition) ?? 0
     }
 
+    /// Refuses a store whose next events would soon get positions that no reader takes.
+    /// - Throws: `StoreFailure.Reason.unreadableRow`.
+    package func refuseLatePositions() throws {
+        for sql in [source.dialect.lastEvent, "SELECT position FROM event ORDER BY position DESC LIMIT 1"] {
+            _ = try source.statement(sql).first { row throws(StoreFailure) -> Int64 in
+                let position = try EventTable.readPosition(row)
+                guard position <= EventTable.lastRestored else { throw row.unreadable() }
+                return position
+            }
+        }
+    }
+
     /// See `StoreQueries.eventPosition(before:)`.
     package func eventPosition(before time: Instant) throws -> Int64 {
         let row = try source.statement("SELECT position FROM event WHERE at >= ? ORDER BY position LIMIT 1")

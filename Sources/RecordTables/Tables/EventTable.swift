@@ -10,6 +10,8 @@ package enum EventTable {
     package static let layout = TableLayout(
         name: "event", key: [], fixed: [], columns: ["id", "kind", "at", "call", "user", "device", "body"],
         numbering: "position")
+    /// The last position of a store that is restored, so that it takes events for long before ``readPosition(_:)`` refuses.
+    package static let lastRestored = Int64.max / 4
     package static let selectPage =
         "SELECT position, id, kind, at, call, user, device, body FROM event WHERE position > ?"
 
