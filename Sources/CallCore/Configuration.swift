@@ -204,18 +204,20 @@ public struct BusiestUser: Equatable, Sendable {
     }
 }
 
-/// Places of a bounded room in which users wait for a backend that others share. Users whose questions failed or took
-/// long hold at most half of them together, however many they are. Memory use is bounded.
+/// Places of a bounded room in which users wait for a backend that others share. A user is doubted after a question that
+/// failed or took long, until one is answered in time. Doubted users hold at most half of the places together, however
+/// many they are, and more than one each only while they hold less than a quarter. Memory use is bounded.
 public struct SharedPlaces: Sendable {
-    /// A user is doubted for one to two of these after a question that failed or was slow.
+    /// Without a question answered in time a user is doubted for one to two of these.
     public static let doubt = Duration.seconds(120)
     /// Users beyond this begin a new period.
     private static let doubted = 4096
 
     public private(set) var count = 0
     private var counts: [Handle: Int] = [:]
-    private var newer: Set<Handle> = []
-    private var older: Set<Handle> = []
+    /// The doubted, with the times of the last questions that failed or took long.
+    private var newer: [Handle: Instant] = [:]
+    private var older: [Handle: Instant] = [:]
     private var end: Instant?
     /// The places of doubted users.
     private var ofDoubted = 0
@@ -223,13 +225,21 @@ public struct SharedPlaces: Sendable {
     public init() {}
 
     public func count(of user: Handle) -> Int { counts[user, default: 0] }
-    public func isDoubted(_ user: Handle) -> Bool { newer.contains(user) || older.contains(user) }
+    public func isDoubted(_ user: Handle) -> Bool { lastDoubt(of: user) != nil }
+    /// When the last question of a doubted user failed or took long; nil for a user without doubt.
+    public func lastDoubt(of user: Handle) -> Instant? { newer[user] ?? older[user] }
 
-    /// Whether the user may take a place of `most`: one with fewer than `share`, and than are free.
-    /// - Parameter taken: how many are not free; nil counts all that were taken.
+    /// Whether the user may take a place of `most`: one within the share, for whom the doubted leave room.
     public func hasRoom(for user: Handle, of most: Int, taken: Int? = nil, share: Int) -> Bool {
-        guard count(of: user) < min(share, most - (taken ?? count)) else { return false }
-        return !isDoubted(user) || ofDoubted < (most + 1) / 2
+        guard isWithinShare(user, of: most, taken: taken, share: share) else { return false }
+        guard isDoubted(user) else { return true }
+        return ofDoubted < (count(of: user) == 0 ? (most + 1) / 2 : (most + 3) / 4)
+    }
+
+    /// Whether the user has fewer than `share` places of `most`, and than are free, whatever the doubted hold.
+    /// - Parameter taken: how many are not free; nil counts all that were taken.
+    public func isWithinShare(_ user: Handle, of most: Int, taken: Int? = nil, share: Int) -> Bool {
+        count(of: user) < min(share, most - (taken ?? count))
     }
 
     public mutating func take(_ number: Int = 1, of user: Handle, at now: Instant) {
@@ -243,7 +253,15 @@ public struct SharedPlaces: Sendable {
     public mutating func doubt(_ user: Handle, at now: Instant) {
         if newer.count >= Self.doubted || end.map({ now >= $0 }) ?? true { beginPeriod(at: now) }
         if !isDoubted(user) { ofDoubted += count(of: user) }
-        newer.insert(user)
+        newer[user] = now
+    }
+
+    /// A question of the user was answered in time.
+    public mutating func trust(_ user: Handle) {
+        guard isDoubted(user) else { return }
+        newer[user] = nil
+        older[user] = nil
+        ofDoubted -= count(of: user)
     }
 
     private mutating func change(by number: Int, of user: Handle) {
@@ -256,7 +274,7 @@ public struct SharedPlaces: Sendable {
     private mutating func beginPeriod(at now: Instant) {
         // After two periods without a question all are forgotten.
         let isPast = end.map { now >= $0 + Self.doubt } ?? false
-        (older, newer, end) = (isPast ? [] : newer, [], now + Self.doubt)
+        (older, newer, end) = (isPast ? [:] : newer, [:], now + Self.doubt)
         ofDoubted = counts.map { isDoubted($0.key) ? $0.value : 0 }.reduce(0, +)
     }
 }

@@ -351,11 +351,59 @@ struct AuthorizationTests {
             world.advance(.milliseconds(500))
             settle(question, answer)
         }
-        settle(try ask(carol, bob, in: world), .failed)
+        let doubted = [carol, world.online("dave")]
+        for phone in doubted { settle(try ask(phone, bob, in: world), .failed) }
         // Half of the places, which is all that the doubted have.
-        for _ in 0..<2 { _ = try ask(carol, bob, in: world) }
+        for phone in doubted { _ = try ask(phone, bob, in: world) }
         settle(try ask(alice, bob, in: world), .refused("No."))
         #expect(alice.lastAnswer?.code == .forbidden)
+    }
+
+    @Test(
+        "of a user whom an outage failed has a place beside others that are never answered, and several after an answer",
+        arguments: [1, 3, 12])
+    func afterOutage(accounts: Int) throws {
+        var policy = AuthorizationPolicy()
+        policy.mostWaiting = 64
+        let (world, alice, bob, carol) = Self.scene(policy)
+        func invite() -> ClientRequest { .invite(Invite(call: world.newCall(), to: .user(bob.user))) }
+        func settle(_ question: AuthorizationQuestion, _ answer: AuthorizationAnswer) {
+            world.step(.authorized(question.call, number: question.number, answer))
+        }
+        let phones = (0..<accounts).map { world.online("mal\($0)") }
+        for phone in phones + [alice, carol] { settle(try ask(phone, bob, in: world), .failed) }
+        for phone in phones { for _ in 0..<AnswerRoom.share.questions { phone.send(invite()) } }
+        #expect(world.core.census.authorizations < policy.mostWaiting / 2)
+        for phone in [alice, carol] {
+            let question = try ask(phone, bob, in: world)
+            // Not `rate_limited`: it is not the user who asks too much.
+            #expect(phone.ask(invite()).code == .overloaded(retryAfter: .seconds(2)))
+            settle(question, .refused("No."))
+            for _ in 0..<4 { _ = try ask(phone, bob, in: world) }
+        }
+    }
+
+    @Test("that was not sent leaves a doubt as it was; an answer out of time does not end it")
+    func doubtAfterAnswers() throws {
+        var policy = AuthorizationPolicy()
+        policy.mostWaiting = 8
+        let (world, alice, bob, _) = Self.scene(policy)
+        func hasRoom(after answer: AuthorizationAnswer, taking time: Duration) throws -> Bool {
+            let question = try ask(alice, bob, in: world)
+            world.advance(time)
+            world.step(.authorized(question.call, number: question.number, answer))
+            // In doubt a user has two of eight places, a quarter.
+            let count = world.questions.count
+            for _ in 0..<3 { alice.send(.invite(Invite(call: world.newCall(), to: .user(bob.user)))) }
+            defer { world.advance(policy.timeout) }
+            return world.questions.count - count == 3
+        }
+        #expect(try hasRoom(after: .unasked, taking: .zero))
+        // Those three had no answer.
+        #expect(try !hasRoom(after: .unasked, taking: .zero))
+        #expect(try !hasRoom(after: .crowded, taking: .zero))
+        #expect(try !hasRoom(after: .refused("No."), taking: policy.timeout - .milliseconds(1)))
+        #expect(try hasRoom(after: .refused("No."), taking: policy.timeout / 2))
     }
 
     @Test("that the policy allows without an answer ends the calls that a restarted app does not know")

@@ -241,6 +241,23 @@ struct SessionAuthorizationTests {
         #expect(phones.first?.lastAnswer?.opened != nil)
     }
 
+    @Test("answered in time ends the doubts about its user's calls too")
+    func trust() throws {
+        let world = Self.world { $0.mostWaiting = 4 }
+        let (alice, tablet, bob) = (world.phone("alice"), world.phone("alice"), world.phone("bob"))
+        try open(alice, in: world)
+        func invite() { alice.send(.invite(Invite(call: world.newCall(), to: .user(bob.user)))) }
+        invite()
+        let question = try #require(world.questions.last)
+        world.step(.authorized(question.call, number: question.number, .failed))
+        // In doubt a user has one of four places, a quarter.
+        for _ in 0..<2 { invite() }
+        #expect(world.questions.count == 2 && alice.lastAnswer?.code == .overloaded(retryAfter: .seconds(2)))
+        try open(tablet, in: world)
+        invite()
+        #expect(world.questions.count == 3)
+    }
+
     @Test("needs a question only while the setting is on; the answer to an earlier question still counts")
     func reconfigured() throws {
         let world = World(authorization: AuthorizationPolicy())

@@ -149,8 +149,11 @@ struct AuthorizationCircuitTests {
             let now = Instant(milliseconds: Int64(step) * 100)
             _ = turns.overdue(at: now)
             for account in accounts { for _ in 0..<8 { ask(account.text, at: now) } }
+            let before = sent.count
             while let next = turns.next(at: now) { sent.append(next) }
-            #expect(sent.count <= QuestionTurns.mostInFlight / 2)
+            // One of each.
+            #expect(sent.count <= min(number, QuestionTurns.mostOpen / 2))
+            #expect(sent.count - before <= QuestionTurns.mostInFlight / 2)
             // One that is answered at once.
             ask("alice", at: now)
             let next = turns.next(at: now)
@@ -192,6 +195,101 @@ struct AuthorizationCircuitTests {
         // The last one still has time.
         for step in 0..<4 { #expect(begun["alice\(step)"] != nil, "step \(step)") }
         if number < QuestionTurns.mostInFlight { #expect(begun.count == 8) }
+    }
+
+    @Test(
+        "of users whom an outage failed are answered at once after their first answer, beside others that never are",
+        arguments: [1, 3, 12, 100])
+    func afterOutage(number: Int) {
+        var turns = QuestionTurns()
+        var circuit = AuthorizationCircuit()
+        let timeout = Duration.seconds(5)
+        let accounts = (0..<number).map { user("mal\($0)") }
+        let victims = (0..<6).map { user("u\($0)") }
+        var serial: UInt64 = 0
+        /// Of each user, those that wait or are in flight.
+        var pending: [Handle: Int] = [:]
+        var silent: [QuestionTurns.Waiting] = []
+        var firstAnswers: [Handle: Instant] = [:]
+        var answers: [Handle: Int] = [:]
+        func ask(_ user: Handle, at now: Instant) {
+            serial += 1
+            pending[user, default: 0] += 1
+            turns.add(invite(serial, by: user.text), latest: now + timeout / 2, until: now + timeout)
+        }
+        func fail(_ user: Handle, at now: Instant) {
+            turns.doubt(user, at: now)
+            circuit.failed(user, isLone: false, at: now)
+        }
+        func answer(_ next: QuestionTurns.Waiting, at now: Instant) {
+            let user = next.question.user
+            turns.trust(user)
+            circuit.succeeded()
+            // At once, but for those that were asked before the first answer.
+            let first = firstAnswers[user] ?? now
+            firstAnswers[user] = first
+            answers[user, default: 0] += 1
+            #expect(next.latest == now + timeout / 2 || next.latest < first + timeout / 2)
+        }
+        for step in 0..<600 {
+            let now = Instant(milliseconds: Int64(step) * 50)
+            // Until the eighth second all fail at once; then the accounts are never answered.
+            let isDown = now < Instant(milliseconds: 8000)
+            for late in turns.overdue(at: now) {
+                pending[late.question.user, default: 0] -= 1
+                #expect(firstAnswers[late.question.user] == nil)
+            }
+            for late in silent where late.end <= now {
+                turns.ended(late)
+                pending[late.question.user, default: 0] -= 1
+                fail(late.question.user, at: now)
+            }
+            silent.removeAll { $0.end <= now }
+            for account in accounts where !circuit.holds(account, at: now) {
+                while pending[account, default: 0] < 8 { ask(account, at: now) }
+            }
+            for victim in victims where step % 10 == 0 {
+                let isHeld = circuit.holds(victim, at: now)
+                #expect(!isHeld || firstAnswers[victim] == nil)
+                if !isHeld { ask(victim, at: now) }
+            }
+            while let next = turns.next(at: now) {
+                let user = next.question.user
+                let isHeld = circuit.holds(user, at: now)
+                if !isHeld { circuit.asked(user, at: now) }
+                guard isHeld || isDown || victims.contains(user) else {
+                    silent.append(next)
+                    continue
+                }
+                turns.ended(next)
+                pending[user, default: 0] -= 1
+                if isHeld { continue }
+                if isDown { fail(user, at: now) } else { answer(next, at: now) }
+            }
+            if !isDown { #expect(turns.inFlight <= number, "one of each account") }
+        }
+        for victim in victims { #expect(answers[victim, default: 0] >= 40) }
+    }
+
+    @Test("in doubt are sent by the time of the last failure, the oldest first, one of each user")
+    func turnsOfDoubted() {
+        var turns = QuestionTurns()
+        func time(_ number: Int) -> Instant { Instant(milliseconds: Int64(number)) }
+        let names = (0..<20).map { "u\($0)" }
+        for (number, name) in names.enumerated() { turns.doubt(user(name), at: time(20 - number)) }
+        for name in names + names { turns.add(invite(1, by: name), latest: time(900), until: time(999)) }
+        var sent: [QuestionTurns.Waiting] = []
+        func send(at now: Instant) { while let next = turns.next(at: now) { sent.append(next) } }
+        send(at: time(20))
+        #expect(sent.map(\.question.user) == names.reversed().prefix(QuestionTurns.mostInFlight / 2).map(user))
+        #expect(turns.nextDue == time(20) + QuestionTurns.promptness)
+        send(at: time(20) + QuestionTurns.promptness)
+        #expect(sent.map(\.question.user) == names.reversed().map(user))
+        // A quick answer ends the doubt, and the user's next question is the next.
+        turns.ended(sent[0])
+        turns.trust(sent[0].question.user)
+        let next = turns.next(at: time(120))
+        #expect(next?.question.user == sent[0].question.user)
     }
 
     @Test("that wait are not sent later than half of their time, so that they are not taken for unanswered")

@@ -11,7 +11,7 @@ public struct AuthorizationPolicy: Equatable, Sendable {
     public var includesSessions = false
     /// The most invites that wait for answers, and, each counted separately, the most further messages about them and the
     /// most sessions. Whatever has no place is refused. A user has a small share of each; all users together whose
-    /// questions failed or took long have half.
+    /// questions failed or took long have half, until one of their own is answered in time.
     public var mostWaiting = 1000
 
     public init() {}
@@ -67,7 +67,10 @@ struct AnswerRoom {
         messages.hasRoom(for: user, of: most, share: Self.share.messages)
     }
 
-    func hasQuestions(of user: Handle) -> Bool { questions.count(of: user) > 0 }
+    /// Whether the user's own questions leave no room for a further one, and not those of others or the doubts.
+    func isFull(by user: Handle, of most: Int) -> Bool {
+        questions.count(of: user) > 0 && !questions.isWithinShare(user, of: most, share: Self.share.questions)
+    }
 
     func isCrowded(by user: Handle) -> Bool { questions.count(of: user) >= Self.crowd }
 
@@ -82,6 +85,12 @@ struct AnswerRoom {
         guard isDoubtful else { return }
         questions.doubt(user, at: now)
         messages.doubt(user, at: now)
+    }
+
+    /// A question of the user was answered in time.
+    mutating func trust(_ user: Handle) {
+        questions.trust(user)
+        messages.trust(user)
     }
 }
 
@@ -115,7 +124,7 @@ extension CallCore {
         guard let policy = authorization, verdict == nil else { return true }
         guard answerRoom.hasRoom(for: device.key.user, of: policy.mostWaiting) else {
             refuseWithoutRoom(
-                isOwn: answerRoom.hasQuestions(of: device.key.user), "call", connection, request)
+                isOwn: answerRoom.isFull(by: device.key.user, of: policy.mostWaiting), "call", connection, request)
             return false
         }
         questionsAsked += 1
@@ -137,7 +146,7 @@ extension CallCore {
     /// Without room for a question the request is refused under each policy: others filled the room, or the user did,
     /// and neither means that the backend fails.
     /// - Parameters:
-    ///   - isOwn: whether questions of the user wait.
+    ///   - isOwn: ``AnswerRoom/isFull(by:of:)``.
     ///   - subject: as below.
     func refuseWithoutRoom(
         isOwn: Bool, _ subject: String, _ connection: ConnectionID, _ request: RequestID
@@ -149,7 +158,7 @@ extension CallCore {
     func refuseUnasked(_ subject: String, _ connection: ConnectionID, _ request: RequestID) {
         refuse(
             connection, request, .overloaded(retryAfter: .seconds(2)),
-            "The \(subject) cannot be authorized right now; try again shortly.")
+            "The \(subject) cannot be authorized right now: the backend is slow, overloaded or down; try again soon.")
     }
 
     func refuseCrowded(_ connection: ConnectionID, _ request: RequestID) {
@@ -195,19 +204,25 @@ extension CallCore {
         }
     }
 
-    /// Whether the question failed, or took long. It may have waited for half of its time because of others.
-    func isDoubtful(_ answer: AuthorizationAnswer, since askedAt: Instant) -> Bool {
+    /// Ends the doubts about the user after an answer in time, whatever the question was about.
+    /// - Returns: whether the question failed, or took long. It may have waited for half of its time because of others.
+    func judge(_ answer: AuthorizationAnswer, of user: Handle, since askedAt: Instant) -> Bool {
         switch answer {
-        case .failed, .crowded: true
-        case .unasked: false
-        case .allowed, .refused: authorization.map { now - askedAt > $0.timeout * 3 / 4 } ?? false
+        case .failed: return true
+        // It was not asked.
+        case .crowded, .unasked: return false
+        case .allowed, .refused:
+            if let authorization, now - askedAt > authorization.timeout * 3 / 4 { return true }
+            answerRoom.trust(user)
+            sessionAnswerRoom.trust(user)
+            return false
         }
     }
 
     /// The answer to a question; a late one is ignored.
     func takeAnswer(_ answer: AuthorizationAnswer, to number: UInt64, about id: CallID) {
         guard let question = openQuestions[id], question.number == number else { return }
-        close(question, isDoubtful: isDoubtful(answer, since: question.askedAt))
+        close(question, isDoubtful: judge(answer, of: question.caller.user, since: question.askedAt))
         verdict = counted(answer, isCrowded: question.isCrowded)
         // The id was not in the store before the question, and no call of it began since.
         absentCall = id

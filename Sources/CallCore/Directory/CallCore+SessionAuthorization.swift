@@ -42,7 +42,8 @@ extension CallCore {
         guard sessionAnswerRoom.hasRoom(for: grant.user, of: policy.mostWaiting) else {
             if isParty(open, grant) { return true }
             refuseWithoutRoom(
-                isOwn: sessionAnswerRoom.hasQuestions(of: grant.user), "session", connection, request)
+                isOwn: sessionAnswerRoom.isFull(by: grant.user, of: policy.mostWaiting), "session", connection,
+                request)
             return false
         }
         questionsAsked += 1
@@ -77,7 +78,8 @@ extension CallCore {
     /// Handles the answer to a question; ignores a late answer.
     func takeAnswer(_ answer: AuthorizationAnswer, to number: UInt64, aboutSessionOn connection: ConnectionID) {
         guard let question = openSessionQuestions[connection], question.number == number else { return }
-        forgetQuestion(on: connection, isDoubtful: isDoubtful(answer, since: question.askedAt))
+        forgetQuestion(
+            on: connection, isDoubtful: judge(answer, of: question.device.user, since: question.askedAt))
         verdict = counted(answer, isCrowded: question.isCrowded)
         take(question.input)
         verdict = nil

@@ -6,7 +6,8 @@ import Determinism
 /// Decides whether the hook is asked. It opens after ``failuresToOpen`` failures in a row, if the questions of
 /// ``usersToOpen`` users failed, or if so many lone questions found no connection: what the backend cannot answer about
 /// one user says nothing about the others, and one user's burst may keep a slow backend from accepting connections.
-/// While it is open, users whose own questions have failed since the last answer probe, each once in a pause of its own.
+/// While it is open, users whose own questions have failed since the last answer probe, each once in a pause of its own;
+/// as users in doubt they have one probe each in flight (``QuestionTurns``).
 /// Every other user is asked about as ever, so that failures of some decide nothing for the rest. Pure.
 struct AuthorizationCircuit {
     static let failuresToOpen = 5
@@ -66,10 +67,11 @@ struct AuthorizationCircuit {
 }
 
 /// Questions to the hook: a bounded number in flight, and those that wait for their turn. The core bounds the latter. A
-/// user may have as many in flight as are free for the others, alone at most half; so may all users together whose
-/// questions failed or were slow. Users whose questions wait take turns, with one question each; those whose questions
-/// failed or were slow come last. A question that is not answered at once makes room for another one: many users about
-/// whom the hook never answers do not make the others wait. Pure.
+/// user may have as many in flight as are free for the others, alone at most half. Users whose questions wait take turns,
+/// with one question each. A question that is not answered at once makes room for another one: many users about whom the
+/// hook never answers do not make the others wait. Users whose questions failed or were slow, until one of their own is
+/// answered quickly, come last. They have at most half of the places together, and one in flight each; the one whose
+/// question failed the longest time ago is next, so that those who are never answered do not keep the others back. Pure.
 struct QuestionTurns {
     /// The most in flight that began less than ``promptness`` ago.
     static let mostInFlight = 32
@@ -85,8 +87,9 @@ struct QuestionTurns {
         let latest: Instant
         /// When the core stops waiting for the answer.
         let end: Instant
-        /// Its place in ``QuestionTurns/prompt``, in flight.
+        /// Its place in ``QuestionTurns/prompt``, in flight, or in ``QuestionTurns/promptOfDoubted``.
         fileprivate var prompt: DeadlineQueue<Handle>.Token?
+        fileprivate var isDoubted = false
 
         fileprivate init(_ question: AuthorizationHook.Question, latest: Instant, end: Instant) {
             self.question = question
@@ -100,14 +103,16 @@ struct QuestionTurns {
     /// These users, the next one first.
     private var turns: Deque<Handle> = []
     private var places = SharedPlaces()
-    /// The questions in flight that began less than ``promptness`` ago.
+    /// The questions in flight that began less than ``promptness`` ago, without those of users in doubt.
     private var prompt = DeadlineQueue<Handle>()
+    private var promptOfDoubted = DeadlineQueue<Handle>()
 
     var inFlight: Int { places.count }
+    private var promptCount: Int { prompt.count + promptOfDoubted.count }
     /// When a question that waits may be sent, or is too late; nil without one.
     var nextDue: Instant? {
         guard let latest = lines.values.compactMap({ $0.first?.latest }).min() else { return nil }
-        return prompt.next.map { min($0, latest) } ?? latest
+        return [latest, prompt.next, promptOfDoubted.next].compactMap(\.self).min()
     }
 
     mutating func add(_ question: AuthorizationHook.Question, latest: Instant, until end: Instant) {
@@ -119,24 +124,30 @@ struct QuestionTurns {
     /// Takes the next question, which is in flight from now on; nil when none may be sent.
     mutating func next(at now: Instant) -> Waiting? {
         while prompt.popDue(now: now) != nil {}
-        guard inFlight < Self.mostOpen, prompt.count < Self.mostInFlight, let index = nextTurn else { return nil }
+        while promptOfDoubted.popDue(now: now) != nil {}
+        guard inFlight < Self.mostOpen, promptCount < Self.mostInFlight, let index = nextTurn else { return nil }
         let user = turns.remove(at: index)
         guard var waiting = lines[user]?.popFirst() else { preconditionFailure("a question waits for a turn") }
         if lines[user]?.isEmpty == false { turns.append(user) } else { lines[user] = nil }
         places.take(of: user, at: now)
-        waiting.prompt = prompt.add(user, at: now + Self.promptness)
+        waiting.isDoubted = places.isDoubted(user)
+        let end = now + Self.promptness
+        waiting.prompt = waiting.isDoubted ? promptOfDoubted.add(user, at: end) : prompt.add(user, at: end)
         return waiting
     }
 
     private var nextTurn: Int? {
         let share = inFlight < Self.mostInFlight ? Self.mostInFlight : Self.mostOfEach
-        func first(isDoubted: Bool) -> Int? {
-            turns.firstIndex {
-                places.isDoubted($0) == isDoubted
-                    && places.hasRoom(for: $0, of: Self.mostInFlight, taken: prompt.count, share: share)
-            }
+        let first = turns.firstIndex {
+            !places.isDoubted($0) && places.hasRoom(for: $0, of: Self.mostInFlight, taken: promptCount, share: share)
         }
-        return first(isDoubted: false) ?? first(isDoubted: true)
+        guard first == nil, promptOfDoubted.count < Self.mostInFlight / 2 else { return first }
+        var oldest: (index: Int, doubt: Instant)?
+        for (index, user) in turns.enumerated() where places.hasRoom(for: user, of: Self.mostOpen, share: 1) {
+            guard let doubt = places.lastDoubt(of: user) else { continue }
+            if oldest.map({ doubt < $0.doubt }) ?? true { oldest = (index, doubt) }
+        }
+        return oldest?.index
     }
 
     /// Removes and returns the questions that it is too late to send.
@@ -155,14 +166,17 @@ struct QuestionTurns {
     }
 
     mutating func ended(_ waiting: Waiting) {
-        if let token = waiting.prompt { prompt.cancel(token) }
+        if let token = waiting.prompt {
+            if waiting.isDoubted { promptOfDoubted.cancel(token) } else { prompt.cancel(token) }
+        }
         places.release(of: waiting.question.user)
     }
 
     /// A question of the user failed, or was slow.
     mutating func doubt(_ user: Handle, at now: Instant) { places.doubt(user, at: now) }
 
-    func isDoubted(_ user: Handle) -> Bool { places.isDoubted(user) }
+    /// A question of the user had a valid answer quickly.
+    mutating func trust(_ user: Handle) { places.trust(user) }
 
     func inFlight(of user: Handle) -> Int { places.count(of: user) }
 }

@@ -251,12 +251,12 @@ private final class Asker {
         timer.start(after: delay)
     }
 
-    /// The question found no place in time. That others hold the places says nothing about the hook.
+    /// The question found no place in time. That others hold the places says nothing about the hook, and that the hook was
+    /// slow about the user before, nothing about the number of the user's questions.
     private func skip(_ question: AuthorizationHook.Question, at now: Instant) {
         let circuit = circuits[question.subject]
         let isJudged = circuit?.isDead == true || circuit?.holds(question.user, at: now) == true
-        let isOwn = turns[question.subject]?.isDoubted(question.user) == true
-        settle(question, isJudged ? .failed : isOwn ? .crowded : .unasked, .skipped)
+        settle(question, isJudged ? .failed : .unasked, .skipped)
     }
 
     /// Sends a question that is in flight by now.
@@ -278,21 +278,22 @@ private final class Asker {
             report { $0.latency.add(start.duration(to: .now)) }
             let isLone = isFirst && turns[question.subject]?.inFlight(of: question.user) == 1
             turns[question.subject]?.ended(waiting)
-            if start.duration(to: .now) > slow { turns[question.subject]?.doubt(question.user, at: clock.now()) }
-            answered(result, question, isLone: isLone)
+            answered(result, question, isSlow: start.duration(to: .now) > slow, isLone: isLone)
             sendNext(question.subject)
         }
     }
 
-    /// - Parameter isLone: whether no other question of the user was in flight at the beginning and at the end.
+    /// - Parameters:
+    ///   - isSlow: whether the hook took more than a quarter of the time.
+    ///   - isLone: whether no other question of the user was in flight at the beginning and at the end.
     private func answered(
-        _ result: Result<WebAnswer, WebFailure>, _ question: AuthorizationHook.Question, isLone: Bool
+        _ result: Result<WebAnswer, WebFailure>, _ question: AuthorizationHook.Question, isSlow: Bool, isLone: Bool
     ) {
         switch result {
         case .failure(let failure):
             failed(failure.description, question, isLone: isLone && failure.isUnsent)
         case .success(let web) where web.isRefusal:
-            noteAnswer(to: question)
+            noteAnswer(to: question, isSlow: isSlow)
             statusRefusals[question.subject, default: StatusRefusals()].refused(question.user, status: web.status)
             if refusingStatuses.insert(web.status).inserted {
                 var metadata = Self.about(question)
@@ -310,7 +311,7 @@ private final class Asker {
                     let key = RecentAnswers.key(question)
                     recent.insert(key, found.answer, of: question.user, until: clock.now() + found.lifetime)
                 }
-                noteAnswer(to: question)
+                noteAnswer(to: question, isSlow: isSlow)
                 statusRefusals[question.subject, default: StatusRefusals()].decided()
                 if case .refused = found.answer {
                     settle(question, found.answer, .denied)
@@ -323,7 +324,14 @@ private final class Asker {
         }
     }
 
-    private func noteAnswer(to question: AuthorizationHook.Question) {
+    /// The answer is valid.
+    private func noteAnswer(to question: AuthorizationHook.Question, isSlow: Bool) {
+        if isSlow {
+            turns[question.subject]?.doubt(question.user, at: clock.now())
+        } else {
+            // The core ends its doubts likewise, whatever the question was about.
+            for subject in AuthorizationHook.Subject.allCases { turns[subject]?.trust(question.user) }
+        }
         circuits[question.subject] = nil
         lastFailures[question.subject] = nil
         if lines.answered(question.subject) {

@@ -40,10 +40,10 @@ public enum AuthorizationAnswer: Equatable, Sendable {
     case refused(String)
     /// There is no answer: the policy for failures decides.
     case failed
-    /// There is no answer, and the user's other questions may be the cause, because they are many, failed or were slow: no
-    /// policy allows it.
+    /// There is no answer, and the user's other questions may be the cause, because they are many: no policy allows it.
     case crowded
-    /// The question was not sent, because other users' questions left no place: no policy allows it.
+    /// The question was not sent, because other questions left no place, or those of users whose questions failed or were
+    /// slow left none for this one of them: no policy allows it.
     case unasked
 }
 
