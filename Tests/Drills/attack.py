@@ -679,12 +679,16 @@ class Backend(Peer):
     def __init__(self):
         # By call, when the receiver was told of it.
         self.told = {}
+        # Whether the receiver refuses all events.
+        self.refuses = False
         # Questions are handled one after the other.
         self.thread = asyncio.Lock()
 
     async def answer(self, path, body):
         message = json.loads(body)
         if path == "/events":
+            if self.refuses:
+                return response(status="503 Service Unavailable"), True
             data = message["data"]
             match data.get("call", {}).get("from", "").split("-"):
                 case ["mallory", "events", *_]:
@@ -933,6 +937,8 @@ async def shares():
         simulator.stop()
     for policy in ("deny", "allow"):
         await several(backend, policy)
+    if count(2) >= ALONE:
+        await after_outage(backend)
     await push_services(backend)
     await key_updates()
 
@@ -1105,6 +1111,39 @@ async def push_services(backend):
         return {"event": await backend.longest_delay(calls)}
 
     await each(calls, "services", SERVICES, also=also)
+    calls.check()
+
+
+# In seconds: an outage, and the time in which everybody recovers from it.
+OUTAGE, RECOVERY = 8, 20
+
+
+async def after_outage(backend):
+    """The receiver refuses all events for a while, and then does not answer those of a few accounts."""
+    server = await started("outage", **backend.settings())
+    calls = Calls(server)
+    await calls.open()
+    for number in ACCOUNTS:
+        group = f"{number} accounts' events"
+
+        def attack(seconds):
+            return attacker("several", server.port, CONNECTIONS, seconds, group, "unanswered")
+
+        backend.refuses = True
+        try:
+            await calls.during(f"{group} in an outage", report(await attack(OUTAGE)))
+        finally:
+            backend.refuses = False
+        late = dict(calls.accepted)
+        await asyncio.sleep(RECOVERY)
+        missing = len(late.keys() - backend.told.keys())
+        if missing:
+            calls.faults.append(f"{missing} of {len(late)} calls of the outage were not told {RECOVERY} s after it")
+
+        async def also():
+            return {"event": await backend.longest_delay(calls)}
+
+        await calls.during(f"{group} after an outage", report(await attack(OUTAGE)), also)
     calls.check()
 
 
