@@ -143,8 +143,12 @@ struct DeliveryQueue {
         /// The last event was taken.
         case proven
         case unknown
+        /// Events fail, or take long, and some were taken before.
+        case troubled
         /// Events fail, or take long.
         case failing
+
+        var isFailing: Bool { self == .troubled || self == .failing }
     }
 
     /// The last users with something in common. Memory use is bounded.
@@ -176,6 +180,10 @@ struct DeliveryQueue {
         var isSlow = false
         /// Whether the last event was taken.
         var isProven = false
+        /// Whether an event was taken since the user has some in the queue.
+        var wasProven = false
+        /// Whether the last attempt was ``Outcome/gone``.
+        var isGone = false
         /// The last position that has a result.
         var settled = Int64.min
         /// The first event of each subject, unless it is in flight.
@@ -193,7 +201,9 @@ struct DeliveryQueue {
         /// As many attempts are in flight as the user may have.
         var isBlocked = false
 
-        var standing: Standing { hasFailed || isSlow ? .failing : isProven ? .proven : .unknown }
+        var standing: Standing {
+            hasFailed || isSlow ? (wasProven ? .troubled : .failing) : isProven ? .proven : .unknown
+        }
     }
 
     private(set) var cursor: Int64
@@ -236,7 +246,7 @@ struct DeliveryQueue {
     /// No attempt for a user of this standing is made before, while the endpoint fails.
     private var probesFrom: [Standing: Instant] = [:]
     /// Whether events of ``usersUntilProbing`` users in a row were ``Outcome/gone``: the receiver seems to want none any
-    /// more. Those of failing users wait until another user's is taken.
+    /// more. Those of users whose last attempt was that, too, wait until another user's is taken.
     private(set) var isGone = false
 
     /// - Parameter room: the most events in the queue.
@@ -341,7 +351,13 @@ struct DeliveryQueue {
     mutating func restore(_ lag: Lag, of user: Handle?) { behind[user] = lag }
 
     /// Notes that the receiver wanted no events in an earlier process.
-    mutating func restoreGone() { isGone = true }
+    mutating func restoreGone() {
+        isGone = true
+        for user in Array(lines.keys) where lines[user]?.standing.isFailing == true {
+            lines[user]?.isGone = true
+            loseTurn(user)
+        }
+    }
 
     // MARK: Shares
 
@@ -350,6 +366,7 @@ struct DeliveryQueue {
         var line = Line()
         line.isSlow = failingBefore.contains(user)
         line.isProven = proven.contains(user)
+        line.wasProven = line.isProven
         return line
     }
 
@@ -358,7 +375,7 @@ struct DeliveryQueue {
         let all = (count: room - held.count, bytes: Self.mostBytes - bytes)
         switch line.standing {
         case .proven, .unknown: return all
-        case .failing:
+        case .troubled, .failing:
             return (min(all.count, room / 2 - failing.count), min(all.bytes, Self.mostBytes / 2 - failing.bytes))
         }
     }
@@ -368,7 +385,7 @@ struct DeliveryQueue {
         if outdated(by: event) != nil { return true }
         let line = line(of: event.user)
         let (places, size) = free(for: line)
-        return line.load.count < places && line.load.bytes < size || holdsNothing(line)
+        return line.load.count < places && line.load.bytes < size || hasLess(line)
     }
 
     /// Whether a page is read for a user who is behind: not for each single place that becomes free.
@@ -376,43 +393,63 @@ struct DeliveryQueue {
         let line = line(of: user)
         let (places, size) = free(for: line)
         return places > 0 && size > 0 && 2 * line.load.count <= places && 2 * line.load.bytes <= size
-            || holdsNothing(line)
+            || hasLess(line, than: 2)
     }
 
-    /// Whether the user holds nothing, and may hold an event beyond the half of failing users: ``shed()`` then takes
-    /// one of a user who holds more. Where nobody does, they have three quarters.
-    private func holdsNothing(_ line: Line) -> Bool {
-        line.load.count == 0 && held.count < room && bytes < Self.mostBytes && failing.count < room - room / 4
-            && failing.bytes < Self.mostBytes / 4 * 3
+    /// An equal part of the failing users' half.
+    private var failingShare: (count: Int, bytes: Int) {
+        let users = max(1, lines.values.count { $0.standing.isFailing && $0.load.count > 0 })
+        return (max(1, room / 2 / users), Self.mostBytes / 2 / users)
+    }
+
+    /// Whether a failing user has less than an equal part of their half, divided by `divisor`, and may hold an event
+    /// beyond the half: ``shed()`` then takes one of a user who has more. Where nobody does, they have three quarters.
+    private func hasLess(_ line: Line, than divisor: Int = 1) -> Bool {
+        guard line.standing.isFailing, held.count < room, bytes < Self.mostBytes, failing.count < room - room / 4,
+            failing.bytes < Self.mostBytes / 4 * 3
+        else { return false }
+        let share = failingShare
+        return line.load.count == 0
+            || line.load.count < share.count / divisor && line.load.bytes < share.bytes / divisor
     }
 
     /// Whether the failing users have more than their half.
     private var isFailingHalfExceeded: Bool { failing.count > room / 2 || failing.bytes > Self.mostBytes / 2 }
 
     /// Leaves the newest events of failing users to the store, first those of the user with the most of them, until they
-    /// have half of the queue. Each user keeps the first one, and what comes before an event that is in flight or has a
+    /// have half of the queue. Each user keeps an equal part, and what comes before an event that is in flight or has a
     /// result: it would be read again together with that one.
     private mutating func shed() {
         guard isFailingHalfExceeded else { return }
         var spare: [Handle?: [Int64]] = [:]
         for (position, event) in held.sorted(by: { $0.key < $1.key }) {
             let user = event.event.user
-            guard let line = lines[user], line.standing == .failing else { continue }
+            guard let line = lines[user], line.standing.isFailing else { continue }
             if spare[user] == nil || event.isInFlight || position <= line.settled {
                 spare[user] = []
             } else {
                 spare[user]?.append(position)
             }
         }
+        // A user with half of an equal part is not read for, so that nothing goes to and fro.
+        var kept = failingShare
         while isFailingHalfExceeded {
             let users = spare.filter { user, positions in
-                !positions.isEmpty && (behind[user] != nil || behind.count < Self.mostBehind)
+                guard let load = lines[user]?.load, !positions.isEmpty else { return false }
+                return (load.count > kept.count || load.bytes > kept.bytes)
+                    && (behind[user] != nil || behind.count < Self.mostBehind)
             }
             let most = users.max { a, b in
                 (a.value.count, a.value.last ?? 0) < (b.value.count, b.value.last ?? 0)
             }
-            guard let most else { return }
-            let number = (most.value.count + 1) / 2
+            guard let most else {
+                let half = (count: failingShare.count / 2, bytes: failingShare.bytes / 2)
+                guard kept != half else { return }
+                kept = half
+                continue
+            }
+            let more = max(1, (lines[most.key]?.load.count ?? 0) - kept.count)
+            let number = min((most.value.count + 1) / 2, more)
             leave(most.value.suffix(number), of: most.key)
             spare[most.key] = Array(most.value.dropLast(number))
         }
@@ -481,8 +518,8 @@ struct DeliveryQueue {
         var line = line(of: user)
         let (load, standing) = (line.load, line.standing)
         body(&line)
-        if standing == .failing { failing -= load }
-        if line.standing == .failing { failing += line.load }
+        if standing.isFailing { failing -= load }
+        if line.standing.isFailing { failing += line.load }
         guard line.standing != standing else { return lines[user] = line }
         loseTurn(user)
         line.turn = nil
@@ -503,7 +540,8 @@ struct DeliveryQueue {
 
     /// Gives the user a turn for the first event that is ready.
     private mutating func lineUp(_ user: Handle?) {
-        guard var line = lines[user], !line.isBlocked, let due = line.ready.next else { return }
+        guard var line = lines[user], !line.isBlocked, !(isGone && line.isGone), let due = line.ready.next
+        else { return }
         let at = max(due, line.servedAt, line.heeds, line.rests)
         if let turn = line.turn {
             guard at < turn.at else { return }
@@ -557,7 +595,7 @@ struct DeliveryQueue {
             }
             held[position]?.began = now
             held[position]?.prompt =
-                standing == .failing
+                standing.isFailing
                 ? (promptOfFailing.add(position, at: now + Self.promptness), true)
                 : (prompt.add(position, at: now + Self.promptness), false)
             served = standing
@@ -582,7 +620,7 @@ struct DeliveryQueue {
     /// When the next attempt in flight stops counting for ``mostInFlight``.
     private func roomDue(for standing: Standing) -> Instant? {
         guard isOpen(to: standing) else { return nil }
-        return standing == .failing ? promptOfFailing.next : prompt.next
+        return standing.isFailing ? promptOfFailing.next : prompt.next
     }
 
     /// Whether the attempts in flight, however long they take, leave room for one of this standing.
@@ -591,7 +629,7 @@ struct DeliveryQueue {
         switch standing {
         case .proven: return inFlight < Self.mostOpen
         case .unknown: return inFlight < Self.mostOpen / 2
-        case .failing: return !isGone && failing.inFlight < Self.mostOpen / 4 && inFlight < Self.mostOpen
+        case .troubled, .failing: return failing.inFlight < Self.mostOpen / 4 && inFlight < Self.mostOpen
         }
     }
 
@@ -602,15 +640,16 @@ struct DeliveryQueue {
         switch standing {
         case .proven, .unknown:
             return prompt.count < (isProbing ? half : max(half, Self.mostInFlight - promptOfFailing.count))
-        case .failing: return promptOfFailing.count < half
+        case .troubled, .failing: return promptOfFailing.count < half
         }
     }
 
     /// The most attempts that one user may have in flight. While many are not answered, each user has one.
     private func mostInFlight(of standing: Standing) -> Int {
         switch standing {
-        case .proven, .unknown: isProbing || inFlight >= Self.mostInFlight ? 1 : Self.mostInFlight - inFlight
-        case .failing: 1
+        case .proven, .unknown:
+            isProbing ? 1 : max(1, Self.mostInFlight - (inFlight - failing.inFlight))
+        case .troubled, .failing: 1
         }
     }
 
@@ -623,6 +662,7 @@ struct DeliveryQueue {
         return switch standing {
         case .proven: Self.shortestProbePause
         case .unknown: min(Self.shortestProbePause * (1 << min(doublings, 16)), Self.longestProbePause)
+        case .troubled: Self.promptness
         case .failing: Self.failingProbePause * (1 << min(doublings, 2))
         }
     }
@@ -682,7 +722,10 @@ struct DeliveryQueue {
             let isFirst = lines[user]?.hasFailed != true
             if isFirst { failingUsers += 1 }
             if outcome != .gone { goneUsers = 0 } else if isFirst { goneUsers += 1 }
-            if goneUsers >= Self.usersUntilProbing { isGone = true }
+            if goneUsers >= Self.usersUntilProbing, !isGone {
+                isGone = true
+                for user in Array(lines.keys) where lines[user]?.isGone == true { loseTurn(user) }
+            }
         case .unreachable:
             goneUsers = 0
             unreachable += 1
@@ -700,7 +743,7 @@ struct DeliveryQueue {
             change(user) { line in
                 line.hasFailed = line.failed > (event.hasFailed ? 1 : 0)
                 line.isSlow = isSlow
-                line.isProven = true
+                (line.isProven, line.wasProven, line.isGone) = (true, true, false)
                 (line.failures, line.rests) = (0, Instant(milliseconds: .min))
             }
             if lines[user]?.standing == .proven {
@@ -713,6 +756,7 @@ struct DeliveryQueue {
                 line.hasFailed = true
                 line.isSlow = isSlow
                 line.isProven = false
+                line.isGone = outcome == .gone
             }
             proven.remove(user)
             rest(user, after: event.began.map { now - $0 } ?? .zero, now)
@@ -767,7 +811,7 @@ struct DeliveryQueue {
     /// Forgets a user without events in the queue and in the store.
     private mutating func forgetIfIdle(_ user: Handle?) {
         guard let line = lines[user], line.load.count == 0, behind[user] == nil else { return }
-        if line.standing == .failing { failingBefore.insert(user) }
+        if line.standing.isFailing { failingBefore.insert(user) }
         lines.removeValue(forKey: user)
     }
 
@@ -781,15 +825,18 @@ struct DeliveryQueue {
         hastenRetries(now)
     }
 
-    /// Makes all retries due now, but for users who rest because the receiver took long to fail. A pause that is cut
-    /// short does not use up an attempt: otherwise a receiver that comes and goes would use up all within minutes.
+    /// Makes all retries due now, but for users who rest because the receiver took long to fail, and of whom nothing was
+    /// taken. A pause that is cut short does not use up an attempt: otherwise a receiver that comes and goes would use
+    /// up all within minutes.
     private mutating func hastenRetries(_ now: Instant) {
         (turns, blocked) = (turns.map { _ in DeadlineQueue<Handle?>() }, [])
         for user in Array(lines.keys) {
             lines[user]?.ready = DeadlineQueue()
             lines[user]?.turn = nil
             lines[user]?.isBlocked = false
-            if lines[user]?.isSlow == false { lines[user]?.rests = Instant(milliseconds: .min) }
+            if let line = lines[user], line.wasProven || !line.isSlow {
+                lines[user]?.rests = Instant(milliseconds: .min)
+            }
         }
         for (_, positions) in subjects.sorted(by: { ($0.value.first ?? 0) < ($1.value.first ?? 0) }) {
             guard let first = positions.first, var event = held[first], !event.isInFlight else { continue }

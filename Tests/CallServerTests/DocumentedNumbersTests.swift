@@ -426,6 +426,7 @@ struct DocumentedNumbersTests {
             - half of the memory and of the \(n(DeliveryQueue.mostInFlight)), all
             - together, of the \(n(DeliveryQueue.mostOpen)) a quarter
             - whose attempt took more than \(s(DeliveryQueue.slowAfter)) s to fail rest on
+            - have a turn of their own, every \(ms(DeliveryQueue.promptness)) ms
             - The server holds \(n(DeliveryQueue.mostHeld)) events or \(mib(DeliveryQueue.mostBytes)) MiB of an endpoint
               in memory, and sends \(n(DeliveryQueue.mostInFlight)) at a time.
             - and of the \(n(DeliveryQueue.mostInFlight)), as are free

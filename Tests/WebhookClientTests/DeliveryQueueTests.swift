@@ -473,6 +473,7 @@ struct DeliveryQueueTests {
         case slow
         /// Just above what counts as slow.
         case late
+        case brisk
         case unanswered
         case nothing
 
@@ -483,6 +484,7 @@ struct DeliveryQueueTests {
             case .error: (.failed(retryAfter: nil), .zero)
             case .slow: (.taken, .seconds(9))
             case .late: (.taken, .milliseconds(1200))
+            case .brisk: (.taken, .milliseconds(150))
             case .unanswered: (.failed(retryAfter: nil), EndpointSender.patience)
             case .nothing: (.taken, .zero)
             }
@@ -491,6 +493,8 @@ struct DeliveryQueueTests {
 
     /// The stored events, from position 1.
     private var stored: [StoredEvent] = []
+    /// The positions of events that the receiver never takes.
+    private var refused: Set<Int64> = []
     private var answers = DeadlineQueue<(event: StoredEvent, outcome: DeliveryQueue.Outcome)>()
 
     private mutating func store(by user: String) {
@@ -523,7 +527,8 @@ struct DeliveryQueueTests {
             } else if let event = queue.next(at: now) {
                 attempts += 1
                 let isOfAttack = event.user?.text.hasPrefix("mallory") == true
-                let answer = isOfAttack ? fault.answer : others.answer
+                let isRefused = refused.contains(event.position)
+                let answer = isRefused ? Fault.error.answer : isOfAttack ? fault.answer : others.answer
                 _ = answers.add((event, answer.outcome), at: now + answer.after)
             } else {
                 guard let next = [answers.next, queue.nextDue].compactMap(\.self).min() else { break }
@@ -596,24 +601,61 @@ struct DeliveryQueueTests {
 
     @Test(
         "so they are when the receiver has failed for all before, or was slow",
-        arguments: [.error, .unanswered, .slow, .late] as [Fault], [1, 3, 12, 50])
-    mutating func manyAccountsAfterOutage(outage: Fault, accounts: Int) {
+        arguments: [.error, .unanswered, .slow, .late] as [Fault],
+        [(.unanswered, 1), (.unanswered, 3), (.unanswered, 12), (.unanswered, 50), (.gone, 3), (.gone, 12)]
+            as [(Fault, Int)])
+    mutating func manyAccountsAfterOutage(outage: Fault, attack: (fault: Fault, accounts: Int)) {
         for victim in Self.victims { store(by: victim) }
         _ = deliver(to: Self.start, .nothing)
         let down = Self.start + .seconds(10)
         for victim in Self.victims { for _ in 0..<3 { store(by: victim) } }
-        storeAttack(by: accounts, each: 8)
+        storeAttack(by: attack.accounts, each: 8)
         _ = deliver(from: down, to: down + .seconds(8), outage, others: outage)
-        // The victims' attempts of the outage end, and their rests: of a receiver that took long to fail, a minute.
-        let up = down + .seconds(outage == .unanswered ? 8 + 15 + 60 : 8 + 15)
-        _ = deliver(from: down + .seconds(8), to: up, .unanswered)
+        // The victims' attempts of the outage end, and their rests: as long as the attempts.
+        let up = down + .seconds(outage == .unanswered ? 8 + 15 + 20 : 8 + 15)
+        _ = deliver(from: down + .seconds(8), to: up, attack.fault)
         for round in 0..<20 {
             for victim in Self.victims { store(by: victim) }
             let begin = up + .seconds(3 * round)
-            let taken = deliver(from: begin, to: begin + .seconds(2), .unanswered).taken
+            let taken = deliver(from: begin, to: begin + .seconds(2), attack.fault).taken
             #expect(Set(taken).isSuperset(of: Self.victims), "round \(round)")
-            _ = deliver(from: begin + .seconds(2), to: begin + .seconds(3), .unanswered)
+            _ = deliver(from: begin + .seconds(2), to: begin + .seconds(3), attack.fault)
         }
+    }
+
+    @Test("a user with refused events of its own gets the others, beside accounts that fill the part of failing users")
+    mutating func ownRefusals() {
+        for victim in Self.victims { store(by: victim) }
+        _ = deliver(to: Self.start, .nothing)
+        storeAttack(by: 12, each: 40)
+        for _ in 0..<12 {
+            store(by: "victim0")
+            refused.insert(Int64(stored.count))
+        }
+        for victim in Self.victims.dropFirst() { store(by: victim) }
+        _ = deliver(from: Self.start + .seconds(10), to: Self.start + .seconds(20), .error)
+        for round in 0..<5 {
+            for _ in 0..<3 { store(by: "victim0") }
+            store(by: "victim1")
+            let begin = Self.start + .seconds(30 + 10 * round)
+            let taken = deliver(from: begin, to: begin + .seconds(2), .error).taken
+            #expect(taken.count == 4, "round \(round)")
+            _ = deliver(from: begin + .seconds(2), to: begin + .seconds(10), .error)
+        }
+        #expect(queue.unsettled.count <= DeliveryQueue.mostHeld / 2)
+    }
+
+    @Test("a user with many events keeps several attempts in flight beside accounts whose events are taken late")
+    mutating func busyUser() {
+        storeAttack(by: 12, each: 20)
+        var taken = 0
+        for step in 0..<200 {
+            store(by: "victim0")
+            let begin = Self.start + .milliseconds(100 * step)
+            let users = deliver(from: begin, to: begin + .milliseconds(99), .slow, others: .brisk).taken
+            taken += users.count { $0 == "victim0" }
+        }
+        #expect(taken > 200 - 20)
     }
 
     @Test("accounts that fill the part of failing users leave a place to a user whose last event was taken late")
