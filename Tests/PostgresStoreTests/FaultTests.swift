@@ -17,8 +17,9 @@ struct FaultTests {
         return (server, server.address(realm: "reveille"))
     }
 
-    /// Every acknowledged call is in the tables, once.
+    /// Every acknowledged call is in the tables, once. A start applies what the home has left in the journal.
     private static func check(_ stream: Stream, _ address: PostgresAddress) throws {
+        try PostgresStore.open(address, name: "home").close()
         let reader = PostgresReader(address)
         let stored = try reader.query { try $0.calls(CallFilter(limit: .max)) }.map(\.id)
         #expect(Set(stored).isSuperset(of: stream.acknowledged))
